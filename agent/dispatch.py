@@ -1,0 +1,147 @@
+# Answers the client: one DAP message in, framed messages out. The last file of
+# the core proper: handle() and forget() are what the bootstrap calls.
+#
+# Compiling is paid with the program's GIL held, so what few sessions need comes
+# as text in parts (agent_source.S puts it there) and is compiled by need().
+
+
+def handle(session, message):
+    """Zero or more framed DAP messages in answer to one message body, as
+    bytes. Never raises."""
+    try:
+        state = _sessions.get(session)
+        if state is None:
+            state = _sessions[session] = Session()
+        return _answer(state, message)
+    except BaseException:
+        return _LAST_RESORT
+
+
+def forget(session):
+    """Drops what is kept for a session that has ended."""
+    _sessions.pop(session, None)
+
+
+class Session:
+    """What one client's requests share: the sequence number of our messages,
+    the frames that it knows by number, the output of its evaluation."""
+
+    MAX_FRAMES = 20000
+
+    def __init__(self):
+        self.sequence = 0
+        self.numbers = {}  # key of a frame -> number; oldest first
+        self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
+        self.extras = {}  # key of a frame -> names that only our expressions have
+        self.next_number = 1
+        self.output = None
+
+    def frame_number(self, key):
+        number = self.numbers.get(key)
+        if number is None:
+            if len(self.numbers) >= self.MAX_FRAMES:
+                oldest = next(iter(self.numbers))
+                del self.keys[self.numbers.pop(oldest)]
+                self.extras.pop(oldest, None)
+            number = self.numbers[key] = self.next_number
+            self.keys[number] = key
+            self.next_number += 1
+        return number
+
+    def frame_message(self, type, **message):
+        self.sequence += 1
+        return encode_framed({"type": type, "seq": self.sequence, **message})
+
+
+class Failure(Exception):
+    """Ends a request: Failure(id, message, type, traceback)."""
+
+
+def field(arguments, name, kind, *default):
+    """arguments[name], checked to be of type kind. Failure bad-message."""
+    value = arguments.get(name)
+    if value is None and default:
+        return default[0]
+    if type(value) is not kind:
+        raise Failure("bad-message", "%s must be of type %s" % (name, kind.__name__))
+    return value
+
+
+def need(part):
+    """Runs a later part of the core, the first time that it is needed."""
+    if parts[part] is not None:
+        run_source(parts[part])
+        parts[part] = None
+
+
+def run_source(source):
+    exec(compile(source, "<hangdbg>", "exec", 0, True), globals())
+
+
+def hello(session, arguments):
+    return {"python": "%d.%d.%d" % sys.version_info[:3],
+            "implementation": sys.implementation.name, "pid": process_id(),
+            "mainThreadId": main_thread_id(), "executable": sys.executable or ""}
+
+
+def load(session, arguments):
+    """Runs a file of the agent that is no part of the core; it enters its
+    commands in handlers."""
+    field(arguments, "name", str)
+    run_source(field(arguments, "source", str))
+    return {}
+
+
+# A command, and its function or the part that will enter that here.
+handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_threads,
+            "stackTrace": stack_trace, "scopes": "variables",
+            "hangdbg/arguments": "variables", "evaluate": evaluate,
+            "disconnect": lambda session, arguments: {}}
+parts = {}
+_sessions = {}
+_set_cancelled(Cancelled)
+
+
+def _answer(state, message):
+    request = {"seq": 0, "command": ""}
+    try:
+        request = _parse(message)
+        command = request["command"]
+        if type(handlers.get(command)) is str:
+            need(handlers[command])
+        if command not in handlers:
+            raise Failure("bad-message", "unknown command " + command[:100])
+        body = handlers[command](state, field(request, "arguments", dict, {}))
+        return state.frame_message("response", request_seq=request["seq"], success=True,
+                                   command=command, body=body)
+    except Failure as failure:
+        return _error(state, request, *failure.args)
+    except BaseException as error:
+        need("errors")
+        return _error(state, request, *explain(error, "agent-failed"))
+
+
+def _parse(message):
+    """The request in a message; its seq and command are there and typed."""
+    try:
+        request = decode(message.decode())
+    except (ValueError, IndexError) as error:  # UnicodeDecodeError is a ValueError
+        raise Failure("bad-message", "no JSON: %s" % error)
+    if type(request) is not dict:
+        raise Failure("bad-message", "the message is no object")
+    field(request, "command", str)
+    request["seq"] = field(request, "seq", int, 0)
+    return request
+
+
+def _error(state, request, id, text, type="", traceback=()):
+    return state.frame_message(
+        "response", request_seq=request["seq"], success=False,
+        command=request["command"], message=text,
+        body={"error": {"id": 1, "format": text, "showUser": False},
+              "hangdbg": {"id": id, "type": type, "traceback": traceback}})
+
+
+# Out of memory or of stack: what can be said without either.
+_LAST_RESORT = _error(Session(), {"seq": 0, "command": ""}, "agent-failed",
+                      "the agent is out of memory or stack")

@@ -1,0 +1,156 @@
+# Runs the user's code in a frame. Expressions are evaluated here; statements,
+# errors and output need the later parts of those names (dispatch.py, need).
+#
+# A lambda or a generator expression sees only globals and its own names, so
+# code runs with {**globals, **locals} as its globals. User code runs only
+# inside _run_cancellable, and whatever it raises, SystemExit too, becomes a
+# Failure.
+
+
+class Cancelled(BaseException):
+    """Raised in our thread by the bootstrap to end an evaluation."""
+
+
+def evaluate(session, arguments):
+    limit = max(field(arguments, "hangdbg/limit", int, 1000000), 0)
+    width = field(arguments, "hangdbg/pretty", int, 0)
+    if width > 0 and "pretty" not in globals():
+        raise Failure("bad-message", "hangdbg/pretty needs objects.py loaded")
+
+    def describe(value, statement):
+        text = pretty(value, width) if width > 0 else repr(value)
+        return {"result": text[:limit], "type": type_name(type(value)),
+                "variablesReference": 0,
+                "hangdbg": {"statement": statement, "none": value is None,
+                            "truncated": max(len(text) - limit, 0)}}
+
+    return run_in_frame(session, arguments, describe)
+
+
+def run_in_frame(session, arguments, use):
+    """use(value, is_statement) for the value of arguments["expression"] in the
+    frame frameId, or in __main__ without one. Failure expression-failed or
+    cancelled."""
+    text = field(arguments, "expression", str).strip()
+    forget_extras(session)
+    frame = None
+    extra = {}
+    if arguments.get("frameId") is not None:
+        frame = find_frame(session, arguments)
+        extra = session.extras.get(session.keys[arguments["frameId"]], extra)
+    outcome = []
+
+    def run():
+        # A failure leaves as a tuple: an exception that we kept would hold this
+        # frame, and this frame it.
+        try:
+            outcome[:] = [None, use(*_run(frame, text, extra))]
+        except Cancelled:
+            raise
+        except BaseException as error:
+            need("errors")
+            outcome[:] = [explain(error)]
+            forget_our_frames(error)
+
+    ident = _thread.get_ident()
+    known = ident in _active_threads()
+    streams = [(name, _Stream(getattr(sys, name, None), _sink(session, name),
+                              _thread.get_ident)) for name in ("stdout", "stderr")]
+    for name, stream in streams:
+        setattr(sys, name, stream)
+    try:
+        _run_cancellable(run)
+    except Cancelled:
+        outcome[:] = [("cancelled", "cancelled")]
+    finally:
+        for name, stream in streams:
+            stream._sink = None
+            if getattr(sys, name, None) is stream:
+                # Another session's stream below ours may have ended before us.
+                while type(stream) is _Stream and stream._sink is None:
+                    stream = stream._original
+                setattr(sys, name, stream)
+    if extra:
+        session.extras[session.keys[arguments["frameId"]]] = extra
+    if not known:
+        # Code that asks for current_thread() enters a _DummyThread for us.
+        _active_threads().pop(ident, None)
+    if session.output is not None:
+        session.output.send()
+        session.output = None
+    if len(outcome) == 1:
+        raise Failure(*outcome[0])
+    return outcome[1]
+
+
+def _run(frame, text, extra):
+    """(value, whether text is a statement). extra: the names that expressions
+    bound in this frame before, and its function has no place for."""
+    try:
+        code = compile(text, "<expression>", "eval", 0, True)
+    except SyntaxError:
+        code = None
+    names = sys.modules["__main__"].__dict__ if frame is None else frame.f_globals
+    if frame is None or _is_module(frame):
+        frame = None
+        merged = local = names
+    else:
+        local = locals_of(frame)
+        merged = {**names, **local, **extra}
+    if code is not None and ":=" not in text:
+        return eval(code, merged, {**local, **extra} if extra else local), False
+    need("statements")
+    return execute(text, frame, merged, local, extra)
+
+
+def _is_module(frame):
+    # To read a function's f_locals (CO_OPTIMIZED) would leave a snapshot there.
+    return not frame.f_code.co_flags & 0x01 and frame.f_locals is frame.f_globals
+
+
+def _active_threads():
+    return getattr(sys.modules.get("threading"), "_active", {})
+
+
+def _sink(session, name):
+    def write(text):
+        if session.output is None:
+            need("output")
+            session.output = Output(session)
+        return session.output.write(name, text)
+    return write
+
+
+class _Stream:
+    """Stands in for a standard stream: what our thread writes goes to the sink
+    while there is one. The program may keep it for ever, also after the agent
+    has gone and its globals with it: the methods use nothing but self and their
+    defaults."""
+
+    __slots__ = ("_original", "_sink", "_get_ident", "_owner")
+
+    def __init__(self, original, sink, get_ident):
+        self._original = original
+        self._sink = sink
+        self._get_ident = get_ident
+        self._owner = get_ident()
+
+    def write(self, text):
+        sink = self._sink
+        if sink is not None and self._get_ident() == self._owner:
+            return sink(text)
+        if self._original is not None:
+            return self._original.write(text)
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def flush(self):
+        # Never the original's from our thread: the hung one may hold its lock.
+        if self._original is not None and (
+                self._sink is None or self._get_ident() != self._owner):
+            self._original.flush()
+
+    def __getattr__(self, name, getattr=getattr):
+        return getattr(self._original, name)

@@ -1,0 +1,94 @@
+#include "client/command_line.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "base/text.h"
+#include "client/commands/attach.h"
+#include "client/commands/doctor.h"
+#include "client/commands/eval.h"
+#include "client/options.h"
+#include "client/render.h"
+
+namespace hangdbg {
+namespace {
+
+void set_up(CLI::App& app, Run& chosen);
+int explain(const CLI::App& app, const CLI::ParseError& error);
+int exceptions_work();
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Attach to a hung Python process and ask it anything.",
+               "hangdbg");
+  Run chosen;
+  set_up(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+  return chosen ? chosen() : explain(app, CLI::ParseError("name a command", 2));
+}
+
+namespace {
+
+void set_up(CLI::App& app, Run& chosen) {
+  app.footer(
+      "Examples:\n"
+      "  hangdbg attach 79655                        a prompt in its hung "
+      "frame\n"
+      "  hangdbg eval 79655 self.lock_file_path      one expression there\n"
+      "  hangdbg doctor 79655                        can I attach to it?\n"
+      "\n"
+      "pgrep -a python lists the processes. hangdbg COMMAND --help tells "
+      "more.");
+  app.set_version_flag("--version", "hangdbg " HANGDBG_VERSION,
+                       "Print the version and leave");
+  // One command at most, so that an expression called "attach" is none.
+  app.require_subcommand(0, 1);
+  app.add_flag_callback("--self-test-exception",
+                        [&chosen] { chosen = exceptions_work; })
+      ->group("");
+  add_eval(app, chosen);
+  add_attach(app, chosen);
+  add_doctor(app, chosen);
+}
+
+// Help and version are "errors" to CLI11; the others are one line and a hint.
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    return app.exit(error);
+  }
+  const auto commands = app.get_subcommands();
+  const std::string name =
+      commands.empty() ? "hangdbg" : "hangdbg " + commands[0]->get_name();
+  return report({.id = ErrorId::Usage,
+                 .message = printable(error.what()),
+                 .hint = name + " --help"},
+                Palette(ColourChoice::Auto, stderr));
+}
+
+[[gnu::noinline]] void raise() {
+  throw std::runtime_error("raised");
+}
+
+// Whether an exception gets past a function of the static program: it would
+// not if libunwind's unwinder had taken the place of libgcc's.
+int exceptions_work() {
+  try {
+    raise();
+  } catch (const std::runtime_error& error) {
+    fmt::print("caught: {}\n", error.what());
+    return 0;
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace hangdbg

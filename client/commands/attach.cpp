@@ -1,0 +1,163 @@
+#include "client/commands/attach.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "client/interrupt.h"
+#include "client/prompt/prompt.h"
+#include "protocol/events/output.h"
+#include "protocol/requests/hello.h"
+#include "server/hung_thread.h"
+#include "server/session.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  TargetOption target;
+  PlaceOptions place;
+  std::vector<std::string> commands;
+};
+
+using Looks = std::map<std::int64_t, WaitLook>;
+
+int run(const Options& options);
+Result<int> attach(const Options& options, const Palette& err);
+Looks look_at_threads(int pid);
+Status show_banner(PromptState& state,
+                   const Looks& before,
+                   std::chrono::nanoseconds took);
+Session::Hooks show_on_terminal(const Palette& err);
+
+}  // namespace
+
+void add_attach(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "attach", "A prompt in the hung frame, with pdb's commands");
+  add_pid_option(command, options->target);
+  command
+      .add_option("-c", options->commands,
+                  "Run this command and leave; may be given more than once")
+      ->type_name("CMD")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_place_options(command, options->place);
+  add_common_options(command, options->common);
+  command.footer(
+      "Nothing is stopped: an expression runs beside the program, on a thread "
+      "of its own.\n"
+      "Examples:\n"
+      "  hangdbg attach 79655\n"
+      "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const Palette err(options.common.colour, stderr);
+  const auto code = attach(options, err);
+  return code ? *code : report(code.error(), err);
+}
+
+Result<int> attach(const Options& options, const Palette& err) {
+  TRY(options.common.configure_log());
+  const std::string& word = options.target.flag.empty()
+                                ? options.target.positional
+                                : options.target.flag;
+  if (word.empty()) {
+    return fail(ErrorId::Usage, "attach wants a PID", "hangdbg attach --help");
+  }
+  const int pid = TRY(parse_pid(word));
+  const Palette out(options.common.colour, stdout);
+  SourceText sources(pid);
+
+  // Before it, since an attach wakes the thread that it borrows.
+  const Looks before = look_at_threads(pid);
+  const auto started = Deadline::Clock::now();
+  const Deadline deadline = options.common.deadline();
+  const auto session =
+      TRY(Session::attach(pid, show_on_terminal(err), deadline));
+  const auto took = Deadline::Clock::now() - started;
+
+  const Interruptible interruptible(*session);
+  auto thread = TRY(choose_thread(*session, options.place.thread, deadline));
+  PromptState state{*session,
+                    sources,
+                    options.common,
+                    out,
+                    err,
+                    TRY(Place::at(std::move(thread), options.place.frame))};
+  TRY(show_banner(state, before, took));
+  return options.commands.empty() ? run_prompt(state)
+                                  : run_commands(state, options.commands);
+}
+
+// Threads that are gone before we come to them are left out.
+Looks look_at_threads(int pid) {
+  Looks looks;
+  for (const int tid : list_tasks(pid).value_or(std::vector<int>())) {
+    if (const auto look = look_at_wait(pid, tid)) {
+      looks.emplace(tid, *look);
+    }
+  }
+  return looks;
+}
+
+Status show_banner(PromptState& state,
+                   const Looks& before,
+                   std::chrono::nanoseconds took) {
+  Session& session = state.session;
+  const auto hello = TRY(session.call<dap::Hello>({}, state.deadline()));
+  const bool interactive =
+      ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  fmt::print("attached to {} (python {}) in {} · nothing is stopped{}\n",
+             hello.pid, printable(hello.python), human_duration(took),
+             interactive ? " · Ctrl-D detaches" : "");
+  std::fflush(stdout);  // the next line may take a moment
+  const ShownThread& thread = state.place.thread();
+  const auto look = before.find(thread.tid);
+  const std::string wait = describe_wait(
+      session, thread,
+      look == before.end() ? std::nullopt : std::optional(look->second),
+      state.deadline());
+  fmt::print("Thread {} \"{}\" {} · GIL {}\n", thread.tid,
+             printable(thread.name), wait,
+             session.gil_locked() ? "held" : "free");
+  show_place(state);
+  std::fflush(stdout);
+  return {};
+}
+
+// What the evaluated code prints, and why a call takes long, as it comes.
+Session::Hooks show_on_terminal(const Palette& err) {
+  return {.on_event =
+              [](const dap::Event& event) {
+                const auto body = dap::body_of<dap::Output>(event);
+                if (event.event != dap::Output::event || !body) {
+                  return;
+                }
+                const Palette plain(
+                    ColourChoice::Never,
+                    body->category == "stderr" ? stderr : stdout);
+                fmt::print(plain.stream(), "{}", plain.foreign(body->output));
+                std::fflush(plain.stream());
+              },
+          .on_notice =
+              [&err](const std::string& notice) {
+                fmt::print(stderr, "{}\n", err.dim(printable(notice)));
+              }};
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,292 @@
+#include "client/commands/doctor.h"
+
+#include <fmt/core.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "injector/checkpoint.h"
+#include "injector/preflight.h"
+#include "inspector/gil.h"
+#include "inspector/task_ids.h"
+#include "protocol/json.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  TargetOption target;
+  bool injection_points = false;
+};
+
+// One thing that was looked at. `state`: "ok", "note" (a limit, nothing is
+// missing) or "missing"; `mend` is the command that helps.
+struct Check {
+  std::string name;
+  std::string state;
+  std::string finding;
+  std::optional<std::string> mend;
+  std::optional<std::string> id;  // the error's, where there is one
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("state", state);
+    v("finding", finding);
+    v("mend", mend);
+    v("id", id);
+  }
+};
+
+struct Diagnosis {
+  std::optional<std::int64_t> pid;
+  std::vector<Check> checks;
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("pid", pid);
+    v("checks", checks);
+  }
+};
+
+int run(const Options& options);
+Result<int> examine(const Options& options);
+std::vector<Check> examine_machine();
+int examine_target(int pid, std::vector<Check>& checks);
+void show(const Check& check, const Palette& out);
+Check kernel();
+Check trace_capability();
+Check yama();
+Check own_seccomp();
+Check take_descriptors();
+Check global_lock(const Target& target);
+bool may_trace_all();
+std::string own_status(std::string_view field);
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "doctor", "Can I attach here? What is missing, and what mends it");
+  add_pid_option(command, options->target);
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.add_flag("--injection-points", options->injection_points)->group("");
+  command.footer(
+      "It only looks: nothing is stopped, and no code runs in the process.\n"
+      "Examples:\n"
+      "  hangdbg doctor\n"
+      "  hangdbg doctor 79655");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = examine(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+// The exit code: that of what keeps us from attaching to the target.
+Result<int> examine(const Options& options) {
+  TRY(options.common.configure_log());
+  if (options.injection_points) {
+    for (const std::string_view name : checkpoint_names()) {
+      fmt::print("{}\n", name);
+    }
+    return 0;
+  }
+  const std::string& word = options.target.flag.empty()
+                                ? options.target.positional
+                                : options.target.flag;
+  Diagnosis diagnosis{std::nullopt, examine_machine()};
+  int code = 0;
+  if (!word.empty()) {
+    const int pid = TRY(parse_pid(word));
+    diagnosis.pid = pid;
+    code = examine_target(pid, diagnosis.checks);
+  }
+  if (options.common.json) {
+    fmt::print("{}\n", encode(diagnosis).dump());
+    return code;
+  }
+  const Palette out(options.common.colour, stdout);
+  for (const Check& check : diagnosis.checks) {
+    show(check, out);
+  }
+  return code;
+}
+
+std::vector<Check> examine_machine() {
+  return {kernel(), trace_capability(), yama(), own_seccomp(),
+          take_descriptors()};
+}
+
+int examine_target(int pid, std::vector<Check>& checks) {
+  const std::string name = fmt::format("process {}", pid);
+  const auto target = preflight(pid);
+  if (!target) {
+    const Error& error = target.error();
+    checks.push_back(
+        {name, "missing", error.text(),
+         error.hint.empty() ? std::nullopt : std::optional(error.hint),
+         error_name(error.id)});
+    return exit_code(error.id);
+  }
+  const PythonRuntime& python = (*target)->python;
+  checks.push_back(
+      {name, "ok",
+       fmt::format("python {}, {} in {}", python.version.text(),
+                   (*target)->status.threads == 1
+                       ? "1 thread,"
+                       : fmt::format("{} threads,", (*target)->status.threads),
+                   printable((*target)->modules[python.module].path))});
+  checks.push_back(global_lock(**target));
+  checks.push_back(
+      {"verdict", "ok", fmt::format("hangdbg attach {} can be done", pid)});
+  return 0;
+}
+
+void show(const Check& check, const Palette& out) {
+  const std::string sign = check.state == "ok"     ? out.green("ok     ")
+                           : check.state == "note" ? out.cyan("note   ")
+                                                   : out.red("MISSING");
+  fmt::print("{} {:<16} {}\n", sign, check.name, printable(check.finding));
+  if (check.mend) {
+    fmt::print("{:24} try: {}\n", "", printable(*check.mend));
+  }
+}
+
+// ---- the machine
+
+Check kernel() {
+  utsname name{};
+  ::uname(&name);
+  return {"kernel", "ok", fmt::format("{} {}", name.release, name.machine)};
+}
+
+Check trace_capability() {
+  if (may_trace_all()) {
+    return {"CAP_SYS_PTRACE", "ok", "every process may be traced"};
+  }
+  if (::geteuid() == 0) {
+    return {"CAP_SYS_PTRACE", "missing",
+            "root without it, as in a container: processes of other users or "
+            "with more rights cannot be traced",
+            "docker run --cap-add SYS_PTRACE, or hangdbg outside of the "
+            "container"};
+  }
+  return {"CAP_SYS_PTRACE", "note",
+          fmt::format("not there: only processes of uid {} may be traced",
+                      ::geteuid()),
+          "sudo hangdbg for those of others"};
+}
+
+// https://www.kernel.org/doc/html/latest/admin-guide/LSM/Yama.html
+Check yama() {
+  constexpr const char* kName = "ptrace_scope";
+  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+  int scope = 0;
+  if (!(file >> scope)) {
+    return {kName, "ok", "no Yama here"};
+  }
+  const std::string mend =
+      "sudo hangdbg, or as root: sysctl kernel.yama.ptrace_scope=0";
+  if (scope == 0) {
+    return {kName, "ok", "0: no restriction"};
+  }
+  if (scope >= 3) {
+    return {kName, "missing", "3: nobody may trace until the next boot",
+            "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot"};
+  }
+  if (may_trace_all()) {
+    return {kName, "ok",
+            fmt::format("{}: does not concern CAP_SYS_PTRACE", scope)};
+  }
+  return {kName, "missing",
+          scope == 1 ? "1: only an ancestor may trace a process"
+                     : "2: only CAP_SYS_PTRACE may trace",
+          mend};
+}
+
+Check own_seccomp() {
+  if (own_status("Seccomp") == "2") {
+    return {"seccomp", "note",
+            "a filter holds for hangdbg itself (a container's?): ptrace may "
+            "be forbidden",
+            "docker run --cap-add SYS_PTRACE, or --security-opt "
+            "seccomp=unconfined"};
+  }
+  return {"seccomp", "ok", "no filter on hangdbg itself"};
+}
+
+// pidfd_getfd(2) on ourselves.
+Check take_descriptors() {
+  constexpr const char* kName = "pidfd_getfd";
+  const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  const Fd null(static_cast<int>(
+      self ? ::syscall(SYS_pidfd_getfd, self.get(), self.get(), 0) : -1));
+  if (null) {
+    return {kName, "ok", "can be called"};
+  }
+  return {
+      kName, "note",
+      fmt::format("{}: /proc/PID/fd is used in its place",
+                  errno == EPERM ? "forbidden here" : "not in this kernel")};
+}
+
+// ---- the target
+
+Check global_lock(const Target& target) {
+  const auto tasks = TaskIds::read(target.pid);
+  const auto gil = tasks ? read_gil(target.memory, target.python, *tasks)
+                         : std::unexpected(tasks.error());
+  if (!gil) {
+    return {"GIL", "note", gil.error().text()};
+  }
+  if (!gil->locked) {
+    return {"GIL", "ok", "free"};
+  }
+  const std::string holder = gil->holder_tid
+                                 ? fmt::format("thread {}", *gil->holder_tid)
+                                 : "an unknown thread";
+  return {"GIL", "note",
+          fmt::format("held at this moment, by {}: an expression waits until "
+                      "it is released",
+                      holder)};
+}
+
+// ---- ourselves
+
+// CAP_SYS_PTRACE is bit 19 (linux/capability.h).
+bool may_trace_all() {
+  const auto mask = parse_number<std::uint64_t>(own_status("CapEff"), 16);
+  return mask && (*mask >> 19 & 1) != 0;
+}
+
+std::string own_status(std::string_view field) {
+  const auto status = read_proc_file(::getpid(), "status");
+  if (!status) {
+    return {};
+  }
+  for (const std::string_view line : split(*status, '\n')) {
+    if (line.starts_with(field) && line.substr(field.size()).starts_with(':')) {
+      return std::string(trim(line.substr(field.size() + 1)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,329 @@
+#include "client/commands/eval.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/text.h"
+#include "client/interrupt.h"
+#include "client/prompt/place.h"
+#include "protocol/events/output.h"
+#include "protocol/requests/evaluate.h"
+#include "server/hung_thread.h"
+#include "server/session.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr int kTries = 5;  // at a frame that keeps returning
+
+struct Options {
+  CommonOptions common;
+  TargetOption target;
+  PlaceOptions place;
+  std::string second;  // the positional after PID
+  bool timings = false;
+
+  // With -p PID the expression is the only positional.
+  const std::string& pid() const {
+    return target.flag.empty() ? target.positional : target.flag;
+  }
+  const std::string& expression() const {
+    return target.flag.empty() ? second : target.positional;
+  }
+};
+
+// ---- what --json prints (cli.md)
+
+struct JsonFrame {
+  std::string function;
+  std::string file;
+  std::int64_t line = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("file", file);
+    v("line", line);
+  }
+};
+
+struct JsonError {
+  std::string type;  // the exception's, or an ErrorId's name
+  std::string message;
+  std::optional<std::string> hint;
+  std::vector<std::string> traceback;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type);
+    v("message", message);
+    v("hint", hint);
+    v("traceback", traceback);
+  }
+};
+
+struct JsonTimings {
+  std::vector<std::pair<std::string, double>> steps;
+
+  template <class V>
+  void fields(V& v) {
+    for (auto& [name, microseconds] : steps) {
+      v(name, microseconds);
+    }
+  }
+};
+
+struct Answer {
+  std::optional<std::int64_t> pid;
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> thread;
+  std::optional<JsonFrame> frame;
+  std::string way = "observe";
+  std::optional<std::string> type;
+  std::optional<std::string> repr;
+  std::string output;
+  std::optional<JsonError> error;
+  std::optional<JsonTimings> timings;
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("pid", pid);
+    v.nullable("rank", rank);
+    v.nullable("thread", thread);
+    v.nullable("frame", frame);
+    v("way", way);
+    v.nullable("type", type);
+    v.nullable("repr", repr);
+    v("stdout", output);
+    v.nullable("error", error);
+    v("timings_us", timings);
+  }
+};
+
+int run(const Options& options);
+Status evaluate(const Options& options, Answer& answer);
+Result<dap::Response> ask(const Options& options,
+                          Session& session,
+                          Answer& answer,
+                          Deadline deadline);
+void show_value(const dap::Evaluate::Body& body, const Palette& out);
+Error explain(const dap::Response& response, Answer& answer);
+void show_exception(const JsonError& exception);
+void on_output(const dap::Event& event, bool json, Answer& answer);
+std::optional<std::int64_t> rank_of(int pid);
+
+}  // namespace
+
+void add_eval(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "eval", "Evaluate one expression, or run statements, in the hung frame");
+  add_pid_option(command, options->target);
+  command.add_option("EXPR", options->second, "Python")
+      ->type_name("")
+      ->option_text(" ");
+  add_place_options(command, options->place);
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.add_flag("--timings", options->timings)->group("");
+  command.footer(
+      "Examples:\n"
+      "  hangdbg eval 79655 self.lock_file_path\n"
+      "  hangdbg eval 79655 'len(queue)' --thread worker-3 --frame 1 --json\n"
+      "  hangdbg eval 79655 -- -x     an expression that begins with a dash");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const Palette err(options.common.colour, stderr);
+  Answer answer;
+  const Status done = evaluate(options, answer);
+  if (!options.common.json) {
+    if (done || answer.error) {
+      if (answer.error) {
+        show_exception(*answer.error);
+      }
+      return done ? 0 : exit_code(done.error().id);
+    }
+    return report(done.error(), err);
+  }
+  if (!done && !answer.error) {
+    answer.error = JsonError{error_name(done.error().id),
+                             done.error().text(),
+                             done.error().hint,
+                             {}};
+  }
+  fmt::print("{}\n", encode(answer).dump());
+  return done ? 0 : exit_code(done.error().id);
+}
+
+// An exception of the expression is in `answer` when it fails with
+// ExpressionFailed.
+Status evaluate(const Options& options, Answer& answer) {
+  TRY(options.common.configure_log());
+  if (options.expression().empty()) {
+    return fail(ErrorId::Usage, "eval wants a PID and an expression",
+                "hangdbg eval --help");
+  }
+  const int pid = TRY(parse_pid(options.pid()));
+  const Palette out(options.common.colour, stdout);
+  const Deadline deadline = options.common.deadline();
+  answer.pid = pid;
+
+  const bool json = options.common.json;
+  auto session = TRY(Session::attach(
+      pid,
+      {.on_event =
+           [&](const dap::Event& event) { on_output(event, json, answer); },
+       .on_notice =
+           [](const std::string& notice) {
+             fmt::print(stderr, "{}\n", printable(notice));
+           }},
+      deadline));
+  answer.rank = json ? rank_of(pid) : std::nullopt;
+  const Interruptible interruptible(*session);
+  const auto response = TRY(ask(options, *session, answer, deadline));
+  if (options.timings) {
+    answer.timings = JsonTimings{session->steps().microseconds()};
+  }
+  if (!response.success) {
+    return std::unexpected(explain(response, answer));
+  }
+  const auto body = TRY(dap::body_of<dap::Evaluate>(response));
+  answer.type = body.type;
+  answer.repr = body.result;
+  if (!json) {
+    show_value(body, out);
+  }
+  return {};
+}
+
+// A frame may return between the look at the stack and the question; nothing
+// has run then, and the place is looked up again.
+Result<dap::Response> ask(const Options& options,
+                          Session& session,
+                          Answer& answer,
+                          Deadline deadline) {
+  for (int tries = 1;; ++tries) {
+    auto thread = TRY(choose_thread(session, options.place.thread, deadline));
+    const Place place = TRY(Place::at(std::move(thread), options.place.frame));
+    const dap::StackFrame& frame = place.frame();
+    answer.thread = place.thread().tid;
+    answer.frame = JsonFrame{
+        frame.name, frame.source ? frame.source->path.value_or("") : "",
+        frame.line};
+    auto response = TRY(session.call_raw(
+        std::string(dap::Evaluate::command),
+        encode(dap::Evaluate::Arguments{.expression = options.expression(),
+                                        .frame_id = frame.id,
+                                        .context = "repl"}),
+        deadline));
+    if (response.success || tries == kTries ||
+        error_of(response).id != ErrorId::NoSuchFrame) {
+      return response;
+    }
+  }
+}
+
+// As at Python's prompt: nothing for None.
+void show_value(const dap::Evaluate::Body& body, const Palette& out) {
+  const auto detail = body.hangdbg.value_or(dap::EvaluateDetail{});
+  if (!detail.none) {
+    fmt::print("{}\n", out.foreign(body.result));
+  }
+  if (detail.truncated > 0) {
+    std::fflush(stdout);
+    fmt::print(stderr, "hangdbg: {} characters more are left out\n",
+               detail.truncated);
+  }
+}
+
+Error explain(const dap::Response& response, Answer& answer) {
+  Error error = error_of(response);
+  if (error.id != ErrorId::ExpressionFailed) {
+    return error;
+  }
+  JsonError exception{"", error.message, std::nullopt, {}};
+  if (const auto body = decode<dap::ErrorBody>(response.body);
+      body && body->hangdbg) {
+    exception.type = body->hangdbg->type.value_or("");
+    exception.traceback =
+        body->hangdbg->traceback.value_or(std::vector<std::string>());
+  }
+  // The one line is "type: message", or the type alone.
+  if (exception.message.starts_with(exception.type)) {
+    exception.message.erase(0, exception.type.size());
+    if (exception.message.starts_with(": ")) {
+      exception.message.erase(0, 2);
+    }
+  }
+  answer.error = std::move(exception);
+  return error;
+}
+
+// As Python prints it; without frames, if there is none but the expression
+// itself.
+void show_exception(const JsonError& exception) {
+  std::fflush(stdout);
+  const Palette err(ColourChoice::Never, stderr);
+  const auto& lines = exception.traceback;
+  const bool only_the_expression =
+      std::ranges::none_of(lines, [](std::string_view line) {
+        return line.starts_with("  File ") &&
+               line.find("\"<expression>\"") == line.npos;
+      });
+  const bool has_frames =
+      !lines.empty() && lines.front().starts_with("Traceback");
+  for (const std::string& line : lines) {
+    const bool frame_line =
+        line.starts_with("Traceback") || line.starts_with("  File ");
+    if (!(has_frames && only_the_expression && frame_line)) {
+      fmt::print(stderr, "{}\n", err.foreign(line));
+    }
+  }
+  if (lines.empty()) {
+    fmt::print(stderr, "{}: {}\n", exception.type,
+               err.foreign(exception.message));
+  }
+}
+
+void on_output(const dap::Event& event, bool json, Answer& answer) {
+  if (event.event != dap::Output::event) {
+    return;
+  }
+  const auto body = dap::body_of<dap::Output>(event);
+  if (!body) {
+    return;
+  }
+  const bool to_stderr = body->category == "stderr";
+  if (json && !to_stderr) {
+    answer.output += body->output;
+    return;
+  }
+  const Palette plain(ColourChoice::Never, to_stderr ? stderr : stdout);
+  fmt::print(plain.stream(), "{}", plain.foreign(body->output));
+  std::fflush(plain.stream());
+}
+
+// RANK as the launcher set it (torchrun).
+std::optional<std::int64_t> rank_of(int pid) {
+  const auto environment = read_proc_file(pid, "environ");
+  if (!environment) {
+    return std::nullopt;
+  }
+  for (const std::string_view entry : split(*environment, '\0')) {
+    if (entry.starts_with("RANK=")) {
+      return parse_number<std::int64_t>(entry.substr(5));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,39 @@
+#include "client/interrupt.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace hangdbg {
+namespace {
+
+std::atomic<Session*> session_now = nullptr;
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<Session*>::is_always_lock_free);
+
+void on_sigint(int) {
+  interrupted = true;
+  if (Session* const session = session_now) {
+    session->interrupt();
+  }
+}
+
+}  // namespace
+
+Interruptible::Interruptible(Session& session) {
+  interrupted = false;
+  session_now = &session;
+  struct sigaction action {};
+  action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+Interruptible::~Interruptible() {
+  std::signal(SIGINT, SIG_DFL);
+  session_now = nullptr;
+}
+
+bool Interruptible::take() {
+  return interrupted.exchange(false);
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,24 @@
+// Ctrl-C: ends what is being asked of the target, not us.
+//
+// While an Interruptible lives, SIGINT interrupts the session's running call,
+// if there is one;
+// outside it the program dies of SIGINT as programs do, which is safe at any
+// moment (docs/injection.md). One at a time.
+#pragma once
+
+#include "server/session.h"
+
+namespace hangdbg {
+
+class Interruptible {
+ public:
+  explicit Interruptible(Session& session);
+  ~Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+  // Whether Ctrl-C came since the last call of this.
+  static bool take();
+};
+
+}  // namespace hangdbg

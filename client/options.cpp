@@ -1,0 +1,78 @@
+#include "client/options.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <map>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace hangdbg {
+
+Deadline CommonOptions::deadline() const {
+  return Deadline::in(std::chrono::duration_cast<Deadline::Clock::duration>(
+      std::chrono::duration<double>(timeout_s)));
+}
+
+Status CommonOptions::configure_log() const {
+  return log.empty() ? Status() : log::configure(log);
+}
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  const std::map<std::string, ColourChoice> choices = {
+      {"auto", ColourChoice::Auto},
+      {"always", ColourChoice::Always},
+      {"never", ColourChoice::Never}};
+  command
+      .add_option("--color", options.colour,
+                  "auto (the default), always or never; NO_COLOR means never")
+      ->type_name("WHEN")
+      ->transform(CLI::CheckedTransformer(choices).description(""));
+  command
+      .add_option("--timeout", options.timeout_s,
+                  "Give up after so many seconds (default 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e6).description(""));
+  command
+      .add_option("--log", options.log,
+                  "What is told on stderr: injector:debug,dap:trace or all")
+      ->type_name("AREA:LEVEL,...");
+}
+
+void add_json_option(CLI::App& command, CommonOptions& options) {
+  command.add_flag("-j,--json", options.json, "Print JSON, errors as well");
+}
+
+void add_pid_option(CLI::App& command, TargetOption& option) {
+  command.add_option("PID", option.positional, "The process")
+      ->type_name("")
+      ->option_text(" ");
+  command.add_option("-p,--pid", option.flag, "The process, as py-spy has it")
+      ->type_name("PID");
+}
+
+void add_place_options(CLI::App& command, PlaceOptions& options) {
+  command
+      .add_option("--thread", options.thread,
+                  "Its id, its name or main (default: main, unless that only "
+                  "waits for another one)")
+      ->type_name("TID|NAME|main");
+  command
+      .add_option("--frame", options.frame, "0, the default, is the innermost")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""));
+}
+
+Result<int> parse_pid(std::string_view word) {
+  if (const auto pid = parse_number<int>(word); pid && *pid > 0) {
+    return *pid;
+  }
+  return fail(
+      ErrorId::Usage,
+      fmt::format("\"{}\" is not the number of a process", printable(word)),
+      "pgrep -a python");
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,57 @@
+// The flags that every command has, and the few that several share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "client/render.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hangdbg {
+
+// What a command's set-up leaves behind: the command, ready to run. Returns
+// the exit code.
+using Run = std::function<int()>;
+
+struct CommonOptions {
+  ColourChoice colour = ColourChoice::Auto;
+  double timeout_s = 10;
+  std::string log;    // as log::configure takes it
+  bool json = false;  // where the command has that flag
+
+  Deadline deadline() const;
+
+  // Error: Usage.
+  Status configure_log() const;
+};
+
+// --color, --timeout, --log.
+void add_common_options(CLI::App& command, CommonOptions& options);
+
+// --json
+void add_json_option(CLI::App& command, CommonOptions& options);
+
+// Which process: the positional PID, or -p/--pid as py-spy has it.
+struct TargetOption {
+  std::string positional;
+  std::string flag;
+};
+void add_pid_option(CLI::App& command, TargetOption& option);
+
+// Where in it.
+struct PlaceOptions {
+  std::string thread;  // a tid, a name, "main", or empty for the default
+  int frame = 0;       // 0: the innermost
+};
+void add_place_options(CLI::App& command, PlaceOptions& options);
+
+// Error: Usage.
+Result<int> parse_pid(std::string_view word);
+
+}  // namespace hangdbg

@@ -1,0 +1,161 @@
+#include "client/prompt/completion.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "client/prompt/command.h"
+#include "client/prompt/parse.h"
+#include "protocol/requests/completions.h"
+#include "protocol/requests/threads.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);
+
+bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+std::int64_t characters(std::string_view text) {
+  return std::ranges::count_if(
+      text, [](char byte) { return !is_continuation(byte); });
+}
+
+// The last `count` characters of the text.
+std::string_view last_characters(std::string_view text, std::int64_t count) {
+  std::size_t at = text.size();
+  while (count > 0 && at > 0) {
+    --at;
+    count -= is_continuation(text[at]) ? 0 : 1;
+  }
+  return text.substr(at);
+}
+
+// The command that the cursor is in.
+std::string_view current_command(std::string_view line) {
+  const auto commands = split_commands(line);
+  if (commands.empty() || trim(line).ends_with(";;")) {
+    return {};
+  }
+  return trim(line.substr(line.rfind(commands.back())));
+}
+
+struct Names {
+  std::string_view word;  // what they replace
+  std::vector<std::string> labels;
+};
+
+void add_starting(Names& names, std::string_view label) {
+  if (label.starts_with(names.word)) {
+    names.labels.emplace_back(label);
+  }
+}
+
+void add_commands(Names& names) {
+  for (const Command* const command : all_commands()) {
+    for (const std::string_view name : command->names) {
+      add_starting(names, name);
+    }
+  }
+}
+
+void add_threads(PromptState& state, Names& names, Deadline deadline) {
+  const auto listed = state.session.call<dap::Threads>({}, deadline);
+  if (!listed) {
+    return;
+  }
+  for (const dap::Thread& thread : listed->threads) {
+    add_starting(names, thread.name);
+  }
+}
+
+void add_python(PromptState& state,
+                std::string_view expression,
+                Names& names,
+                Deadline deadline) {
+  if (!state.session.need("completions", deadline)) {
+    return;
+  }
+  const auto body = ask_in_frame<dap::Completions>(
+      state,
+      {.text = std::string(expression), .column = characters(expression) + 1});
+  if (!body) {
+    log::debug(log::Area::Client, "no completions: {}", body.error().text());
+    return;
+  }
+  for (const auto& item : body->targets) {
+    names.word = last_characters(expression, item.length.value_or(0));
+    names.labels.push_back(printable(item.label));
+  }
+}
+
+Names names_at(PromptState& state, std::string_view before_cursor) {
+  const auto deadline = state.deadline().capped(kPatience);
+  const std::string_view text = current_command(before_cursor);
+  const auto [name, argument] = parse_command(text, word_kind);
+  const bool space_behind =
+      !before_cursor.empty() && before_cursor.ends_with(' ');
+  Names names;
+  if (text == name && !space_behind) {  // the command's name, as yet
+    names.word = text;
+    add_commands(names);
+    if (!text.empty()) {
+      add_python(state, text, names, deadline);
+    }
+    return names;
+  }
+  names.word = argument.empty() ? "" : text.substr(text.rfind(argument));
+  if (name == "h" || name == "help") {
+    add_commands(names);
+  } else if (name == "thread") {
+    add_threads(state, names, deadline);
+  } else if (name.empty() || word_kind(name) == Word::CommandOnExpression) {
+    const std::string_view python = names.word;
+    if (name.empty() && !space_behind && !text.starts_with('!')) {
+      add_commands(names);
+    }
+    add_python(state, python, names, deadline);
+  }
+  return names;
+}
+
+}  // namespace
+
+Completion complete(PromptState& state, std::string_view before_cursor) {
+  Names names = names_at(state, before_cursor);
+  auto& labels = names.labels;
+  std::ranges::sort(labels);
+  labels.erase(std::ranges::unique(labels).begin(), labels.end());
+  if (labels.empty()) {
+    return {};
+  }
+  Completion completion;
+  completion.common = common_prefix(labels).substr(
+      std::min(names.word.size(), common_prefix(labels).size()));
+  if (labels.size() > 1) {
+    completion.labels = std::move(labels);
+  }
+  return completion;
+}
+
+std::string common_prefix(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    return {};
+  }
+  std::size_t length = words.front().size();
+  for (const std::string& word : words) {
+    const auto [a, b] = std::ranges::mismatch(words.front(), word);
+    length =
+        std::min(length, static_cast<std::size_t>(a - words.front().begin()));
+  }
+  while (length > 0 && length < words.front().size() &&
+         is_continuation(words.front()[length])) {
+    --length;
+  }
+  return words.front().substr(0, length);
+}
+
+}  // namespace hangdbg

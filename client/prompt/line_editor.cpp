@@ -1,0 +1,228 @@
+#include "client/prompt/line_editor.h"
+
+#include <fmt/core.h>
+#include <histedit.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <csignal>
+#include <cwchar>
+
+#include "base/text.h"
+#include "client/interrupt.h"
+#include "client/prompt/history_file.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostListed = 200;
+constexpr char kEscapeMark = '\1';  // around what takes no room in the prompt
+
+// Set by signals, seen by read_character().
+volatile std::sig_atomic_t resized = 0;
+volatile std::sig_atomic_t continued = 0;
+
+void use_utf8() {
+  // libedit takes keys apart with the C library's locale. A machine without
+  // the one that is asked for often has one of these.
+  for (const char* const name : {"", "C.UTF-8", "C.utf8", "en_US.UTF-8"}) {
+    if (std::setlocale(LC_CTYPE, name) != nullptr && MB_CUR_MAX > 1) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+struct LineEditor::Impl {
+  EditLine* editor = nullptr;
+  History* history = nullptr;
+  HistoryFile file;
+  Completer completer;
+  std::string prompt;
+  bool interrupted = false;
+
+  static Impl& of(EditLine* editor) {
+    void* data = nullptr;
+    ::el_get(editor, EL_CLIENTDATA, &data);
+    return *static_cast<Impl*>(data);
+  }
+  static char* prompt_text(EditLine* editor) {
+    return of(editor).prompt.data();
+  }
+  static int read_character(EditLine* editor, wchar_t* character);
+  static unsigned char on_tab(EditLine* editor, int key);
+
+  void add_history(const std::string& line) {
+    HistEvent event;
+    ::history(history, &event, H_ENTER, line.c_str());
+  }
+};
+
+std::unique_ptr<LineEditor> LineEditor::open() {
+  use_utf8();
+  std::unique_ptr<LineEditor> made(new LineEditor);
+  Impl& impl = *made->impl_;
+  impl.editor = ::el_init("hangdbg", stdin, stdout, stderr);
+  impl.history = ::history_init();
+  if (impl.editor == nullptr || impl.history == nullptr) {
+    return nullptr;
+  }
+  HistEvent event;
+  ::history(impl.history, &event, H_SETSIZE, 1000);
+  ::history(impl.history, &event, H_SETUNIQUE, 1);
+  for (const std::string& line : impl.file.load()) {
+    impl.add_history(line);
+  }
+  EditLine* const editor = impl.editor;
+  ::el_set(editor, EL_CLIENTDATA, &impl);
+  ::el_set(editor, EL_EDITOR, "emacs");
+  ::el_set(editor, EL_PROMPT_ESC, &Impl::prompt_text, kEscapeMark);
+  ::el_set(editor, EL_HIST, &::history, impl.history);
+  ::el_set(editor, EL_GETCFN, &Impl::read_character);
+  ::el_set(editor, EL_ADDFN, "hangdbg-complete", "Completes the word",
+           &Impl::on_tab);
+  ::el_set(editor, EL_BIND, "^I", "hangdbg-complete", nullptr);
+  ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  ::el_source(editor, nullptr);  // ~/.editrc
+
+  struct sigaction action {};
+  action.sa_handler = [](int) { resized = 1; };
+  ::sigaction(SIGWINCH, &action, nullptr);
+  action.sa_handler = [](int) { continued = 1; };
+  ::sigaction(SIGCONT, &action, nullptr);
+  return made;
+}
+
+LineEditor::LineEditor() : impl_(std::make_unique<Impl>()) {}
+
+LineEditor::~LineEditor() {
+  std::signal(SIGWINCH, SIG_DFL);
+  std::signal(SIGCONT, SIG_DFL);
+  if (impl_->editor != nullptr) {
+    ::el_end(impl_->editor);
+  }
+  if (impl_->history != nullptr) {
+    ::history_end(impl_->history);
+  }
+}
+
+void LineEditor::set_completer(Completer completer) {
+  impl_->completer = std::move(completer);
+}
+
+LineEditor::Came LineEditor::read(const std::string& prompt,
+                                  const Palette& palette,
+                                  std::string& line) {
+  impl_->prompt =
+      palette.has_colours()
+          ? fmt::format("{0}\x1b[1;36m{0}{1}{0}\x1b[0m{0}", kEscapeMark, prompt)
+          : prompt;
+  impl_->interrupted = false;
+  std::fflush(stdout);
+  int length = 0;
+  const char* const text = ::el_gets(impl_->editor, &length);
+  if (impl_->interrupted) {
+    fmt::print("^C\n");
+    return Came::Interrupt;
+  }
+  if (text == nullptr || length <= 0) {
+    fmt::print("\n");
+    return Came::End;
+  }
+  line.assign(text, static_cast<std::size_t>(length));
+  line.erase(line.find_last_not_of("\r\n") + 1);
+  if (!trim(line).empty()) {
+    impl_->add_history(line);
+    impl_->file.append(line);
+  }
+  return Came::Line;
+}
+
+// In place of libedit's own: signals are taken here, between two keys, and
+// not in handlers; -1 ends the line.
+int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
+  sigset_t ours;
+  sigset_t before;
+  ::sigemptyset(&ours);
+  for (const int number : {SIGINT, SIGWINCH, SIGCONT}) {
+    ::sigaddset(&ours, number);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &ours, &before);
+  std::mbstate_t state{};
+  int result = -1;
+  while (true) {
+    if (Interruptible::take()) {
+      of(editor).interrupted = true;
+      break;
+    }
+    if (resized != 0) {
+      resized = 0;
+      ::el_resize(editor);
+    }
+    if (continued != 0) {
+      continued = 0;
+      ::el_set(editor, EL_PREP_TERM, 1);
+      ::el_set(editor, EL_REFRESH);
+    }
+    pollfd stdin_ready{STDIN_FILENO, POLLIN, 0};
+    if (::ppoll(&stdin_ready, 1, nullptr, &before) < 0) {
+      continue;  // a signal
+    }
+    char byte = 0;
+    const auto got = ::read(STDIN_FILENO, &byte, 1);
+    if (got <= 0) {
+      result = static_cast<int>(got);
+      break;
+    }
+    const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
+    if (length == static_cast<std::size_t>(-2)) {
+      continue;  // more bytes belong to it
+    }
+    if (length == static_cast<std::size_t>(-1)) {
+      state = {};
+      continue;  // no character: as if it had not been typed
+    }
+    result = 1;
+    break;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
+
+unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
+  Impl& impl = of(editor);
+  const LineInfo* const info = ::el_line(editor);
+  const std::string before(info->buffer, info->cursor);
+  if (!impl.completer) {
+    return CC_ERROR;
+  }
+  const Completion found = impl.completer(before);
+  if (!found.common.empty()) {
+    ::el_insertstr(editor, found.common.c_str());
+    return CC_REFRESH;
+  }
+  if (found.labels.empty()) {
+    return CC_REFRESH_BEEP;
+  }
+  std::size_t width = 0;
+  for (const std::string& label : found.labels) {
+    width = std::max(width, label.size() + 2);
+  }
+  const std::size_t a_row = std::max<std::size_t>(
+      static_cast<std::size_t>(terminal_columns()) / width, 1);
+  const std::size_t count = std::min(found.labels.size(), kMostListed);
+  for (std::size_t i = 0; i < count; ++i) {
+    fmt::print("{}{:<{}}", i % a_row == 0 ? "\n" : "", found.labels[i], width);
+  }
+  if (count < found.labels.size()) {
+    fmt::print("\n... {} more", found.labels.size() - count);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+  return CC_REDISPLAY;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,41 @@
+// LineEditor: one line from a terminal, with editing, history and Tab.
+//
+// The only file that knows libedit. Follows the terminal's size, comes back
+// well from Ctrl-Z, and gives a Ctrl-C at the prompt to its caller.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/prompt/completion.h"
+#include "client/render.h"
+
+namespace hangdbg {
+
+class LineEditor {
+ public:
+  using Completer = std::function<Completion(std::string_view before_cursor)>;
+  enum class Came { Line, Interrupt, End };
+
+  // On stdin and stdout. Null if libedit cannot use this terminal.
+  static std::unique_ptr<LineEditor> open();
+  ~LineEditor();
+  LineEditor(const LineEditor&) = delete;
+  LineEditor& operator=(const LineEditor&) = delete;
+
+  void set_completer(Completer completer);
+
+  // The line comes without its end, and is in the history from now on.
+  Came read(const std::string& prompt,
+            const Palette& palette,
+            std::string& line);
+
+ private:
+  LineEditor();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hangdbg

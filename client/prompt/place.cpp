@@ -1,0 +1,78 @@
+#include "client/prompt/place.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hangdbg {
+namespace {
+
+bool same_function(const dap::StackFrame& a, const dap::StackFrame& b) {
+  const auto path = [](const dap::StackFrame& frame) {
+    return frame.source ? frame.source->path : std::nullopt;
+  };
+  return a.name == b.name && path(a) == path(b);
+}
+
+}  // namespace
+
+Result<Place> Place::at(ShownThread thread, int frame) {
+  Place place;
+  place.thread_ = std::move(thread);
+  place.index_ = static_cast<std::size_t>(frame);
+  if (place.index_ >= place.depth()) {
+    return fail(
+        ErrorId::NoSuchFrame,
+        fmt::format("thread {} \"{}\" has no frame {}", place.thread_.tid,
+                    printable(place.thread_.name), frame),
+        place.depth() == 0 ? "it runs no Python now"
+                           : fmt::format("--frame 0 (the innermost) to {}",
+                                         place.depth() - 1));
+  }
+  return place;
+}
+
+const dap::StackFrame& Place::frame() const {
+  return thread_.stack.stack_frames[index_];
+}
+
+Status Place::up(std::size_t count) {
+  if (index_ + 1 == depth()) {
+    return fail(ErrorId::NoSuchFrame, "Oldest frame");
+  }
+  index_ = std::min(index_ + count, depth() - 1);
+  return {};
+}
+
+Status Place::down(std::size_t count) {
+  if (index_ == 0) {
+    return fail(ErrorId::NoSuchFrame, "Newest frame");
+  }
+  index_ -= std::min(count, index_);
+  return {};
+}
+
+Result<bool> Place::refresh(Session& session, Deadline deadline) {
+  auto stack = TRY(session.call<dap::StackTrace>(
+      {thread_.tid, std::nullopt, std::nullopt}, deadline));
+  if (stack.stack_frames.empty()) {
+    return fail(ErrorId::NoSuchThread,
+                fmt::format("thread {} runs no Python any more", thread_.tid),
+                "threads");
+  }
+  const std::size_t from_outermost = depth() - index_;
+  const dap::StackFrame old = frame();
+  thread_.stack = std::move(stack);
+  if (from_outermost <= depth() &&
+      same_function(old,
+                    thread_.stack.stack_frames[depth() - from_outermost])) {
+    index_ = depth() - from_outermost;
+    return true;
+  }
+  index_ = 0;
+  return false;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,180 @@
+#include "client/prompt/prompt.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "client/interrupt.h"
+#include "client/prompt/command.h"
+#include "client/prompt/completion.h"
+#include "client/prompt/line_editor.h"
+#include "client/prompt/parse.h"
+#include "injector/preflight.h"
+
+namespace hangdbg {
+namespace {
+
+Status run_command(PromptState& state, const TypedCommand& typed);
+int run_line(PromptState& state, std::string_view line);
+int show_failure(const PromptState& state, const Error& error);
+int run_pipe(PromptState& state);
+int run_terminal(PromptState& state, LineEditor& editor);
+bool target_is_lost(const PromptState& state);
+
+}  // namespace
+
+int run_commands(PromptState& state, const std::vector<std::string>& commands) {
+  int code = 0;
+  for (const std::string& command : commands) {
+    code = run_line(state, command);
+    if (state.leaving || target_is_lost(state) ||
+        code == exit_code(ErrorId::Interrupted)) {
+      break;
+    }
+  }
+  return code;
+}
+
+int run_prompt(PromptState& state) {
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    if (const auto editor = LineEditor::open()) {
+      return run_terminal(state, *editor);
+    }
+  }
+  return run_pipe(state);
+}
+
+void show_place(PromptState& state) {
+  const dap::StackFrame& frame = state.place.frame();
+  fmt::print("{} {}\n", state.out.green(">"),
+             state.out.bold(place_text(frame)));
+  const auto path = frame.source ? frame.source->path.value_or("") : "";
+  if (const auto line = state.sources.line(path, frame.line)) {
+    fmt::print("{} {}\n", state.out.green("->"), *line);
+  }
+  state.list_from.reset();
+}
+
+Status follow(PromptState& state) {
+  if (!TRY(state.place.refresh(state.session, state.deadline()))) {
+    fmt::print("{}\n", state.out.dim("that frame has returned; now in"));
+    show_place(state);
+  }
+  return {};
+}
+
+Result<bool> find_frame_again(PromptState& state) {
+  const bool same = TRY(state.place.refresh(state.session, state.deadline()));
+  if (!same) {
+    fmt::print("{}\n", state.out.dim("that frame has returned; now in"));
+    show_place(state);
+  }
+  return same;
+}
+
+namespace {
+
+// ---- one line
+
+int run_line(PromptState& state, std::string_view line) {
+  int code = 0;
+  for (const std::string& text : split_commands(line)) {
+    const auto done = run_command(state, parse_command(text, word_kind));
+    std::fflush(stdout);
+    code = done ? 0 : show_failure(state, done.error());
+    if (state.leaving || target_is_lost(state) ||
+        code == exit_code(ErrorId::Interrupted)) {
+      break;
+    }
+  }
+  Interruptible::take();
+  return code;
+}
+
+Status run_command(PromptState& state, const TypedCommand& typed) {
+  log::debug(log::Area::Client, "command \"{}\" with \"{}\"", typed.name,
+             typed.argument);
+  // Python is what the command "!" runs.
+  const Command* const command =
+      find_command(typed.name.empty() ? "!" : typed.name);
+  if (command == nullptr) {
+    return fail(ErrorId::Usage, typed.name + ": not in this version",
+                "!" + typed.name + " is Python's; help lists the commands");
+  }
+  return command->run(state, typed.argument);
+}
+
+// As pdb shows one; the rest is for what pdb cannot have.
+int show_failure(const PromptState& state, const Error& error) {
+  if (error.id == ErrorId::System) {
+    return report(error, state.err);
+  }
+  fmt::print(stderr, "{} {}\n", state.err.red("***"), printable(error.text()));
+  if (!error.hint.empty()) {
+    fmt::print(stderr, "    try: {}\n", printable(error.hint));
+  }
+  return exit_code(error.id);
+}
+
+// Nothing more can be asked.
+bool target_is_lost(const PromptState& state) {
+  return !state.session.alive();
+}
+
+// ---- where lines come from
+
+int run_pipe(PromptState& state) {
+  char* buffer = nullptr;
+  std::size_t capacity = 0;
+  int code = 0;
+  while (!state.leaving && !target_is_lost(state)) {
+    const auto length = ::getline(&buffer, &capacity, stdin);
+    if (length < 0) {
+      code = Interruptible::take() ? exit_code(ErrorId::Interrupted) : 0;
+      break;
+    }
+    run_line(state, {buffer, static_cast<std::size_t>(length)});
+  }
+  std::free(buffer);
+  return target_is_lost(state) ? exit_code(ErrorId::ChannelClosed) : code;
+}
+
+int run_terminal(PromptState& state, LineEditor& editor) {
+  const int pid = state.session.target().pid;
+  editor.set_completer([&](std::string_view before_cursor) {
+    return complete(state, before_cursor);
+  });
+  std::string last;
+  while (!state.leaving && !target_is_lost(state)) {
+    std::string line;
+    const auto came =
+        editor.read(fmt::format("(hangdbg {}) ", pid), state.out, line);
+    if (came == LineEditor::Came::Interrupt) {
+      Interruptible::take();
+      continue;
+    }
+    if (came == LineEditor::Came::End) {
+      break;
+    }
+    if (!trim(line).empty()) {
+      last = line;
+    } else if (const Command* const again =
+                   find_command(parse_command(last, word_kind).name);
+               again != nullptr && again->repeats) {
+      line = again->names.front();
+    }
+    run_line(state, line);
+  }
+  if (target_is_lost(state)) {
+    return exit_code(ErrorId::ChannelClosed);
+  }
+  fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,72 @@
+// The prompt in the hung frame: reads commands and runs them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "client/options.h"
+#include "client/prompt/place.h"
+#include "client/render.h"
+#include "client/source_text.h"
+#include "server/session.h"
+
+namespace hangdbg {
+
+// What the commands share.
+struct PromptState {
+  Session& session;
+  SourceText& sources;
+  const CommonOptions& options;
+  const Palette& out;
+  const Palette& err;
+  Place place;
+
+  // Of `list`: where the next one goes on; none after a change of frame.
+  std::optional<std::int64_t> list_from{};
+  bool leaving = false;
+
+  Deadline deadline() const { return options.deadline(); }
+};
+
+// Asks the agent about the place's frame; `arguments.frame_id` is filled in.
+// When the frame has returned, the place is looked up again and that is said;
+// the question is asked again only if the same function stands there.
+template <class Pair>
+Result<typename Pair::Body> ask_in_frame(PromptState& state,
+                                         typename Pair::Arguments arguments);
+
+// The thread may have gone on since the place was looked at: looks again, and
+// says so if the frame is not the same any more.
+Status follow(PromptState& state);
+
+// "> torch/utils/file_baton.py(42)wait()" and "-> while ...".
+void show_place(PromptState& state);
+
+// Runs each; the exit code is that of the last.
+int run_commands(PromptState& state, const std::vector<std::string>& commands);
+
+// Reads from the terminal until Ctrl-D, or from a pipe until its end.
+int run_prompt(PromptState& state);
+
+// ---- only templates follow
+
+// Whether the same function is still there, after a NoSuchFrame.
+Result<bool> find_frame_again(PromptState& state);
+
+template <class Pair>
+Result<typename Pair::Body> ask_in_frame(PromptState& state,
+                                         typename Pair::Arguments arguments) {
+  for (int tries = 3;; --tries) {
+    arguments.frame_id = state.place.frame().id;
+    auto body = state.session.call<Pair>(arguments, state.deadline());
+    if (body || body.error().id != ErrorId::NoSuchFrame || tries == 0 ||
+        !TRY(find_frame_again(state))) {
+      return body;
+    }
+  }
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,64 @@
+// The session itself: help, q.
+#include <fmt/core.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "client/prompt/command.h"
+#include "client/prompt/prompt.h"
+
+namespace hangdbg {
+namespace {
+
+std::string usage(const Command& command) {
+  std::string names;
+  for (const std::string_view name : command.names) {
+    names += names.empty() ? name : fmt::format(" | {}", name);
+  }
+  return command.arguments.empty()
+             ? names
+             : names + fmt::format(" {}", command.arguments);
+}
+
+Status help(PromptState& state, std::string_view topic) {
+  if (topic.empty()) {
+    for (const Command* const command : all_commands()) {
+      fmt::print("{:<28} {}\n", usage(*command), command->help);
+    }
+    fmt::print(
+        "Anything else is Python and runs in this frame. ;; between commands; "
+        "Ctrl-C ends\nwhat runs, Ctrl-D detaches. Nothing of the program is "
+        "stopped.\n");
+    return {};
+  }
+  const Command* const command = find_command(topic);
+  if (command != nullptr) {
+    fmt::print("{}\n    {}\n", state.out.bold(usage(*command)), command->help);
+    return {};
+  }
+  return fail(ErrorId::Usage,
+              is_promised(topic)
+                  ? fmt::format("{}: not in this version", topic)
+                  : fmt::format("no command is called {}", printable(topic)),
+              "help");
+}
+
+Status quit(PromptState& state, std::string_view) {
+  state.leaving = true;
+  return {};
+}
+
+}  // namespace
+
+std::span<const Command> session_commands() {
+  static const std::array<Command, 2> kCommands = {
+      Command{{"h", "help"}, "[command]", "What the commands do.", help},
+      Command{{"q", "quit", "exit", "detach"},
+              "",
+              "Detaches; the program goes on.",
+              quit},
+  };
+  return kCommands;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,100 @@
+#include "client/render.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace hangdbg {
+namespace {
+
+bool wants_no_colour() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  return (no_color != nullptr && *no_color != '\0') || term == nullptr ||
+         std::string_view(term) == "dumb";
+}
+
+void show_log_ring(const Palette& palette) {
+  const auto lines = log::ring();
+  if (lines.empty()) {
+    return;
+  }
+  fmt::print(stderr, "{}\n",
+             palette.dim("  the last that hangdbg did (worth a bug report):"));
+  for (const std::string& line : lines) {
+    fmt::print(stderr, "{}\n", palette.dim("  " + line));
+  }
+}
+
+}  // namespace
+
+Palette::Palette(ColourChoice choice, std::FILE* stream)
+    : stream_(stream),
+      terminal_(::isatty(::fileno(stream)) == 1),
+      colours_(
+          choice == ColourChoice::Always ||
+          (choice == ColourChoice::Auto && terminal_ && !wants_no_colour())) {}
+
+std::string Palette::foreign(std::string_view bytes) const {
+  return terminal_ ? printable(bytes, Lines::Keep) : std::string(bytes);
+}
+
+std::string Palette::wrap(const char* code, std::string_view text) const {
+  return colours_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text)
+                  : std::string(text);
+}
+
+int report(const Error& error, const Palette& palette) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{} {}\n", palette.red("hangdbg:"),
+             printable(error.text()));
+  if (!error.hint.empty()) {
+    fmt::print(stderr, "  try: {}\n", printable(error.hint));
+  }
+  if (error.id == ErrorId::System) {
+    log::debug(log::Area::Client, "noticed at {}:{}", error.place.file_name(),
+               error.place.line());
+    show_log_ring(palette);
+  }
+  return exit_code(error.id);
+}
+
+std::string_view short_path(std::string_view path) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    if (const auto at = path.rfind(folder); at != path.npos) {
+      return path.substr(at + folder.size());
+    }
+  }
+  // .../lib/python3.11/threading.py
+  constexpr std::string_view kLibrary = "/lib/python3.";
+  if (const auto at = path.rfind(kLibrary); at != path.npos) {
+    const auto digits = at + kLibrary.size();
+    const auto end = path.find_first_not_of("0123456789t", digits);
+    if (end != path.npos && end > digits && path[end] == '/') {
+      return path.substr(end + 1);
+    }
+  }
+  return path;
+}
+
+std::string place_text(const dap::StackFrame& frame) {
+  const std::string path =
+      frame.source ? frame.source->path.value_or("?") : "?";
+  return printable(
+      fmt::format("{}({}){}()", short_path(path), frame.line, frame.name));
+}
+
+int terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+  return 80;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,58 @@
+// How things look: colours, what a terminal can be given, errors.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "protocol/types.h"
+
+namespace hangdbg {
+
+enum class ColourChoice { Auto, Always, Never };
+
+// What may be written to one stream: colours or none.
+class Palette {
+ public:
+  // Auto: on a terminal, unless NO_COLOR is set (https://no-color.org) or the
+  // terminal is a dumb one.
+  Palette(ColourChoice choice, std::FILE* stream);
+
+  std::FILE* stream() const { return stream_; }
+  bool has_colours() const { return colours_; }
+
+  std::string bold(std::string_view text) const { return wrap("1", text); }
+  std::string dim(std::string_view text) const { return wrap("2", text); }
+  std::string red(std::string_view text) const { return wrap("31", text); }
+  std::string green(std::string_view text) const { return wrap("32", text); }
+  std::string cyan(std::string_view text) const { return wrap("36", text); }
+
+  // The target's own bytes: as they are for a program that reads them, made
+  // harmless for a terminal.
+  std::string foreign(std::string_view bytes) const;
+
+ private:
+  std::string wrap(const char* code, std::string_view text) const;
+
+  std::FILE* stream_;
+  bool terminal_;
+  bool colours_;
+};
+
+// "hangdbg: cause" and "  try: next command" on stderr; for what nobody
+// foresaw (ErrorId::System) the log's last lines as well. Returns the exit
+// code.
+int report(const Error& error, const Palette& palette);
+
+// "torch/utils/file_baton.py": from site-packages or the standard library on;
+// the whole path for other files.
+std::string_view short_path(std::string_view path);
+
+// "torch/utils/file_baton.py(42)wait()"
+std::string place_text(const dap::StackFrame& frame);
+
+// Of the terminal that we write to; 80 where there is none.
+int terminal_columns();
+
+}  // namespace hangdbg

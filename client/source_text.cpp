@@ -1,0 +1,106 @@
+#include "client/source_text.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
+
+Fd open_below_root(int pid, const std::string& path);
+std::string read_regular_file(const Fd& file);
+
+std::string read_source(int pid, const std::string& path) {
+  if (path.empty() || path.front() == '<') {  // "<string>", "<frozen ...>"
+    return {};
+  }
+  if (path.front() == '/') {
+    return read_regular_file(open_below_root(pid, path));
+  }
+  const auto cwd = read_proc_link(pid, "cwd");
+  return cwd ? read_regular_file(open_below_root(pid, *cwd + "/" + path))
+             : std::string();
+}
+
+// Links in the path are followed as the target would (openat2(2), Linux 5.6).
+Fd open_below_root(int pid, const std::string& path) {
+  const std::string root_path = fmt::format("/proc/{}/root", pid);
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Fd root(::open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) {
+    return {};
+  }
+  const open_how how{.flags = kFlags, .resolve = RESOLVE_IN_ROOT};
+  Fd file(static_cast<int>(
+      ::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  if (!file && (errno == ENOSYS || errno == EPERM)) {
+    file.reset(::open((root_path + path).c_str(), kFlags));
+  }
+  return file;
+}
+
+std::string read_regular_file(const Fd& file) {
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::size_t>(status.st_size) > kMaxBytes) {
+    return {};
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const auto n = ::read(file.get(), bytes.data() + got, bytes.size() - got);
+    if (n <= 0) {
+      break;
+    }
+    got += static_cast<std::size_t>(n);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+}  // namespace
+
+const std::vector<std::string>& SourceText::lines(const std::string& path) {
+  const auto known = files_.find(path);
+  if (known != files_.end()) {
+    return known->second;
+  }
+  auto lines = source_lines(read_source(pid_, path));
+  log::debug(log::Area::Client, "source {}: {} lines", path, lines.size());
+  return files_.emplace(path, std::move(lines)).first->second;
+}
+
+std::optional<std::string> SourceText::line(const std::string& path,
+                                            std::int64_t number) {
+  const auto& all = lines(path);
+  if (number < 1 || number > std::ssize(all)) {
+    return std::nullopt;
+  }
+  return std::string(trim(all[static_cast<std::size_t>(number - 1)]));
+}
+
+std::vector<std::string> source_lines(std::string_view bytes) {
+  std::vector<std::string> lines;
+  while (!bytes.empty()) {
+    const auto end = bytes.find_first_of("\r\n");
+    lines.push_back(printable(bytes.substr(0, end), Lines::Keep));
+    if (end == bytes.npos) {
+      break;
+    }
+    bytes.remove_prefix(bytes.substr(end).starts_with("\r\n") ? end + 2
+                                                              : end + 1);
+  }
+  return lines;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,36 @@
+// The target's source files, as the target names them.
+//
+// Read from outside: through its root directory (it may live in a container)
+// and, for a relative name, from its working directory. Nothing is run in the
+// target, and a name leads nowhere but to a regular file below its root.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hangdbg {
+
+class SourceText {
+ public:
+  explicit SourceText(int pid) : pid_(pid) {}
+
+  // The file's lines, the first at [0]; empty if it cannot be read. Each file
+  // is read once.
+  const std::vector<std::string>& lines(const std::string& path);
+
+  // One line, 1-based, without the white space around it.
+  std::optional<std::string> line(const std::string& path, std::int64_t number);
+
+ private:
+  int pid_;
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+// Lines as Python counts them: ended by \n, \r\n or \r; made fit for a
+// terminal.
+std::vector<std::string> source_lines(std::string_view bytes);
+
+}  // namespace hangdbg

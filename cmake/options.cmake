@@ -1,0 +1,35 @@
+# Flags that hold for every target of ours.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# CMake's Release says -O3 -DNDEBUG; a debugger keeps its asserts.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_C_FLAGS_RELEASE "-O2")
+
+add_library(hangdbg_options INTERFACE)
+target_include_directories(hangdbg_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(hangdbg_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(HANGDBG_WERROR)
+  target_compile_options(hangdbg_options INTERFACE -Werror)
+endif()
+target_compile_definitions(hangdbg_options INTERFACE
+  FMT_HEADER_ONLY=1 $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+if(HANGDBG_SANITIZE)
+  # GCC's manual: with sanitizers this warning is often wrong.
+  target_compile_options(hangdbg_options INTERFACE -Wno-maybe-uninitialized
+    -fsanitize=${HANGDBG_SANITIZE} -fno-omit-frame-pointer -g -O1)
+  target_link_options(hangdbg_options INTERFACE -fsanitize=${HANGDBG_SANITIZE})
+endif()
+if(HANGDBG_FUZZ)
+  target_compile_options(hangdbg_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# hangdbg_layer(name LINKS... SOURCES...): one folder's library.
+function(hangdbg_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(hangdbg_${name} STATIC ${LAYER_SOURCES})
+  target_link_libraries(hangdbg_${name} PUBLIC hangdbg_options ${LAYER_LINKS})
+endfunction()

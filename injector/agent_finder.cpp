@@ -1,0 +1,92 @@
+#include "injector/agent_finder.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "injector/bootstrap/shared.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+// The control thread waits in a poll(2) that the image's own code entered, so
+// its PC tells where the image is; the name tells which thread to ask.
+std::optional<Address> image_of(const Target& target, int tid) {
+  const auto call = read_task_syscall(target.pid, tid);
+  if (!call || call->running) {
+    return {};
+  }
+  // Mapped after the target's maps were read, maybe.
+  const auto maps = read_maps(target.pid);
+  if (!maps) {
+    return {};
+  }
+  for (const Mapping& mapping : *maps) {
+    if (mapping.contains(call->pc)) {
+      return mapping.start;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Address>> find_agent(const Target& target) {
+  for (const int tid : TRY(list_tasks(target.pid))) {
+    const auto stat = read_task_stat(target.pid, tid);
+    if (!stat || stat->comm != HD_CONTROL_THREAD_NAME) {
+      continue;
+    }
+    const auto image = image_of(target, tid);
+    if (!image) {
+      continue;
+    }
+    const auto header = target.memory.read_value<HdImageHeader>(*image);
+    if (!header || header->magic != HD_MAGIC) {
+      continue;
+    }
+    if (header->abi != HD_ABI) {
+      return fail(ErrorId::UnsupportedPython,
+                  "an agent of another version of hangdbg is in the target",
+                  "end the other session, or use the same version");
+    }
+    const Address region =
+        *image + (header->image_size + std::uint64_t{4095}) / 4096 * 4096;
+    const auto seen = target.memory.read_value<HdRegion>(region);
+    if (seen && seen->magic == HD_MAGIC && seen->stage == HD_STAGE_SERVING) {
+      log::debug(log::Area::Injector, "agent found in thread {}", tid);
+      return region;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Channels> join_agent(const Target& target,
+                            Address region,
+                            const FdFetcher& fetcher,
+                            Deadline deadline) {
+  const auto seen = TRY(target.memory.read_value<HdRegion>(region));
+  if (seen.use_pipes == 0 && !fetcher.can_fetch_sockets()) {
+    return fail(ErrorId::NotPermitted,
+                "the agent in the target speaks over sockets, which may not "
+                "be fetched from here (pidfd_getfd is forbidden)",
+                "end the other hangdbg session first");
+  }
+  const Fd door = TRY(fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK));
+  std::uint32_t nonce = 0;
+  while (nonce == 0) {
+    if (::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) {
+      return fail_errno("getrandom failed");
+    }
+  }
+  const HdDoorRecord record{HD_DOOR_JOIN, nonce};
+  if (::write(door.get(), &record, sizeof record) != sizeof record) {
+    return fail_errno("the agent's door is closed", ErrorId::ChannelClosed);
+  }
+  return take_channels(target.memory, region, fetcher, nonce, deadline);
+}
+
+}  // namespace hangdbg

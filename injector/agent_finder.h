@@ -1,0 +1,25 @@
+// Is our agent in the target already? One agent serves all clients of a
+// target; a second hangdbg knocks at its door instead of injecting another.
+#pragma once
+
+#include <optional>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "injector/channels.h"
+#include "injector/preflight.h"
+
+namespace hangdbg {
+
+// Where the agent's HdRegion is; empty when there is no agent.
+// Errors: UnsupportedPython when it is of another hangdbg version.
+Result<std::optional<Address>> find_agent(const Target& target);
+
+// Asks it for channels of our own. Errors: ChannelClosed when it was about to
+// leave (then inject), those of take_channels.
+Result<Channels> join_agent(const Target& target,
+                            Address region,
+                            const FdFetcher& fetcher,
+                            Deadline deadline);
+
+}  // namespace hangdbg

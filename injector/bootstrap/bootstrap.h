@@ -1,0 +1,156 @@
+/* The bootstrap's own memory, and what its files call of each other.
+ *
+ *   control.c   the control thread: sessions come and go, records, the door
+ *   executor.c  a session's thread: a message, the GIL, the agent, the answer
+ *   python.c    the agent: loading it, calling it, the builtins it has in C
+ *   io.c        bounded reads and writes
+ *
+ * Threads: the first one, which the stub starts, makes the first session and
+ * the control thread and is then that session's executor; so of the two only
+ * it calls malloc, and glibc makes one arena, not two. The control thread
+ * (one) never touches Python. Each session has one
+ * executor; a canceller exists while an evaluation is being cancelled. The
+ * control thread joins them all before it unmaps the region, so no code of
+ * ours can be on any stack then. Fields are written by the thread named beside
+ * them; those marked GIL, by whoever holds it. */
+#ifndef HANGDBG_BOOTSTRAP_H
+#define HANGDBG_BOOTSTRAP_H
+
+#include <stddef.h>
+
+#include "injector/bootstrap/shared.h"
+
+typedef struct HdPyObject HdPyObject; /* never looked into */
+
+/* PyMethodDef (Include/methodobject.h). */
+struct HdMethod {
+  const char* name;
+  HdPyObject* (*function)(HdPyObject* self, HdPyObject* args);
+  int flags;
+  const char* doc;
+};
+
+enum HdPhase {
+  HD_PHASE_FREE = 0,
+  HD_PHASE_OFFERED = 1, /* its channels wait to be taken */
+  HD_PHASE_LIVE = 2,
+  HD_PHASE_LEAVING = 3, /* its client has gone; the executor finishes */
+};
+
+struct HdState;
+
+struct HdSession {
+  struct HdState* state;
+  uint32_t index;
+  uint32_t phase; /* control */
+  int control_read, control_write, dap_read, dap_write;
+  int theirs[4]; /* the client's ends, closed once it has them */
+  int64_t offered_at;
+
+  uint64_t executor;         /* pthread_t; control */
+  uint32_t executor_running; /* control */
+  uint32_t executor_done;    /* executor; its last word */
+  uint32_t stage;            /* executor: enum HdExecutorStage */
+  uint32_t enter_now;        /* control; executor clears */
+  uint32_t used_agent;       /* executor */
+
+  uint64_t canceller;         /* pthread_t; control */
+  uint32_t canceller_running; /* control */
+  uint32_t canceller_done;    /* canceller; its last word */
+  uint32_t cancel;            /* control; executor clears */
+  uint32_t cancellable;       /* GIL */
+
+  char* buffer; /* executor: what has been read and not yet handled */
+  uint64_t capacity;
+  uint64_t filled;
+};
+
+/* Right behind struct HdRegion. */
+struct HdState {
+  struct HdRegion* region;
+  uint64_t base;
+  int door_read;
+  uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
+  struct HdSession sessions[HD_MAX_SESSIONS];
+
+  /* GIL. */
+  uint32_t loading;
+  HdPyObject* globals; /* the agent's dict; 0 while it is not loaded */
+  HdPyObject* handle;
+  HdPyObject* forget;
+  HdPyObject* cancelled_class;
+  struct HdMethod methods[8];
+  char failure[256]; /* why the agent could not be loaded or called */
+};
+
+_Static_assert(sizeof(struct HdRegion) + sizeof(struct HdState) <=
+                   HD_AGENT_OFFSET,
+               "HD_AGENT_OFFSET is too small");
+
+/* What a thread does last (entry_x86_64.S): unmaps the region if munmap is not
+ * 0, which is for the last of all threads to do. */
+struct HdExit {
+  uint64_t munmap;
+  uint64_t base;
+  uint64_t size;
+};
+
+/* Where our state is, from the place of our own code: behind the image. */
+static inline struct HdState* hd_state(void) {
+  extern const char hd_image_header[] __attribute__((visibility("hidden")));
+  extern const char hd_image_end[] __attribute__((visibility("hidden")));
+  const uint64_t base = (uint64_t)hd_image_header;
+  const uint64_t text = ((uint64_t)hd_image_end - base + 4095) & ~4095UL;
+  return (struct HdState*)((struct HdRegion*)(base + text) + 1);
+}
+
+/* control.c */
+void hd_first_main(uint64_t base, struct HdExit* out);
+void hd_control_main(uint64_t base, struct HdExit* out);
+
+/* entry_x86_64.S */
+void* hd_control_entry(void* base);
+
+/* executor.c */
+void* hd_executor_main(void* session);
+void* hd_canceller_main(void* session);
+
+/* python.c: call with the GIL. */
+int hd_agent_load(struct HdState* state);
+HdPyObject* hd_agent_handle(struct HdSession* session,
+                            const char* message,
+                            uint64_t size);
+void hd_agent_forget(struct HdSession* session, int last);
+
+/* io.c */
+int64_t hd_now(void); /* monotonic nanoseconds */
+void hd_name_thread(const char* name);
+int hd_tid(void);
+int hd_poll(int fd, int events, int timeout_ms); /* revents, 0, -errno */
+char* hd_map(uint64_t size);                     /* 0 when there is no memory */
+void hd_unmap(char* at, uint64_t size);
+int hd_is_leaving(const struct HdSession* session);
+/* Reads until the buffer holds a whole message. Its body and size, and how
+ * much of the buffer it takes. 0 when the client has gone. */
+int hd_read_message(struct HdSession* session,
+                    const char** body,
+                    uint64_t* size,
+                    uint64_t* taken);
+/* 0 when the client has gone. */
+int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size);
+void hd_free_buffer(struct HdSession* session);
+
+#define HD_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+#define HD_STORE(field, value) \
+  __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+
+/* Its client asked for it, or is no more. */
+static inline int hd_wants_cancel(const struct HdSession* session) {
+  return HD_LOAD(session->cancel) ||
+         HD_LOAD(session->phase) == HD_PHASE_LEAVING;
+}
+
+/* A function of the target by its name in struct HdApi. */
+#define HD_CALL(state, name, type) ((type)(state)->region->api.name)
+
+#endif

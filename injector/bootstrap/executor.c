@@ -1,0 +1,227 @@
+/* A session's thread: takes one message after the other off the DAP channel,
+ * waits for the GIL, lets the agent answer, writes the answer.
+ *
+ * PyGILState_Ensure cannot time out and cannot be left, so the executor does
+ * not enter it while somebody holds the GIL: it watches the GIL's own word
+ * until that is 0, or until the injector - who sees from outside whether the
+ * holder makes progress in Python and so will let go when asked - says
+ * "enter now". A client that leaves in between costs the target nothing. */
+#include <poll.h>
+
+#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
+
+typedef int (*EnsureFunction)(void);
+typedef void (*ReleaseFunction)(int);
+typedef int (*BytesFunction)(HdPyObject*, char**, long*);
+typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
+typedef void (*ObjectFunction)(HdPyObject*);
+typedef int (*FlagFunction)(void);
+
+/* How long a leaving executor waits for the GIL to clear the agent up. */
+#define FAREWELL_NS 1000000000L
+#define SPINS 200
+
+static int serve_one(struct HdSession* session);
+static int answer(struct HdSession* session, const char* body, uint64_t size);
+static void say_failure(struct HdSession* session);
+static int take_gil(struct HdSession* session, int* gil);
+static void farewell(struct HdSession* session);
+static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at);
+static int python_is_ending(struct HdState* state);
+static void say_done(struct HdSession* session, uint32_t* flag);
+
+void* hd_executor_main(void* argument) {
+  struct HdSession* session = argument;
+  typedef uint64_t (*SelfFunction)(void);
+  /* musl writes it for pthread_create's caller only after we run. */
+  session->executor = HD_CALL(session->state, pthread_self, SelfFunction)();
+  hd_name_thread(HD_EXECUTOR_THREAD_NAME);
+  while (serve_one(session)) {
+  }
+  farewell(session);
+  hd_free_buffer(session);
+  say_done(session, &session->executor_done);
+  return 0;
+}
+
+/* Raises Cancelled in the executor if it still runs a user's expression. */
+void* hd_canceller_main(void* argument) {
+  struct HdSession* session = argument;
+  struct HdState* state = session->state;
+  hd_name_thread(HD_CANCEL_THREAD_NAME);
+  if (!python_is_ending(state)) {
+    const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+    if (session->cancellable && hd_wants_cancel(session) &&
+        state->cancelled_class) {
+      HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+      (session->executor, state->cancelled_class);
+    }
+    HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+  }
+  say_done(session, &session->canceller_done);
+  return 0;
+}
+
+static int serve_one(struct HdSession* session) {
+  const char* body = 0;
+  uint64_t size = 0;
+  uint64_t taken = 0;
+  HD_STORE(session->stage, HD_EXECUTOR_IDLE);
+  if (!hd_read_message(session, &body, &size, &taken)) {
+    return 0;
+  }
+  HD_STORE(session->cancel, 0);
+  HD_STORE(session->enter_now, 0);
+  if (!answer(session, body, size)) {
+    return 0;
+  }
+  for (uint64_t i = taken; i < session->filled; i++) {
+    session->buffer[i - taken] = session->buffer[i];
+  }
+  session->filled -= taken;
+  return 1;
+}
+
+static int answer(struct HdSession* session, const char* body, uint64_t size) {
+  struct HdState* state = session->state;
+  int gil = 0;
+  if (!take_gil(session, &gil)) {
+    return 0;
+  }
+  HdPyObject* reply = 0;
+  char* text = 0;
+  long length = 0;
+  if (hd_agent_load(state)) {
+    session->used_agent = 1;
+    reply = hd_agent_handle(session, body, size);
+  }
+  /* Written without the GIL and from a copy: to take the GIL a second time,
+   * only to drop the object, might be to wait for ever. */
+  char* copy = 0;
+  if (reply && HD_CALL(state, PyBytes_AsStringAndSize, BytesFunction)(
+                   reply, &text, &length) == 0) {
+    copy = hd_map((uint64_t)length + 1);
+    for (long i = 0; copy && i < length; i++) {
+      copy[i] = text[i];
+    }
+  }
+  if (reply) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(reply);
+  }
+  HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+  HD_STORE(session->stage, HD_EXECUTOR_REPLIES);
+  if (!copy) {
+    say_failure(session);
+    return 0;
+  }
+  const int sent = hd_write_all(session, copy, (uint64_t)length);
+  hd_unmap(copy, (uint64_t)length + 1);
+  return sent;
+}
+
+/* An event in place of the answer that there will not be. */
+static void say_failure(struct HdSession* session) {
+  static const char kBefore[] =
+      "{\"type\":\"event\",\"seq\":1,\"event\":\"hangdbg/failure\","
+      "\"body\":{\"reason\":\"";
+  static const char kAfter[] = "\"}}";
+  char* text = session->state->failure;
+  uint64_t size = 0;
+  for (; text[size]; size++) {
+    const unsigned char c = (unsigned char)text[size];
+    if (c < ' ' || c == '"' || c == '\\') {
+      text[size] = '\'';
+    }
+  }
+  uint64_t total = sizeof kBefore - 1 + size + sizeof kAfter - 1;
+  char header[] = "Content-Length: 0000\r\n\r\n";
+  for (int i = 19; i >= 16; i--, total /= 10) {
+    header[i] = (char)('0' + total % 10);
+  }
+  hd_write_all(session, header, sizeof header - 1);
+  hd_write_all(session, kBefore, sizeof kBefore - 1);
+  hd_write_all(session, text, size);
+  hd_write_all(session, kAfter, sizeof kAfter - 1);
+}
+
+/* With the GIL, and no other executor in the middle of loading the agent. 0
+ * when the client has gone. */
+static int take_gil(struct HdSession* session, int* gil) {
+  struct HdState* state = session->state;
+  for (;;) {
+    HD_STORE(session->stage, HD_EXECUTOR_WATCHES_GIL);
+    if (!gil_may_be_taken(session, 0)) {
+      return 0;
+    }
+    HD_STORE(session->stage, HD_EXECUTOR_TAKES_GIL);
+    *gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+    if (!state->loading) {
+      HD_STORE(session->stage, HD_EXECUTOR_IN_PYTHON);
+      return 1;
+    }
+    HD_CALL(state, PyGILState_Release, ReleaseFunction)(*gil);
+    hd_poll(-1, 0, 1);
+  }
+}
+
+/* Clears the agent up if this was its last user. Where the GIL cannot be had,
+ * the agent's dict stays behind: nothing refers to it any more. */
+static void farewell(struct HdSession* session) {
+  struct HdState* state = session->state;
+  if (!session->used_agent ||
+      !gil_may_be_taken(session, hd_now() + FAREWELL_NS)) {
+    return;
+  }
+  const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+  int last = 1;
+  for (int i = 0; i < HD_MAX_SESSIONS; i++) {
+    const struct HdSession* other = &state->sessions[i];
+    if (other != session && HD_LOAD(other->executor_running) &&
+        other->used_agent && !HD_LOAD(other->executor_done)) {
+      last = 0;
+    }
+  }
+  hd_agent_forget(session, last);
+  session->used_agent = 0;
+  HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+}
+
+/* Waits until the GIL is free, or we were told to enter. 0: the client has
+ * gone (or, when `give_up_at` is set, that moment has come), or the
+ * interpreter is ending. */
+static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at) {
+  struct HdState* state = session->state;
+  const uint64_t word = state->region->api.gil_locked;
+  for (int i = 0;; i++) {
+    if (python_is_ending(state)) {
+      return 0;
+    }
+    if (!word || __atomic_load_n((int*)word, __ATOMIC_ACQUIRE) == 0 ||
+        HD_LOAD(session->enter_now)) {
+      return 1;
+    }
+    if (give_up_at ? hd_now() > give_up_at : hd_is_leaving(session)) {
+      return 0;
+    }
+    if (i < SPINS) {
+      hd_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    } else if (hd_poll(give_up_at ? -1 : session->dap_read, 0, 1) > 0) {
+      return 0; /* hung up */
+    }
+  }
+}
+
+static int python_is_ending(struct HdState* state) {
+  return state->region->api.is_finalizing &&
+         HD_CALL(state, is_finalizing, FlagFunction)();
+}
+
+/* The thread's last touch of the region but for its way out, which the join
+ * in control.c waits for. */
+static void say_done(struct HdSession* session, uint32_t* flag) {
+  const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, session->index};
+  const int door = session->state->region->door;
+  HD_STORE(*flag, 1);
+  hd_syscall(SYS_write, door, (long)&record, sizeof record, 0, 0, 0);
+}

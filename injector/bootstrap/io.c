@@ -1,0 +1,186 @@
+/* Bounded reads and writes on a session's channels, by raw system calls: errno
+ * and the libc's buffers stay the target's own. */
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
+
+#define MAX_HEADER 256
+#define MAX_MESSAGE (64UL << 20)
+#define FIRST_CAPACITY (64UL << 10)
+/* How often a wait looks whether the session is being closed. Sockets are shut
+ * down and need no look; a pipe's other end may have been inherited. */
+#define LOOK_MS 250
+
+static int make_room(struct HdSession* session, uint64_t wanted);
+static int find_message(const struct HdSession* session,
+                        uint64_t* header,
+                        uint64_t* size);
+static int starts_with(const char* text, const char* prefix);
+
+int64_t hd_now(void) {
+  struct timespec now = {0, 0};
+  hd_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+  return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+void hd_name_thread(const char* name) {
+  hd_syscall(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+}
+
+int hd_tid(void) {
+  return (int)hd_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+int hd_poll(int fd, int events, int timeout_ms) {
+  struct pollfd one = {fd, (short)events, 0};
+  const long result = hd_syscall(SYS_poll, (long)&one, 1, timeout_ms, 0, 0, 0);
+  return result > 0 ? one.revents : (int)result;
+}
+
+char* hd_map(uint64_t size) {
+  const long at = hd_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at < 0 && at > -4096 ? 0 : (char*)at;
+}
+
+void hd_unmap(char* at, uint64_t size) {
+  hd_syscall(SYS_munmap, (long)at, (long)size, 0, 0, 0, 0);
+}
+
+int hd_is_leaving(const struct HdSession* session) {
+  return HD_LOAD(session->phase) == HD_PHASE_LEAVING;
+}
+
+int hd_read_message(struct HdSession* session,
+                    const char** body,
+                    uint64_t* size,
+                    uint64_t* taken) {
+  for (;;) {
+    uint64_t header = 0;
+    const int found = find_message(session, &header, size);
+    if (found < 0) {
+      return 0;
+    }
+    if (found > 0 && session->filled >= header + *size) {
+      *body = session->buffer + header;
+      *taken = header + *size;
+      return 1;
+    }
+    if (!make_room(session, found > 0 ? header + *size : MAX_HEADER)) {
+      return 0;
+    }
+    const long got = hd_syscall(
+        SYS_read, session->dap_read, (long)(session->buffer + session->filled),
+        (long)(session->capacity - session->filled), 0, 0, 0);
+    if (got > 0) {
+      session->filled += (uint64_t)got;
+      continue;
+    }
+    if (got == 0 || (got != -11 /* EAGAIN */ && got != -4 /* EINTR */)) {
+      return 0;
+    }
+    const int look = session->state->region->use_pipes ? LOOK_MS : -1;
+    hd_poll(session->dap_read, POLLIN, look);
+    if (hd_is_leaving(session)) {
+      return 0;
+    }
+  }
+}
+
+int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size) {
+  while (size > 0) {
+    if (hd_is_leaving(session)) {
+      return 0;
+    }
+    /* SIGPIPE is blocked in our threads and dies with them. */
+    const long put = hd_syscall(SYS_write, session->dap_write, (long)bytes,
+                                (long)size, 0, 0, 0);
+    if (put > 0) {
+      bytes += put;
+      size -= (uint64_t)put;
+    } else if (put == -11 || put == -4) {
+      hd_poll(session->dap_write, POLLOUT, LOOK_MS);
+    } else {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+void hd_free_buffer(struct HdSession* session) {
+  if (session->buffer) {
+    hd_unmap(session->buffer, session->capacity);
+  }
+  session->buffer = 0;
+  session->capacity = 0;
+  session->filled = 0;
+}
+
+static int make_room(struct HdSession* session, uint64_t wanted) {
+  if (wanted + 1 <= session->capacity) {
+    return 1;
+  }
+  uint64_t capacity = FIRST_CAPACITY;
+  while (capacity < wanted + 1) {
+    capacity *= 2;
+  }
+  char* fresh = hd_map(capacity);
+  if (!fresh) {
+    return 0;
+  }
+  for (uint64_t i = 0; i < session->filled; i++) {
+    fresh[i] = session->buffer[i];
+  }
+  const uint64_t filled = session->filled;
+  hd_free_buffer(session);
+  session->buffer = fresh;
+  session->capacity = capacity;
+  session->filled = filled;
+  return 1;
+}
+
+/* 1: a header is there; 0: not yet; -1: this is no such channel. The client is
+ * always hangdbg, so the only header is Content-Length. */
+static int find_message(const struct HdSession* session,
+                        uint64_t* header,
+                        uint64_t* size) {
+  static const char kName[] = "Content-Length: ";
+  const char* text = session->buffer;
+  if (session->filled < sizeof kName + 4) {
+    return 0;
+  }
+  if (!starts_with(text, kName)) {
+    return -1;
+  }
+  uint64_t at = sizeof kName - 1;
+  uint64_t value = 0;
+  while (at < session->filled && text[at] >= '0' && text[at] <= '9') {
+    value = value * 10 + (uint64_t)(text[at] - '0');
+    if (value > MAX_MESSAGE) {
+      return -1;
+    }
+    at++;
+  }
+  if (at + 4 > session->filled) {
+    return at > MAX_HEADER ? -1 : 0;
+  }
+  if (!starts_with(text + at, "\r\n\r\n")) {
+    return -1;
+  }
+  *header = at + 4;
+  *size = value;
+  return 1;
+}
+
+static int starts_with(const char* text, const char* prefix) {
+  while (*prefix) {
+    if (*text++ != *prefix++) {
+      return 0;
+    }
+  }
+  return 1;
+}

@@ -1,0 +1,400 @@
+/* The agent: loaded into a dict of its own, called, cleared away. Everything
+ * here runs with the GIL. Also the builtins that the agent has in C; they go
+ * with the region, so nothing that a user can keep may refer to them. */
+#include "injector/bootstrap/bootstrap.h"
+
+#define METH_VARARGS 0x0001
+#define METH_O 0x0008
+#define FILE_INPUT 257 /* Py_file_input, Include/compile.h */
+
+typedef HdPyObject* (*NewFunction)(void);
+typedef HdPyObject* (
+    *CompileFunction)(const char*, const char*, int, void*, int);
+typedef HdPyObject* (*EvalFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef HdPyObject* (*CallFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef int (*SetItemFunction)(HdPyObject*, const char*, HdPyObject*);
+typedef HdPyObject* (*GetItemFunction)(HdPyObject*, const char*);
+typedef HdPyObject* (*NumberFunction)(long);
+typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef HdPyObject* (*BytesFunction)(const char*, long);
+typedef int (*AsBytesFunction)(HdPyObject*, char**, long*);
+typedef HdPyObject* (*TextFunction)(const char*);
+typedef HdPyObject* (*MethodFunction)(struct HdMethod*,
+                                      HdPyObject*,
+                                      HdPyObject*);
+typedef HdPyObject* (*TupleFunction)(long);
+typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
+typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
+typedef long (*SizeFunction)(HdPyObject*);
+typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
+typedef int (*ObjectSetFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef int (*ObjectDelFunction)(HdPyObject*, HdPyObject*);
+typedef void (*ObjectFunction)(HdPyObject*);
+typedef void (*VoidFunction)(void);
+typedef void (*ErrorFunction)(HdPyObject*, const char*);
+typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
+typedef void* (*SaveFunction)(void);
+typedef void (*RestoreFunction)(void*);
+typedef unsigned long (*SelfFunction)(void);
+
+static int run_source(struct HdState* state);
+static int add_builtins(struct HdState* state);
+static void unload(struct HdState* state);
+static void keep_failure(struct HdState* state);
+static HdPyObject* call(struct HdState* state,
+                        HdPyObject* callable,
+                        HdPyObject* first,
+                        HdPyObject* second);
+static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
+static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
+static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
+static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
+static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
+static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
+static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame);
+static void drop_snapshot(struct HdState* state,
+                          HdPyObject** place,
+                          HdPyObject* before);
+
+int hd_agent_load(struct HdState* state) {
+  if (state->handle) {
+    return 1;
+  }
+  /* Running the source may let go of the GIL, and another executor in. */
+  if (state->loading) {
+    return 0;
+  }
+  state->loading = 1;
+  const int loaded = run_source(state);
+  if (!loaded) {
+    keep_failure(state);
+    unload(state);
+  }
+  state->loading = 0;
+  return loaded;
+}
+
+HdPyObject* hd_agent_handle(struct HdSession* session,
+                            const char* message,
+                            uint64_t size) {
+  struct HdState* state = session->state;
+  HdPyObject* reply =
+      call(state, state->handle,
+           HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index),
+           HD_CALL(state, PyBytes_FromStringAndSize, BytesFunction)(
+               message, (long)size));
+  if (!reply) {
+    keep_failure(state);
+  }
+  return reply;
+}
+
+void hd_agent_forget(struct HdSession* session, int last) {
+  struct HdState* state = session->state;
+  if (state->forget) {
+    HdPyObject* result = call(
+        state, state->forget,
+        HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index), 0);
+    if (result) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+    }
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
+  }
+  if (last) {
+    unload(state);
+  }
+}
+
+static int run_source(struct HdState* state) {
+  const struct HdRegion* region = state->region;
+  const char* source = (const char*)region + HD_AGENT_OFFSET;
+  state->globals = HD_CALL(state, PyDict_New, NewFunction)();
+  if (!state->globals || !add_builtins(state)) {
+    return 0;
+  }
+  HdPyObject* code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
+      source, "<hangdbg>", FILE_INPUT, 0, 2);
+  if (!code) {
+    return 0;
+  }
+  HdPyObject* result = HD_CALL(state, PyEval_EvalCode, EvalFunction)(
+      code, state->globals, state->globals);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(code);
+  if (!result) {
+    return 0;
+  }
+  HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  state->forget = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
+      state->globals, "forget");
+  state->handle = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
+      state->globals, "handle");
+  return state->handle && state->forget;
+}
+
+static int add_builtins(struct HdState* state) {
+  const struct HdMethod methods[] = {
+      {"_tid_of", builtin_tid_of, METH_O, 0},
+      {"_send", builtin_send, METH_O, 0},
+      {"_run_cancellable", builtin_run_cancellable, METH_O, 0},
+      {"_set_cancelled", builtin_set_cancelled, METH_O, 0},
+      {"_set_local", builtin_set_local, METH_VARARGS, 0},
+      {"_locals_of", builtin_locals_of, METH_O, 0},
+  };
+  const SetItemFunction set =
+      HD_CALL(state, PyDict_SetItemString, SetItemFunction);
+  HdPyObject* name =
+      HD_CALL(state, PyUnicode_FromString, TextFunction)("hangdbg");
+  if (!name || set(state->globals, "__name__", name) != 0 ||
+      set(state->globals, "__builtins__",
+          HD_CALL(state, PyEval_GetBuiltins, NewFunction)()) != 0) {
+    return 0;
+  }
+  HD_CALL(state, Py_DecRef, ObjectFunction)(name);
+  for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    state->methods[i] = methods[i];
+    HdPyObject* function = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
+        &state->methods[i], 0, 0);
+    if (!function || set(state->globals, methods[i].name, function) != 0) {
+      return 0;
+    }
+    HD_CALL(state, Py_DecRef, ObjectFunction)(function);
+  }
+  return 1;
+}
+
+static void unload(struct HdState* state) {
+  HdPyObject* globals = state->globals;
+  state->handle = 0;
+  state->forget = 0;
+  state->globals = 0;
+  if (state->cancelled_class) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(state->cancelled_class);
+    state->cancelled_class = 0;
+  }
+  if (globals) {
+    /* Its functions and it refer to each other. */
+    HD_CALL(state, PyDict_Clear, ObjectFunction)(globals);
+    HD_CALL(state, Py_DecRef, ObjectFunction)(globals);
+  }
+}
+
+/* The exception that is set goes, its text stays for the client to see. */
+static void keep_failure(struct HdState* state) {
+  typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
+  typedef HdPyObject* (*StrFunction)(HdPyObject*);
+  typedef const char* (*Utf8Function)(HdPyObject*);
+  HdPyObject* parts[3] = {0, 0, 0}; /* type, value, traceback */
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&parts[0], &parts[1], &parts[2]);
+  HdPyObject* text =
+      parts[1] ? HD_CALL(state, PyObject_Str, StrFunction)(parts[1]) : 0;
+  const char* utf8 =
+      text ? HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(text) : 0;
+  uint64_t size = 0;
+  while (utf8 && utf8[size] && size + 1 < sizeof state->failure) {
+    state->failure[size] = utf8[size];
+    size++;
+  }
+  state->failure[size] = 0;
+  if (text) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(text);
+  }
+  for (int i = 0; i < 3; i++) {
+    if (parts[i]) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(parts[i]);
+    }
+  }
+  HD_CALL(state, PyErr_Clear, VoidFunction)();
+}
+
+/* callable(first, second), or callable(first); takes over both references. */
+static HdPyObject* call(struct HdState* state,
+                        HdPyObject* callable,
+                        HdPyObject* first,
+                        HdPyObject* second) {
+  HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(second ? 2 : 1);
+  if (!args) {
+    return 0;
+  }
+  HD_CALL(state, PyTuple_SetItem, TupleSetFunction)(args, 0, first);
+  if (second) {
+    HD_CALL(state, PyTuple_SetItem, TupleSetFunction)(args, 1, second);
+  }
+  HdPyObject* result =
+      HD_CALL(state, PyObject_Call, CallFunction)(callable, args, 0);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(args);
+  return result;
+}
+
+static HdPyObject* none(struct HdState* state) {
+  HdPyObject* object = (HdPyObject*)state->region->api.none;
+  HD_CALL(state, Py_IncRef, ObjectFunction)(object);
+  return object;
+}
+
+static HdPyObject* raise(struct HdState* state, const char* message) {
+  HdPyObject* type = *(HdPyObject**)state->region->api.runtime_error;
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(type, message);
+  return 0;
+}
+
+/* The session whose executor is this very thread. */
+static struct HdSession* this_session(struct HdState* state) {
+  const unsigned long self = HD_CALL(state, pthread_self, SelfFunction)();
+  for (int i = 0; i < HD_MAX_SESSIONS; i++) {
+    struct HdSession* session = &state->sessions[i];
+    if (HD_LOAD(session->executor_running) && session->executor == self) {
+      return session;
+    }
+  }
+  return 0;
+}
+
+/* The kernel's id of a pthread_t: a word in its struct, whose place control.c
+ * found in threads of our own. */
+static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const unsigned long thread =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(ident);
+  long tid = 0;
+  if (state->tid_offset && thread) {
+    tid = *(const int*)(thread + state->tid_offset);
+  }
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(tid);
+}
+
+static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  char* text = 0;
+  long size = 0;
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  if (HD_CALL(state, PyBytes_AsStringAndSize, AsBytesFunction)(bytes, &text,
+                                                               &size) != 0) {
+    return 0;
+  }
+  void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  const int sent = hd_write_all(session, text, (uint64_t)size);
+  HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+  return sent ? none(state) : raise(state, "the hangdbg client has gone");
+}
+
+/* Cancelled may come up in here at any bytecode, and nowhere else: the
+ * canceller looks at `cancellable` with the GIL in hand. */
+static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  if (hd_wants_cancel(session) && state->cancelled_class) {
+    HD_CALL(state, PyErr_SetString, ErrorFunction)(state->cancelled_class, "");
+    return 0;
+  }
+  HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
+  if (!args) {
+    return 0;
+  }
+  session->cancellable = 1;
+  HdPyObject* result =
+      HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
+  session->cancellable = 0;
+  HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+  (session->executor, 0);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(args);
+  return result;
+}
+
+static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
+  (void)self;
+  struct HdState* state = hd_state();
+  HD_CALL(state, Py_IncRef, ObjectFunction)(cls);
+  HdPyObject* old = state->cancelled_class;
+  state->cancelled_class = cls;
+  if (old) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(old);
+  }
+  return none(state);
+}
+
+/* Up to 3.12 f_locals is a snapshot that stays with the frame, and with it the
+ * values of that moment: tensors, perhaps, which the program has long let go
+ * of. So what reading it made is dropped again; what was there before (the
+ * program called locals(), or is being traced) is left alone. */
+static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame) {
+  const struct HdApi* api = &state->region->api;
+  if (api->frame_locals == HD_NO_OFFSET) {
+    return 0;
+  }
+  uint64_t at = (uint64_t)frame;
+  if (api->frame_inner != HD_NO_OFFSET) {
+    at = *(const uint64_t*)(at + api->frame_inner);
+  }
+  return (HdPyObject**)(at + api->frame_locals);
+}
+
+static void drop_snapshot(struct HdState* state,
+                          HdPyObject** place,
+                          HdPyObject* before) {
+  if (place && !before && *place) {
+    HdPyObject* made = *place;
+    *place = 0;
+    HD_CALL(state, Py_DecRef, ObjectFunction)(made);
+  }
+}
+
+/* A dict of its own with the frame's locals. */
+static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
+  (void)self;
+  typedef HdPyObject* (*CopyFunction)(HdPyObject*);
+  struct HdState* state = hd_state();
+  HdPyObject** place = snapshot_of(state, frame);
+  HdPyObject* before = place ? *place : 0;
+  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
+                               AttributeFunction)(frame, "f_locals");
+  if (!locals) {
+    return 0;
+  }
+  HdPyObject* copy = HD_CALL(state, PyDict_Copy, CopyFunction)(locals);
+  drop_snapshot(state, place, before);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  return copy;
+}
+
+/* Up to 3.12 f_locals is a snapshot: PyFrame_LocalsToFast writes *all* of it
+ * back, so nothing may run between taking it and that call. */
+static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const TupleGetFunction get =
+      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  const long count = HD_CALL(state, PyTuple_Size, SizeFunction)(args);
+  if (count != 2 && count != 3) {
+    return raise(state, "_set_local(frame, name[, value])");
+  }
+  HdPyObject* frame = get(args, 0);
+  HdPyObject** place = snapshot_of(state, frame);
+  HdPyObject* before = place ? *place : 0;
+  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
+                               AttributeFunction)(frame, "f_locals");
+  if (!locals) {
+    return 0;
+  }
+  const int failed = count == 3
+                         ? HD_CALL(state, PyObject_SetItem, ObjectSetFunction)(
+                               locals, get(args, 1), get(args, 2))
+                         : HD_CALL(state, PyObject_DelItem, ObjectDelFunction)(
+                               locals, get(args, 1));
+  if (!failed && state->region->api.PyFrame_LocalsToFast) {
+    typedef void (*LocalsFunction)(HdPyObject*, int);
+    /* clear=1: a name that is not in the dict is unbound in the frame. */
+    HD_CALL(state, PyFrame_LocalsToFast, LocalsFunction)(frame, count == 2);
+  }
+  drop_snapshot(state, place, before);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  return failed ? 0 : none(state);
+}

@@ -1,0 +1,164 @@
+/* What the injector (C++, outside) and the bootstrap (C, inside the target)
+ * both know: the layout of the region that the stub maps, the table of
+ * functions that the injector looked up, and the control channel's records.
+ *
+ * The region, one mapping of HdRegion::total_size bytes:
+ *
+ *   base                 image: header, code, constants       read, execute
+ *   base + text size     struct HdRegion                       read, write
+ *   ... + HD_AGENT_OFFSET   the agent's Python source, ends with a NUL
+ *
+ * Plain C, fixed-width types, no padding that matters. */
+#ifndef HANGDBG_BOOTSTRAP_SHARED_H
+#define HANGDBG_BOOTSTRAP_SHARED_H
+
+#include <stdint.h>
+
+#define HD_MAGIC 0x006762646e6168ULL
+/* Raised whenever anything in this file changes its meaning. */
+#define HD_ABI 1
+#define HD_CONTROL_THREAD_NAME "hangdbg-ctl"
+#define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
+#define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
+#define HD_MAX_SESSIONS 8
+#define HD_NO_OFFSET 0xffffffffU
+
+/* At the image's first byte; also how a later hangdbg knows the region. */
+struct HdImageHeader {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t entry; /* hd_first_entry, from the image's start */
+  uint32_t image_size;
+  uint32_t unused;
+};
+
+/* Where the Python source starts, from the start of struct HdRegion: behind
+ * the bootstrap's own memory. */
+#define HD_AGENT_OFFSET 8192
+
+/* Functions of the target's libc and Python; data symbols where said. */
+struct HdApi {
+  uint64_t pthread_create;
+  uint64_t pthread_join;
+  uint64_t pthread_detach;
+  uint64_t pthread_attr_init;
+  uint64_t pthread_attr_setstacksize;
+  uint64_t pthread_self;
+  uint64_t munmap;
+
+  uint64_t PyGILState_Ensure;
+  uint64_t PyGILState_Release;
+  uint64_t PyEval_SaveThread;
+  uint64_t PyEval_RestoreThread;
+  uint64_t PyEval_GetBuiltins;
+  uint64_t PyEval_EvalCode;
+  uint64_t Py_CompileStringExFlags;
+  uint64_t Py_DecRef;
+  uint64_t Py_IncRef;
+  uint64_t PyDict_New;
+  uint64_t PyDict_Copy;
+  uint64_t PyDict_Clear;
+  uint64_t PyDict_SetItemString;
+  uint64_t PyDict_GetItemString;
+  uint64_t PyObject_Call;
+  uint64_t PyObject_GetAttrString;
+  uint64_t PyObject_SetItem;
+  uint64_t PyObject_DelItem;
+  uint64_t PyTuple_New;
+  uint64_t PyTuple_SetItem;
+  uint64_t PyTuple_GetItem;
+  uint64_t PyTuple_Size;
+  uint64_t PyLong_FromLong;
+  uint64_t PyLong_AsUnsignedLongMask;
+  uint64_t PyBytes_FromStringAndSize;
+  uint64_t PyBytes_AsStringAndSize;
+  uint64_t PyUnicode_FromString;
+  uint64_t PyCFunction_NewEx;
+  uint64_t PyErr_Clear;
+  uint64_t PyErr_Fetch;
+  uint64_t PyObject_Str;
+  uint64_t PyUnicode_AsUTF8;
+  uint64_t PyErr_Occurred;
+  uint64_t PyErr_SetString;
+  uint64_t PyThreadState_SetAsyncExc;
+  uint64_t none;          /* data: &_Py_NoneStruct */
+  uint64_t runtime_error; /* data: &PyExc_RuntimeError */
+
+  /* May be 0. */
+  uint64_t PyFrame_LocalsToFast;
+  uint64_t is_finalizing; /* Py_IsFinalizing or _Py_IsFinalizing */
+  uint64_t gil_locked;    /* data: the int that is 1 while the GIL is held */
+
+  /* Offsets of the f_locals snapshot: PyFrameObject -> (through the pointer at
+   * frame_inner, unless HD_NO_OFFSET) -> frame_locals. Both HD_NO_OFFSET from
+   * 3.13 on, where f_locals is no snapshot. */
+  uint32_t frame_inner;
+  uint32_t frame_locals;
+};
+
+/* Where a joining client finds its ends of its two channels. With sockets,
+ * each pair is the same number twice; with pipes they are four, to be opened
+ * through /proc/PID/fd. */
+struct HdOffer {
+  uint32_t nonce; /* the client's own number; written last */
+  int32_t error;  /* 0, or a negative errno: then there are no channels */
+  int32_t control_read;
+  int32_t control_write;
+  int32_t dap_read;
+  int32_t dap_write;
+};
+
+enum HdStage {
+  HD_STAGE_STARTING = 0,
+  HD_STAGE_SERVING = 1,
+  HD_STAGE_CLOSING = 2, /* the last client has gone; join no more */
+};
+
+struct HdRegion {
+  uint64_t magic;
+  uint64_t total_size;
+  uint32_t use_pipes;   /* else sockets */
+  uint32_t first_nonce; /* whose injection this was */
+  uint32_t stage;       /* enum HdStage */
+  int32_t control_tid;
+  int32_t door; /* a pipe's writing end, for HdDoorRecord; -1 at first */
+  struct HdApi api;
+  struct HdOffer offers[HD_MAX_SESSIONS];
+  /* The bootstrap's own memory follows; see bootstrap.h. */
+};
+
+/* Written to the door in one write(2), which a pipe keeps whole. */
+struct HdDoorRecord {
+  uint32_t kind; /* enum HdDoorKind */
+  uint32_t value;
+};
+enum HdDoorKind {
+  HD_DOOR_JOIN = 1,        /* value: nonce */
+  HD_DOOR_THREAD_DONE = 2, /* from within: an executor or canceller ends */
+};
+
+/* The control channel, both ways. */
+struct HdControlRecord {
+  uint32_t kind; /* enum HdControlKind */
+  uint32_t value;
+};
+enum HdControlKind {
+  /* To the agent. */
+  HD_CONTROL_HELLO = 1,     /* value: HD_ABI; the first record of a client */
+  HD_CONTROL_STATUS = 2,    /* asks for HD_CONTROL_STAGE */
+  HD_CONTROL_ENTER_NOW = 3, /* wait for the GIL in earnest: its holder moves */
+  HD_CONTROL_CANCEL = 4,    /* the evaluation that runs */
+  /* From the agent. */
+  HD_CONTROL_STAGE = 5, /* value: enum HdExecutorStage */
+  HD_CONTROL_ERROR = 6, /* value: errno; the session cannot start */
+};
+
+enum HdExecutorStage {
+  HD_EXECUTOR_IDLE = 0,        /* waits for a message */
+  HD_EXECUTOR_WATCHES_GIL = 1, /* has one; waits until the GIL is free */
+  HD_EXECUTOR_TAKES_GIL = 2,   /* in PyGILState_Ensure */
+  HD_EXECUTOR_IN_PYTHON = 3,   /* runs the agent */
+  HD_EXECUTOR_REPLIES = 4,     /* writes the answer */
+};
+
+#endif

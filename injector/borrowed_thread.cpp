@@ -1,0 +1,258 @@
+#include "injector/borrowed_thread.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "injector/checkpoint.h"
+
+namespace hangdbg {
+namespace {
+
+// How long the stub outlives us. It is pushed on while we live; a machine so
+// busy that we cannot do that for as long costs us this try, not the target.
+constexpr std::int64_t kHeartbeatNs = 60'000'000;
+constexpr auto kSpin = std::chrono::milliseconds(2);
+constexpr auto kNap = std::chrono::microseconds(100);
+constexpr auto kStopAgain = std::chrono::seconds(5);
+
+std::int64_t now_ns() {
+  // CLOCK_MONOTONIC, as the stub reads it.
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             Deadline::Clock::now().time_since_epoch())
+      .count();
+}
+
+// Everything is blocked but what the CPU itself raises: such a signal, when
+// blocked, takes the handler with it and kills.
+std::uint64_t mask_in_stub() {
+  std::uint64_t mask = ~std::uint64_t{0};
+  for (const int signal :
+       {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGKILL, SIGSTOP}) {
+    mask &= ~(std::uint64_t{1} << (signal - 1));
+  }
+  return mask;
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
+                                              Attachment& thread,
+                                              const Registers& registers,
+                                              const Fd& proc_mem,
+                                              const RegionPlan& plan) {
+  auto extended = TRY(thread.extended_state());
+  const auto mask = TRY(thread.signal_mask());
+  const auto stack = StubStack::below(registers.sp(), extended.bytes.size());
+
+  StubState state;
+  state.deadline = now_ns() + kHeartbeatNs;
+  StubParameters parameters;
+  parameters.state = stack.state.value;
+  parameters.region_size = plan.total_size;
+  parameters.text_size = plan.text_size;
+  parameters.entry = plan.entry;
+  parameters.stack_size = plan.stack_size;
+  parameters.pthread_attr_init = target.api.pthread_attr_init.value;
+  parameters.pthread_attr_setstacksize =
+      target.api.pthread_attr_setstacksize.value;
+  parameters.pthread_create = target.api.pthread_create.value;
+  parameters.signal_mask = mask;
+  save_registers(parameters, registers);
+
+  // Below the stack pointer and the red zone nothing is anybody's.
+  TRY(write_proc_mem(proc_mem, stack.state, bytes_of(state)));
+  auto slack =
+      TRY(Slack::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
+  checkpoint("stub-written");
+  BorrowedThread borrowed(target, thread, registers, std::move(extended), mask,
+                          std::move(slack), stack);
+  borrowed.pushed_ = state.deadline;
+  TRY(borrowed.enter());
+  return borrowed;
+}
+
+BorrowedThread::BorrowedThread(const Target& target,
+                               Attachment& thread,
+                               const Registers& registers,
+                               ExtendedState extended,
+                               std::uint64_t mask,
+                               Slack slack,
+                               StubStack stack)
+    : target_(&target),
+      thread_(&thread),
+      registers_(registers),
+      extended_(std::move(extended)),
+      mask_(mask),
+      slack_(std::move(slack)),
+      stack_(stack) {}
+
+BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
+    : target_(other.target_),
+      thread_(other.thread_),
+      registers_(other.registers_),
+      extended_(std::move(other.extended_)),
+      mask_(other.mask_),
+      slack_(std::move(other.slack_)),
+      stack_(other.stack_),
+      pushed_(other.pushed_),
+      entered_(other.entered_),
+      given_back_(std::exchange(other.given_back_, true)) {}
+
+BorrowedThread::~BorrowedThread() {
+  if (given_back_) {
+    return;
+  }
+  if (const Status back = give_back(); !back) {
+    log::warn(log::Area::Injector, "giving thread {} back: {}", thread_->tid(),
+              back.error().text());
+  }
+}
+
+Result<Address> BorrowedThread::wait_until_mapped(Deadline deadline) {
+  const StubState state = TRY(wait_for(StubPhase::Mapped, deadline));
+  checkpoint("mapped");
+  return Address{state.region};
+}
+
+Status BorrowedThread::start_thread(Deadline deadline) {
+  const std::uint32_t go = 1;
+  TRY(target_->memory.write(stack_.state + offsetof(StubState, go),
+                            bytes_of(go)));
+  checkpoint("told-to-go");
+  TRY(wait_for(StubPhase::Started, deadline));
+  checkpoint("thread-started");
+  return {};
+}
+
+Status BorrowedThread::give_back() {
+  given_back_ = true;
+  TRY(stop_again());
+  checkpoint("stopped-again");
+  TRY(restore());
+  TRY(thread_->detach());
+  checkpoint("detached");
+  return slack_.restore();
+}
+
+// The registers first, with the thread's own mask already in the stub's hands:
+// whatever happens after that, it finds its way back. The other way round, a
+// death in between would leave it in its own code with all signals blocked.
+Status BorrowedThread::enter() {
+  TRY(thread_->set_registers(
+      stub_registers(registers_, slack_.stub(), stack_.sp)));
+  entered_ = true;
+  checkpoint("switched");
+  TRY(thread_->set_signal_mask(mask_in_stub()));
+  checkpoint("masked");
+  TRY(push_deadline());
+  TRY(thread_->resume());
+  checkpoint("running");
+  return {};
+}
+
+Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
+  const Deadline spin = deadline.capped(kSpin);
+  for (;;) {
+    const auto state = TRY(target_->memory.read_value<StubState>(stack_.state));
+    if (state.phase == phase) {
+      return state;
+    }
+    if (state.phase == StubPhase::Failed) {
+      errno = static_cast<int>(-state.error);
+      return fail_errno("the target has no room for a thread of ours",
+                        ErrorId::NoRoom);
+    }
+    if (state.phase == StubPhase::Left) {
+      return fail(ErrorId::TimedOut, "the machine is too busy to inject");
+    }
+    TRY(pass_on_events());
+    if (deadline.expired()) {
+      return fail(ErrorId::TimedOut, "the injected code does not get on");
+    }
+    if (pushed_ - now_ns() < kHeartbeatNs / 2) {
+      TRY(push_deadline());
+    }
+    if (spin.expired()) {
+      std::this_thread::sleep_for(kNap);
+    } else {
+      ::sched_yield();
+    }
+  }
+}
+
+// Signals that stay open in the stub: ours to hand on, unless it was the stub
+// itself that faulted.
+Status BorrowedThread::pass_on_events() {
+  const auto status = TRY(thread_->poll());
+  if (!status) {
+    return {};
+  }
+  if (status->group_stop()) {
+    return fail(ErrorId::Stopped, "the target was stopped in mid-attach",
+                fmt::format("kill -CONT {}", target_->pid));
+  }
+  const int signal = status->signal();
+  if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+      signal == SIGFPE || signal == SIGSYS) {
+    return fail(ErrorId::System,
+                fmt::format("signal {} in the injected code", signal));
+  }
+  return thread_->resume(signal);
+}
+
+Status BorrowedThread::push_deadline() {
+  pushed_ = now_ns() + kHeartbeatNs;
+  return target_->memory.write(stack_.state + offsetof(StubState, deadline),
+                               bytes_of(pushed_));
+}
+
+Status BorrowedThread::stop_again() {
+  if (thread_->stopped()) {
+    return {};
+  }
+  // Not the operation's deadline: that may be what brought us here, and a
+  // detach without restoring is the one thing that must not happen. If even
+  // this passes, the stub helps itself.
+  const Status stopped = thread_->interrupt(Deadline::in(kStopAgain));
+  if (!stopped && stopped.error().id != ErrorId::Stopped) {
+    return stopped;
+  }
+  return {};
+}
+
+Status BorrowedThread::restore() {
+  if (!entered_) {
+    return {};
+  }
+  if (!TRY(still_inside())) {
+    log::info(log::Area::Injector, "thread {} has restored itself",
+              thread_->tid());
+    return {};
+  }
+  TRY(thread_->set_extended_state(extended_));
+  TRY(thread_->set_signal_mask(mask_));
+  checkpoint("mask-back");
+  TRY(thread_->set_registers(registers_));
+  checkpoint("registers-back");
+  return {};
+}
+
+Result<bool> BorrowedThread::still_inside() const {
+  const auto now = TRY(thread_->registers());
+  const auto below =
+      TRY(target_->memory.read_value<std::uint64_t>(stack_.sp - 8));
+  return inside_stub(now, slack_.stub(), stack_.sp, below);
+}
+
+}  // namespace hangdbg

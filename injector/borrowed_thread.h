@@ -1,0 +1,84 @@
+// BorrowedThread: one thread of the target for a fraction of a millisecond.
+//
+// From `borrow` on the thread stands in our stub instead of in its own code;
+// `give_back`, and the destructor on every other path, puts registers, vector
+// state and signal mask back and lets it go on. If we die in between, the stub
+// does the same as soon as its deadline passes (stub_x86_64.S).
+//
+// Used from the tracer thread that made the Attachment, and from no other.
+#pragma once
+
+#include <cstdint>
+
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "injector/preflight.h"
+#include "injector/slack.h"
+#include "injector/stub_x86_64.h"
+#include "tracee/attachment.h"
+
+namespace hangdbg {
+
+// What the thread is borrowed for: a region of memory with a thread in it.
+struct RegionPlan {
+  std::uint64_t text_size = 0;
+  std::uint64_t total_size = 0;
+  std::uint64_t entry = 0;  // the thread's start routine, from the start
+  std::uint64_t stack_size = 0;
+};
+
+class BorrowedThread {
+ public:
+  // The attachment must be stopped at a place that check_safe likes. Writes
+  // the stub and makes the thread enter it.
+  static Result<BorrowedThread> borrow(const Target& target,
+                                       Attachment& thread,
+                                       const Registers& registers,
+                                       const Fd& proc_mem,
+                                       const RegionPlan& plan);
+
+  BorrowedThread(BorrowedThread&& other) noexcept;
+  BorrowedThread& operator=(BorrowedThread&&) = delete;
+  ~BorrowedThread();
+
+  // Where the stub has mapped the region. Errors: NoRoom with the target's
+  // errno, TargetDied, TimedOut, Stopped.
+  Result<Address> wait_until_mapped(Deadline deadline);
+
+  // The region is filled: start its thread, and wait until it runs.
+  Status start_thread(Deadline deadline);
+
+  // Restores the thread, detaches, and clears the slack.
+  Status give_back();
+
+ private:
+  BorrowedThread(const Target& target,
+                 Attachment& thread,
+                 const Registers& registers,
+                 ExtendedState extended,
+                 std::uint64_t mask,
+                 Slack slack,
+                 StubStack stack);
+
+  Status enter();
+  Result<StubState> wait_for(StubPhase phase, Deadline deadline);
+  Status pass_on_events();
+  Status push_deadline();
+  Status stop_again();
+  Status restore();
+  Result<bool> still_inside() const;
+
+  const Target* target_;
+  Attachment* thread_;
+  Registers registers_;
+  ExtendedState extended_;
+  std::uint64_t mask_;
+  Slack slack_;
+  StubStack stack_;
+  std::int64_t pushed_ = 0;  // the deadline that the stub last got
+  bool entered_ = false;
+  bool given_back_ = false;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,17 @@
+// Named points of an injection, so that a test can end us at each of them.
+//
+// With HANGDBG_TEST_DIE_AT=name in the environment, checkpoint("name") raises
+// SIGKILL. The target must live whichever name that is.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace hangdbg {
+
+// In the order in which an injection passes them.
+std::span<const std::string_view> checkpoint_names();
+
+void checkpoint(std::string_view name);
+
+}  // namespace hangdbg

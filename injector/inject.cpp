@@ -1,0 +1,231 @@
+#include "injector/inject.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/random.h>
+
+#include <cstring>
+#include <thread>
+
+#include "base/log.h"
+#include "injector/agent_finder.h"
+#include "injector/borrowed_thread.h"
+#include "injector/checkpoint.h"
+#include "injector/injection_lock.h"
+#include "injector/thread_choice.h"
+#include "inspector/gil.h"
+
+extern "C" {
+extern const std::byte hangdbg_bootstrap_begin[];
+extern const std::byte hangdbg_bootstrap_end[];
+}
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kPageSize = 4096;
+// The first thread runs the user's expressions: as much as any thread of the
+// target's own has, of which only what is touched is taken.
+constexpr std::uint64_t kExecutorStack = 8 * 1024 * 1024;
+constexpr auto kStopTimeout = std::chrono::milliseconds(500);
+constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
+constexpr auto kLongestBackOff = std::chrono::milliseconds(50);
+
+// What goes into the region, and where it went.
+struct AgentImage {
+  RegionPlan plan;
+  std::vector<std::byte> text;
+  std::vector<std::byte> data;  // HdRegion, room for its state, the source
+  std::uint32_t nonce = 0;
+};
+
+Result<Address> start_agent(const Target& target,
+                            const AgentImage& image,
+                            Deadline deadline,
+                            Steps& steps);
+Result<Address> start_agent_on(const Target& target,
+                               int tid,
+                               const AgentImage& image,
+                               const Fd& proc_mem,
+                               NativeUnwinder& unwinder,
+                               Deadline deadline,
+                               Steps& steps);
+Result<AgentImage> make_image(const Target& target,
+                              std::string_view agent_source,
+                              bool use_pipes);
+bool worth_another_try(const Error& error);
+
+}  // namespace
+
+Result<Injection> inject(int pid,
+                         std::string_view agent_source,
+                         Deadline deadline) {
+  Injection injection;
+  Steps& steps = injection.steps;
+  injection.target = TRY(preflight(pid));
+  const Target& target = *injection.target;
+  const auto fetcher = TRY(FdFetcher::open(pid));
+  const auto image =
+      TRY(make_image(target, agent_source, !fetcher.can_fetch_sockets()));
+  steps.done("preflight");
+  checkpoint("preflight-done");
+
+  const Fd lock = TRY(lock_injections(pid, deadline));
+  if (const auto region = TRY(find_agent(target))) {
+    auto joined = join_agent(target, *region, fetcher, deadline);
+    steps.done("join");
+    if (joined) {
+      injection.channels = *std::move(joined);
+      return injection;
+    }
+    if (joined.error().id != ErrorId::ChannelClosed) {
+      return std::unexpected(joined.error());
+    }
+  }
+  const Address region = TRY(run_as_tracer(
+      [&] { return start_agent(target, image, deadline, steps); }));
+  injection.channels =
+      TRY(take_channels(target.memory, region, fetcher, image.nonce, deadline));
+  steps.done("channels");
+  return injection;
+}
+
+namespace {
+
+// One thread after the other, round after round, until one is at a good place.
+Result<Address> start_agent(const Target& target,
+                            const AgentImage& image,
+                            Deadline deadline,
+                            Steps& steps) {
+  const Fd proc_mem(::open(fmt::format("/proc/{}/mem", target.pid).c_str(),
+                           O_RDWR | O_CLOEXEC));
+  if (!proc_mem) {
+    return fail_errno("cannot open the target's memory", ErrorId::NotPermitted);
+  }
+  NativeUnwinder unwinder(target.memory, target.modules);
+  Error last{ErrorId::NoSafeThread, "no thread of the target can be borrowed"};
+  for (auto back_off = Deadline::Clock::duration(kFirstBackOff);;
+       back_off =
+           std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
+    for (const int tid : TRY(candidate_threads(target))) {
+      if (!worth_stopping(target, tid, unwinder, deadline)) {
+        continue;
+      }
+      steps.done("choose");
+      auto region = start_agent_on(target, tid, image, proc_mem, unwinder,
+                                   deadline, steps);
+      if (region) {
+        return region;
+      }
+      log::info(log::Area::Injector, "{}", region.error().text());
+      if (!worth_another_try(region.error())) {
+        return region;
+      }
+      last = region.error();
+      if (deadline.expired()) {
+        break;
+      }
+    }
+    if (deadline.expired()) {
+      last.hint = fmt::format(
+          "each thread was looked at until time was up; try again with "
+          "--timeout, or py-spy dump --pid {} from outside",
+          target.pid);
+      return std::unexpected(last);
+    }
+    std::this_thread::sleep_for(std::min(back_off, deadline.left()));
+  }
+}
+
+Result<Address> start_agent_on(const Target& target,
+                               int tid,
+                               const AgentImage& image,
+                               const Fd& proc_mem,
+                               NativeUnwinder& unwinder,
+                               Deadline deadline,
+                               Steps& steps) {
+  auto thread = TRY(Attachment::seize(tid));
+  checkpoint("seized");
+  TRY(thread.interrupt(deadline.capped(kStopTimeout)));
+  const auto stopped_at = Steps::Clock::now();
+  checkpoint("stopped");
+  steps.done("stop");
+
+  const auto registers = TRY(thread.registers());
+  TRY(check_safe(target, thread, registers, unwinder, deadline));
+  checkpoint("judged");
+  steps.done("judge");
+
+  auto borrowed = TRY(
+      BorrowedThread::borrow(target, thread, registers, proc_mem, image.plan));
+  const Address base = TRY(borrowed.wait_until_mapped(deadline));
+  steps.done("map");
+  TRY(write_proc_mem(proc_mem, base, image.text));
+  TRY(target.memory.write(base + image.plan.text_size, image.data));
+  checkpoint("filled");
+  steps.done("fill");
+
+  TRY(borrowed.start_thread(deadline));
+  steps.done("thread");
+  TRY(borrowed.give_back());
+  steps.add("borrowed", Steps::Clock::now() - stopped_at);
+  steps.done("give-back");
+  return base + image.plan.text_size;
+}
+
+Result<AgentImage> make_image(const Target& target,
+                              std::string_view agent_source,
+                              bool use_pipes) {
+  AgentImage image;
+  image.text.assign(hangdbg_bootstrap_begin, hangdbg_bootstrap_end);
+  HdImageHeader header;
+  std::memcpy(&header, image.text.data(), sizeof header);
+  const auto round_up = [](std::uint64_t size) {
+    return (size + kPageSize - 1) / kPageSize * kPageSize;
+  };
+  image.plan.text_size = round_up(image.text.size());
+  image.plan.total_size = image.plan.text_size +
+                          round_up(HD_AGENT_OFFSET + agent_source.size() + 1);
+  image.plan.entry = header.entry;
+  image.plan.stack_size = kExecutorStack;
+
+  while (image.nonce == 0) {
+    if (::getrandom(&image.nonce, sizeof image.nonce, 0) !=
+        sizeof image.nonce) {
+      return fail_errno("getrandom failed");
+    }
+  }
+  HdRegion region{};
+  region.magic = HD_MAGIC;
+  region.total_size = image.plan.total_size;
+  region.use_pipes = use_pipes ? 1 : 0;
+  region.first_nonce = image.nonce;
+  region.door = -1;
+  region.api = target.api.table;
+  if (const auto tasks = TaskIds::read(target.pid)) {
+    if (const auto gil = read_gil(target.memory, target.python, *tasks)) {
+      region.api.gil_locked = gil->locked_word.value;
+    }
+  }
+  image.data.resize(HD_AGENT_OFFSET + agent_source.size() + 1);
+  std::memcpy(image.data.data(), &region, sizeof region);
+  std::memcpy(image.data.data() + HD_AGENT_OFFSET, agent_source.data(),
+              agent_source.size());
+  return image;
+}
+
+bool worth_another_try(const Error& error) {
+  switch (error.id) {
+    case ErrorId::NoSafeThread:
+    case ErrorId::NoSuchThread:   // it has just ended
+    case ErrorId::TracedAlready:  // a sibling, for a moment
+    case ErrorId::TimedOut:       // in D state, or a very busy machine
+    case ErrorId::TargetDied:     // only that thread, perhaps
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

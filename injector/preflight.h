@@ -1,0 +1,41 @@
+// Preflight: everything that can be found out about a target before anything
+// in it is stopped or changed, and every reason to leave it alone.
+//
+// Each refusal is its own error with the command that helps. Whatever may
+// block on a process in D state (maps, mem) comes after what cannot.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "injector/python_api.h"
+#include "inspector/danger.h"
+#include "inspector/python_runtime.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+
+struct Target {
+  int pid;
+  ProcStatus status;
+  LiveMemory memory;
+  std::vector<Mapping> maps;
+  std::vector<Module> modules;
+  PythonRuntime python;
+  DangerousCode danger;
+  TargetApi api;
+};
+
+// Errors: NoSuchProcess, KernelThread, Zombie, Stopped, Frozen, DiskSleep,
+// TracedAlready, NotPermitted, Yama, SeccompUnknown, NotPython,
+// UnsupportedPython, NotInitialized, Finalizing, Unreadable.
+Result<std::unique_ptr<Target>> preflight(int pid);
+
+// The part of it that asks only the kernel, for `doctor` and for a look before
+// each new try: may this process be stopped for a moment now?
+Status check_reachable(int pid);
+
+}  // namespace hangdbg

@@ -1,0 +1,146 @@
+#include "injector/python_api.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <optional>
+
+namespace hangdbg {
+namespace {
+
+struct Wanted {
+  const char* name;
+  std::uint64_t HdApi::*place;
+};
+
+#define HANGDBG_WANTED(name) \
+  Wanted {                   \
+#name, &HdApi::name      \
+  }
+
+constexpr std::array kLibc = {
+    HANGDBG_WANTED(pthread_create),
+    HANGDBG_WANTED(pthread_join),
+    HANGDBG_WANTED(pthread_detach),
+    HANGDBG_WANTED(pthread_attr_init),
+    HANGDBG_WANTED(pthread_attr_setstacksize),
+    HANGDBG_WANTED(pthread_self),
+    HANGDBG_WANTED(munmap),
+};
+
+constexpr std::array kPython = {
+    HANGDBG_WANTED(PyGILState_Ensure),
+    HANGDBG_WANTED(PyGILState_Release),
+    HANGDBG_WANTED(PyEval_SaveThread),
+    HANGDBG_WANTED(PyEval_RestoreThread),
+    HANGDBG_WANTED(PyEval_GetBuiltins),
+    HANGDBG_WANTED(PyEval_EvalCode),
+    HANGDBG_WANTED(Py_CompileStringExFlags),
+    HANGDBG_WANTED(Py_DecRef),
+    HANGDBG_WANTED(Py_IncRef),
+    HANGDBG_WANTED(PyDict_New),
+    HANGDBG_WANTED(PyDict_Copy),
+    HANGDBG_WANTED(PyDict_Clear),
+    HANGDBG_WANTED(PyDict_SetItemString),
+    HANGDBG_WANTED(PyDict_GetItemString),
+    HANGDBG_WANTED(PyObject_Call),
+    HANGDBG_WANTED(PyObject_GetAttrString),
+    HANGDBG_WANTED(PyObject_SetItem),
+    HANGDBG_WANTED(PyObject_DelItem),
+    HANGDBG_WANTED(PyTuple_New),
+    HANGDBG_WANTED(PyTuple_SetItem),
+    HANGDBG_WANTED(PyTuple_GetItem),
+    HANGDBG_WANTED(PyTuple_Size),
+    HANGDBG_WANTED(PyLong_FromLong),
+    HANGDBG_WANTED(PyLong_AsUnsignedLongMask),
+    HANGDBG_WANTED(PyBytes_FromStringAndSize),
+    HANGDBG_WANTED(PyBytes_AsStringAndSize),
+    HANGDBG_WANTED(PyUnicode_FromString),
+    HANGDBG_WANTED(PyCFunction_NewEx),
+    HANGDBG_WANTED(PyErr_Clear),
+    HANGDBG_WANTED(PyErr_Fetch),
+    HANGDBG_WANTED(PyObject_Str),
+    HANGDBG_WANTED(PyUnicode_AsUTF8),
+    HANGDBG_WANTED(PyErr_Occurred),
+    HANGDBG_WANTED(PyErr_SetString),
+    HANGDBG_WANTED(PyThreadState_SetAsyncExc),
+    Wanted{"_Py_NoneStruct", &HdApi::none},
+    Wanted{"PyExc_RuntimeError", &HdApi::runtime_error},
+};
+
+#undef HANGDBG_WANTED
+
+// The modules that may define libc's functions, likeliest first: before glibc
+// 2.34 the pthread ones are in a library of their own.
+std::vector<ElfImage> libc_images(const MemoryReader& memory,
+                                  const std::vector<Module>& modules,
+                                  std::size_t pthread_module) {
+  std::vector<ElfImage> images;
+  const auto add = [&](const Module& module) {
+    if (auto image = ElfImage::read(memory, module.base)) {
+      images.push_back(*std::move(image));
+    }
+  };
+  add(modules[pthread_module]);
+  for (const Module& module : modules) {
+    const std::string name = module.path.substr(module.path.rfind('/') + 1);
+    if (name.starts_with("libc.") || name.starts_with("libc-")) {
+      add(module);
+    }
+  }
+  return images;
+}
+
+}  // namespace
+
+Result<TargetApi> find_target_api(const MemoryReader& memory,
+                                  const std::vector<Module>& modules,
+                                  const PythonRuntime& python,
+                                  const DangerousCode& danger) {
+  TargetApi api;
+  const auto libc = libc_images(memory, modules, danger.pthread_module());
+  for (const auto& [name, place] : kLibc) {
+    for (const ElfImage& image : libc) {
+      if (const auto symbol = image.find(memory, name)) {
+        api.table.*place = symbol->address.value;
+        break;
+      }
+    }
+    if (api.table.*place == 0) {
+      return fail(ErrorId::UnsupportedPython,
+                  fmt::format("the target's libc does not export {}", name));
+    }
+  }
+  for (const auto& [name, place] : kPython) {
+    const auto address = python.find(memory, name);
+    if (!address) {
+      return fail(ErrorId::UnsupportedPython,
+                  fmt::format("the target's Python {} does not export {}",
+                              python.version.text(), name),
+                  "its symbols are hidden or stripped; py-spy dump may read "
+                  "its stacks");
+    }
+    api.table.*place = address->value;
+  }
+  const auto optional = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (const auto address = python.find(memory, name)) {
+        return address->value;
+      }
+    }
+    return std::uint64_t{0};
+  };
+  api.table.is_finalizing = optional({"Py_IsFinalizing", "_Py_IsFinalizing"});
+  if (!python.version.at_least(13)) {
+    api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
+  }
+  static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
+  api.table.frame_inner = python.layout.frame_object_frame;
+  api.table.frame_locals = python.layout.frame_locals;
+  api.pthread_attr_init = {api.table.pthread_attr_init};
+  api.pthread_attr_setstacksize = {api.table.pthread_attr_setstacksize};
+  api.pthread_create = {api.table.pthread_create};
+  return api;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,116 @@
+#include "injector/slack.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kPageSize = 4096;
+
+struct Marker {
+  std::uint64_t magic = 0x6275747367646268ULL;  // "hbdgstub"
+  std::uint32_t tid = 0;
+  std::uint32_t unused = 0;
+
+  bool is_ours() const { return magic == Marker{}.magic; }
+};
+
+Address round_up(Address address, std::uint64_t to) {
+  return {(address.value + to - 1) / to * to};
+}
+
+// A stub whose injector died leaves within its deadline - unless its thread
+// was stopped meanwhile. Only a thread that is seen asleep elsewhere is out.
+bool may_be_inside(int pid, const Marker& marker, AddressRange room) {
+  const auto call = read_task_syscall(pid, static_cast<int>(marker.tid));
+  if (!call) {
+    return call.error().id != ErrorId::NoSuchProcess;
+  }
+  return call->running || room.contains(call->pc);
+}
+
+std::vector<AddressRange> rooms(const Target& target, std::size_t wanted) {
+  std::vector<AddressRange> found;
+  const auto look_at = [&](const Module& module) {
+    const auto image = ElfImage::read(target.memory, module.base);
+    if (!image || module.path == "[vdso]") {
+      return;
+    }
+    for (const AddressRange& text : image->text()) {
+      const AddressRange room{round_up(text.end, 16),
+                              round_up(text.end, kPageSize)};
+      if (room.end - room.start >= wanted) {
+        found.push_back(room);
+      }
+    }
+  };
+  // Python's own module first: its pages are warm. A handful is plenty.
+  look_at(target.modules[target.python.module]);
+  for (std::size_t i = 0; i < target.modules.size() && found.size() < 4; ++i) {
+    if (i != target.python.module) {
+      look_at(target.modules[i]);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Slack> Slack::write(const Target& target,
+                           const Fd& proc_mem,
+                           int tid,
+                           std::span<const std::byte> stub) {
+  const std::size_t size = sizeof(Marker) + stub.size();
+  for (const AddressRange& room : rooms(target, size)) {
+    Slack slack(room.start, proc_mem);
+    slack.original_.resize(size);
+    if (!target.memory.read(room.start, slack.original_)) {
+      continue;
+    }
+    Marker marker;
+    std::memcpy(&marker, slack.original_.data(), sizeof marker);
+    if (marker.is_ours()) {
+      if (may_be_inside(target.pid, marker, room)) {
+        continue;
+      }
+      // Nobody knows any more what was there before; zeros, in every build
+      // that was looked at.
+      std::ranges::fill(slack.original_, std::byte{0});
+    }
+    marker = Marker{};
+    marker.tid = static_cast<std::uint32_t>(tid);
+    slack.stub_ = room.start + sizeof marker;
+    TRY(write_proc_mem(proc_mem, slack.stub_, stub));
+    TRY(write_proc_mem(proc_mem, slack.at_,
+                       std::as_bytes(std::span(&marker, 1))));
+    return slack;
+  }
+  return fail(ErrorId::NoRoom, "no room for the injection's code in the target",
+              "another hangdbg may just have died in the middle of an attach; "
+              "try again in a second");
+}
+
+Status Slack::restore() {
+  return write_proc_mem(*proc_mem_, at_, original_);
+}
+
+Status write_proc_mem(const Fd& proc_mem,
+                      Address to,
+                      std::span<const std::byte> bytes) {
+  const ssize_t put = ::pwrite(proc_mem.get(), bytes.data(), bytes.size(),
+                               static_cast<off_t>(to.value));
+  if (put != static_cast<ssize_t>(bytes.size())) {
+    return fail_errno(
+        fmt::format("cannot write {} bytes at {:#x} of the target",
+                    bytes.size(), to.value));
+  }
+  return {};
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,211 @@
+#include "injector/thread_choice.h"
+
+#include <fmt/core.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "injector/bootstrap/shared.h"
+#include "injector/stub_x86_64.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint32_t kWorkerFlag = 0x00000010;  // PF_IO_WORKER
+// The kernel grows a main thread's stack down to its limit but keeps this
+// much free above the next mapping (Documentation/admin-guide,
+// stack_guard_gap).
+constexpr std::uint64_t kStackGuardGap = 256 * 4096;
+
+// Smaller is better.
+enum Rank { kAsleep = 0, kAsleepAvoid = 1, kRunning = 2, kNever = 3 };
+
+Status judge(const Target& target,
+             int tid,
+             const Registers& registers,
+             NativeUnwinder& unwinder,
+             Deadline deadline);
+Rank rank_of(const Target& target, int tid);
+Rank rank_of_call(const TaskSyscall& call);
+const Mapping* mapping_of(const Target& target, Address address);
+bool has_stack_below(const Target& target, Address sp);
+
+}  // namespace
+
+Result<std::vector<int>> candidate_threads(const Target& target) {
+  std::vector<std::pair<Rank, int>> ranked;
+  for (const int tid : TRY(list_tasks(target.pid))) {
+    const Rank rank = rank_of(target, tid);
+    if (rank != kNever) {
+      ranked.emplace_back(rank, tid);
+    }
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<Rank, int>::first);
+  std::vector<int> tids;
+  for (const auto& [rank, tid] : ranked) {
+    tids.push_back(tid);
+  }
+  return tids;
+}
+
+bool worth_stopping(const Target& target,
+                    int tid,
+                    NativeUnwinder& unwinder,
+                    Deadline deadline) {
+  const auto call = read_task_syscall(target.pid, tid);
+  if (!call) {
+    return false;
+  }
+  if (call->running || call->number < 0) {
+    return true;
+  }
+  // The kernel shows these two registers of a sleeping thread, and they are
+  // all that unwinding from a system call needs.
+  Registers registers;
+  registers.raw.rip = call->pc.value;
+  registers.raw.rsp = call->sp.value;
+  registers.raw.orig_rax = static_cast<unsigned long long>(call->number);
+  registers.raw.rsi = call->args[1];
+  return judge(target, tid, registers, unwinder, deadline).has_value();
+}
+
+Status check_safe(const Target& target,
+                  const Attachment& thread,
+                  const Registers& registers,
+                  NativeUnwinder& unwinder,
+                  Deadline deadline) {
+  return judge(target, thread.tid(), registers, unwinder, deadline);
+}
+
+namespace {
+
+Status judge(const Target& target,
+             int tid,
+             const Registers& registers,
+             NativeUnwinder& unwinder,
+             Deadline deadline) {
+  const auto refuse = [&](const std::string& why) {
+    log::debug(log::Area::Injector, "thread {} is {}", tid, why);
+    return fail(ErrorId::NoSafeThread,
+                fmt::format("thread {} is {}", tid, why));
+  };
+  Interruption at;
+  at.in_syscall = registers.in_syscall();
+  at.number = registers.syscall_number();
+  at.futex_op = static_cast<std::uint32_t>(registers.raw.rsi);
+  if (const auto verdict = DangerousCode::judge_call(at); !verdict.safe) {
+    return refuse(verdict.reason);
+  }
+  if (at.in_syscall && !follows_syscall(target.memory, registers.pc())) {
+    return refuse("not at a system call that we know");
+  }
+  if (!has_stack_below(target, registers.sp())) {
+    return refuse("short of stack");
+  }
+  // The scan reads return addresses that calls left behind as well; it only
+  // ever says no too often. A thread that runs has not said where it is by
+  // its call, so only the exact way will do.
+  const Mapping* stack = mapping_of(target, registers.sp());
+  if (at.in_syscall && stack != nullptr &&
+      !stack_mentions(target.memory, registers.sp(), stack->end,
+                      target.danger.ranges())) {
+    log::debug(log::Area::Injector, "thread {}: the scan finds nothing", tid);
+    return {};
+  }
+  const auto unwound = unwinder.unwind(registers.raw, deadline);
+  if (!unwound) {
+    return refuse("not to be unwound: " + unwound.error().text());
+  }
+  const auto verdict = target.danger.judge(*unwound, at);
+  if (!verdict.safe) {
+    return refuse(verdict.reason);
+  }
+  log::debug(log::Area::Injector, "thread {}: {} frames, all harmless", tid,
+             unwound->frames.size());
+  return {};
+}
+
+Rank rank_of(const Target& target, int tid) {
+  const auto stat = read_task_stat(target.pid, tid);
+  if (!stat || stat->comm.starts_with("hangdbg-") ||
+      stat->comm.starts_with("iou-") || (stat->flags & kWorkerFlag) != 0) {
+    return kNever;
+  }
+  const auto call = read_task_syscall(target.pid, tid);
+  if (!call) {
+    return kNever;
+  }
+  if (call->running || stat->state == 'R') {
+    return kRunning;
+  }
+  if (stat->state != 'S' || !has_stack_below(target, call->sp)) {
+    return kNever;
+  }
+  return rank_of_call(*call);
+}
+
+Rank rank_of_call(const TaskSyscall& call) {
+  switch (call.number) {
+    case SYS_futex: {
+      // A plain FUTEX_WAIT in libc is a low-level lock; whether this one is
+      // in libc is seen after the stop.
+      const auto op = call.args[1] & FUTEX_CMD_MASK;
+      return op == FUTEX_WAIT_BITSET ? kAsleep : kAsleepAvoid;
+    }
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_read:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_pause:
+      return kAsleep;
+    // May return EINTR to code that does not expect it, from a bare stop
+    // already (signal(7), "Interruption of system calls by stop signals").
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_io_uring_enter:
+    default:
+      return kAsleepAvoid;
+  }
+}
+
+const Mapping* mapping_of(const Target& target, Address address) {
+  const auto found = std::ranges::find_if(
+      target.maps, [&](const Mapping& m) { return m.contains(address); });
+  return found == target.maps.end() ? nullptr : &*found;
+}
+
+bool has_stack_below(const Target& target, Address sp) {
+  const Mapping* stack = mapping_of(target, sp);
+  if (stack == nullptr || !stack->writable) {
+    return false;
+  }
+  if (sp - stack->start >= StubStack::kNeeded) {
+    return true;
+  }
+  if (stack->path != "[stack]") {
+    return false;
+  }
+  // Room to grow, if nothing is in the way.
+  const std::size_t index =
+      static_cast<std::size_t>(stack - target.maps.data());
+  const Address below = index == 0 ? Address{} : target.maps[index - 1].end;
+  return sp - below > StubStack::kNeeded + kStackGuardGap;
+}
+
+}  // namespace
+}  // namespace hangdbg

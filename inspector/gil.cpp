@@ -1,0 +1,279 @@
+#include "inspector/gil.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "inspector/cpython/text.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMaxInterpreters = 1024;
+constexpr std::size_t kMaxThreads = 16384;
+constexpr int kMaxSkippedFrames = 8;
+constexpr int kTries = 3;
+constexpr std::size_t kMaxName = 256;  // code points
+
+// The start of a structure, read at once: one system call, and fields that
+// belong together.
+class Block {
+ public:
+  static Result<Block> read(const MemoryReader& memory,
+                            Address from,
+                            std::initializer_list<std::uint32_t> fields) {
+    std::uint32_t last = 0;
+    for (const std::uint32_t field : fields) {
+      if (field != CPythonLayout::kAbsent) {
+        last = std::max(last, field);
+      }
+    }
+    Block block;
+    if (last + 8 > block.bytes_.size()) {
+      return fail(ErrorId::UnsupportedPython, "an implausibly large structure");
+    }
+    block.bytes_.fill(std::byte{0});
+    TRY(memory.read(from, std::span(block.bytes_).first(last + 8)));
+    return block;
+  }
+
+  template <class T>
+  T get(std::uint32_t field) const {
+    T value{};
+    std::memcpy(&value, bytes_.data() + field, sizeof value);
+    return value;
+  }
+  Address address(std::uint32_t field) const {
+    return Address{get<std::uint64_t>(field)};
+  }
+
+ private:
+  std::array<std::byte, 4096> bytes_;
+};
+
+Result<Block> read_thread_state(const MemoryReader& memory,
+                                const CPythonLayout& at,
+                                Address state) {
+  return Block::read(memory, state,
+                     {at.thread_next, at.thread_interpreter, at.thread_ident,
+                      at.thread_native_id, at.thread_frame, at.thread_cframe});
+}
+
+// Where struct pthread keeps the kernel's number: glibc on x86-64 (all
+// versions with NPTL), musl 1.2, musl 1.1. A pthread_t is that struct's
+// address in both.
+constexpr std::array<std::uint64_t, 3> kTidInPthread = {0x2d0, 0x30, 0x38};
+
+std::optional<int> thread_tid(const MemoryReader& memory,
+                              const CPythonLayout& at,
+                              const Block& state,
+                              const TaskIds& tasks) {
+  if (at.thread_native_id != CPythonLayout::kAbsent) {
+    // Before 3.11.2 a forked child keeps its parent's; then it is nobody's.
+    if (const auto tid =
+            tasks.outer(state.get<std::uint64_t>(at.thread_native_id))) {
+      return tid;
+    }
+  }
+  const Address pthread = state.address(at.thread_ident);
+  for (const std::uint64_t offset : kTidInPthread) {
+    const auto word = memory.read_value<std::uint32_t>(pthread + offset);
+    if (word) {
+      if (const auto tid = tasks.outer(*word)) {
+        return tid;
+      }
+    }
+  }
+  return {};
+}
+
+Result<Address> main_interpreter(const MemoryReader& memory,
+                                 const PythonRuntime& python) {
+  const Address main = TRY(memory.read_address(
+      python.runtime + python.layout.runtime_interpreters_main));
+  if (!main) {
+    return fail(ErrorId::NotInitialized,
+                "the interpreter has not finished starting",
+                "try again in a moment");
+  }
+  return main;
+}
+
+Result<Address> gil_address(const MemoryReader& memory,
+                            const PythonRuntime& python) {
+  const CPythonLayout& at = python.layout;
+  const Address main = TRY(main_interpreter(memory, python));
+  if (at.runtime_gil != CPythonLayout::kAbsent) {
+    return python.runtime + at.runtime_gil;
+  }
+  return memory.read_address(main + at.interpreter_gil);
+}
+
+// The innermost frame that has a code object: above it there may be ones that
+// the interpreter keeps on its C stack for itself.
+Result<Address> innermost_frame(const MemoryReader& memory,
+                                const CPythonLayout& at,
+                                const Block& state) {
+  Address frame;
+  if (at.thread_cframe != CPythonLayout::kAbsent) {
+    frame = TRY(memory.read_address(state.address(at.thread_cframe) +
+                                    at.cframe_current_frame));
+  } else {
+    frame = state.address(at.thread_frame);
+  }
+  if (at.frame_owner_c_stack == CPythonLayout::kAbsent) {
+    return frame;
+  }
+  for (int skipped = 0; frame && skipped < kMaxSkippedFrames; ++skipped) {
+    const auto owner =
+        TRY(memory.read_value<std::uint8_t>(frame + at.frame_owner));
+    if (owner < at.frame_owner_c_stack) {
+      break;
+    }
+    frame = TRY(memory.read_address(frame + at.frame_previous));
+  }
+  return frame;
+}
+
+Status name_frame(const MemoryReader& memory,
+                  const PythonRuntime& python,
+                  Address code,
+                  PythonThread& thread) {
+  const CPythonLayout& at = python.layout;
+  const auto fields = TRY(Block::read(
+      memory, code,
+      {at.object_type, at.code_name, at.code_qualname, at.code_filename}));
+  if (fields.address(at.object_type) != python.code_type) {
+    return fail(ErrorId::Unreadable,
+                fmt::format("no code object at {:#x}", code.value));
+  }
+  const std::uint32_t name = at.code_qualname != CPythonLayout::kAbsent
+                                 ? at.code_qualname
+                                 : at.code_name;
+  thread.function = TRY(read_str(memory, at, fields.address(name), kMaxName));
+  thread.file =
+      TRY(read_str(memory, at, fields.address(at.code_filename), kMaxName));
+  return {};
+}
+
+Status read_place(const MemoryReader& memory,
+                  const PythonRuntime& python,
+                  const Block& state,
+                  PythonThread& thread) {
+  const CPythonLayout& at = python.layout;
+  thread.frame = TRY(innermost_frame(memory, at, state));
+  if (!thread.frame) {
+    return {};
+  }
+  const auto frame = TRY(
+      Block::read(memory, thread.frame, {at.frame_code, at.frame_position}));
+  thread.position = at.frame_position_size == 4
+                        ? static_cast<std::uint64_t>(
+                              frame.get<std::uint32_t>(at.frame_position))
+                        : frame.get<std::uint64_t>(at.frame_position);
+  // From 3.14 the lowest bits of a reference are tags; objects are aligned.
+  const Address code{frame.get<std::uint64_t>(at.frame_code) &
+                     ~std::uint64_t{7}};
+  return name_frame(memory, python, code, thread);
+}
+
+Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& memory,
+                                                    const PythonRuntime& python,
+                                                    const TaskIds& tasks) {
+  const CPythonLayout& at = python.layout;
+  const auto endless = [] {
+    return fail(ErrorId::Unreadable,
+                "the interpreter's list of threads has no end");
+  };
+  std::vector<PythonThread> threads;
+  std::size_t interpreters = 0;
+  Address interpreter =
+      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
+  while (interpreter) {
+    if (++interpreters > kMaxInterpreters) {
+      return endless();
+    }
+    const auto id =
+        TRY(memory.read_value<std::int64_t>(interpreter + at.interpreter_id));
+    Address state =
+        TRY(memory.read_address(interpreter + at.interpreter_threads_head));
+    while (state) {
+      if (threads.size() >= kMaxThreads) {
+        return endless();
+      }
+      const auto fields = TRY(read_thread_state(memory, at, state));
+      if (fields.address(at.thread_interpreter) != interpreter) {
+        return fail(ErrorId::Unreadable,
+                    fmt::format("no thread state at {:#x}", state.value));
+      }
+      PythonThread thread;
+      thread.state = state;
+      thread.interpreter = id;
+      thread.ident = fields.get<std::uint64_t>(at.thread_ident);
+      thread.tid = thread_tid(memory, at, fields, tasks);
+      // A frame that changes while we look has no name this time; the thread
+      // is there all the same.
+      if (!read_place(memory, python, fields, thread)) {
+        thread.function.clear();
+        thread.file.clear();
+      }
+      threads.push_back(std::move(thread));
+      state = fields.address(at.thread_next);
+    }
+    interpreter = TRY(memory.read_address(interpreter + at.interpreter_next));
+  }
+  return threads;
+}
+
+}  // namespace
+
+Result<GilState> read_gil(const MemoryReader& memory,
+                          const PythonRuntime& python,
+                          const TaskIds& tasks) {
+  const CPythonLayout& at = python.layout;
+  const Address gil = TRY(gil_address(memory, python));
+  const auto fields = TRY(Block::read(
+      memory, gil, {at.gil_locked, at.gil_last_holder, at.gil_enabled}));
+  GilState state;
+  state.locked_word = gil + at.gil_locked;
+  if (at.gil_enabled != CPythonLayout::kAbsent &&
+      fields.get<std::int32_t>(at.gil_enabled) == 0) {
+    state.enabled = false;
+    return state;
+  }
+
+  switch (fields.get<std::int32_t>(at.gil_locked)) {
+    case -1:
+      return fail(ErrorId::NotInitialized,
+                  "the interpreter has not made its GIL yet",
+                  "try again in a moment");
+    case 0:
+      return state;
+    case 1:
+      break;
+    default:
+      return fail(ErrorId::Unreadable,
+                  fmt::format("there is no GIL at {:#x}", gil.value));
+  }
+  state.locked = true;
+  state.holder = fields.address(at.gil_last_holder);
+  if (const auto holder = read_thread_state(memory, at, state.holder)) {
+    state.holder_tid = thread_tid(memory, at, *holder, tasks);
+  }
+  return state;
+}
+
+Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
+                                                 const PythonRuntime& python,
+                                                 const TaskIds& tasks) {
+  TRY(main_interpreter(memory, python));
+  auto threads = read_threads_once(memory, python, tasks);
+  for (int tried = 1; !threads && tried < kTries; ++tried) {
+    threads = read_threads_once(memory, python, tasks);
+  }
+  return threads;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,57 @@
+// Who has the GIL, and which threads Python knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/python_runtime.h"
+#include "inspector/task_ids.h"
+#include "tracee/address.h"
+#include "tracee/memory.h"
+
+namespace hangdbg {
+
+// The main interpreter's GIL at one moment; it may change the next.
+struct GilState {
+  bool enabled = true;  // false in a free-threaded process that runs without
+  bool locked = false;
+  Address locked_word;            // an int in the target: 1 while held
+  Address holder;                 // PyThreadState of who has it; 0 when nobody
+  std::optional<int> holder_tid;  // our number; empty if it could not be told
+};
+
+// Errors: NotInitialized when there is no interpreter yet; Unreadable.
+Result<GilState> read_gil(const MemoryReader& memory,
+                          const PythonRuntime& python,
+                          const TaskIds& tasks);
+
+// A thread that has a PyThreadState, and where its Python code stands.
+struct PythonThread {
+  Address state;                 // PyThreadState
+  std::int64_t interpreter = 0;  // 0 is the main one
+  std::uint64_t ident = 0;       // threading.get_ident(): the pthread_t
+  std::optional<int> tid;        // our number; empty if it could not be told
+  Address frame;                 // innermost frame; 0 when it runs no Python
+  std::uint64_t position = 0;    // its instruction: differs after progress
+  std::string function;          // qualified from 3.11 on; "" when unknown
+  std::string file;              // as in co_filename; "" when unknown
+
+  // Two looks at one thread: has Python code run between them? (Calls out and
+  // back to the same instruction are not seen.)
+  bool same_place(const PythonThread& other) const {
+    return state == other.state && frame == other.frame &&
+           position == other.position;
+  }
+};
+
+// All of all interpreters, newest first as CPython keeps them. The list is
+// read while the target runs; one that changes under us is read again.
+// Errors: NotInitialized, Unreadable.
+Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
+                                                 const PythonRuntime& python,
+                                                 const TaskIds& tasks);
+
+}  // namespace hangdbg

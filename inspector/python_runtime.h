@@ -1,0 +1,65 @@
+// Where the interpreter is in a process, which one it is, and whether its C
+// API may be called: asked from outside, with nothing stopped.
+//
+// Calling PyGILState_Ensure before initialisation or after finalisation kills
+// the target, so these answers come before any injection, and can be asked
+// again at the last moment.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/cpython/layout.h"
+#include "tracee/address.h"
+#include "tracee/elf_symbols.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+
+namespace hangdbg {
+
+struct PythonVersion {
+  int major = 0;
+  int minor = 0;
+  std::optional<int> micro;  // only 3.11 and later say it in a symbol
+
+  bool at_least(int want_minor) const { return minor >= want_minor; }
+  std::string text() const;  // "3.11.7", "3.9"
+};
+
+struct PythonRuntime {
+  PythonVersion version;
+  bool free_threaded = false;  // built without a GIL (3.13t, 3.14t)
+  std::size_t module = 0;      // index into the modules it was found in
+  ElfImage image;              // of that module: resolves the C API
+  Address runtime;             // &_PyRuntime
+  Address code_type;           // &PyCode_Type
+  CPythonLayout layout;
+
+  // Address of a function or variable of the C API, by its exported name.
+  std::optional<Address> find(const MemoryReader& memory,
+                              std::string_view name) const;
+};
+
+// The interpreter among `modules` (find_modules).
+// Errors: NotPython; UnsupportedPython, with the version in the message and
+// what may help in the hint; Unreadable.
+Result<PythonRuntime> find_python(const MemoryReader& memory,
+                                  const std::vector<Module>& modules);
+
+// Py_IsInitialized(), read from outside.
+Result<bool> is_initialized(const MemoryReader& memory,
+                            const PythonRuntime& python);
+
+// Whether Py_FinalizeEx has begun (and not been undone by a new Initialize).
+Result<bool> is_finalizing(const MemoryReader& memory,
+                           const PythonRuntime& python);
+
+// Both at once, as a verdict: may the C API be called now?
+// Errors: NotInitialized, Finalizing, Unreadable.
+Status check_ready(const MemoryReader& memory, const PythonRuntime& python);
+
+}  // namespace hangdbg

@@ -1,0 +1,61 @@
+// An expression or statements, run in a frame on the agent's thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hangdbg::dap {
+
+// What DAP has no word for in the answer.
+struct EvaluateDetail {
+  bool statement = false;      // it was no expression
+  bool none = false;           // the value is None: a prompt shows nothing
+  std::int64_t truncated = 0;  // characters of the repr left out
+
+  template <class V>
+  void fields(V& v) {
+    v("statement", statement);
+    v("none", none);
+    v("truncated", truncated);
+  }
+};
+
+struct Evaluate {
+  static constexpr std::string_view command = "evaluate";
+
+  struct Arguments {
+    std::string expression;
+    std::optional<std::int64_t> frame_id;    // absent: in __main__
+    std::optional<std::string> context;      // "repl", "watch", "hover", ...
+    std::optional<std::int64_t> pretty;      // width in columns
+    std::optional<std::int64_t> repr_limit;  // characters
+
+    template <class V>
+    void fields(V& v) {
+      v("expression", expression);
+      v("frameId", frame_id);
+      v("context", context);
+      v("hangdbg/pretty", pretty);
+      v("hangdbg/limit", repr_limit);
+    }
+  };
+
+  struct Body {
+    std::string result;  // the value's repr
+    std::optional<std::string> type;
+    std::int64_t variables_reference = 0;  // 0: cannot be expanded
+    std::optional<EvaluateDetail> hangdbg;
+
+    template <class V>
+    void fields(V& v) {
+      v("result", result);
+      v("type", type);
+      v("variablesReference", variables_reference);
+      v("hangdbg", hangdbg);
+    }
+  };
+};
+
+}  // namespace hangdbg::dap

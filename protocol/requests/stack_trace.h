@@ -1,0 +1,41 @@
+// A thread's Python frames, innermost first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "protocol/types.h"
+
+namespace hangdbg::dap {
+
+struct StackTrace {
+  static constexpr std::string_view command = "stackTrace";
+
+  struct Arguments {
+    std::int64_t thread_id = 0;
+    std::optional<std::int64_t> start_frame;  // 0: the innermost
+    std::optional<std::int64_t> levels;       // 0 or absent: all
+
+    template <class V>
+    void fields(V& v) {
+      v("threadId", thread_id);
+      v("startFrame", start_frame);
+      v("levels", levels);
+    }
+  };
+
+  struct Body {
+    std::vector<StackFrame> stack_frames;
+    std::optional<std::int64_t> total_frames;
+
+    template <class V>
+    void fields(V& v) {
+      v("stackFrames", stack_frames);
+      v("totalFrames", total_frames);
+    }
+  };
+};
+
+}  // namespace hangdbg::dap

@@ -1,0 +1,40 @@
+// GilWatch: who has the target's GIL, and does he get on with it?
+//
+// The agent does not queue for a GIL that may never come
+// (bootstrap/executor.c). Whether it will come is seen from outside: a holder
+// that makes progress in Python bytecode lets go when asked; one that stands in
+// native code does not.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "injector/preflight.h"
+#include "inspector/gil.h"
+
+namespace hangdbg {
+
+class GilWatch {
+ public:
+  explicit GilWatch(const Target& target) : target_(target) {}
+
+  enum class Verdict {
+    Free,     // or has been since the last look
+    Moves,    // held, and the holder has run Python since the last look
+    Stands,   // held by the same thread at the same instruction
+    Unknown,  // first look, or unreadable
+  };
+  Verdict look();
+
+  // "thread 79655 "MainThread" in usleep_holding (gil_held.py)"; "another
+  // thread" where more is not known. Of the last look.
+  std::string holder() const;
+
+ private:
+  const Target& target_;
+  std::optional<PythonThread> holder_;
+  bool known_ = false;
+};
+
+}  // namespace hangdbg

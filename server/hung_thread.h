@@ -1,0 +1,52 @@
+// Which thread a person who attaches wants to see, and what it waits for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "protocol/requests/stack_trace.h"
+#include "protocol/requests/threads.h"
+#include "server/session.h"
+
+namespace hangdbg {
+
+struct ShownThread {
+  std::int64_t tid = 0;
+  std::string name;
+  dap::StackTrace::Body stack;  // innermost frame first
+};
+
+// `wanted` is a tid, a thread's name, "main", or empty for the default: main,
+// unless main merely waits for other threads (join, a pool, a queue) and
+// exactly one other thread is inside user code.
+// Errors: NoSuchThread, naming those there are; those of Session::call.
+Result<ShownThread> choose_thread(Session& session,
+                                  const std::string& wanted,
+                                  Deadline deadline);
+
+// What the kernel says of a thread at one moment.
+struct WaitLook {
+  char state = '?';
+  std::string syscall;  // "" when it runs
+  std::uint64_t switches = 0;
+  std::uint64_t cpu_ticks = 0;
+  std::optional<double> asleep_s;  // not run since; empty when unknown
+};
+
+// To be taken before an attach stops the thread for a moment: after it, the
+// thread has run. Errors: NoSuchThread.
+Result<WaitLook> look_at_wait(int pid, int tid);
+
+// "asleep in futex since 1 h 52 min" when the first look proves it; else looks
+// a few times for a quarter of a second: "loops at file_baton.py:42, cpu 0 %",
+// "runs (3 places in 5 looks), cpu 99 %".
+std::string describe_wait(Session& session,
+                          const ShownThread& thread,
+                          const std::optional<WaitLook>& before,
+                          Deadline deadline);
+
+}  // namespace hangdbg

@@ -1,0 +1,268 @@
+#include "server/session.h"
+
+#include <fmt/core.h>
+#include <sys/eventfd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <set>
+
+#include "agent/agent_source.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "injector/inject.h"
+#include "protocol/requests/load.h"
+#include "server/agent_connection.h"
+#include "server/gil_watch.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+// Most answers come within one millisecond; one that does not may wait for
+// the GIL.
+constexpr auto kFirstLook = std::chrono::milliseconds(4);
+constexpr auto kLaterLooks = std::chrono::milliseconds(20);
+constexpr auto kNoticeAfter = std::chrono::seconds(1);
+constexpr auto kControlAnswer = std::chrono::seconds(2);
+// How long a cancelled evaluation gets to end.
+constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(Injection made, Hooks wanted)
+      : target(std::move(made.target)),
+        steps(std::move(made.steps)),
+        hooks(std::move(wanted)),
+        connection(io, std::move(made.channels)),
+        interrupt_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        interrupts(io, ::dup(interrupt_fd.get())),
+        gil(*target) {
+    connection.on_event = hooks.on_event;
+  }
+
+  asio::awaitable<Result<dap::Response>> call(dap::Request request,
+                                              Deadline deadline);
+  asio::awaitable<void> watch_interrupts();
+  asio::awaitable<void> watch_gil();
+  asio::awaitable<Result<dap::Response>> end_call();
+  Error explain_timeout(HdExecutorStage stage) const;
+
+  // Fields in the order in which they are made; the last go first.
+  asio::io_context io{1};
+  std::unique_ptr<Target> target;
+  Steps steps;
+  Hooks hooks;
+  AgentConnection connection;
+  Fd interrupt_fd;
+  asio::posix::stream_descriptor interrupts;
+  asio::steady_timer nap{io};  // watch_gil's, cut short by the call's end
+  GilWatch gil;
+  std::set<std::string> loaded;
+  bool alive = true;
+
+  // Of the running call.
+  bool calling = false;
+  bool interrupted = false;
+  bool querying = false;  // watch_gil asks for the stage
+  HdExecutorStage stage = HD_EXECUTOR_IDLE;
+};
+
+Session::Session() = default;
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::attach(int pid,
+                                                 Hooks hooks,
+                                                 Deadline deadline) {
+  auto injection = TRY(inject(pid, agent_core_source(), deadline));
+  std::unique_ptr<Session> session(new Session);
+  session->impl_ =
+      std::make_unique<Impl>(std::move(injection), std::move(hooks));
+  return session;
+}
+
+Result<dap::Response> Session::call_raw(const std::string& command,
+                                        Json arguments,
+                                        Deadline deadline) {
+  Impl& impl = *impl_;
+  if (!impl.alive) {
+    return fail(ErrorId::ChannelClosed,
+                "this session is over: an earlier request could not be ended",
+                "detach and attach again");
+  }
+  std::optional<Result<dap::Response>> result;
+  impl.io.restart();
+  asio::co_spawn(
+      impl.io,
+      impl.call(dap::Request{0, command, std::move(arguments)}, deadline),
+      [&](std::exception_ptr thrown, Result<dap::Response> response) {
+        result = thrown ? fail(ErrorId::System, "an exception in a coroutine")
+                        : std::move(response);
+      });
+  impl.io.run();
+  if (!*result && result->error().id == ErrorId::ChannelClosed) {
+    impl.alive = false;
+  }
+  impl.steps.done(command);
+  return *std::move(result);
+}
+
+Status Session::need(const std::string& module, Deadline deadline) {
+  if (impl_->loaded.contains(module)) {
+    return {};
+  }
+  TRY(call<dap::Load>({module, std::string(agent_module_source(module))},
+                      deadline));
+  impl_->loaded.insert(module);
+  return {};
+}
+
+void Session::interrupt() {
+  const std::uint64_t one = 1;
+  // Nothing to do if that fails: the counter is at its end, so we are heard.
+  [[maybe_unused]] const auto put =
+      ::write(impl_->interrupt_fd.get(), &one, sizeof one);
+}
+
+bool Session::alive() const {
+  return impl_->alive;
+}
+
+const Target& Session::target() const {
+  return *impl_->target;
+}
+
+bool Session::gil_locked() const {
+  const Target& target = *impl_->target;
+  const auto tasks = TaskIds::read(target.pid);
+  const auto gil =
+      tasks ? read_gil(target.memory, target.python, *tasks) : fail({}, {});
+  return gil && gil->locked;
+}
+
+Steps& Session::steps() {
+  return impl_->steps;
+}
+
+asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
+                                                           Deadline deadline) {
+  calling = true;
+  interrupted = false;
+  stage = HD_EXECUTOR_IDLE;
+  std::uint64_t stale = 0;
+  [[maybe_unused]] const auto drained =
+      ::read(interrupt_fd.get(), &stale, sizeof stale);
+  asio::co_spawn(io, watch_interrupts(), asio::detached);
+  asio::co_spawn(io, watch_gil(), asio::detached);
+
+  auto response = co_await connection.call(std::move(request), deadline);
+  if (!response && response.error().id == ErrorId::TimedOut) {
+    response = co_await end_call();
+  }
+  calling = false;
+  interrupts.cancel();
+  nap.cancel();
+  co_return response;
+}
+
+asio::awaitable<void> Session::Impl::watch_interrupts() {
+  const auto [error] = co_await interrupts.async_wait(
+      asio::posix::stream_descriptor::wait_read, as_result);
+  if (!error && calling) {
+    interrupted = true;
+    connection.stop_waiting();
+  }
+}
+
+// Runs beside a call that takes longer than most.
+asio::awaitable<void> Session::Impl::watch_gil() {
+  const auto started = Deadline::Clock::now();
+  bool noticed = false;
+  for (auto pause = Deadline::Clock::duration(kFirstLook); calling;
+       pause = kLaterLooks) {
+    nap.expires_after(pause);
+    co_await nap.async_wait(as_result);
+    if (!calling) {
+      co_return;
+    }
+    querying = true;
+    const auto now = co_await connection.stage(Deadline::in(kControlAnswer));
+    querying = false;
+    if (!now || !calling) {
+      co_return;
+    }
+    stage = *now;
+    if (stage != HD_EXECUTOR_WATCHES_GIL) {
+      continue;
+    }
+    const auto verdict = gil.look();
+    if (verdict == GilWatch::Verdict::Moves) {
+      log::debug(log::Area::Server, "the GIL's holder moves: entering");
+      [[maybe_unused]] const Status told =
+          connection.tell(HD_CONTROL_ENTER_NOW);
+    }
+    if (!noticed && verdict == GilWatch::Verdict::Stands && hooks.on_notice &&
+        Deadline::Clock::now() - started > kNoticeAfter) {
+      noticed = true;
+      hooks.on_notice("waiting for the GIL, which is held by " + gil.holder());
+    }
+  }
+}
+
+// The deadline has passed, or Ctrl-C was pressed: what can be cancelled is.
+asio::awaitable<Result<dap::Response>> Session::Impl::end_call() {
+  while (querying) {
+    asio::steady_timer moment(io, std::chrono::milliseconds(1));
+    co_await moment.async_wait(as_result);
+  }
+  calling = false;  // ends watch_gil
+  const auto now = co_await connection.stage(Deadline::in(kControlAnswer));
+  if (!now) {
+    co_return std::unexpected(now.error());
+  }
+  const Error timeout = explain_timeout(*now);
+  if (const Status told = connection.tell(HD_CONTROL_CANCEL); !told) {
+    co_return std::unexpected(told.error());
+  }
+  if (*now == HD_EXECUTOR_IN_PYTHON || *now == HD_EXECUTOR_REPLIES) {
+    const auto late = co_await connection.wait_on(Deadline::in(kCancelGrace));
+    if (late) {
+      if (late->success && !interrupted) {
+        co_return *late;  // it was just about to come
+      }
+      if (interrupted) {
+        co_return fail(ErrorId::Interrupted, "interrupted");
+      }
+      co_return std::unexpected(timeout);
+    }
+    alive = false;
+    co_return fail(
+        interrupted ? ErrorId::Interrupted : ErrorId::TimedOut,
+        "the expression does not react: it is inside a C call; it will be "
+        "cancelled when that returns",
+        "the program itself goes on; attach again to look around");
+  }
+  // It waits for the GIL; when that comes, it finds itself cancelled.
+  if (interrupted) {
+    co_return fail(ErrorId::Interrupted, "interrupted");
+  }
+  co_return std::unexpected(timeout);
+}
+
+Error Session::Impl::explain_timeout(HdExecutorStage now) const {
+  if (now == HD_EXECUTOR_WATCHES_GIL || now == HD_EXECUTOR_TAKES_GIL) {
+    return {ErrorId::GilHeld,
+            "no answer in time: the GIL is held by " + gil.holder(),
+            fmt::format("py-spy dump --native --pid {} shows what it does",
+                        target->pid)};
+  }
+  return {ErrorId::TimedOut, "time is up: the expression was cancelled",
+          "--timeout SECONDS"};
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,86 @@
+// Session: one client's way to one target, from attach to detach.
+//
+// Holds what an attach made - the channels into the agent, and what preflight
+// saw - and asks the agent typed DAP questions over them. A question that the
+// agent cannot answer because somebody holds the GIL is watched from outside:
+// the session says who has it, and lets the agent take it in earnest once the
+// holder is seen to make progress.
+//
+// Threads: one. interrupt() alone may come from anywhere, a signal handler
+// included.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "injector/steps.h"
+#include "protocol/message.h"
+
+namespace hangdbg {
+
+struct Target;
+
+class Session {
+ public:
+  struct Hooks {
+    // `output` events, while a call waits.
+    std::function<void(const dap::Event&)> on_event;
+    // A call takes long, and why: one line, for stderr or a status bar.
+    std::function<void(const std::string&)> on_notice;
+  };
+
+  // Injects, or joins the agent that is there. Errors: inject()'s.
+  static Result<std::unique_ptr<Session>> attach(int pid,
+                                                 Hooks hooks,
+                                                 Deadline deadline);
+  // Detaches: the agent leaves when its last client has.
+  ~Session();
+
+  // Asks the agent. Errors: what the agent answers (ExpressionFailed,
+  // NoSuchFrame, ...; error_of); GilHeld, naming the holder; TimedOut (the
+  // evaluation was cancelled, or says that it could not be); Interrupted;
+  // ChannelClosed, TargetDied.
+  template <class Pair>
+  Result<typename Pair::Body> call(const typename Pair::Arguments& arguments,
+                                   Deadline deadline) {
+    const auto response =
+        TRY(call_raw(std::string(Pair::command), encode(arguments), deadline));
+    return dap::body_of<Pair>(response);
+  }
+
+  // The whole response, also one that says no (its ErrorBody has more than an
+  // Error can carry).
+  Result<dap::Response> call_raw(const std::string& command,
+                                 Json arguments,
+                                 Deadline deadline);
+
+  // Sends the agent one of its on-demand parts ("completions", "objects") if
+  // it does not have it yet.
+  Status need(const std::string& module, Deadline deadline);
+
+  // Ends the running call with Interrupted. Async-signal-safe.
+  void interrupt();
+
+  // False once a call could neither be answered nor cancelled, or the target
+  // has gone: nothing more can be asked.
+  bool alive() const;
+
+  const Target& target() const;
+
+  // Whether the target's GIL is locked right now, read from outside.
+  bool gil_locked() const;
+
+  // Where the time of attach and of the calls so far went.
+  Steps& steps();
+
+ private:
+  Session();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,46 @@
+"""The agent's Python, under every CPython found: each check_ function of
+scenarios.py in a process of its own (driver.py), with the bootstrap's builtins
+faked (harness.py)."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import interpreters  # noqa: E402
+
+SKIP = 77  # exit status of a scenario that this interpreter cannot show
+
+
+def _scenarios():
+    tree = ast.parse((HERE / "scenarios.py").read_text())
+    return [node.name for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")]
+
+
+def test_an_interpreter_was_found():
+    assert interpreters.found(), "no CPython found: set HANGDBG_PYTHONS"
+
+
+@pytest.mark.parametrize("minor", interpreters.MINORS)
+def test_interpreter_is_there(minor):
+    reason = interpreters.missing().get(minor)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.mark.parametrize("scenario", _scenarios())
+@pytest.mark.parametrize("interpreter", interpreters.found(), ids=interpreters.label)
+def test_agent(interpreter, scenario):
+    done = subprocess.run(
+        [interpreter.path, "-I", "-S", str(HERE / "driver.py"), scenario], timeout=60,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = done.stdout.decode(errors="replace")
+    if done.returncode == SKIP:
+        pytest.skip("%s: %s" % (interpreters.label(interpreter), output.strip()))
+    assert done.returncode == 0, output
+    assert output == "", "it printed: " + output

@@ -1,0 +1,282 @@
+"""Starts a target, waits until it hangs, runs hangdbg on it, lets it go on.
+
+    target = start("lock_main", python)         # returns once it hangs
+    answer = hangdbg("eval", target.pid, "answer + 1")
+    result = target.finish()                    # it went on and ended normally
+
+Every wait has a deadline and waits for something to be seen in /proc or read
+from a pipe. Everything started is in a process group of its own and is killed
+by `stop_everything()`, which conftest calls after each test, whatever happened;
+and by the kernel, should pytest itself be killed.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGETS = ROOT / "tests" / "targets"
+PROGRAM = Path(os.environ.get("HANGDBG", ROOT / "build" / "hangdbg"))
+
+NORMAL_EXIT = 7  # tests/targets/common.py
+PATIENCE = 20.0  # seconds; for what takes milliseconds on a quiet machine
+AGENT_GONE = 3.0  # seconds from the end of hangdbg until nothing of it is left
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+_started = []
+_libc = ctypes.CDLL(None)
+
+
+def die_with_us():
+    """In a child before exec: SIGKILL when the process that started it dies."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def until(what, condition, seconds=PATIENCE):
+    """Polls `condition()` until it is true and returns its value; says `what`
+    was waited for if the time is up."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("not within %.0f s: %s" % (seconds, what))
+        time.sleep(0.01)
+
+
+# ---- targets
+
+
+def start(name, python, *args):
+    """Starts tests/targets/NAME.py and returns it once it hangs."""
+    target = Target([python, TARGETS / (name + ".py"), *args])
+    target.wait_hung()
+    return target
+
+
+class Target:
+    """A process that hangs. `ready` is its first line (tests/targets/common.py);
+    `tid` the thread that hangs, `function` the name of the hung function."""
+
+    def __init__(self, command, env=None, ready_seconds=PATIENCE):
+        self.errors = tempfile.TemporaryFile()
+        environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **(env or {}))
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=die_with_us,
+        )
+        _started.append(self.process)
+        self.unread = b""
+        self.ready = self.read_line(ready_seconds)
+        self.pid = self.ready["pid"]
+        self.tid = self.ready["tid"]
+        self.function = self.ready["function"]
+
+    def wait_hung(self, seconds=PATIENCE):
+        """Waits until the thread sleeps in its system call: the same call with
+        the same context switches in three looks. One that loops is asleep if
+        one look finds it there; one that has no call is to run."""
+        expected = self.ready["syscalls"]
+        looks = []
+
+        def hung():
+            looks.append(processes.thread_activity(self.pid, self.tid))
+            if not expected:
+                return looks[-1].syscall == "running"
+            if looks[-1].syscall not in expected:
+                return False
+            if self.ready.get("loops"):
+                return True
+            return len(looks) >= 3 and looks[-1] == looks[-2] == looks[-3]
+
+        until("%d asleep in %s" % (self.tid, expected), hung, seconds)
+        self.noise = self.stderr()  # torch warns of what it misses, for one
+
+    def go_on(self):
+        """Tells the target to go on, in the way that it asked for."""
+        way = self.ready["go_on"]
+        if way == "SIGUSR1":
+            os.kill(self.pid, signal.SIGUSR1)
+        elif way == "stdin":
+            self.process.stdin.write(b"\n")
+            self.process.stdin.flush()
+        elif way == "unlink":
+            os.unlink(self.ready["path"])
+
+    def finish(self, seconds=PATIENCE):
+        """Lets the target go on and returns its last line, after checking that
+        it ended as it does when nobody looks."""
+        self.go_on()
+        result = self.read_line(seconds)
+        assert self.process.wait(seconds) == NORMAL_EXIT, self.stderr()
+        assert self.stderr() == self.noise, self.stderr()
+        assert result.pop("signals_changed") == []
+        return result
+
+    def read_line(self, seconds):
+        """The next JSON line that the target prints."""
+        end = time.monotonic() + seconds
+        pipe = self.process.stdout.fileno()
+        while b"\n" not in self.unread:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                raise AssertionError("the target said nothing: " + self.stderr())
+            chunk = os.read(pipe, 65536)
+            if not chunk:
+                raise AssertionError(
+                    "the target ended with %s: %s"
+                    % (self.process.wait(seconds), self.stderr())
+                )
+            self.unread += chunk
+        line, _, self.unread = self.unread.partition(b"\n")
+        return json.loads(line)
+
+    def stderr(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def snapshot(self):
+        return processes.snapshot(self.pid)
+
+    def assert_as_before(self, before, first_cycle=True):
+        """Nothing of hangdbg is left in the target within AGENT_GONE seconds."""
+        differences = []
+
+        def same():
+            differences[:] = processes.differences(before, self.snapshot(), first_cycle)
+            return not differences
+
+        try:
+            until("the target as it was", same, AGENT_GONE)
+        except AssertionError as late:
+            raise AssertionError("%s: %s" % (late, "; ".join(differences))) from None
+
+
+# ---- hangdbg
+
+
+class Outcome:
+    """How a run of hangdbg ended: `rc`, `out`, `err` (text), `seconds`."""
+
+    def __init__(self, rc, out, err, seconds):
+        self.rc, self.out, self.err, self.seconds = rc, out, err, seconds
+
+    def __repr__(self):
+        return "rc %s after %.2f s\n--- stdout\n%s\n--- stderr\n%s" % (
+            self.rc,
+            self.seconds,
+            self.out,
+            self.err,
+        )
+
+    def json(self):
+        return json.loads(self.out)
+
+    def assert_refused(self, rc, *words):
+        """It failed in good manners: the exit code, one clear line on stderr
+        and at most three with hints after it, `words` in it, nothing raw."""
+        assert self.rc == rc, self
+        lines = self.err.strip().splitlines()
+        assert 1 <= len(lines) <= 4, self
+        for raw in ("Traceback", "terminate called", "what():", "Assertion"):
+            assert raw not in self.err, self
+        for word in words:
+            assert str(word) in self.err, self
+
+
+def start_hangdbg(*args, env=None):
+    """Starts hangdbg and returns its Popen, with pipes for stdout and stderr."""
+    process = subprocess.Popen(
+        [str(PROGRAM), *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ, **(env or {})),
+        start_new_session=True,
+        preexec_fn=die_with_us,
+        text=True,
+    )
+    process.started_at = time.monotonic()
+    _started.append(process)
+    return process
+
+
+def outcome(process, seconds=PATIENCE):
+    """Waits for a hangdbg that start_hangdbg started."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        kill_group(process)
+        out, err = process.communicate(timeout=5)
+        raise AssertionError(
+            "hangdbg did not end within %.0f s\n%s\n%s" % (seconds, out, err)
+        ) from None
+    return Outcome(
+        process.returncode, out, err, time.monotonic() - process.started_at
+    )
+
+
+def hangdbg(*args, env=None):
+    """Runs hangdbg to its end."""
+    return outcome(start_hangdbg(*args, env=env))
+
+
+def evaluate(target, expression):
+    """`hangdbg eval` in the hung function of `target`, whatever thread and frame
+    that is; asserts that it worked and returns what was printed."""
+    done = hangdbg("eval", target.pid, expression, *place(target))
+    assert done.rc == 0, done
+    return done.out.rstrip("\n")
+
+
+def place(target):
+    """The flags that name the hung function's frame."""
+    return ["--thread", target.tid, "--frame", target.ready.get("frame", 0)]
+
+
+# ---- the end
+
+
+def track(process):
+    """Has stop_everything() kill a process that a test started by itself."""
+    _started.append(process)
+    return process
+
+
+def kill_group(process):
+    """Kills the process group that `process` leads, and waits for it."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait(10)
+
+
+def stop_everything():
+    while _started:
+        process = _started.pop()
+        kill_group(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    pass

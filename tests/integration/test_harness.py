@@ -1,0 +1,70 @@
+"""The targets hang and go on as they say, and the harness sees what changes:
+without hangdbg, so that a failure elsewhere is not theirs."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import harness
+import processes
+from harness import start
+from test_matrix import HANGS
+
+
+@pytest.mark.parametrize("name", HANGS + ["gil_held", "busy"])
+def test_target_hangs_and_goes_on(name, python):
+    target = start(name, python)
+    before = target.snapshot()
+    assert target.alive()
+    assert processes.differences(before, target.snapshot(), first_cycle=False) == []
+    result = target.finish()
+    assert result["answer"] == 41
+
+
+@pytest.mark.parametrize("call", ["futex", "nanosleep", "poll", "read", "select"])
+def test_timed_call_is_on_time_when_nobody_looks(call, edge_python):
+    target = start("timed_call", edge_python, call, 0.4)
+    result = target.finish()
+    assert 0.399 <= result["duration"] < 0.45
+
+
+def test_snapshot_sees_fd_thread_and_mapping():
+    before = processes.snapshot(os.getpid())
+    go_on = threading.Event()
+    reader, writer = os.pipe()
+    thread = threading.Thread(target=go_on.wait)
+    thread.start()
+    try:
+        found = processes.differences(before, processes.snapshot(os.getpid()))
+        assert {line.split()[0] for line in found} >= {"fds", "threads"}
+    finally:
+        go_on.set()
+        thread.join()
+        os.close(reader)
+        os.close(writer)
+
+
+def test_snapshot_sees_blocked_signal(newest_python):
+    import signal
+
+    before = processes.snapshot(os.getpid())
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    try:
+        found = processes.differences(before, processes.snapshot(os.getpid()))
+        assert any(line.startswith("signals") for line in found)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2])
+
+
+def test_everything_started_is_stopped():
+    process = harness.track(
+        subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(100)"],
+            start_new_session=True,
+        )
+    )
+    harness.stop_everything()
+    assert process.returncode == -9

@@ -1,0 +1,115 @@
+"""A session at a real terminal: prompt, commands, completion, keys, colours."""
+
+import re
+
+import pytest
+
+from harness import hangdbg, start, until
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def target(edge_python, tmp_path):
+    hung = start("file_baton", edge_python, str(tmp_path / "lock"))
+    yield hung
+    assert hung.finish()["answer"] == 41
+
+
+@pytest.fixture
+def session(target, terminal):
+    opened = terminal(target.pid)
+    opened.expect(r"attached to %d \(python 3\.\d+\.\d+\) in " % target.pid)
+    opened.expect(r"^> \S*file_baton\.py\(\d+\)wait\(\)$")
+    opened.expect(r"^-> ")
+    opened.expect_prompt()
+    return opened
+
+
+def test_print_and_stack(session, target):
+    session.ask("p self.lock_file_path", re.escape(repr(target.ready["path"])))
+    session.type("w\r")
+    # As pdb does: the oldest frame first, the newest last.
+    for function in ("<module>", "load", "_jit_compile", "wait"):
+        session.expect(r"file_baton\.py\(\d+\)%s\(" % re.escape(function))
+    session.expect_prompt()
+    session.ask("u", r"^> \S*file_baton\.py\(\d+\)_jit_compile\(")
+    session.ask("p baton.wait_seconds", r"^0\.1$")
+    session.ask("u", r"^> \S*file_baton\.py\(\d+\)load\(")
+    session.ask("p sources", r"^\['fused\.cpp'\]$")
+    session.ask("d", r"^> \S*file_baton\.py\(\d+\)_jit_compile\(")
+    session.ask("d", r"^> \S*file_baton\.py\(\d+\)wait\(")
+    session.detach()
+
+
+def test_completion(session, target):
+    session.type("p self.lock_f\t")
+    session.expect(r"p self\.lock_file_path")
+    session.type("\r")
+    session.expect(re.escape(repr(target.ready["path"])))
+    session.expect_prompt()
+    session.type("p ans\t\r")
+    session.expect(r"^41$")
+    session.detach()
+
+
+def test_history(session, target):
+    session.ask("p answer + 1", r"^42$")
+    session.type("\x1b[A\r")  # the up key
+    session.expect(r"^42$")
+    session.expect_prompt()
+    session.detach()
+
+
+def test_history_is_kept(session, target, terminal):
+    session.ask("p answer + 1", r"^42$")
+    session.detach()
+    again = terminal(target.pid)
+    again.expect_prompt()
+    again.type("\x1b[A")
+    # Some history may hold the q or Ctrl-D in between; the print is the last.
+    again.expect(r"p answer \+ 1")
+    again.type("\r")
+    again.expect(r"^42$")
+    again.detach()
+
+
+def test_ctrl_c_interrupts_an_expression(session, target, tmp_path):
+    mark = tmp_path / "mark"
+    session.type("open(%r, 'w').close() or [0 for _ in iter(int, 1)]\r" % str(mark))
+    until("the expression running", mark.exists)
+    session.type("\x03")
+    session.expect_prompt(seconds=5)
+    session.ask("p answer", r"^41$")
+    session.detach()
+
+
+def test_ctrl_c_at_the_prompt_stays(session, target):
+    session.type("p nonsense that is not sent")
+    session.expect("is not sent")
+    session.type("\x03")
+    session.expect_prompt(seconds=5)
+    session.ask("p answer", r"^41$")
+    session.detach()
+
+
+def test_colours_on_a_terminal(session, target):
+    session.ask("p answer", r"^41$")
+    assert COLOUR.search(session.screen)
+    session.detach()
+
+
+def test_no_colours_if_not_wanted(target, terminal):
+    for flags, env in ((["--color=never"], {}), ([], {"NO_COLOR": "1"})):
+        session = terminal(target.pid, *flags, no_color=bool(env))
+        session.expect_prompt()
+        session.ask("p answer", r"^41$")
+        assert not COLOUR.search(session.screen), repr(session.screen)
+        session.detach()
+
+
+def test_no_colours_in_a_pipe(target):
+    done = hangdbg("attach", target.pid, "-c", "w", "-c", "p answer")
+    assert "\x1b" not in done.out + done.err, done
+    done = hangdbg("attach", target.pid, "--color=always", "-c", "w")
+    assert COLOUR.search(done.out), done

@@ -1,0 +1,76 @@
+"""What every target shares: how it says that it is about to hang and how it ended.
+
+A target hangs in one way, from CPython 3.7 to 3.13, with the standard library
+only. It prints two JSON lines: `ready(...)` just before it hangs, `finish(...)`
+after it was told to go on; then it exits with rc 7, which no accident gives.
+How it is told to go on is in its first line, as "go_on":
+  "SIGUSR1"   send that signal   (a handler of the target's own lets it go on,
+                                  so one thread is enough)
+  "stdin"     write a line to its standard input   (for C calls, where no
+                                  Python handler can run)
+  "unlink"    remove the file named by "path"
+  "wait"      it goes on by itself
+The last line also says what a debugger may have left behind in the process:
+Python's signal handlers and the signal mask, compared with those at the start.
+"""
+
+import json
+import os
+import signal
+import sys
+
+NORMAL_EXIT = 7
+
+
+def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
+    """Prints the first line. `function` is the Python function that hangs,
+    `syscalls` the names of the system calls one of which `tid` (default: the
+    main thread) then sleeps in; an empty list means that it runs."""
+    global _before
+    _before = _signals()
+    line = {
+        "ready": True,
+        "pid": os.getpid(),
+        "tid": tid or os.getpid(),
+        "function": function,
+        "syscalls": syscalls,
+        "go_on": go_on,
+    }
+    line.update(more)
+    _print(line)
+
+
+def finish(**result):
+    """Prints the last line and ends the process with NORMAL_EXIT."""
+    after = _signals()
+    result["signals_changed"] = sorted(
+        name for name in after if after[name] != _before.get(name)
+    )
+    _print(result)
+    sys.exit(NORMAL_EXIT)
+
+
+def on_sigusr1(action):
+    """Calls `action()` when the target is told to go on by SIGUSR1."""
+    signal.signal(signal.SIGUSR1, lambda signum, frame: action())
+
+
+def native_id():
+    """The kernel's id of the calling thread; threading has it from 3.8 only."""
+    return int(os.path.basename(os.readlink("/proc/thread-self")))
+
+
+def _signals():
+    state = {}
+    for number in range(1, signal.NSIG):
+        try:
+            state[str(number)] = repr(signal.getsignal(number))
+        except ValueError:  # the numbers that the C library keeps for itself
+            continue
+    state["mask"] = repr(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+    return state
+
+
+def _print(line):
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()

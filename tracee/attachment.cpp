@@ -1,0 +1,194 @@
+#include "tracee/attachment.h"
+
+#include <elf.h>
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kSpin = std::chrono::milliseconds(2);
+constexpr auto kNap = std::chrono::microseconds(200);
+constexpr std::size_t kMaxExtendedState = 16384;
+
+long call(__ptrace_request request, int tid, void* address, void* data) {
+  return ::ptrace(request, tid, address, data);
+}
+
+void* as_pointer(std::uintptr_t value) {
+  return reinterpret_cast<void*>(value);
+}
+
+std::unexpected<Error> gone(int tid) {
+  return fail(ErrorId::TargetDied, fmt::format("thread {} has ended", tid));
+}
+
+std::unexpected<Error> ptrace_failed(const char* what, int tid) {
+  if (errno == ESRCH) {
+    return gone(tid);
+  }
+  return fail_errno(fmt::format("ptrace({}) of thread {} failed", what, tid));
+}
+
+}  // namespace
+
+Result<Attachment> Attachment::seize(int tid) {
+  if (call(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
+    return Attachment(tid);
+  }
+  const int saved = errno;
+  if (saved == ESRCH) {
+    return fail(ErrorId::NoSuchThread, fmt::format("no thread {}", tid));
+  }
+  if (const auto status = read_status(tid); status && status->tracer_pid != 0) {
+    return fail(ErrorId::TracedAlready,
+                fmt::format("process {} is already traced by process {}", tid,
+                            status->tracer_pid),
+                fmt::format("ps -fp {} shows the tracer; end it first",
+                            status->tracer_pid));
+  }
+  errno = saved;
+  return fail_errno(fmt::format("not permitted to trace thread {}", tid),
+                    ErrorId::NotPermitted);
+}
+
+Attachment::Attachment(Attachment&& other) noexcept
+    : tid_(other.tid_),
+      stopped_(other.stopped_),
+      attached_(std::exchange(other.attached_, false)) {}
+
+Attachment::~Attachment() {
+  if (attached_ && stopped_) {
+    if (const Status detached = detach(); !detached) {
+      log::warn(log::Area::Tracee, "{}", detached.error().text());
+    }
+  }
+}
+
+Status Attachment::interrupt(Deadline deadline) {
+  if (call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
+    return ptrace_failed("INTERRUPT", tid_);
+  }
+  // A thread that sleeps or runs stops within microseconds, sooner than a
+  // sleep of ours would end; and no descriptor becomes readable for a stop.
+  const Deadline spin = deadline.capped(kSpin);
+  for (;;) {
+    if (const auto status = TRY(poll())) {
+      if (status->group_stop()) {
+        return fail(ErrorId::Stopped,
+                    fmt::format("thread {} was stopped by a signal", tid_),
+                    fmt::format("kill -CONT {}", tid_));
+      }
+      if (status->interrupted()) {
+        return {};
+      }
+      TRY(resume(status->signal()));
+    }
+    if (deadline.expired()) {
+      return fail(ErrorId::TimedOut,
+                  fmt::format("thread {} does not stop", tid_));
+    }
+    if (spin.expired()) {
+      std::this_thread::sleep_for(kNap);
+    } else {
+      ::sched_yield();
+    }
+  }
+}
+
+Result<Registers> Attachment::registers() const {
+  Registers registers;
+  if (call(PTRACE_GETREGS, tid_, nullptr, &registers.raw) != 0) {
+    return ptrace_failed("GETREGS", tid_);
+  }
+  return registers;
+}
+
+Status Attachment::set_registers(const Registers& registers) {
+  auto raw = registers.raw;
+  if (call(PTRACE_SETREGS, tid_, nullptr, &raw) != 0) {
+    return ptrace_failed("SETREGS", tid_);
+  }
+  return {};
+}
+
+Result<ExtendedState> Attachment::extended_state() const {
+  ExtendedState state;
+  state.bytes.resize(kMaxExtendedState);
+  iovec part{state.bytes.data(), state.bytes.size()};
+  if (call(PTRACE_GETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) != 0) {
+    return ptrace_failed("GETREGSET", tid_);
+  }
+  state.bytes.resize(part.iov_len);
+  return state;
+}
+
+Status Attachment::set_extended_state(const ExtendedState& state) {
+  iovec part{const_cast<std::byte*>(state.bytes.data()), state.bytes.size()};
+  if (call(PTRACE_SETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) != 0) {
+    return ptrace_failed("SETREGSET", tid_);
+  }
+  return {};
+}
+
+Result<std::uint64_t> Attachment::signal_mask() const {
+  std::uint64_t mask = 0;
+  if (call(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof mask), &mask) != 0) {
+    return ptrace_failed("GETSIGMASK", tid_);
+  }
+  return mask;
+}
+
+Status Attachment::set_signal_mask(std::uint64_t mask) {
+  if (call(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof mask), &mask) != 0) {
+    return ptrace_failed("SETSIGMASK", tid_);
+  }
+  return {};
+}
+
+Status Attachment::resume(int signal) {
+  if (call(PTRACE_CONT, tid_, nullptr,
+           as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
+    return ptrace_failed("CONT", tid_);
+  }
+  stopped_ = false;
+  return {};
+}
+
+Result<std::optional<WaitStatus>> Attachment::poll() {
+  int raw = 0;
+  const pid_t waited = ::waitpid(tid_, &raw, WNOHANG | __WALL);
+  if (waited == 0) {
+    return std::optional<WaitStatus>();
+  }
+  if (waited < 0) {
+    attached_ = errno != ECHILD && attached_;
+    return gone(tid_);
+  }
+  const WaitStatus status(raw);
+  if (status.dead()) {
+    attached_ = false;
+    return gone(tid_);
+  }
+  stopped_ = true;
+  return std::optional(status);
+}
+
+Status Attachment::detach(int signal) {
+  if (call(PTRACE_DETACH, tid_, nullptr,
+           as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
+    return ptrace_failed("DETACH", tid_);
+  }
+  attached_ = false;
+  return {};
+}
+
+}  // namespace hangdbg

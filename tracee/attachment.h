@@ -1,0 +1,75 @@
+// Attachment: one thread of a target under ptrace.
+//
+// PTRACE_SEIZE, never ATTACH (whose SIGSTOP races with the target's own) and
+// never PTRACE_O_EXITKILL: if we die, the kernel detaches and the thread runs
+// on. All calls on one Attachment must come from the thread that made it: the
+// kernel knows tracers as threads. See run_as_tracer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "tracee/registers_x86_64.h"
+#include "tracee/wait_status.h"
+
+namespace hangdbg {
+
+class Attachment {
+ public:
+  // Nothing is stopped by this. Errors: NotPermitted, TracedAlready,
+  // NoSuchThread.
+  static Result<Attachment> seize(int tid);
+
+  Attachment(Attachment&& other) noexcept;
+  Attachment& operator=(Attachment&&) = delete;
+  // Detaches if the thread is stopped. One that would not stop (D state) is
+  // released when the tracer thread ends, which the kernel sees to.
+  ~Attachment();
+
+  int tid() const { return tid_; }
+  bool stopped() const { return stopped_; }
+
+  // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
+  // passed on. Errors: TimedOut, TargetDied, Stopped (a group stop: the
+  // thread is stopped and can be detached).
+  Status interrupt(Deadline deadline);
+
+  // The registers, extended state and signal mask of the stopped thread.
+  Result<Registers> registers() const;
+  Status set_registers(const Registers& registers);
+  Result<ExtendedState> extended_state() const;
+  Status set_extended_state(const ExtendedState& state);
+  Result<std::uint64_t> signal_mask() const;  // bit N-1 is signal N
+  Status set_signal_mask(std::uint64_t mask);
+
+  // Lets the stopped thread run, with a signal that it was about to get.
+  Status resume(int signal = 0);
+
+  // The thread's next stop or end if there is one already; does not wait.
+  Result<std::optional<WaitStatus>> poll();
+
+  Status detach(int signal = 0);
+
+ private:
+  explicit Attachment(int tid) : tid_(tid) {}
+
+  int tid_;
+  bool stopped_ = false;
+  bool attached_ = true;
+};
+
+// Runs `work` on a thread of its own and waits for its end. When that thread
+// ends, the kernel detaches whatever it still traces: also a thread that could
+// not be stopped. So an injection that went wrong is over when this returns.
+template <class Work>
+auto run_as_tracer(Work work) {
+  std::optional<decltype(work())> result;
+  std::thread([&] { result.emplace(work()); }).join();
+  return *std::move(result);
+}
+
+}  // namespace hangdbg

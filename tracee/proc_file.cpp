@@ -1,0 +1,64 @@
+#include "tracee/proc_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/fd.h"
+
+namespace hangdbg {
+namespace {
+
+std::unexpected<Error> cannot_read(int pid, const std::string& path) {
+  switch (errno) {
+    case ENOENT:
+    case ESRCH:
+      return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
+                  "pgrep -a python lists the Python processes");
+    case EACCES:
+    case EPERM:
+      return fail_errno(fmt::format("cannot read {}", path),
+                        ErrorId::NotPermitted);
+    default:
+      return fail_errno(fmt::format("cannot read {}", path));
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_proc_file(int pid, const std::string& name) {
+  const std::string path = fmt::format("/proc/{}/{}", pid, name);
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) {
+    return cannot_read(pid, path);
+  }
+  std::string text;
+  std::array<char, 16384> chunk;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), chunk.data(), chunk.size());
+    if (got < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return cannot_read(pid, path);
+    }
+    if (got == 0) {
+      return text;
+    }
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+}
+
+Result<std::string> read_proc_link(int pid, const std::string& name) {
+  const std::string path = fmt::format("/proc/{}/{}", pid, name);
+  std::array<char, 4096> target;
+  const ssize_t got = ::readlink(path.c_str(), target.data(), target.size());
+  if (got < 0) {
+    return cannot_read(pid, path);
+  }
+  return std::string(target.data(), static_cast<std::size_t>(got));
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,21 @@
+// One file of /proc/PID, read whole.
+//
+// Some of them (cmdline, environ, maps, mem) wait for the target's memory lock
+// and can block for ever on a process in D state; stat, status, wchan and
+// syscall cannot. Callers look at the latter first.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+// `name` is relative to /proc/PID. Errors: NoSuchProcess, NotPermitted,
+// System.
+Result<std::string> read_proc_file(int pid, const std::string& name);
+
+// What a link in /proc/PID points to ("exe", "root", "fd/3").
+Result<std::string> read_proc_link(int pid, const std::string& name);
+
+}  // namespace hangdbg

@@ -1,0 +1,34 @@
+// /proc/PID/status (proc_pid_status(5)): what can be known about a process or
+// thread without touching it. Never blocks, not even on a D-state process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+struct ProcStatus {
+  std::string name;  // comm, at most 15 bytes
+  char state = '?';  // R S D T t Z X I
+  int tgid = 0;
+  int ppid = 0;
+  int tracer_pid = 0;              // 0: nobody
+  std::array<unsigned, 4> uids{};  // real, effective, saved, file system
+  int threads = 0;
+  int seccomp = 0;                    // 0 none, 1 strict, 2 filter
+  std::uint64_t signals_blocked = 0;  // bit N-1 is signal N
+  std::uint64_t signals_ignored = 0;
+  std::uint64_t signals_caught = 0;
+  std::uint64_t voluntary_switches = 0;
+  std::uint64_t involuntary_switches = 0;
+  bool has_memory = false;  // false for kernel threads and zombies
+};
+
+Result<ProcStatus> read_status(int pid);
+Result<ProcStatus> read_task_status(int pid, int tid);
+ProcStatus parse_status(const std::string& text);
+
+}  // namespace hangdbg

@@ -1,0 +1,168 @@
+#include "tracee/proc_tasks.h"
+
+#include <dirent.h>
+#include <fmt/core.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+
+Result<std::vector<int>> list_tasks(int pid) {
+  const std::string path = fmt::format("/proc/{}/task", pid);
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()),
+                                                   ::closedir);
+  if (!folder) {
+    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
+                "pgrep -a python lists the Python processes");
+  }
+  std::vector<int> tids;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (const int tid = std::atoi(entry->d_name); tid > 0) {
+      tids.push_back(tid);
+    }
+  }
+  std::ranges::sort(tids, [pid](int a, int b) {
+    return std::pair(a != pid, a) < std::pair(b != pid, b);
+  });
+  return tids;
+}
+
+Result<TaskSyscall> read_task_syscall(int pid, int tid) {
+  const std::string text =
+      TRY(read_proc_file(pid, fmt::format("task/{}/syscall", tid)));
+  TaskSyscall call;
+  if (text.starts_with("running")) {
+    call.running = true;
+    return call;
+  }
+  // "202 0x7f.. 0x189 0x0 0x0 0x0 0xffffffff SP PC", or "-1 SP PC".
+  char* at = nullptr;
+  call.number = std::strtol(text.c_str(), &at, 10);
+  const auto next = [&at] {
+    return static_cast<std::uint64_t>(std::strtoull(at, &at, 16));
+  };
+  if (call.number >= 0) {
+    for (std::uint64_t& arg : call.args) {
+      arg = next();
+    }
+  }
+  call.sp.value = next();
+  call.pc.value = next();
+  return call;
+}
+
+Result<TaskStat> read_task_stat(int pid, int tid) {
+  const std::string text =
+      TRY(read_proc_file(pid, fmt::format("task/{}/stat", tid)));
+  // The name is in parentheses and may itself hold parentheses and spaces.
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == text.npos || close == text.npos || close < open) {
+    return fail(ErrorId::Unreadable,
+                fmt::format("/proc/{}/task/{}/stat makes no sense", pid, tid));
+  }
+  TaskStat stat;
+  stat.comm = text.substr(open + 1, close - open - 1);
+  unsigned long long utime = 0;
+  unsigned long long stime = 0;
+  unsigned long long start = 0;
+  std::sscanf(text.c_str() + close + 1,
+              " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu"
+              " %*d %*d %*d %*d %*d %*d %llu",
+              &stat.state, &stat.flags, &utime, &stime, &start);
+  stat.cpu_ticks = utime + stime;
+  stat.start_ticks = start;
+  return stat;
+}
+
+std::string syscall_name(long number) {
+  // Those that hung programs sit in; strace knows the rest.
+  switch (number) {
+    case SYS_read:
+      return "read";
+    case SYS_write:
+      return "write";
+    case SYS_poll:
+      return "poll";
+    case SYS_ppoll:
+      return "ppoll";
+    case SYS_select:
+      return "select";
+    case SYS_pselect6:
+      return "pselect6";
+    case SYS_readv:
+      return "readv";
+    case SYS_writev:
+      return "writev";
+    case SYS_pread64:
+      return "pread64";
+    case SYS_pwrite64:
+      return "pwrite64";
+    case SYS_recvfrom:
+      return "recvfrom";
+    case SYS_recvmsg:
+      return "recvmsg";
+    case SYS_sendto:
+      return "sendto";
+    case SYS_sendmsg:
+      return "sendmsg";
+    case SYS_accept:
+      return "accept";
+    case SYS_accept4:
+      return "accept4";
+    case SYS_connect:
+      return "connect";
+    case SYS_futex:
+      return "futex";
+    case SYS_nanosleep:
+      return "nanosleep";
+    case SYS_clock_nanosleep:
+      return "clock_nanosleep";
+    case SYS_epoll_wait:
+      return "epoll_wait";
+    case SYS_epoll_pwait:
+      return "epoll_pwait";
+    case SYS_wait4:
+      return "wait4";
+    case SYS_waitid:
+      return "waitid";
+    case SYS_pause:
+      return "pause";
+    case SYS_flock:
+      return "flock";
+    case SYS_fcntl:
+      return "fcntl";
+    case SYS_fsync:
+      return "fsync";
+    case SYS_ioctl:
+      return "ioctl";
+    case SYS_openat:
+      return "openat";
+    case SYS_sched_yield:
+      return "sched_yield";
+    case SYS_semtimedop:
+      return "semtimedop";
+    case SYS_semop:
+      return "semop";
+    case SYS_msgrcv:
+      return "msgrcv";
+    case SYS_rt_sigsuspend:
+      return "rt_sigsuspend";
+    case SYS_rt_sigtimedwait:
+      return "rt_sigtimedwait";
+    case SYS_restart_syscall:
+      return "restart_syscall";
+    case SYS_io_uring_enter:
+      return "io_uring_enter";
+    default:
+      return fmt::format("syscall_{}", number);
+  }
+}
+
+}  // namespace hangdbg

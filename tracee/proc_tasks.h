@@ -1,0 +1,42 @@
+// The threads of a process as the kernel shows them: /proc/PID/task/*.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tracee/address.h"
+
+namespace hangdbg {
+
+// Thread ids, the main thread (tid == pid) first.
+Result<std::vector<int>> list_tasks(int pid);
+
+// /proc/PID/task/TID/syscall (proc_pid_syscall(5)). Needs the right to trace.
+struct TaskSyscall {
+  bool running = false;  // then nothing else is known
+  long number = -1;      // -1: blocked, but not in a system call
+  std::array<std::uint64_t, 6> args{};
+  Address sp;
+  Address pc;
+
+  bool operator==(const TaskSyscall&) const = default;
+};
+Result<TaskSyscall> read_task_syscall(int pid, int tid);
+
+// /proc/PID/task/TID/stat (proc_pid_stat(5)).
+struct TaskStat {
+  std::string comm;
+  char state = '?';
+  std::uint32_t flags = 0;        // PF_*
+  std::uint64_t cpu_ticks = 0;    // user + system
+  std::uint64_t start_ticks = 0;  // after boot
+};
+Result<TaskStat> read_task_stat(int pid, int tid);
+
+// "futex"; "syscall_436" for those without a name here.
+std::string syscall_name(long number);
+
+}  // namespace hangdbg
