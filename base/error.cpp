@@ -26,7 +26,7 @@ constexpr std::array kRows = {
     Row{ErrorId::TracedAlready, "traced-already", 4},
     Row{ErrorId::Stopped, "stopped", 4},
     Row{ErrorId::Frozen, "frozen", 4},
-    Row{ErrorId::Zombie, "zombie", 4},
+    Row{ErrorId::Zombie, "zombie", 2},
     Row{ErrorId::DiskSleep, "disk-sleep", 4},
     Row{ErrorId::SeccompUnknown, "seccomp-unknown", 4},
     Row{ErrorId::KernelTooOld, "kernel-too-old", 4},

@@ -24,6 +24,7 @@ enum class ErrorId {
   NotPython,
   NoSuchThread,
   NoSuchFrame,
+  Zombie,
   // Exit 3: not permitted.
   NotPermitted,
   Yama,
@@ -31,7 +32,6 @@ enum class ErrorId {
   TracedAlready,
   Stopped,
   Frozen,
-  Zombie,
   DiskSleep,
   SeccompUnknown,
   KernelTooOld,

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "client/render.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): not ours
 class App;
 }
 

@@ -62,6 +62,9 @@ Result<Injection> inject(int pid,
                          Deadline deadline) {
   Injection injection;
   Steps& steps = injection.steps;
+  // Before the first look: another hangdbg in the middle of its own injection
+  // would look like a debugger.
+  const Fd lock = TRY(lock_injections(pid, deadline));
   injection.target = TRY(preflight(pid));
   const Target& target = *injection.target;
   const auto fetcher = TRY(FdFetcher::open(pid));
@@ -70,7 +73,6 @@ Result<Injection> inject(int pid,
   steps.done("preflight");
   checkpoint("preflight-done");
 
-  const Fd lock = TRY(lock_injections(pid, deadline));
   if (const auto region = TRY(find_agent(target))) {
     auto joined = join_agent(target, *region, fetcher, deadline);
     steps.done("join");

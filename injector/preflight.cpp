@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
+#include "base/deadline.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "tracee/proc_file.h"
@@ -17,6 +19,10 @@ namespace {
 
 constexpr std::uint32_t kKernelThreadFlag = 0x00200000;  // PF_KTHREAD
 
+constexpr auto kDiskPatience = std::chrono::milliseconds(500);
+constexpr auto kDiskLook = std::chrono::milliseconds(5);
+
+Error name_process(int pid, Error error);
 Status check_state(int pid, const ProcStatus& status);
 Status check_tracer(int pid, const ProcStatus& status);
 Status check_frozen(int pid);
@@ -35,24 +41,33 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   LiveMemory memory(pid);
   auto maps = TRY(read_maps(pid));
   auto modules = find_modules(maps);
-  auto python = TRY(find_python(memory, modules));
-  if (python.free_threaded) {
+  auto python = find_python(memory, modules);
+  if (!python) {
+    return std::unexpected(name_process(pid, std::move(python).error()));
+  }
+  if (python->free_threaded) {
     return fail(ErrorId::UnsupportedPython,
                 fmt::format("process {} runs a free-threaded Python {}, which "
                             "cannot be entered yet",
-                            pid, python.version.text()),
+                            pid, python->version.text()),
                 fmt::format("py-spy dump --pid {} may read its stacks", pid));
   }
-  TRY(check_ready(memory, python));
-  auto danger = TRY(DangerousCode::find(memory, modules, python));
-  auto api = TRY(find_target_api(memory, modules, python, danger));
+  TRY(check_ready(memory, *python));
+  auto danger = TRY(DangerousCode::find(memory, modules, *python));
+  auto api = TRY(find_target_api(memory, modules, *python, danger));
   return std::make_unique<Target>(
       Target{pid, std::move(status), memory, std::move(maps),
-             std::move(modules), std::move(python), std::move(danger), api});
+             std::move(modules), *std::move(python), std::move(danger), api});
 }
 
 Status check_reachable(int pid) {
-  const auto status = TRY(read_status(pid));
+  auto status = TRY(read_status(pid));
+  // Reading a file is D too, for a moment.
+  for (const Deadline patience = Deadline::in(kDiskPatience);
+       status.state == 'D' && !patience.expired();
+       status = TRY(read_status(pid))) {
+    std::this_thread::sleep_for(kDiskLook);
+  }
   if (status.tgid != pid) {
     return fail(ErrorId::NoSuchProcess,
                 fmt::format("{} is a thread of process {}", pid, status.tgid),
@@ -65,6 +80,16 @@ Status check_reachable(int pid) {
 }
 
 namespace {
+
+// The inspector knows memory, not pids.
+Error name_process(int pid, Error error) {
+  if (error.id == ErrorId::NotPython) {
+    error.message = fmt::format("process {} is not Python: {}", pid,
+                                error.message);
+    error.hint = "pgrep -a python lists the Python processes";
+  }
+  return error;
+}
 
 Status check_state(int pid, const ProcStatus& status) {
   switch (status.state) {

@@ -159,8 +159,6 @@ Rank rank_of_call(const TaskSyscall& call) {
     case SYS_clock_nanosleep:
     case SYS_poll:
     case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
     case SYS_read:
     case SYS_accept:
     case SYS_accept4:
@@ -170,6 +168,9 @@ Rank rank_of_call(const TaskSyscall& call) {
       return kAsleep;
     // May return EINTR to code that does not expect it, from a bare stop
     // already (signal(7), "Interruption of system calls by stop signals").
+    // select's time is relative: our stop comes on top of it.
+    case SYS_select:
+    case SYS_pselect6:
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
     case SYS_semop:

@@ -107,6 +107,12 @@ Result<dap::Response> Session::call_raw(const std::string& command,
   impl.io.run();
   if (!*result && result->error().id == ErrorId::ChannelClosed) {
     impl.alive = false;
+    const int pid = impl.target->pid;
+    if (const auto status = read_status(pid);
+        !status || status->state == 'Z' || status->state == 'X') {
+      result = fail(ErrorId::TargetDied,
+                    fmt::format("process {} has ended", pid));
+    }
   }
   impl.steps.done(command);
   return *std::move(result);

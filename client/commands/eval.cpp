@@ -154,10 +154,12 @@ int run(const Options& options) {
     return report(done.error(), err);
   }
   if (!done && !answer.error) {
-    answer.error = JsonError{error_name(done.error().id),
-                             done.error().text(),
-                             done.error().hint,
-                             {}};
+    const Error& error = done.error();
+    answer.error =
+        JsonError{error_name(error.id),
+                  error.text(),
+                  error.hint.empty() ? std::nullopt : std::optional(error.hint),
+                  {}};
   }
   fmt::print("{}\n", encode(answer).dump());
   return done ? 0 : exit_code(done.error().id);

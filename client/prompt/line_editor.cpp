@@ -122,6 +122,9 @@ LineEditor::Came LineEditor::read(const std::string& prompt,
           : prompt;
   impl_->interrupted = false;
   std::fflush(stdout);
+  // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
+  // in between would be lost.
+  ::el_set(impl_->editor, EL_PREP_TERM, 1);
   int length = 0;
   const char* const text = ::el_gets(impl_->editor, &length);
   if (impl_->interrupted) {
@@ -164,6 +167,7 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
     }
     if (continued != 0) {
       continued = 0;
+      ::el_set(editor, EL_PREP_TERM, 0);  // forget what it was before
       ::el_set(editor, EL_PREP_TERM, 1);
       ::el_set(editor, EL_REFRESH);
     }

@@ -28,13 +28,16 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// "= 3", "+= 1", ": int = 3", ", b = 1, 2", but not "== 3".
+// "= 3", "+= 1", ">>= 1", but not "== 3" or ">= 3".
 bool assigns(std::string_view rest) {
   rest = trim(rest);
   const auto sign = rest.find_first_not_of("+-*/%@&|^<>");
-  return sign != rest.npos && sign <= 3 && rest[sign] == '=' &&
-         !rest.substr(sign).starts_with("==") &&
-         !(sign == 1 && (rest[0] == '<' || rest[0] == '>'));
+  if (sign == rest.npos || sign > 3 || rest[sign] != '=' ||
+      rest.substr(sign).starts_with("==")) {
+    return false;
+  }
+  const bool compares = sign == 1 && (rest[0] == '<' || rest[0] == '>');
+  return !compares;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ enum class Word { Python, Command, CommandOnExpression };
 
 // `kind` says what a word is. A command's name is followed by white space or
 // nothing; one that takes an expression also by "(", as in p(x). A name that
-// is assigned to (`c = 3`, `l[0]`, `n.x`) is Python. `!` in front always means
+// is used as one (`c = 3`, `l[0]`, `n.x`) is Python. `!` in front always means
 // Python, `?` means help.
 TypedCommand parse_command(std::string_view text,
                            const std::function<Word(std::string_view)>& kind);

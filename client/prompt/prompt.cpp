@@ -60,10 +60,7 @@ void show_place(PromptState& state) {
 }
 
 Status follow(PromptState& state) {
-  if (!TRY(state.place.refresh(state.session, state.deadline()))) {
-    fmt::print("{}\n", state.out.dim("that frame has returned; now in"));
-    show_place(state);
-  }
+  TRY(find_frame_again(state));
   return {};
 }
 
@@ -170,6 +167,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     run_line(state, line);
   }
   if (target_is_lost(state)) {
+    fmt::print("{}\n", state.out.dim("this session is over"));
     return exit_code(ErrorId::ChannelClosed);
   }
   fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));

@@ -51,14 +51,14 @@ Status quit(PromptState& state, std::string_view) {
 }  // namespace
 
 std::span<const Command> session_commands() {
-  static const std::array<Command, 2> kCommands = {
+  static const std::array<Command, 2> commands = {
       Command{{"h", "help"}, "[command]", "What the commands do.", help},
       Command{{"q", "quit", "exit", "detach"},
               "",
               "Detaches; the program goes on.",
               quit},
   };
-  return kCommands;
+  return commands;
 }
 
 }  // namespace hangdbg

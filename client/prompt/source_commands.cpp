@@ -159,11 +159,10 @@ Result<Range> parse_range(std::string_view argument) {
 }  // namespace
 
 std::span<const Command> source_commands() {
-  static const std::array<Command, 3> kCommands = {
+  static const std::array<Command, 3> commands = {
       Command{{"l", "list"},
               "[first[, last] | .]",
-              "The source around this frame's line (->), then on from there; "
-              "around line first; from first to last; . comes back.",
+              "The source around the line (->), then on; . comes back.",
               list,
               Word::Command,
               true},
@@ -177,7 +176,7 @@ std::span<const Command> source_commands() {
               source,
               Word::CommandOnExpression},
   };
-  return kCommands;
+  return commands;
 }
 
 }  // namespace hangdbg

@@ -99,7 +99,7 @@ Status thread(PromptState& state, std::string_view argument) {
 }  // namespace
 
 std::span<const Command> stack_commands() {
-  static const std::array<Command, 5> kCommands = {
+  static const std::array<Command, 5> commands = {
       Command{{"w", "where", "bt"},
               "",
               "The thread's stack, the newest frame last. > is where you are.",
@@ -125,7 +125,7 @@ std::span<const Command> stack_commands() {
               "To another thread, or which one this is.",
               thread},
   };
-  return kCommands;
+  return commands;
 }
 
 }  // namespace hangdbg

@@ -79,7 +79,7 @@ Status whatis(PromptState& state, std::string_view expression) {
 }  // namespace
 
 std::span<const Command> value_commands() {
-  static const std::array<Command, 5> kCommands = {
+  static const std::array<Command, 5> commands = {
       Command{{"p"},
               "expression",
               "The value of the expression, evaluated in this frame.",
@@ -101,11 +101,10 @@ std::span<const Command> value_commands() {
               Word::CommandOnExpression},
       Command{{"!"},
               "statement",
-              "Runs Python in this frame, also where a command has that name. "
-              "What is no command is run so without the !.",
+              "Runs Python in this frame, also where a command has that name.",
               run_python},
   };
-  return kCommands;
+  return commands;
 }
 
 }  // namespace hangdbg

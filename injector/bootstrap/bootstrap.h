@@ -30,6 +30,8 @@ struct HdMethod {
   const char* doc;
 };
 
+#define HD_BUILTINS 6
+
 enum HdPhase {
   HD_PHASE_FREE = 0,
   HD_PHASE_OFFERED = 1, /* its channels wait to be taken */
@@ -79,7 +81,9 @@ struct HdState {
   HdPyObject* handle;
   HdPyObject* forget;
   HdPyObject* cancelled_class;
-  struct HdMethod methods[8];
+  HdPyObject* functions[HD_BUILTINS]; /* ours while the agent is loaded */
+  uint32_t must_stay; /* something of Python's still points into the region */
+  struct HdMethod methods[HD_BUILTINS];
   char failure[256]; /* why the agent could not be loaded or called */
 };
 
@@ -139,6 +143,11 @@ int hd_read_message(struct HdSession* session,
 /* 0 when the client has gone. */
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size);
 void hd_free_buffer(struct HdSession* session);
+
+/* PyObject.ob_refcnt, the first word; its lower half on 3.12 and later. */
+static inline uint32_t hd_refcount(const HdPyObject* object) {
+  return *(const uint32_t*)object;
+}
 
 #define HD_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #define HD_STORE(field, value) \

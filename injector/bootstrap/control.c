@@ -13,7 +13,7 @@
 #define EXECUTOR_STACK (8UL << 20)
 #define CANCELLER_STACK (256UL << 10)
 /* A client that dies between its join and its hello. */
-#define OFFER_NS 3000000000L
+#define OFFER_NS 1000000000L
 #define CANCEL_AGAIN_MS 200
 
 typedef int (*CreateFunction)(uint64_t*, void*, void* (*)(void*), void*);
@@ -92,6 +92,12 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
 static void leave_target(struct HdState* state, struct HdExit* out) {
   close_all(&state->door_read, 1);
   close_all(&state->region->door, 1);
+  /* Where the GIL could not be had for the farewell (the interpreter ends, or
+   * somebody holds it), the agent's objects live on and the garbage collector
+   * looks at their method tables: then the region stays, and is all that does. */
+  if (state->globals || state->must_stay) {
+    return;
+  }
   out->munmap = state->region->api.munmap;
   out->base = state->base;
   out->size = state->region->total_size;

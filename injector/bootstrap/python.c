@@ -132,7 +132,7 @@ static int run_source(struct HdState* state) {
 }
 
 static int add_builtins(struct HdState* state) {
-  const struct HdMethod methods[] = {
+  const struct HdMethod methods[HD_BUILTINS] = {
       {"_tid_of", builtin_tid_of, METH_O, 0},
       {"_send", builtin_send, METH_O, 0},
       {"_run_cancellable", builtin_run_cancellable, METH_O, 0},
@@ -150,14 +150,14 @@ static int add_builtins(struct HdState* state) {
     return 0;
   }
   HD_CALL(state, Py_DecRef, ObjectFunction)(name);
-  for (unsigned i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+  for (int i = 0; i < HD_BUILTINS; i++) {
     state->methods[i] = methods[i];
-    HdPyObject* function = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
+    state->functions[i] = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
         &state->methods[i], 0, 0);
-    if (!function || set(state->globals, methods[i].name, function) != 0) {
+    if (!state->functions[i] ||
+        set(state->globals, methods[i].name, state->functions[i]) != 0) {
       return 0;
     }
-    HD_CALL(state, Py_DecRef, ObjectFunction)(function);
   }
   return 1;
 }
@@ -175,6 +175,18 @@ static void unload(struct HdState* state) {
     /* Its functions and it refer to each other. */
     HD_CALL(state, PyDict_Clear, ObjectFunction)(globals);
     HD_CALL(state, Py_DecRef, ObjectFunction)(globals);
+  }
+  for (int i = 0; i < HD_BUILTINS; i++) {
+    HdPyObject* function = state->functions[i];
+    state->functions[i] = 0;
+    if (!function) {
+      continue;
+    }
+    if (hd_refcount(function) != 1) {
+      state->must_stay = 1; /* a user's expression has kept it */
+    } else {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(function);
+    }
   }
 }
 

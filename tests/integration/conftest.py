@@ -81,6 +81,5 @@ def terminal():
         return opened[-1]
 
     yield open_terminal
-    harness.stop_everything()
     for one in opened:
         one.close()

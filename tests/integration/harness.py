@@ -156,12 +156,12 @@ class Target:
     def snapshot(self):
         return processes.snapshot(self.pid)
 
-    def assert_as_before(self, before, first_cycle=True):
+    def assert_as_before(self, before, arenas=1):
         """Nothing of hangdbg is left in the target within AGENT_GONE seconds."""
         differences = []
 
         def same():
-            differences[:] = processes.differences(before, self.snapshot(), first_cycle)
+            differences[:] = processes.differences(before, self.snapshot(), arenas)
             return not differences
 
         try:

@@ -32,7 +32,7 @@ def target(edge_python):
     hung = start("lock_main", edge_python)
     before = hung.snapshot()
     yield hung
-    hung.assert_as_before(before)
+    hung.assert_as_before(before, arenas=3)
     assert evaluate(hung, "answer + 1") == "42"
     assert hung.finish()["answer"] == 41
 
@@ -180,7 +180,7 @@ def test_held_gil(command, edge_python):
     done = hangdbg(name, target.pid, *rest, "--timeout", "1")
     done.assert_refused(4, "GIL", target.tid)
     assert done.seconds < 1 + LATE, done
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=3)
     target.finish()
 
 

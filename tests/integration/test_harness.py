@@ -19,7 +19,7 @@ def test_target_hangs_and_goes_on(name, python):
     target = start(name, python)
     before = target.snapshot()
     assert target.alive()
-    assert processes.differences(before, target.snapshot(), first_cycle=False) == []
+    assert processes.differences(before, target.snapshot(), arenas=0) == []
     result = target.finish()
     assert result["answer"] == 41
 

@@ -51,7 +51,7 @@ def test_killed_at(point, call, edge_python):
     assert target.alive()
     assert processes.tracer(target.pid) == 0
     assert evaluate(target, "answer + 1") == "42"
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=3)
     ends_on_time(target, call, SECONDS)
 
 
@@ -68,5 +68,5 @@ def test_killed_at_random(newest_python):
         outcome(run)
         assert target.alive(), target.stderr()
     assert evaluate(target, "answer + 1") == "42"
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=3)
     assert target.finish()["answer"] == 41

@@ -28,10 +28,10 @@ def hung(request, python):
     return target
 
 
-def ends_normally(target, before, answer):
+def ends_normally(target, before, answer, arenas=1):
     """Nothing is left behind, and the program's own result is the usual one but
     for `answer`, which the test may have set."""
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas)
     result = target.finish()
     assert result["answer"] == answer
     assert result["seen"] == [0, 2, 4]
@@ -130,7 +130,8 @@ def test_busy_loop(python):
     before = target.snapshot()
     first = int(evaluate(target, "rounds"))
     assert int(evaluate(target, "rounds")) > first
-    ends_normally(target, before, answer=41)
+    # The first agent may still wait for the GIL when the second client comes.
+    ends_normally(target, before, answer=41, arenas=3)
 
 
 def test_memory_does_not_grow_after_the_first_cycles(edge_python):
@@ -142,5 +143,5 @@ def test_memory_does_not_grow_after_the_first_cycles(edge_python):
     settled = target.snapshot()
     for _ in range(12):
         evaluate(target, "answer")
-    target.assert_as_before(settled, first_cycle=False)
+    target.assert_as_before(settled, arenas=0)
     target.finish()

@@ -7,6 +7,9 @@ from harness import evaluate, start
 
 EARLY = 0.001  # seconds; a call must not end before its time
 LATE = 0.050  # seconds; both CPUs may be busy with other tests
+# select's timeout is relative, and the kernel restarts it with what was left:
+# it alone ends later by the time for which the thread stood still.
+STOP = 0.010
 
 # What each call returns when nobody looks, and errno.
 NORMAL = {
@@ -18,10 +21,11 @@ NORMAL = {
 }
 
 
-def ends_on_time(target, call, seconds):
+def ends_on_time(target, call, seconds, stops=1):
     result = target.finish(seconds + 20)
     assert (result["result"], result["errno"]) == NORMAL[call], result
-    assert seconds - EARLY <= result["duration"] <= seconds + LATE, result
+    late = LATE + (stops * STOP if call == "select" else 0)
+    assert seconds - EARLY <= result["duration"] <= seconds + late, result
 
 
 @pytest.mark.parametrize("call", NORMAL)
@@ -31,4 +35,4 @@ def test_on_time_after_twenty_evals(call, edge_python):
     for _ in range(20):
         assert evaluate(target, "answer") == "41"
     assert target.unread == b"" and target.alive()
-    ends_on_time(target, call, seconds)
+    ends_on_time(target, call, seconds, stops=20)

@@ -24,7 +24,7 @@ def test_eval_while_a_prompt_is_open(edge_python, terminal):
     assert evaluate(target, "answer + 3") == "44"
     session.type("q\r")
     assert session.wait() == 0, session.text
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=4)
     target.finish()
 
 
@@ -39,7 +39,7 @@ def test_two_prompts(edge_python, terminal):
     sessions[0].detach()
     sessions[1].ask("p 'still ' + 'here'", "^'still here'$")
     sessions[1].detach()
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=4)
     target.finish()
 
 
@@ -56,7 +56,7 @@ def test_three_evals_at_once(edge_python):
     for number, run in enumerate(runs):
         done = outcome(run)
         assert (done.rc, done.out) == (0, "%d\n" % (41 + number)), done
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=4)
     target.finish()
 
 
@@ -75,6 +75,6 @@ def test_one_is_killed_while_the_other_goes_on(edge_python, terminal, tmp_path):
     session.ask("p answer + 1", r"^42$")
     session.detach()
     # Its expression ends with it, though nobody asked for that.
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=4)
     assert hangdbg("eval", target.pid, "answer").out == "41\n"
     target.finish()

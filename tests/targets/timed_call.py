@@ -4,10 +4,12 @@ The kernel restarts these calls after a stop, with the time that was left, if
 the debugger puts every register back. Called through ctypes, so that nothing
 between the kernel and us retries: the result, errno and duration are raw.
 NAME: futex (a semaphore with a timeout), nanosleep, poll, read (of a timerfd),
-select. Python's own signal handlers play no part.
+select. Python's own signal handlers play no part. (Partials and not lambdas: the
+call's frame is that of call_and_measure.)
 """
 
 import ctypes
+import functools
 import sys
 import time
 
@@ -29,17 +31,17 @@ def futex(seconds):
     semaphore = ctypes.create_string_buffer(64)
     libc.sem_init(semaphore, 0, 0)
     deadline = Timespec.of(time.time() + seconds)
-    return lambda: libc.sem_timedwait(semaphore, ctypes.byref(deadline))
+    return functools.partial(libc.sem_timedwait, semaphore, ctypes.byref(deadline))
 
 
 def nanosleep(seconds):
     duration = Timespec.of(seconds)
     left = Timespec()
-    return lambda: libc.nanosleep(ctypes.byref(duration), ctypes.byref(left))
+    return functools.partial(libc.nanosleep, ctypes.byref(duration), ctypes.byref(left))
 
 
 def poll(seconds):
-    return lambda: libc.poll(None, 0, int(seconds * 1000))
+    return functools.partial(libc.poll, None, 0, int(seconds * 1000))
 
 
 def read(seconds):
@@ -48,12 +50,12 @@ def read(seconds):
     setting = (Timespec * 2)(Timespec(), Timespec.of(seconds))
     libc.timerfd_settime(timer, 0, setting, None)
     buffer = ctypes.create_string_buffer(8)
-    return lambda: libc.read(timer, buffer, 8)
+    return functools.partial(libc.read, timer, buffer, 8)
 
 
 def select(seconds):
     timeout = Timespec(int(seconds), int(seconds % 1 * 1e6))  # a struct timeval
-    return lambda: libc.select(0, None, None, None, ctypes.byref(timeout))
+    return functools.partial(libc.select, 0, None, None, None, ctypes.byref(timeout))
 
 
 def call_and_measure(name, seconds):
