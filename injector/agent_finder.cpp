@@ -68,7 +68,11 @@ Result<Channels> join_agent(const Target& target,
                             Address region,
                             const FdFetcher& fetcher,
                             Deadline deadline) {
-  const auto seen = TRY(target.memory.read_value<HdRegion>(region));
+  const auto read = target.memory.read_value<HdRegion>(region);
+  if (!read) {
+    return fail(ErrorId::ChannelClosed, "the agent has just left");
+  }
+  const HdRegion& seen = *read;
   if (seen.use_pipes == 0 && !fetcher.can_fetch_sockets()) {
     return fail(ErrorId::NotPermitted,
                 "the agent in the target speaks over sockets, which may not "

@@ -14,6 +14,7 @@
 #include "injector/injection_lock.h"
 #include "injector/thread_choice.h"
 #include "inspector/gil.h"
+#include "tracee/proc_status.h"
 
 extern "C" {
 extern const std::byte hangdbg_bootstrap_begin[];
@@ -28,6 +29,8 @@ constexpr std::uint64_t kPageSize = 4096;
 // target's own has, of which only what is touched is taken.
 constexpr std::uint64_t kExecutorStack = 8 * 1024 * 1024;
 constexpr auto kStopTimeout = std::chrono::milliseconds(500);
+// A process that is being killed fails us in many ways before it is gone.
+constexpr auto kEnding = std::chrono::milliseconds(100);
 constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
 constexpr auto kLongestBackOff = std::chrono::milliseconds(50);
 
@@ -39,6 +42,9 @@ struct AgentImage {
   std::uint32_t nonce = 0;
 };
 
+Result<Injection> try_to_inject(int pid,
+                                std::string_view agent_source,
+                                Deadline deadline);
 Result<Address> start_agent(const Target& target,
                             const AgentImage& image,
                             Deadline deadline,
@@ -60,6 +66,21 @@ bool worth_another_try(const Error& error);
 Result<Injection> inject(int pid,
                          std::string_view agent_source,
                          Deadline deadline) {
+  auto injection = try_to_inject(pid, agent_source, deadline);
+  if (!injection && injection.error().id != ErrorId::NoSuchProcess &&
+      injection.error().id != ErrorId::Zombie &&
+      ends_before(pid, Deadline::in(kEnding))) {
+    return fail(ErrorId::TargetDied,
+                fmt::format("process {} ended during the attach", pid));
+  }
+  return injection;
+}
+
+namespace {
+
+Result<Injection> try_to_inject(int pid,
+                                std::string_view agent_source,
+                                Deadline deadline) {
   Injection injection;
   Steps& steps = injection.steps;
   // Before the first look: another hangdbg in the middle of its own injection
@@ -91,8 +112,6 @@ Result<Injection> inject(int pid,
   steps.done("channels");
   return injection;
 }
-
-namespace {
 
 // One thread after the other, round after round, until one is at a good place.
 Result<Address> start_agent(const Target& target,

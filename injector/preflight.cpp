@@ -84,8 +84,8 @@ namespace {
 // The inspector knows memory, not pids.
 Error name_process(int pid, Error error) {
   if (error.id == ErrorId::NotPython) {
-    error.message = fmt::format("process {} is not Python: {}", pid,
-                                error.message);
+    error.message =
+        fmt::format("process {} is not Python: {}", pid, error.message);
     error.hint = "pgrep -a python lists the Python processes";
   }
   return error;

@@ -27,6 +27,7 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 // the GIL.
 constexpr auto kFirstLook = std::chrono::milliseconds(4);
 constexpr auto kLaterLooks = std::chrono::milliseconds(20);
+constexpr auto kEnding = std::chrono::milliseconds(200);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
@@ -108,10 +109,9 @@ Result<dap::Response> Session::call_raw(const std::string& command,
   if (!*result && result->error().id == ErrorId::ChannelClosed) {
     impl.alive = false;
     const int pid = impl.target->pid;
-    if (const auto status = read_status(pid);
-        !status || status->state == 'Z' || status->state == 'X') {
-      result = fail(ErrorId::TargetDied,
-                    fmt::format("process {} has ended", pid));
+    if (ends_before(pid, Deadline::in(kEnding))) {
+      result =
+          fail(ErrorId::TargetDied, fmt::format("process {} has ended", pid));
     }
   }
   impl.steps.done(command);

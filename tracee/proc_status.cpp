@@ -1,11 +1,15 @@
 #include "tracee/proc_status.h"
 
 #include <fmt/core.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/fd.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -60,6 +64,16 @@ Result<ProcStatus> read_status(int pid) {
 Result<ProcStatus> read_task_status(int pid, int tid) {
   return parse_status(
       TRY(read_proc_file(pid, fmt::format("task/{}/status", tid))));
+}
+
+bool ends_before(int pid, Deadline deadline) {
+  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (pidfd) {
+    pollfd one{pidfd.get(), POLLIN, 0};
+    return ::poll(&one, 1, deadline.left_ms()) > 0;
+  }
+  const auto status = read_status(pid);  // gone, or a kernel before 5.3
+  return !status || status->state == 'Z' || status->state == 'X';
 }
 
 ProcStatus parse_status(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/deadline.h"
 #include "base/result.h"
 
 namespace hangdbg {
@@ -29,6 +30,10 @@ struct ProcStatus {
 
 Result<ProcStatus> read_status(int pid);
 Result<ProcStatus> read_task_status(int pid, int tid);
+// Whether the process has ended, or does so before the deadline (pidfd_open(2);
+// a zombie has ended).
+bool ends_before(int pid, Deadline deadline);
+
 ProcStatus parse_status(const std::string& text);
 
 }  // namespace hangdbg

@@ -15,7 +15,7 @@ import re
 # did: an arena and its stack; and what Python's allocator does. One eval has
 # one such thread; a client that joins, or an evaluation that is cancelled, has
 # up to three at a time.
-KEPT_MAPPINGS = 10
+KEPT_MAPPINGS = 8
 KEPT_BYTES = 64 * 2**20 + 8 * 2**20 + 4 * 2**20
 
 # Linux x86-64: arch/x86/entry/syscalls/syscall_64.tbl
@@ -72,6 +72,10 @@ def snapshot(pid):
         Mappings(count, size),
     )
 
+# Big blocks come and go in malloc's own good time: over 200 cycles this much at
+# most, and back again (3.7: +144 KB at the 30th, gone at the 150th).
+ALLOCATOR_NOISE = 512 * 2**10
+
 
 def differences(before, after, arenas=1):
     """What differs, as a list of sentences, beyond what is allowed to stay."""
@@ -85,9 +89,9 @@ def differences(before, after, arenas=1):
                 )
     more = after.anonymous.count - before.anonymous.count
     grown = after.anonymous.bytes - before.anonymous.bytes
-    if more > KEPT_MAPPINGS * arenas:
+    if more > KEPT_MAPPINGS * arenas + 2:
         found.append("%d anonymous mappings more" % more)
-    if grown > KEPT_BYTES * arenas:
+    if grown > KEPT_BYTES * arenas + ALLOCATOR_NOISE:
         found.append("%d bytes of anonymous mappings more" % grown)
     return found
 
