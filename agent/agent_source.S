@@ -1,38 +1,18 @@
-/* The agent's Python source, as it goes into the target. The core is one text:
- * its files in this order, then the parts that it compiles when it needs them,
- * each as a string. (tests/agent/harness.py reads this list.) */
+/* The agent as it goes into the target: what scripts/assemble-agent wrote, and
+ * the modules that the server sends on demand. */
 
-	.macro core_file name
-	.incbin "\name\().py"
-	.endm
-
-	.macro core_part name
-	.ascii "parts['\name\()'] = r'''"
-	.incbin "\name\().py"
-	.ascii "'''\n"
-	.endm
-
-	.macro module name
+	.macro file name, path
 	.globl hangdbg_agent_\name, hangdbg_agent_\name\()_end
 hangdbg_agent_\name:
-	.incbin "\name\().py"
+	.incbin "\path"
 hangdbg_agent_\name\()_end:
 	.endm
 
 	.section .rodata
-	.globl hangdbg_agent_core, hangdbg_agent_core_end
-hangdbg_agent_core:
-	core_file json_codec
-	core_file frames
-	core_file evaluate
-	core_file dispatch
-	core_part errors
-	core_part output
-	core_part statements
-	core_part variables
-hangdbg_agent_core_end:
-
-	module completions
-	module objects
+	file core, agent_core.py
+	file completions, completions.py
+	file objects, objects.py
+	.balign 8
+	file compiled, agent_compiled.bin
 
 	.section .note.GNU-stack, "", %progbits

@@ -1,15 +1,29 @@
-// The agent: Python source that the bootstrap runs inside the target.
+// The agent: Python that the bootstrap runs inside the target.
 //
 // Embedded in this program (agent_source.S), so that nothing else need exist on
 // the machine or in the target.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace hangdbg {
 
-// What the bootstrap compiles first: defines handle() and forget().
+// The core's text, for any version: defines handle() and forget().
 std::string_view agent_core_source();
+
+// The core as one version of CPython had it compiled: marshal's bytes of a
+// code object, for interpreters with that magic number
+// (PyImport_GetMagicNumber) and no other.
+struct CompiledCore {
+  std::uint32_t minor = 0;
+  std::uint32_t magic = 0;
+  std::string_view code;
+};
+
+// For this minor version, if the machine that built us had it; else empty.
+CompiledCore agent_compiled_core(int minor);
 
 // What the request hangdbg/load brings later: "completions" (the request of
 // that name) or "objects" (hangdbg/whatis, hangdbg/source, hangdbg/pretty).

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -43,7 +44,7 @@ struct AgentImage {
 };
 
 Result<Injection> try_to_inject(int pid,
-                                std::string_view agent_source,
+                                const AgentProgram& agent,
                                 Deadline deadline);
 Result<Address> start_agent(const Target& target,
                             const AgentImage& image,
@@ -57,16 +58,16 @@ Result<Address> start_agent_on(const Target& target,
                                Deadline deadline,
                                Steps& steps);
 Result<AgentImage> make_image(const Target& target,
-                              std::string_view agent_source,
+                              const AgentProgram& agent,
                               bool use_pipes);
 bool worth_another_try(const Error& error);
 
 }  // namespace
 
 Result<Injection> inject(int pid,
-                         std::string_view agent_source,
+                         const AgentProgram& agent,
                          Deadline deadline) {
-  auto injection = try_to_inject(pid, agent_source, deadline);
+  auto injection = try_to_inject(pid, agent, deadline);
   if (!injection && injection.error().id != ErrorId::NoSuchProcess &&
       injection.error().id != ErrorId::Zombie &&
       ends_before(pid, Deadline::in(kEnding))) {
@@ -79,7 +80,7 @@ Result<Injection> inject(int pid,
 namespace {
 
 Result<Injection> try_to_inject(int pid,
-                                std::string_view agent_source,
+                                const AgentProgram& agent,
                                 Deadline deadline) {
   Injection injection;
   Steps& steps = injection.steps;
@@ -90,7 +91,7 @@ Result<Injection> try_to_inject(int pid,
   const Target& target = *injection.target;
   const auto fetcher = TRY(FdFetcher::open(pid));
   const auto image =
-      TRY(make_image(target, agent_source, !fetcher.can_fetch_sockets()));
+      TRY(make_image(target, agent, !fetcher.can_fetch_sockets()));
   steps.done("preflight");
   checkpoint("preflight-done");
 
@@ -195,7 +196,7 @@ Result<Address> start_agent_on(const Target& target,
 }
 
 Result<AgentImage> make_image(const Target& target,
-                              std::string_view agent_source,
+                              const AgentProgram& agent,
                               bool use_pipes) {
   AgentImage image;
   image.text.assign(hangdbg_bootstrap_begin, hangdbg_bootstrap_end);
@@ -205,8 +206,11 @@ Result<AgentImage> make_image(const Target& target,
     return (size + kPageSize - 1) / kPageSize * kPageSize;
   };
   image.plan.text_size = round_up(image.text.size());
-  image.plan.total_size = image.plan.text_size +
-                          round_up(HD_AGENT_OFFSET + agent_source.size() + 1);
+  const auto compiled = agent.compiled(target.python.version.minor);
+  // The source ends with a NUL.
+  const std::uint64_t code_offset = HD_AGENT_OFFSET + agent.source.size() + 1;
+  image.data.resize(code_offset + compiled.code.size());
+  image.plan.total_size = image.plan.text_size + round_up(image.data.size());
   image.plan.entry = header.entry;
   image.plan.stack_size = kExecutorStack;
 
@@ -222,16 +226,20 @@ Result<AgentImage> make_image(const Target& target,
   region.use_pipes = use_pipes ? 1 : 0;
   region.first_nonce = image.nonce;
   region.door = -1;
+  region.code_offset = static_cast<std::uint32_t>(code_offset);
+  region.code_size = static_cast<std::uint32_t>(compiled.code.size());
+  region.code_magic = compiled.magic;
   region.api = target.api.table;
   if (const auto tasks = TaskIds::read(target.pid)) {
     if (const auto gil = read_gil(target.memory, target.python, *tasks)) {
       region.api.gil_locked = gil->locked_word.value;
     }
   }
-  image.data.resize(HD_AGENT_OFFSET + agent_source.size() + 1);
   std::memcpy(image.data.data(), &region, sizeof region);
-  std::memcpy(image.data.data() + HD_AGENT_OFFSET, agent_source.data(),
-              agent_source.size());
+  std::ranges::copy(std::as_bytes(std::span(agent.source)),
+                    image.data.begin() + HD_AGENT_OFFSET);
+  std::ranges::copy(std::as_bytes(std::span(compiled.code)),
+                    image.data.begin() + static_cast<long>(code_offset));
   return image;
 }
 

@@ -4,6 +4,8 @@
 // same with what each step changes in the target and what undoes it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -15,16 +17,24 @@
 
 namespace hangdbg {
 
+// What the bootstrap runs once in the target.
+struct AgentProgram {
+  std::string_view source;  // Python
+  // The same compiled, by the interpreter of this minor version; may be empty.
+  struct Compiled {
+    std::uint32_t magic = 0;
+    std::string_view code;
+  };
+  std::function<Compiled(int minor)> compiled;
+};
+
 struct Injection {
   std::unique_ptr<Target> target;  // as preflight saw it
   Channels channels;
   Steps steps;
 };
 
-// `agent_source` is the Python source that the bootstrap runs once.
 // Errors: preflight's; NoSafeThread; NoRoom; TimedOut; TargetDied.
-Result<Injection> inject(int pid,
-                         std::string_view agent_source,
-                         Deadline deadline);
+Result<Injection> inject(int pid, const AgentProgram& agent, Deadline deadline);
 
 }  // namespace hangdbg

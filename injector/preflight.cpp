@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "inspector/cached_memory.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
 
@@ -41,7 +42,9 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   LiveMemory memory(pid);
   auto maps = TRY(read_maps(pid));
   auto modules = find_modules(maps);
-  auto python = find_python(memory, modules);
+  // Symbol tables do not change: some 400 small reads become a few dozen pages.
+  const CachedMemory cached(memory);
+  auto python = find_python(cached, modules);
   if (!python) {
     return std::unexpected(name_process(pid, std::move(python).error()));
   }
@@ -53,8 +56,8 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
                 fmt::format("py-spy dump --pid {} may read its stacks", pid));
   }
   TRY(check_ready(memory, *python));
-  auto danger = TRY(DangerousCode::find(memory, modules, *python));
-  auto api = TRY(find_target_api(memory, modules, *python, danger));
+  auto danger = TRY(DangerousCode::find(cached, modules, *python));
+  auto api = TRY(find_target_api(cached, modules, *python, danger));
   return std::make_unique<Target>(
       Target{pid, std::move(status), memory, std::move(maps),
              std::move(modules), *std::move(python), std::move(danger), api});

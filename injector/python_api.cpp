@@ -131,6 +131,9 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     return std::uint64_t{0};
   };
   api.table.is_finalizing = optional({"Py_IsFinalizing", "_Py_IsFinalizing"});
+  api.table.PyMarshal_ReadObjectFromString =
+      optional({"PyMarshal_ReadObjectFromString"});
+  api.table.PyImport_GetMagicNumber = optional({"PyImport_GetMagicNumber"});
   if (!python.version.at_least(13)) {
     api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
   }

@@ -80,7 +80,12 @@ Session::~Session() = default;
 Result<std::unique_ptr<Session>> Session::attach(int pid,
                                                  Hooks hooks,
                                                  Deadline deadline) {
-  auto injection = TRY(inject(pid, agent_core_source(), deadline));
+  const AgentProgram agent{
+      agent_core_source(), [](int minor) {
+        const auto core = agent_compiled_core(minor);
+        return AgentProgram::Compiled{core.magic, core.code};
+      }};
+  auto injection = TRY(inject(pid, agent, deadline));
   std::unique_ptr<Session> session(new Session);
   session->impl_ =
       std::make_unique<Impl>(std::move(injection), std::move(hooks));

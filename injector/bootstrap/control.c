@@ -94,7 +94,8 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
   close_all(&state->region->door, 1);
   /* Where the GIL could not be had for the farewell (the interpreter ends, or
    * somebody holds it), the agent's objects live on and the garbage collector
-   * looks at their method tables: then the region stays, and is all that does. */
+   * looks at their method tables: then the region stays, and is all that does.
+   */
   if (state->globals || state->must_stay) {
     return;
   }

@@ -38,6 +38,7 @@ typedef void (*RestoreFunction)(void*);
 typedef unsigned long (*SelfFunction)(void);
 
 static int run_source(struct HdState* state);
+static HdPyObject* compiled_code(struct HdState* state);
 static int add_builtins(struct HdState* state);
 static void unload(struct HdState* state);
 static void keep_failure(struct HdState* state);
@@ -112,8 +113,11 @@ static int run_source(struct HdState* state) {
   if (!state->globals || !add_builtins(state)) {
     return 0;
   }
-  HdPyObject* code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
-      source, "<hangdbg>", FILE_INPUT, 0, 2);
+  HdPyObject* code = compiled_code(state);
+  if (!code) {
+    code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
+        source, "<hangdbg>", FILE_INPUT, 0, 2);
+  }
   if (!code) {
     return 0;
   }
@@ -129,6 +133,27 @@ static int run_source(struct HdState* state) {
   state->handle = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
       state->globals, "handle");
   return state->handle && state->forget;
+}
+
+/* The agent as this very version of Python compiled it elsewhere; 0 when it is
+ * not there, and then the source is. */
+static HdPyObject* compiled_code(struct HdState* state) {
+  typedef HdPyObject* (*ReadFunction)(const char*, long);
+  typedef long (*MagicFunction)(void);
+  const struct HdRegion* region = state->region;
+  if (!region->code_size || !region->api.PyMarshal_ReadObjectFromString ||
+      !region->api.PyImport_GetMagicNumber ||
+      (uint32_t)HD_CALL(state, PyImport_GetMagicNumber, MagicFunction)() !=
+          region->code_magic) {
+    return 0;
+  }
+  HdPyObject* code =
+      HD_CALL(state, PyMarshal_ReadObjectFromString, ReadFunction)(
+          (const char*)region + region->code_offset, region->code_size);
+  if (!code) {
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
+  }
+  return code;
 }
 
 static int add_builtins(struct HdState* state) {

@@ -85,6 +85,8 @@ struct HdApi {
   uint64_t runtime_error; /* data: &PyExc_RuntimeError */
 
   /* May be 0. */
+  uint64_t PyMarshal_ReadObjectFromString;
+  uint64_t PyImport_GetMagicNumber;
   uint64_t PyFrame_LocalsToFast;
   uint64_t is_finalizing; /* Py_IsFinalizing or _Py_IsFinalizing */
   uint64_t gil_locked;    /* data: the int that is 1 while the GIL is held */
@@ -120,6 +122,9 @@ struct HdRegion {
   uint32_t use_pipes;   /* else sockets */
   uint32_t first_nonce; /* whose injection this was */
   uint32_t stage;       /* enum HdStage */
+  uint32_t code_offset; /* the agent compiled, from the start of this struct */
+  uint32_t code_size;   /* 0: only the source is there */
+  uint32_t code_magic;  /* of the interpreters that can read it */
   int32_t control_tid;
   int32_t door; /* a pipe's writing end, for HdDoorRecord; -1 at first */
   struct HdApi api;

@@ -35,14 +35,17 @@ def read(name):
 
 
 def core_source():
-    """The core as agent_source.S puts it together."""
-    source = ""
-    for line in read("agent_source.S").splitlines():
-        words = line.split()
-        if len(words) == 2 and words[0] == "core_file":
-            source += read(words[1] + ".py")
-        if len(words) == 2 and words[0] == "core_part":
-            source += "parts[%r] = r'''%s'''\n" % (words[1], read(words[1] + ".py"))
+    """The core as scripts/assemble-agent puts it together, which itself would
+    import what a scenario may want to see unimported."""
+    lists = {}
+    with open(os.path.join(AGENT, "..", "scripts", "assemble-agent"),
+              encoding="utf-8") as script:
+        for line in script:
+            if line.startswith(("CORE = ", "PARTS = ")):
+                exec(line, lists)
+    source = "".join(read(name + ".py") for name in lists["CORE"])
+    for name in lists["PARTS"]:
+        source += "parts[%r] = r'''%s'''\n" % (name, read(name + ".py"))
     return source
 
 
