@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdlib>
 #include <set>
 
 #include "agent/agent_source.h"
@@ -32,6 +33,15 @@ constexpr auto kNoticeAfter = std::chrono::seconds(1);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
+
+// HANGDBG_TEST_SOURCE_ONLY: as if the build machine had had no Python.
+AgentProgram::Compiled compiled_agent(int minor) {
+  if (std::getenv("HANGDBG_TEST_SOURCE_ONLY") != nullptr) {
+    return {};
+  }
+  const auto core = agent_compiled_core(minor);
+  return {core.magic, core.code};
+}
 
 }  // namespace
 
@@ -80,11 +90,7 @@ Session::~Session() = default;
 Result<std::unique_ptr<Session>> Session::attach(int pid,
                                                  Hooks hooks,
                                                  Deadline deadline) {
-  const AgentProgram agent{
-      agent_core_source(), [](int minor) {
-        const auto core = agent_compiled_core(minor);
-        return AgentProgram::Compiled{core.magic, core.code};
-      }};
+  const AgentProgram agent{agent_core_source(), compiled_agent};
   auto injection = TRY(inject(pid, agent, deadline));
   std::unique_ptr<Session> session(new Session);
   session->impl_ =

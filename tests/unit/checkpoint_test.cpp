@@ -1,0 +1,52 @@
+#include "injector/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace hangdbg {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::UnorderedElementsAreArray;
+
+// The names that the injector's source passes, as often as it says them.
+std::vector<std::string> passed() {
+  const std::regex call("checkpoint\\(\"([^\"]*)\"\\)");
+  std::vector<std::string> names;
+  for (const auto& file :
+       fs::directory_iterator(HANGDBG_SOURCE_DIR "/injector")) {
+    if (file.path().extension() != ".cpp") {
+      continue;
+    }
+    std::ifstream stream(file.path());
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (std::sregex_iterator at(text.begin(), text.end(), call), end;
+         at != end; ++at) {
+      names.push_back((*at)[1]);
+    }
+  }
+  return names;
+}
+
+TEST(Checkpoints, AreThosePassedEachInOnePlace) {
+  EXPECT_THAT(passed(), UnorderedElementsAreArray(checkpoint_names()));
+}
+
+TEST(Checkpoints, HaveNamesOfTheirOwn) {
+  const auto names = checkpoint_names();
+  const std::set<std::string_view> distinct(names.begin(), names.end());
+  EXPECT_EQ(distinct.size(), names.size());
+  EXPECT_FALSE(distinct.contains(""));
+}
+
+}  // namespace
+}  // namespace hangdbg

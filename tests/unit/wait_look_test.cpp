@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "server/hung_thread.h"
+#include "tests/unit/processes.h"
+
+namespace hangdbg {
+namespace {
+
+TEST(LookAtWait, AThreadAsleep) {
+  const Child child([] { ::pause(); });
+  ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "pause"));
+  const auto first = look_at_wait(child.pid(), child.pid());
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(first->state, 'S');
+  EXPECT_EQ(first->syscall, "pause");
+  const auto second = look_at_wait(child.pid(), child.pid());
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->switches, first->switches);
+  EXPECT_EQ(second->cpu_ticks, first->cpu_ticks);
+  if (!first->asleep_s) {
+    GTEST_SKIP() << "this kernel does not tell when a thread last ran";
+  }
+  EXPECT_GE(*first->asleep_s, 0);
+  EXPECT_LT(*first->asleep_s, 60);
+  EXPECT_GE(*second->asleep_s, *first->asleep_s);
+}
+
+TEST(LookAtWait, AThreadThatRuns) {
+  const auto look = look_at_wait(::getpid(), ::getpid());
+  ASSERT_TRUE(look) << look.error().text();
+  EXPECT_EQ(look->state, 'R');
+  EXPECT_FALSE(look->asleep_s);
+}
+
+TEST(LookAtWait, OfNobody) {
+  const int pid = dead_pid();
+  const auto look = look_at_wait(pid, pid);
+  ASSERT_FALSE(look);
+  EXPECT_EQ(look.error().id, ErrorId::NoSuchThread);
+}
+
+}  // namespace
+}  // namespace hangdbg
