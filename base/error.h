@@ -38,6 +38,7 @@ enum class ErrorId {
   NotInitialized,
   Finalizing,
   UnsupportedPython,
+  OtherVersion,  // of hangdbg, in the target already
   Wrong32Bit,
   KernelThread,
   NoSafeThread,

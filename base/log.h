@@ -16,7 +16,16 @@
 
 namespace hangdbg::log {
 
-enum class Area { Base, Tracee, Inspector, Injector, Agent, Dap, Server, Client };
+enum class Area {
+  Base,
+  Tracee,
+  Inspector,
+  Injector,
+  Agent,
+  Dap,
+  Server,
+  Client
+};
 enum class Level { Trace, Debug, Info, Warn, Error, Off };
 
 // "area:level,area:level"; an area alone means debug, "all" means each area.

@@ -49,7 +49,7 @@ Result<std::optional<Address>> find_agent(const Target& target) {
       continue;
     }
     if (header->abi != HD_ABI) {
-      return fail(ErrorId::UnsupportedPython,
+      return fail(ErrorId::OtherVersion,
                   "an agent of another version of hangdbg is in the target",
                   "end the other session, or use the same version");
     }
@@ -79,7 +79,17 @@ Result<Channels> join_agent(const Target& target,
                 "be fetched from here (pidfd_getfd is forbidden)",
                 "end the other hangdbg session first");
   }
-  const Fd door = TRY(fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK));
+  auto door = fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK);
+  // Had the agent closed it before we fetched it, the number might be the
+  // program's by now, and we would write into its file.
+  const auto again = target.memory.read_value<HdRegion>(region);
+  if (!again || again->magic != HD_MAGIC || again->door != seen.door ||
+      again->stage == HD_STAGE_CLOSED) {
+    return fail(ErrorId::ChannelClosed, "the agent has just left");
+  }
+  if (!door) {
+    return std::unexpected(std::move(door).error());
+  }
   std::uint32_t nonce = 0;
   while (nonce == 0) {
     if (::getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) {
@@ -87,7 +97,7 @@ Result<Channels> join_agent(const Target& target,
     }
   }
   const HdDoorRecord record{HD_DOOR_JOIN, nonce};
-  if (::write(door.get(), &record, sizeof record) != sizeof record) {
+  if (::write(door->get(), &record, sizeof record) != sizeof record) {
     return fail_errno("the agent's door is closed", ErrorId::ChannelClosed);
   }
   return take_channels(target.memory, region, fetcher, nonce, deadline);

@@ -12,7 +12,7 @@
 namespace hangdbg {
 
 // Where the agent's HdRegion is; empty when there is no agent.
-// Errors: UnsupportedPython when it is of another hangdbg version.
+// Errors: OtherVersion when it is of another hangdbg.
 Result<std::optional<Address>> find_agent(const Target& target);
 
 // Asks it for channels of our own. Errors: ChannelClosed when it was about to

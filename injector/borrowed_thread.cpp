@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include <csignal>
 #include <cstring>
@@ -20,6 +21,8 @@ constexpr std::int64_t kHeartbeatNs = 60'000'000;
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(100);
 constexpr auto kStopAgain = std::chrono::seconds(5);
+// pthread_create takes 50 us, and must not be broken off in the middle.
+constexpr auto kThreadStart = std::chrono::seconds(2);
 
 std::int64_t now_ns() {
   // CLOCK_MONOTONIC, as the stub reads it.
@@ -37,6 +40,10 @@ std::uint64_t mask_in_stub() {
     mask &= ~(std::uint64_t{1} << (signal - 1));
   }
   return mask;
+}
+
+std::unexpected<Error> too_late() {
+  return fail(ErrorId::TimedOut, "the machine is too busy to inject");
 }
 
 template <class T>
@@ -106,6 +113,8 @@ BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
       slack_(std::move(other.slack_)),
       stack_(other.stack_),
       pushed_(other.pushed_),
+      told_to_go_(other.told_to_go_),
+      disturbed_(other.disturbed_),
       entered_(other.entered_),
       given_back_(std::exchange(other.given_back_, true)) {}
 
@@ -120,7 +129,12 @@ BorrowedThread::~BorrowedThread() {
 }
 
 Result<Address> BorrowedThread::wait_until_mapped(Deadline deadline) {
-  const StubState state = TRY(wait_for(StubPhase::Mapped, deadline));
+  TRY(wait_for(StubPhase::Mapped, deadline));
+  TRY(hold());
+  const auto state = TRY(target_->memory.read_value<StubState>(stack_.state));
+  if (state.phase != StubPhase::Mapped) {
+    return too_late();
+  }
   checkpoint("mapped");
   return Address{state.region};
 }
@@ -129,8 +143,13 @@ Status BorrowedThread::start_thread(Deadline deadline) {
   const std::uint32_t go = 1;
   TRY(target_->memory.write(stack_.state + offsetof(StubState, go),
                             bytes_of(go)));
+  TRY(push_deadline());
+  told_to_go_ = Deadline::Clock::now();
+  TRY(thread_->resume());
   checkpoint("told-to-go");
-  TRY(wait_for(StubPhase::Started, deadline));
+  TRY(wait_for(StubPhase::Started, deadline.left() < kThreadStart
+                                       ? Deadline::in(kThreadStart)
+                                       : deadline));
   checkpoint("thread-started");
   return {};
 }
@@ -139,6 +158,14 @@ Status BorrowedThread::give_back() {
   given_back_ = true;
   TRY(stop_again());
   checkpoint("stopped-again");
+  if (TRY(must_finish_first())) {
+    log::info(log::Area::Injector, "thread {} will restore itself",
+              thread_->tid());
+    return thread_->detach();
+  }
+  if (entered_ && !told_to_go_ && !disturbed_) {
+    TRY(let_it_unmap());
+  }
   TRY(restore());
   TRY(thread_->detach());
   checkpoint("detached");
@@ -174,14 +201,16 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
                         ErrorId::NoRoom);
     }
     if (state.phase == StubPhase::Left) {
-      return fail(ErrorId::TimedOut, "the machine is too busy to inject");
+      return too_late();
     }
     TRY(pass_on_events());
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut, "the injected code does not get on");
     }
     if (pushed_ - now_ns() < kHeartbeatNs / 2) {
+      TRY(hold());
       TRY(push_deadline());
+      TRY(thread_->resume());
     }
     if (spin.expired()) {
       std::this_thread::sleep_for(kNap);
@@ -198,6 +227,7 @@ Status BorrowedThread::pass_on_events() {
   if (!status) {
     return {};
   }
+  disturbed_ = true;
   if (status->group_stop()) {
     return fail(ErrorId::Stopped, "the target was stopped in mid-attach",
                 fmt::format("kill -CONT {}", target_->pid));
@@ -208,9 +238,37 @@ Status BorrowedThread::pass_on_events() {
     return fail(ErrorId::System,
                 fmt::format("signal {} in the injected code", signal));
   }
+  disturbed_ = false;
   return thread_->resume(signal);
 }
 
+// A region without a thread would stay for ever, and only the stub can unmap
+// it: with its deadline passed it does, and restores itself.
+Status BorrowedThread::let_it_unmap() {
+  const Deadline patience = Deadline::in(kStopAgain);
+  while (TRY(still_inside()) && !patience.expired()) {
+    const std::int64_t passed = 0;
+    TRY(target_->memory.write(stack_.state + offsetof(StubState, deadline),
+                              bytes_of(passed)));
+    TRY(thread_->resume());
+    std::this_thread::sleep_for(kNap);
+    TRY(stop_again());
+  }
+  return {};
+}
+
+// Stops the thread, if it is not, inside the stub.
+Status BorrowedThread::hold() {
+  if (!thread_->stopped()) {
+    TRY(thread_->interrupt(Deadline::in(kStopAgain)));
+  }
+  if (!TRY(still_inside())) {
+    return too_late();
+  }
+  return {};
+}
+
+// Only while the thread is held.
 Status BorrowedThread::push_deadline() {
   pushed_ = now_ns() + kHeartbeatNs;
   return target_->memory.write(stack_.state + offsetof(StubState, deadline),
@@ -253,6 +311,21 @@ Result<bool> BorrowedThread::still_inside() const {
   const auto below =
       TRY(target_->memory.read_value<std::uint64_t>(stack_.sp - 8));
   return inside_stub(now, slack_.stub(), stack_.sp, below);
+}
+
+// pthread_create that is broken off may leave a lock of the allocator's or of
+// the thread list taken for ever. Only one that has waited for a lock all the
+// time may be: that lock is the borrowed thread's own, and never comes.
+Result<bool> BorrowedThread::must_finish_first() const {
+  if (!entered_ || !told_to_go_ || !TRY(still_inside())) {
+    return false;
+  }
+  const auto now = TRY(thread_->registers());
+  if (in_stub_itself(now, slack_.stub())) {
+    return false;
+  }
+  const bool waits = now.in_syscall() && now.syscall_number() == SYS_futex;
+  return !waits || Deadline::Clock::now() - *told_to_go_ < kThreadStart;
 }
 
 }  // namespace hangdbg

@@ -5,10 +5,16 @@
 // state and signal mask back and lets it go on. If we die in between, the stub
 // does the same as soon as its deadline passes (stub_x86_64.S).
 //
+// A stub whose deadline has passed is gone, and its stack and its region are
+// the program's own again; and nothing tells us that we were not run for so
+// long (Ctrl-Z, a CPU quota). So whatever we write there is written while the
+// thread is stopped and seen inside the stub.
+//
 // Used from the tracer thread that made the Attachment, and from no other.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/deadline.h"
 #include "base/fd.h"
@@ -42,14 +48,17 @@ class BorrowedThread {
   BorrowedThread& operator=(BorrowedThread&&) = delete;
   ~BorrowedThread();
 
-  // Where the stub has mapped the region. Errors: NoRoom with the target's
-  // errno, TargetDied, TimedOut, Stopped.
+  // Where the stub has mapped the region. The thread stands still from then
+  // on, so that the region stays while it is filled. Errors: NoRoom with the
+  // target's errno, TargetDied, TimedOut, Stopped.
   Result<Address> wait_until_mapped(Deadline deadline);
 
   // The region is filled: start its thread, and wait until it runs.
   Status start_thread(Deadline deadline);
 
-  // Restores the thread, detaches, and clears the slack.
+  // Restores the thread, detaches, and clears the slack. A thread in the
+  // middle of pthread_create is left to the stub, which restores it when that
+  // returns.
   Status give_back();
 
  private:
@@ -64,10 +73,13 @@ class BorrowedThread {
   Status enter();
   Result<StubState> wait_for(StubPhase phase, Deadline deadline);
   Status pass_on_events();
+  Status let_it_unmap();
+  Status hold();
   Status push_deadline();
   Status stop_again();
   Status restore();
   Result<bool> still_inside() const;
+  Result<bool> must_finish_first() const;
 
   const Target* target_;
   Attachment* thread_;
@@ -77,6 +89,8 @@ class BorrowedThread {
   Slack slack_;
   StubStack stack_;
   std::int64_t pushed_ = 0;  // the deadline that the stub last got
+  std::optional<Deadline::Clock::time_point> told_to_go_;
+  bool disturbed_ = false;  // by a signal that we do not hand on
   bool entered_ = false;
   bool given_back_ = false;
 };

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "injector/checkpoint.h"
@@ -17,6 +18,10 @@ namespace {
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(100);
 
+std::unexpected<Error> left() {
+  return fail(ErrorId::ChannelClosed, "the agent in the target has left");
+}
+
 Result<HdOffer> wait_for_offer(const MemoryReader& memory,
                                Address region,
                                std::uint32_t nonce,
@@ -24,13 +29,16 @@ Result<HdOffer> wait_for_offer(const MemoryReader& memory,
   const Deadline spin = deadline.capped(kSpin);
   for (;;) {
     const auto seen = memory.read_value<HdRegion>(region);
-    if (!seen) {
-      return fail(ErrorId::ChannelClosed, "the agent in the target has left");
+    if (!seen || seen->magic != HD_MAGIC) {
+      return left();
     }
     for (const HdOffer& offer : seen->offers) {
       if (offer.nonce == nonce) {
         return offer;
       }
+    }
+    if (seen->stage == HD_STAGE_CLOSED) {
+      return left();
     }
     if (deadline.expired()) {
       return fail(
@@ -43,6 +51,19 @@ Result<HdOffer> wait_for_offer(const MemoryReader& memory,
       ::sched_yield();
     }
   }
+}
+
+Status still_offered(const MemoryReader& memory,
+                     Address region,
+                     std::uint32_t nonce) {
+  const auto seen = TRY(memory.read_value<HdRegion>(region));
+  if (std::ranges::none_of(seen.offers, [&](const HdOffer& offer) {
+        return offer.nonce == nonce;
+      })) {
+    return fail(ErrorId::TimedOut, "the agent has withdrawn its offer",
+                "the machine is very busy; try again");
+  }
+  return {};
 }
 
 Result<Channel> fetch_channel(const FdFetcher& fetcher, int read, int write) {
@@ -114,6 +135,9 @@ Result<Channels> take_channels(const MemoryReader& memory,
   channels.control =
       TRY(fetch_channel(fetcher, offer.control_read, offer.control_write));
   channels.dap = TRY(fetch_channel(fetcher, offer.dap_read, offer.dap_write));
+  // An offer that nobody takes is withdrawn, and its numbers may be those of
+  // the program's own files before we fetch them.
+  TRY(still_offered(memory, region, nonce));
   checkpoint("channels-taken");
   TRY(send_control(channels.control, {HD_CONTROL_HELLO, HD_ABI}));
   checkpoint("hello-sent");

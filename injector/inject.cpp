@@ -60,6 +60,7 @@ Result<Address> start_agent_on(const Target& target,
 Result<AgentImage> make_image(const Target& target,
                               const AgentProgram& agent,
                               bool use_pipes);
+std::uint64_t libc_signals(bool musl);
 bool worth_another_try(const Error& error);
 
 }  // namespace
@@ -226,6 +227,7 @@ Result<AgentImage> make_image(const Target& target,
   region.use_pipes = use_pipes ? 1 : 0;
   region.first_nonce = image.nonce;
   region.door = -1;
+  region.libc_signals = libc_signals(target.danger.is_musl());
   region.code_offset = static_cast<std::uint32_t>(code_offset);
   region.code_size = static_cast<std::uint32_t>(compiled.code.size());
   region.code_magic = compiled.magic;
@@ -241,6 +243,14 @@ Result<AgentImage> make_image(const Target& target,
   std::ranges::copy(std::as_bytes(std::span(compiled.code)),
                     image.data.begin() + static_cast<long>(code_offset));
   return image;
+}
+
+// Signals that the libc keeps for itself, as a mask: pthread_cancel's and
+// setuid's in glibc (sysdeps/unix/sysv/linux/internal-signals.h); timers',
+// pthread_cancel's and setuid's in musl (src/internal/pthread_impl.h), where
+// SIGRTMIN is 35.
+std::uint64_t libc_signals(bool musl) {
+  return std::uint64_t{musl ? 7u : 3u} << (32 - 1);
 }
 
 bool worth_another_try(const Error& error) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "inspector/native_stack.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
@@ -26,13 +27,24 @@ Address round_up(Address address, std::uint64_t to) {
 }
 
 // A stub whose injector died leaves within its deadline - unless its thread
-// was stopped meanwhile. Only a thread that is seen asleep elsewhere is out.
-bool may_be_inside(int pid, const Marker& marker, AddressRange room) {
-  const auto call = read_task_syscall(pid, static_cast<int>(marker.tid));
+// was stopped meanwhile. Only a thread that is seen asleep elsewhere, with no
+// way back into the room, is out: pthread_create and the signal handlers that
+// interrupt the stub return there.
+bool may_be_inside(const Target& target,
+                   const Marker& marker,
+                   AddressRange room) {
+  const auto call = read_task_syscall(target.pid, static_cast<int>(marker.tid));
   if (!call) {
     return call.error().id != ErrorId::NoSuchProcess;
   }
-  return call->running || room.contains(call->pc);
+  if (call->running || room.contains(call->pc)) {
+    return true;
+  }
+  const auto stack = std::ranges::find_if(
+      target.maps, [&](const Mapping& m) { return m.contains(call->sp); });
+  return stack == target.maps.end() ||
+         stack_mentions(target.memory, call->sp, stack->end,
+                        std::span(&room, 1));
 }
 
 std::vector<AddressRange> rooms(const Target& target, std::size_t wanted) {
@@ -50,13 +62,10 @@ std::vector<AddressRange> rooms(const Target& target, std::size_t wanted) {
       }
     }
   };
-  // Python's own module first: its pages are warm. A handful is plenty.
+  // Any other module the program may unload under the stub's feet, or may have
+  // unloaded since we looked. Python's own first: its pages are warm.
   look_at(target.modules[target.python.module]);
-  for (std::size_t i = 0; i < target.modules.size() && found.size() < 4; ++i) {
-    if (i != target.python.module) {
-      look_at(target.modules[i]);
-    }
-  }
+  look_at(target.modules[target.danger.pthread_module()]);
   return found;
 }
 
@@ -67,7 +76,12 @@ Result<Slack> Slack::write(const Target& target,
                            int tid,
                            std::span<const std::byte> stub) {
   const std::size_t size = sizeof(Marker) + stub.size();
-  for (const AddressRange& room : rooms(target, size)) {
+  const auto found = rooms(target, size);
+  if (found.empty()) {
+    return fail(ErrorId::NoRoom,
+                "no room for the injection's code in the target");
+  }
+  for (const AddressRange& room : found) {
     Slack slack(room.start, proc_mem);
     slack.original_.resize(size);
     if (!target.memory.read(room.start, slack.original_)) {
@@ -76,7 +90,7 @@ Result<Slack> Slack::write(const Target& target,
     Marker marker;
     std::memcpy(&marker, slack.original_.data(), sizeof marker);
     if (marker.is_ours()) {
-      if (may_be_inside(target.pid, marker, room)) {
+      if (may_be_inside(target, marker, room)) {
         continue;
       }
       // Nobody knows any more what was there before; zeros, in every build
@@ -91,8 +105,8 @@ Result<Slack> Slack::write(const Target& target,
                        std::as_bytes(std::span(&marker, 1))));
     return slack;
   }
-  return fail(ErrorId::NoRoom, "no room for the injection's code in the target",
-              "another hangdbg may just have died in the middle of an attach; "
+  return fail(ErrorId::TimedOut,
+              "another hangdbg has just died in the middle of its attach",
               "try again in a second");
 }
 

@@ -22,7 +22,7 @@ class Slack {
   // Writes `stub` into slack, behind a marker that names the thread that will
   // run it. Slack whose marker names a thread that may still be in it (its
   // hangdbg died a moment ago) is left alone. `proc_mem` is /proc/PID/mem.
-  // Errors: NoRoom, System.
+  // Errors: NoRoom; TimedOut when all of it is left alone; System.
   static Result<Slack> write(const Target& target,
                              const Fd& proc_mem,
                              int tid,

@@ -10,7 +10,7 @@
 // the interrupted call by its own `syscall` instruction. rt_sigreturn would be
 // shorter but forgets the restart block.
 //
-// Only this file and stub.h know the layout of the two structs:
+// Only this file and stub_x86_64.h know the layout of the two structs:
 // StubParameters, behind the code, read-only; StubState, on the borrowed
 // stack, written by both sides.
         .section .rodata.hangdbg_stub, "a", @progbits
@@ -58,6 +58,7 @@
 #define S_TIME          40          // struct timespec
 #define S_ATTR          56          // pthread_attr_t, 128 bytes
 
+#define PHASE_RUNNING   0
 #define PHASE_MAPPED    1
 #define PHASE_STARTED   2
 #define PHASE_FAILED    3
@@ -136,6 +137,8 @@ start_thread:
 
 unmap:                                  // rax: why
         movq    %rax, %r14
+        // Not Mapped any more, before it isn't: the injector writes there.
+        movl    $PHASE_RUNNING, S_PHASE(%rbp)
         movl    $NR_munmap, %eax
         movq    %r13, %rdi
         movq    P_REGION_SIZE(%rbx), %rsi

@@ -73,17 +73,27 @@ Registers stub_registers(const Registers& own, Address stub, Address sp) {
   return registers;
 }
 
+namespace {
+
+bool is_stub_code(Address pc, Address stub) {
+  return stub <= pc && pc < stub + stub_size();
+}
+
+}  // namespace
+
+bool in_stub_itself(const Registers& now, Address stub) {
+  return is_stub_code(now.pc(), stub);
+}
+
 bool inside_stub(const Registers& now,
                  Address stub,
                  Address stub_sp,
                  std::uint64_t word_below_stub_sp) {
-  const auto in_stub = [&](Address pc) {
-    return stub <= pc && pc < stub + stub_size();
-  };
   // A function that the stub called has its return address right below the
   // stub's stack pointer; on its way out the stub puts its flags there.
-  return in_stub(now.pc()) ||
-         (now.sp() < stub_sp && in_stub(Address{word_below_stub_sp}));
+  return in_stub_itself(now, stub) ||
+         (now.sp() < stub_sp &&
+          is_stub_code(Address{word_below_stub_sp}, stub));
 }
 
 }  // namespace hangdbg

@@ -30,7 +30,7 @@ struct StubParameters {
 
 enum class StubPhase : std::uint32_t {
   Running = 0,
-  Mapped = 1,   // waits for `go`
+  Mapped = 1,   // waits for `go`; seen while stopped: the region is there
   Started = 2,  // the new thread runs; waits to be restored
   Failed = 3,   // `error` says why; nothing is left; waits to be restored
   Left = 4,     // restores itself: the deadline has passed
@@ -64,6 +64,9 @@ std::vector<std::byte> stub_bytes(const StubParameters& parameters);
 // What the stub restores, and what a thread holds that enters the stub.
 void save_registers(StubParameters& parameters, const Registers& registers);
 Registers stub_registers(const Registers& own, Address stub, Address sp);
+
+// Whether the thread is at one of the stub's own instructions.
+bool in_stub_itself(const Registers& now, Address stub);
 
 // Whether the thread is still between the stub's first instruction and its
 // last: there itself, or in a function that it called.

@@ -32,6 +32,7 @@ Rank rank_of(const Target& target, int tid);
 Rank rank_of_call(const TaskSyscall& call);
 const Mapping* mapping_of(const Target& target, Address address);
 bool has_stack_below(const Target& target, Address sp);
+bool is_on_own_stack(const Target& target, const Registers& registers);
 
 }  // namespace
 
@@ -104,6 +105,9 @@ Status judge(const Target& target,
   }
   if (!has_stack_below(target, registers.sp())) {
     return refuse("short of stack");
+  }
+  if (!is_on_own_stack(target, registers)) {
+    return refuse("on a stack of unknown size");
   }
   // The scan reads return addresses that calls left behind as well; it only
   // ever says no too often. A thread that runs has not said where it is by
@@ -188,6 +192,18 @@ const Mapping* mapping_of(const Target& target, Address address) {
   const auto found = std::ranges::find_if(
       target.maps, [&](const Mapping& m) { return m.contains(address); });
   return found == target.maps.end() ? nullptr : &*found;
+}
+
+// A signal's alternate stack, or a coroutine's, is a few KB of some bigger
+// mapping, and what is below it is somebody else's. A thread's own stack has
+// its control block on top, in glibc and musl; main's has a name.
+bool is_on_own_stack(const Target& target, const Registers& registers) {
+  if (registers.raw.fs_base == 0) {
+    return true;  // from a look without a stop, which cannot know
+  }
+  const Mapping* stack = mapping_of(target, registers.sp());
+  return stack != nullptr &&
+         (stack->path == "[stack]" || stack->contains({registers.raw.fs_base}));
 }
 
 bool has_stack_below(const Target& target, Address sp) {

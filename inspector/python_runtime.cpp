@@ -164,12 +164,12 @@ Status check_ready(const MemoryReader& memory, const PythonRuntime& python) {
   if (TRY(is_finalizing(memory, python))) {
     return fail(ErrorId::Finalizing,
                 "the interpreter is shutting down and runs no more code",
-                "hangdbg dump PID shows where it hangs");
+                "it is about to end; py-spy dump --pid PID shows where it is");
   }
   if (!TRY(is_initialized(memory, python))) {
-    return fail(ErrorId::NotInitialized,
-                "the interpreter has not finished starting",
-                "try again in a moment; hangdbg dump PID shows where it is");
+    return fail(
+        ErrorId::NotInitialized, "the interpreter has not finished starting",
+        "try again in a moment; py-spy dump --pid PID shows where it is");
   }
   return {};
 }

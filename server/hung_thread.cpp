@@ -37,8 +37,9 @@ Result<ShownThread> read_stack(Session& session,
     shown.stack =
         TRY(session.call<dap::StackTrace>({thread.id, {}, {}}, deadline));
     const auto after = look_at_wait(pid, tid);
-    if (!before || !after ||
-        (before->state != 'R' && after->switches == before->switches)) {
+    // One that runs all the time has no such frame.
+    if (!before || !after || before->state == 'R' ||
+        after->switches == before->switches) {
       break;
     }
   }

@@ -4,6 +4,7 @@
  * goes. */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include "injector/bootstrap/bootstrap.h"
@@ -90,6 +91,9 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
 }
 
 static void leave_target(struct HdState* state, struct HdExit* out) {
+  /* The stage first: a client that has fetched the door looks at it again, lest
+   * the number was somebody else's by then. */
+  HD_STORE(state->region->stage, HD_STAGE_CLOSED);
   close_all(&state->door_read, 1);
   close_all(&state->region->door, 1);
   /* Where the GIL could not be had for the farewell (the interpreter ends, or
@@ -107,6 +111,11 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
 static struct HdState* set_up(uint64_t base) {
   struct HdState* state = hd_state();
   struct HdRegion* region = (struct HdRegion*)state - 1;
+  /* The stub had every signal blocked, and its threads inherit that. But by
+   * these the libc reaches every thread, and waits until each has answered:
+   * setuid(2) and its like would hang the program. */
+  hd_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&region->libc_signals, 0,
+             sizeof region->libc_signals, 0, 0);
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   state->region = region;
   state->base = base;
@@ -337,11 +346,11 @@ static void tell(struct HdSession* session, uint32_t kind, uint32_t value) {
 
 static void leave(struct HdSession* session) {
   if (session->phase == HD_PHASE_OFFERED) {
+    HD_STORE(session->state->region->offers[session->index].nonce, 0);
     close_all(&session->theirs[0],
               session->theirs[0] == session->theirs[1] ? 1 : 2);
     close_all(&session->theirs[2],
               session->theirs[2] == session->theirs[3] ? 1 : 2);
-    HD_STORE(session->state->region->offers[session->index].nonce, 0);
   }
   HD_STORE(session->phase, HD_PHASE_LEAVING);
   HD_STORE(session->cancel, 1);

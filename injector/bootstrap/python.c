@@ -1,7 +1,10 @@
 /* The agent: loaded into a dict of its own, called, cleared away. Everything
  * here runs with the GIL. Also the builtins that the agent has in C; they go
  * with the region, so nothing that a user can keep may refer to them. */
+#include <sys/uio.h>
+
 #include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
 
 #define METH_VARARGS 0x0001
 #define METH_O 0x0008
@@ -293,9 +296,14 @@ static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
   struct HdState* state = hd_state();
   const unsigned long thread =
       HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(ident);
-  long tid = 0;
+  /* Read by the kernel: the thread may have ended since, and its stack, where
+   * that struct is, with it. */
+  int tid = 0;
   if (state->tid_offset && thread) {
-    tid = *(const int*)(thread + state->tid_offset);
+    const long self = hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    const struct iovec to = {&tid, sizeof tid};
+    const struct iovec from = {(void*)(thread + state->tid_offset), sizeof tid};
+    hd_syscall(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1, 0);
   }
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(tid);
 }

@@ -16,7 +16,7 @@
 
 #define HD_MAGIC 0x006762646e6168ULL
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 1
+#define HD_ABI 2
 #define HD_CONTROL_THREAD_NAME "hangdbg-ctl"
 #define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
@@ -102,7 +102,8 @@ struct HdApi {
  * each pair is the same number twice; with pipes they are four, to be opened
  * through /proc/PID/fd. */
 struct HdOffer {
-  uint32_t nonce; /* the client's own number; written last */
+  uint32_t nonce; /* the client's own number; written last, 0 before the
+                     descriptors are closed */
   int32_t error;  /* 0, or a negative errno: then there are no channels */
   int32_t control_read;
   int32_t control_write;
@@ -114,6 +115,7 @@ enum HdStage {
   HD_STAGE_STARTING = 0,
   HD_STAGE_SERVING = 1,
   HD_STAGE_CLOSING = 2, /* the last client has gone; join no more */
+  HD_STAGE_CLOSED = 3,  /* nobody reads at the door any more */
 };
 
 struct HdRegion {
@@ -127,6 +129,7 @@ struct HdRegion {
   uint32_t code_magic;  /* of the interpreters that can read it */
   int32_t control_tid;
   int32_t door; /* a pipe's writing end, for HdDoorRecord; -1 at first */
+  uint64_t libc_signals; /* a mask: those that the libc keeps for itself */
   struct HdApi api;
   struct HdOffer offers[HD_MAX_SESSIONS];
   /* The bootstrap's own memory follows; see bootstrap.h. */

@@ -148,7 +148,7 @@ CPythonLayout layout_of(const Table& t, int minor) {
   layout.code_first_line = narrow(t.code.firstlineno);
 
   // PyASCIIObject: the object, length, hash, state and padding, then the text;
-  // PyCompactUnicodeObject adds two words. (Cpython/unicodeobject.h)
+  // PyCompactUnicodeObject adds two words. (Include/cpython/unicodeobject.h)
   layout.object_type = narrow(t.object.ob_type);
   layout.str_length = narrow(t.object.size);
   layout.str_state = narrow(t.object.size + 16);

@@ -156,7 +156,7 @@ class Target:
     def snapshot(self):
         return processes.snapshot(self.pid)
 
-    def assert_as_before(self, before, arenas=1):
+    def assert_as_before(self, before, arenas=2):
         """Nothing of hangdbg is left in the target within AGENT_GONE seconds."""
         differences = []
 

@@ -13,8 +13,8 @@ import re
 
 # What glibc may keep, once, of each of our threads that allocated while others
 # did: an arena and its stack; and what Python's allocator does. One eval has
-# one such thread; a client that joins, or an evaluation that is cancelled, has
-# up to three at a time.
+# one such thread, and one that joins an agent which is just leaving, two; a client
+# that joins, or an evaluation that is cancelled, has up to three at a time.
 KEPT_MAPPINGS = 8
 KEPT_BYTES = 64 * 2**20 + 8 * 2**20 + 4 * 2**20
 

@@ -28,7 +28,7 @@ def hung(request, python):
     return target
 
 
-def ends_normally(target, before, answer, arenas=1):
+def ends_normally(target, before, answer, arenas=2):
     """Nothing is left behind, and the program's own result is the usual one but
     for `answer`, which the test may have set."""
     target.assert_as_before(before, arenas)
@@ -139,13 +139,13 @@ def test_memory_does_not_grow_after_the_first_cycles(edge_python):
     before = target.snapshot()
 
     def cycle():
-        # Each attach leaves some 60 objects (the agent's few classes) to the
+        # Each attach leaves some 30 objects (the agent's few classes) to the
         # program's own garbage collector, which a sleeping program never runs.
         evaluate(target, "__import__('gc').collect()")
+        target.assert_as_before(before)
 
     for _ in range(5):
         cycle()
-    target.assert_as_before(before)
     settled = target.snapshot()
     for _ in range(30):
         cycle()

@@ -50,6 +50,7 @@ def test_completion(session, target):
     session.expect_prompt()
     session.type("p ans\t\r")
     session.expect(r"^41$")
+    session.expect_prompt()
     session.detach()
 
 

@@ -63,9 +63,9 @@ def call_and_measure(name, seconds):
     syscalls = {"nanosleep": ["nanosleep", "clock_nanosleep"],
                 "select": ["select", "pselect6"]}.get(name, [name])
     ready("call_and_measure", syscalls, go_on="wait")
+    start = time.monotonic()
     call = globals()[name](seconds)
     ctypes.set_errno(0)
-    start = time.monotonic()
     result = call()
     duration = time.monotonic() - start
     finish(

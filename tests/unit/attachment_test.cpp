@@ -34,17 +34,24 @@ bool waits_in_pause(const Child& child) {
   return sleeps_in(child.pid(), child.pid(), "pause");
 }
 
-// State 'S' and nobody's tracee, sooner or later: a detached thread must run
-// for a moment to fall asleep again.
-bool is_left_alone(const Child& child) {
+// What the kernel shows of a child comes true sooner or later.
+template <class Condition>
+bool comes_true(const Child& child, const Condition& condition) {
   for (const auto deadline = patience(); !deadline.expired();) {
     const auto status = read_status(child.pid());
-    if (status && status->state == 'S' && status->tracer_pid == 0) {
+    if (status && condition(*status)) {
       return true;
     }
     ::usleep(1000);
   }
   return false;
+}
+
+// A detached thread must run for a moment to fall asleep, or to stop, again.
+bool is_left_alone(const Child& child, char state) {
+  return comes_true(child, [state](const ProcStatus& status) {
+    return status.state == state && status.tracer_pid == 0;
+  });
 }
 
 TEST(Attachment, ATimedSleepEndsOnTime) {
@@ -95,7 +102,7 @@ TEST(Attachment, AnEndlessWaitGoesOn) {
   EXPECT_EQ(registers->syscall_number(), SYS_pause);
   EXPECT_EQ(static_cast<long>(registers->raw.rax), kRestartNoHand);
   ASSERT_TRUE(thread->detach());
-  EXPECT_TRUE(is_left_alone(child));
+  EXPECT_TRUE(is_left_alone(child, 'S'));
   EXPECT_TRUE(waits_in_pause(child));
 }
 
@@ -141,7 +148,7 @@ TEST(Attachment, ItsDestructorLetsGo) {
     const Attachment moved = *std::move(thread);
     EXPECT_TRUE(moved.stopped());
   }
-  EXPECT_TRUE(is_left_alone(child));
+  EXPECT_TRUE(is_left_alone(child, 'S'));
 }
 
 TEST(RunAsTracer, ItsEndReleasesWhatWasNeverStopped) {
@@ -149,10 +156,10 @@ TEST(RunAsTracer, ItsEndReleasesWhatWasNeverStopped) {
   ASSERT_TRUE(waits_in_pause(child));
   const bool seized = run_as_tracer([&] {
     return Attachment::seize(child.pid()).has_value() &&
-           read_status(child.pid())->tracer_pid == ::getpid();
+           read_status(child.pid())->tracer_pid == ::gettid();
   });
   EXPECT_TRUE(seized);
-  EXPECT_TRUE(is_left_alone(child));
+  EXPECT_TRUE(is_left_alone(child, 'S'));
 }
 
 TEST(Attachment, SeizedTwiceIsTracedAlready) {
@@ -200,6 +207,9 @@ TEST(Attachment, SignalsThatComeFirstArePassedOn) {
   auto thread = Attachment::seize(child.pid());
   ASSERT_TRUE(thread) << thread.error().text();
   ::kill(child.pid(), SIGUSR1);
+  // Now it stands before the signal's delivery.
+  ASSERT_TRUE(comes_true(
+      child, [](const ProcStatus& status) { return status.state == 't'; }));
   const auto stopped = thread->interrupt(patience());
   ASSERT_TRUE(stopped) << stopped.error().text();
   ASSERT_TRUE(thread->detach());
@@ -219,8 +229,7 @@ TEST(Attachment, AStoppedProcessStaysStopped) {
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().id, ErrorId::Stopped);
   ASSERT_TRUE(thread->detach());
-  EXPECT_EQ(read_status(child.pid())->state, 'T');
-  EXPECT_EQ(read_status(child.pid())->tracer_pid, 0);
+  EXPECT_TRUE(is_left_alone(child, 'T'));
   ::kill(child.pid(), SIGCONT);
   EXPECT_TRUE(waits_in_pause(child));
 }

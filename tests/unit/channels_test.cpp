@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
 #include <thread>
 
 #include "tests/unit/processes.h"
@@ -131,6 +133,8 @@ class Handshake : public ControlChannel {
  protected:
   static constexpr std::uint32_t kNonce = 77;
 
+  Handshake() { region_.magic = HD_MAGIC; }
+
   Result<Channels> take(Deadline deadline) {
     const auto fetcher = TRY(FdFetcher::open(::getpid()));
     return take_channels(LiveMemory(::getpid()),
@@ -183,6 +187,48 @@ TEST_F(Handshake, ATargetWithoutThreadsHasNoRoom) {
   ASSERT_FALSE(channels);
   EXPECT_EQ(channels.error().id, ErrorId::NoRoom);
   EXPECT_EQ(channels.error().errno_value, EAGAIN);
+}
+
+TEST_F(Handshake, AnAgentThatHasLeft) {
+  const auto refusal = [&] {
+    const auto channels = take(patience());
+    return channels ? ErrorId::System : channels.error().id;
+  };
+  region_.stage = HD_STAGE_CLOSED;
+  EXPECT_EQ(refusal(), ErrorId::ChannelClosed);
+  region_.stage = HD_STAGE_SERVING;
+  region_.offers[0] = offer();
+  region_.magic = 0;  // somebody else's memory by now
+  EXPECT_EQ(refusal(), ErrorId::ChannelClosed);
+}
+
+// The region at the first look, and the same without the offer after it.
+class Withdrawn final : public MemoryReader {
+ public:
+  explicit Withdrawn(const HdRegion& region) : region_(region) {}
+  Status read(Address, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), &region_, std::min(out.size(), sizeof region_));
+    for (HdOffer& offer : region_.offers) {
+      offer.nonce = 0;
+    }
+    return {};
+  }
+
+ private:
+  mutable HdRegion region_;
+};
+
+// Its descriptors may be the program's own by the time that we have them.
+TEST_F(Handshake, AnOfferWithdrawnMeanwhileIsNotTaken) {
+  region_.offers[0] = offer();
+  send(agent_, HdControlRecord{HD_CONTROL_STAGE, 0});
+  const auto fetcher = FdFetcher::open(::getpid());
+  ASSERT_TRUE(fetcher);
+  const auto channels = take_channels(Withdrawn(region_), Address{0x1000},
+                                      *fetcher, kNonce, patience());
+  ASSERT_FALSE(channels);
+  EXPECT_EQ(channels.error().id, ErrorId::TimedOut);
+  EXPECT_FALSE(receive<HdControlRecord>(agent_, Deadline::in(kShort)));
 }
 
 TEST_F(Handshake, ARegionThatIsGone) {

@@ -26,6 +26,7 @@
 #include "inspector/gil.h"
 #include "inspector/native_stack.h"
 #include "inspector/python_runtime.h"
+#include "tests/unit/processes.h"
 #include "tracee/attachment.h"
 #include "tracee/proc_maps.h"
 #include "tracee/proc_tasks.h"
@@ -126,19 +127,6 @@ class Target {
   Fd output_;
   std::string said_;
 };
-
-// Waits until the thread sleeps in that call. There is no event for it.
-bool sleeps_in(int pid, int tid, const std::string& call) {
-  const auto deadline = Deadline::in(std::chrono::seconds(10));
-  while (!deadline.expired()) {
-    const auto now = read_task_syscall(pid, tid);
-    if (now && !now->running && syscall_name(now->number) == call) {
-      return true;
-    }
-    ::usleep(1000);
-  }
-  return false;
-}
 
 int other_thread(int pid) {
   const auto tasks = list_tasks(pid);

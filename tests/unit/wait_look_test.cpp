@@ -2,6 +2,7 @@
 
 #include "server/hung_thread.h"
 #include "tests/unit/processes.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg {
 namespace {
@@ -13,6 +14,10 @@ TEST(LookAtWait, AThreadAsleep) {
   ASSERT_TRUE(first) << first.error().text();
   EXPECT_EQ(first->state, 'S');
   EXPECT_EQ(first->syscall, "pause");
+  const auto status = read_status(child.pid());
+  ASSERT_TRUE(status);
+  EXPECT_EQ(first->switches,
+            status->voluntary_switches + status->involuntary_switches);
   const auto second = look_at_wait(child.pid(), child.pid());
   ASSERT_TRUE(second);
   EXPECT_EQ(second->switches, first->switches);
