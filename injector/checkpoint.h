@@ -1,7 +1,8 @@
 // Named points of an injection, so that a test can end us at each of them.
 //
 // With HANGDBG_TEST_DIE_AT=name in the environment, checkpoint("name") raises
-// SIGKILL. The target must live whichever name that is.
+// SIGKILL; with HANGDBG_TEST_STOP_AT=name, SIGSTOP. The target must live
+// whichever name that is.
 #pragma once
 
 #include <span>

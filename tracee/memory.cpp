@@ -77,7 +77,9 @@ Status FakeMemory::read(Address from, std::span<std::byte> out) const {
         piece.bytes.size() - (from - piece.at) < out.size()) {
       continue;
     }
-    std::memcpy(out.data(), piece.bytes.data() + (from - piece.at), out.size());
+    const auto first =
+        piece.bytes.begin() + static_cast<std::ptrdiff_t>(from - piece.at);
+    std::copy_n(first, out.size(), out.begin());
     return {};
   }
   errno = EFAULT;
