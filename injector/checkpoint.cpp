@@ -29,8 +29,9 @@ void checkpoint(std::string_view name) {
   if (die_at != nullptr && name == die_at) {
     std::raise(SIGKILL);
   }
-  static const char* const stop_at = std::getenv("HANGDBG_TEST_STOP_AT");
+  static const char* stop_at = std::getenv("HANGDBG_TEST_STOP_AT");
   if (stop_at != nullptr && name == stop_at) {
+    stop_at = nullptr;  // the next try is to succeed
     std::raise(SIGSTOP);
   }
 }

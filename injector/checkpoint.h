@@ -1,7 +1,7 @@
 // Named points of an injection, so that a test can end us at each of them.
 //
 // With HANGDBG_TEST_DIE_AT=name in the environment, checkpoint("name") raises
-// SIGKILL; with HANGDBG_TEST_STOP_AT=name, SIGSTOP. The target must live
+// SIGKILL; with HANGDBG_TEST_STOP_AT=name, SIGSTOP, once. The target must live
 // whichever name that is.
 #pragma once
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import processes
-from harness import evaluate, start, start_hangdbg, until
+from harness import evaluate, outcome, start, start_hangdbg, until
 
 HEARTBEAT = 0.06  # seconds; injector/borrowed_thread.cpp
 
@@ -29,16 +29,12 @@ def test_stopped_for_longer_than_the_stub_waits(point, newest_python):
     and its region are the program's own."""
     target = start("lock_worker", newest_python)
     before = target.snapshot()
-    run = start_hangdbg("eval", target.pid, "answer", "--timeout", "1",
+    run = start_hangdbg("eval", target.pid, "answer + 1",
                         env={"HANGDBG_TEST_STOP_AT": point})
-
-    def ended():
-        if run.poll() is None and state(run.pid) == "T":
-            time.sleep(2 * HEARTBEAT)  # the stub's own wait, which nobody sees
-            os.kill(run.pid, signal.SIGCONT)
-        return run.poll() is not None
-
-    until("hangdbg has ended", ended)
+    until("hangdbg has stopped", lambda: state(run.pid) == "T")
+    time.sleep(2 * HEARTBEAT)  # the stub's own wait: nothing is to be seen of it
+    os.kill(run.pid, signal.SIGCONT)
+    assert outcome(run).out.strip() == "42"
     assert target.alive(), target.stderr()
     assert processes.tracer(target.pid) == 0
     assert evaluate(target, "answer + 1") == "42"
@@ -60,7 +56,7 @@ def test_killed_while_libraries_come_and_go(newest_python, tmp_path):
             run = start_hangdbg("eval", process.pid, "1 + 1")
             time.sleep(0.03 * (i % 30) / 30)  # moments of its 20 ms
             os.kill(run.pid, signal.SIGKILL)
-            run.wait()
+            outcome(run)
             assert process.poll() is None
         process.stdin.close()
         assert process.wait(20) == 7
