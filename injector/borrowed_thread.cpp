@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -194,6 +195,9 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
     const auto state = TRY(target_->memory.read_value<StubState>(stack_.state));
     if (state.phase == phase) {
       return state;
+    }
+    if (state.phase == StubPhase::Failed && state.error == -ETIMEDOUT) {
+      return too_late();
     }
     if (state.phase == StubPhase::Failed) {
       errno = static_cast<int>(-state.error);

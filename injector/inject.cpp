@@ -5,7 +5,9 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/log.h"
@@ -41,6 +43,26 @@ struct AgentImage {
   std::vector<std::byte> text;
   std::vector<std::byte> data;  // HdRegion, room for its state, the source
   std::uint32_t nonce = 0;
+};
+
+// Ctrl-Z waits while a thread of the target stands still for us, and would
+// stand for as long as we are stopped.
+class NoJobControl {
+ public:
+  NoJobControl() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) {
+      ::sigaddset(&held, signal);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~NoJobControl() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoJobControl(const NoJobControl&) = delete;
+  NoJobControl& operator=(const NoJobControl&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 Result<Injection> try_to_inject(int pid,
@@ -107,6 +129,7 @@ Result<Injection> try_to_inject(int pid,
       return std::unexpected(joined.error());
     }
   }
+  const NoJobControl held;
   const Address region = TRY(run_as_tracer(
       [&] { return start_agent(target, image, deadline, steps); }));
   injection.channels =
@@ -126,7 +149,7 @@ Result<Address> start_agent(const Target& target,
     return fail_errno("cannot open the target's memory", ErrorId::NotPermitted);
   }
   NativeUnwinder unwinder(target.memory, target.modules);
-  Error last{ErrorId::NoSafeThread, "no thread of the target can be borrowed"};
+  std::optional<Error> last;
   for (auto back_off = Deadline::Clock::duration(kFirstBackOff);;
        back_off =
            std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
@@ -144,17 +167,21 @@ Result<Address> start_agent(const Target& target,
       if (!worth_another_try(region.error())) {
         return region;
       }
-      last = region.error();
+      // The last try had no time to find out; what was found before counts.
+      if (!deadline.expired() || !last) {
+        last = region.error();
+      }
       if (deadline.expired()) {
         break;
       }
     }
     if (deadline.expired()) {
-      last.hint = fmt::format(
-          "each thread was looked at until time was up; try again with "
-          "--timeout, or py-spy dump --pid {} from outside",
-          target.pid);
-      return std::unexpected(last);
+      return fail(
+          last ? last->id : ErrorId::NoSafeThread,
+          last ? last->message : "no thread of the target can be borrowed",
+          fmt::format("each thread was looked at until time was up; try again "
+                      "with --timeout, or py-spy dump --pid {} from outside",
+                      target.pid));
     }
     std::this_thread::sleep_for(std::min(back_off, deadline.left()));
   }
