@@ -1,0 +1,148 @@
+"""A debugger that is run again and again, and killed at random, on a target that
+allocates, forks, opens libraries and starts threads all the time; and what
+counts as harm.
+
+    with Churn(python, folder, "calm") as target:
+        run = run_to_end(["hangdbg", "eval", ...], kill_after=0.003)
+        harm = target.harm()          # None, or a sentence
+        harm = target.end()           # it goes on to its end: the same
+
+Used by test_killed.py, with a naive debugger as well, and by scripts/soak.
+"""
+
+import collections
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import processes
+from harness import AGENT_GONE, TARGETS, Target, kill_group, until
+
+MODES = ("calm", "napping", "busy")
+STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a second
+LONGEST_RUN = 60.0  # seconds; hangdbg gives up after 10
+ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; targets/churn.c
+ROWS = 16
+
+Run = collections.namedtuple("Run", "rc output seconds")
+
+
+def run_to_end(command, kill_after=None, env=None):
+    """Runs a program and, after `kill_after` seconds, kills it. By posix_spawn,
+    and with one pipe for both its outputs: a Popen takes as long as an eval."""
+    read_end, write_end = os.pipe()
+    start = time.monotonic()
+    try:
+        pid = os.posix_spawn(
+            command[0], [str(word) for word in command], dict(os.environ, **(env or {})),
+            file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                          (os.POSIX_SPAWN_DUP2, write_end, 1),
+                          (os.POSIX_SPAWN_DUP2, write_end, 2)])
+    finally:
+        os.close(write_end)
+    try:
+        if kill_after is not None:
+            time.sleep(max(0, start + kill_after - time.monotonic()))
+            os.kill(pid, signal.SIGKILL)
+        output = b""
+        while True:
+            left = start + LONGEST_RUN - time.monotonic()
+            if left < 0 or not select.select([read_end], [], [], left)[0]:
+                os.kill(pid, signal.SIGKILL)
+                output += b"\nit did not end"
+                break
+            piece = os.read(read_end, 65536)
+            if not piece:
+                break
+            output += piece
+    finally:
+        os.close(read_end)
+        status = os.waitpid(pid, 0)[1]
+    return Run(os.waitstatus_to_exitcode(status), output.decode(errors="replace"),
+               time.monotonic() - start)
+
+
+def compile_churn(folder):
+    """The C half of the target."""
+    library = Path(folder) / "churn.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-pthread", "-o", library,
+                    TARGETS / "churn.c", "-ldl"], check=True)
+    return library
+
+
+class Churn(Target):
+    """tests/targets/churn.py."""
+
+    def __init__(self, python, library, mode):
+        self.path = "%s.%s.%s" % (library, os.getpid(), time.monotonic_ns())
+        with open(self.path, "w+b") as file:
+            file.truncate(ROWS * 64)
+            self.rows = mmap.mmap(file.fileno(), 0)
+        super().__init__([python, TARGETS / "churn.py", library, self.path, mode])
+        self.wait_hung()
+        self.seen = {}  # by row: its rounds, and when they were first seen
+        self.wrong = {}
+        self.harm()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        kill_group(self.process)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        os.unlink(self.path)
+
+    def harm(self):
+        """What is wrong with it that was not wrong at the last look: it has
+        died, a call gave what it never gives, a thread stands still."""
+        if not self.alive():
+            return "died with %d: %s" % (self.process.returncode, self.stderr()[-300:])
+        now = time.monotonic()
+        for index in range(ROWS):
+            rounds, wrong, name = ROW.unpack_from(self.rows, index * ROW.size)
+            name = name.rstrip(b"\0").decode()
+            if not name:
+                continue
+            if wrong > self.wrong.get(index, 0):
+                self.wrong[index] = wrong
+                return "wrong result in %s" % name
+            if self.seen.get(index, (None,))[0] != rounds:
+                self.seen[index] = (rounds, now)
+            elif now - self.seen[index][1] > STANDS_STILL:
+                return "%s stands still" % name
+        return None
+
+    def still_goes_round(self):
+        """Waits until each thread has gone round once more; the harm, if not."""
+        start = time.monotonic()
+        while time.monotonic() - start < 2 * STANDS_STILL:
+            harm = self.harm()
+            if harm or all(since > start for _, since in self.seen.values()):
+                return harm
+            time.sleep(0.01)
+        return "stands still"
+
+    def end(self):
+        """Lets it go on to its end: what is wrong with that, or left behind."""
+        harm = self.still_goes_round()
+        if harm:
+            return harm
+        try:
+            until("no thread of hangdbg's", lambda: not self.debugger_threads(), AGENT_GONE)
+            result = self.finish(STANDS_STILL)
+        except AssertionError as wrong:
+            return "does not end: %s" % wrong
+        for what, before in result["before"].items():
+            if result["left"][what] != before:
+                return "%s were %s, are %s" % (what, before, result["left"][what])
+        return None
+
+    def debugger_threads(self):
+        return [name for name in processes.threads(self.pid).values()
+                if name.startswith("hangdbg-")]
