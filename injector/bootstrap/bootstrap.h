@@ -76,7 +76,7 @@ struct HdState {
   struct HdSession sessions[HD_MAX_SESSIONS];
 
   /* GIL. */
-  uint32_t loading;
+  uint32_t loading;    /* or unloading */
   HdPyObject* globals; /* the agent's dict; 0 while it is not loaded */
   HdPyObject* handle;
   HdPyObject* forget;
@@ -124,7 +124,8 @@ int hd_agent_load(struct HdState* state);
 HdPyObject* hd_agent_handle(struct HdSession* session,
                             const char* message,
                             uint64_t size);
-void hd_agent_forget(struct HdSession* session, int last);
+void hd_agent_forget(struct HdSession* session);
+void hd_agent_unload(struct HdState* state);
 
 /* io.c */
 int64_t hd_now(void); /* monotonic nanoseconds */

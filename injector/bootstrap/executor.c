@@ -174,6 +174,9 @@ static void farewell(struct HdSession* session) {
     return;
   }
   const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+  /* This runs Python, which may let go of the GIL and another executor in: who
+   * is the last is to be seen after it. */
+  hd_agent_forget(session);
   int last = 1;
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     const struct HdSession* other = &state->sessions[i];
@@ -182,7 +185,9 @@ static void farewell(struct HdSession* session) {
       last = 0;
     }
   }
-  hd_agent_forget(session, last);
+  if (last) {
+    hd_agent_unload(state);
+  }
   session->used_agent = 0;
   HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
 }

@@ -43,7 +43,6 @@ typedef unsigned long (*SelfFunction)(void);
 static int run_source(struct HdState* state);
 static HdPyObject* compiled_code(struct HdState* state);
 static int add_builtins(struct HdState* state);
-static void unload(struct HdState* state);
 static void keep_failure(struct HdState* state);
 static HdPyObject* call(struct HdState* state,
                         HdPyObject* callable,
@@ -72,7 +71,7 @@ int hd_agent_load(struct HdState* state) {
   const int loaded = run_source(state);
   if (!loaded) {
     keep_failure(state);
-    unload(state);
+    hd_agent_unload(state);
   }
   state->loading = 0;
   return loaded;
@@ -93,7 +92,7 @@ HdPyObject* hd_agent_handle(struct HdSession* session,
   return reply;
 }
 
-void hd_agent_forget(struct HdSession* session, int last) {
+void hd_agent_forget(struct HdSession* session) {
   struct HdState* state = session->state;
   if (state->forget) {
     HdPyObject* result = call(
@@ -103,9 +102,6 @@ void hd_agent_forget(struct HdSession* session, int last) {
       HD_CALL(state, Py_DecRef, ObjectFunction)(result);
     }
     HD_CALL(state, PyErr_Clear, VoidFunction)();
-  }
-  if (last) {
-    unload(state);
   }
 }
 
@@ -190,8 +186,10 @@ static int add_builtins(struct HdState* state) {
   return 1;
 }
 
-static void unload(struct HdState* state) {
+void hd_agent_unload(struct HdState* state) {
   HdPyObject* globals = state->globals;
+  /* What goes with the agent may run Python as well. */
+  state->loading = 1;
   state->handle = 0;
   state->forget = 0;
   state->globals = 0;
@@ -216,6 +214,7 @@ static void unload(struct HdState* state) {
       HD_CALL(state, Py_DecRef, ObjectFunction)(function);
     }
   }
+  state->loading = 0;
 }
 
 /* The exception that is set goes, its text stays for the client to see. */

@@ -1,22 +1,28 @@
-"""SIGKILL to hangdbg at every named point of the injection: the target lives, its
-call ends on time and without error, and it can be attached again.
+"""SIGKILL to hangdbg at every named point of the injection and at random moments:
+the target lives, its call ends on time and without error, and it can be attached
+again. A debugger of the classic kind does not pass the same test.
 
 `hangdbg doctor --injection-points` prints the points, one a line; with
 HANGDBG_TEST_DIE_AT=POINT the program kills itself there.
 """
 
+import collections
 import os
 import random
 import signal
+import statistics
 import subprocess
 import time
 
 import pytest
 
+import interpreters
 import processes
-from harness import PROGRAM, evaluate, hangdbg, outcome, start, start_hangdbg
+from harness import PROGRAM, evaluate, hangdbg, place, start
+from stress import MODES, Churn, compile_churn, run_to_end
 from test_restart import ends_on_time
 
+NAIVE = PROGRAM.parent / "tests" / "naive" / "naive_debugger"
 SECONDS = 2.5  # how long the target's call takes
 
 
@@ -55,18 +61,97 @@ def test_killed_at(point, call, edge_python):
     ends_on_time(target, call, SECONDS)
 
 
+KILLS = 50  # of each of the hangs below, with the oldest and the newest Python
+HANGS = ["busy", "futex", "nanosleep", "poll", "read"]
+
+
 @pytest.mark.slow
-def test_killed_at_random(newest_python):
-    """100 times within the first 20 ms, while threads of the target work."""
+def test_killed_at_random_moments(tmp_path, record_property):
+    """Moments as they come, over the whole life of an eval and a little more."""
     moments = random.Random(3)
-    target = start("lock_worker", newest_python)
+    last_point = tmp_path / "last_point"
+    killed_after = collections.Counter()
+    found = interpreters.found()
+    for python in (found[0].path, found[-1].path):
+        for hang in HANGS:
+            left = KILLS
+            while left:
+                left -= kill_some(hang, python, left, moments, last_point, killed_after)
+    assert sum(killed_after.values()) == 2 * len(HANGS) * KILLS
+    for point in ["start", *POINTS, "its end"]:
+        record_property("killed after " + point, killed_after[point])
+    # Else the moments were the wrong ones: most of an eval comes after these.
+    assert killed_after["hello-sent"] > 0
+    assert sum(killed_after[point] for point in POINTS) > KILLS
+
+
+def kill_some(hang, python, count, moments, last_point, killed_after):
+    """Kills on one target, `count` or as many as its call's time allows."""
+    seconds = 8
+    target = (start(hang, python) if hang == "busy"
+              else start("timed_call", python, hang, seconds))
+    enough = time.monotonic() + seconds - 2
     before = target.snapshot()
-    for _ in range(100):
-        run = start_hangdbg("eval", target.pid, "answer")
-        time.sleep(moments.uniform(0, 0.02))
-        os.kill(run.pid, signal.SIGKILL)
-        outcome(run)
-        assert target.alive(), target.stderr()
-    assert evaluate(target, "answer + 1") == "42"
+    command = [PROGRAM, "eval", target.pid, "answer", *place(target)]
+    median = statistics.median(run_to_end(command).seconds for _ in range(5))
     target.assert_as_before(before, arenas=3)
-    assert target.finish()["answer"] == 41
+    done = 0
+    while done < count and (done == 0 or time.monotonic() < enough):
+        last_point.write_bytes(b"\0")
+        died = run_to_end(command, moments.uniform(0, 1.3 * median),
+                          env={"HANGDBG_TEST_LAST_POINT": str(last_point)})
+        done += 1
+        assert target.alive(), target.stderr()
+        assert processes.tracer(target.pid) == 0
+        if died.rc == -signal.SIGKILL:
+            killed_after[["start", *POINTS][last_point.read_bytes()[0]]] += 1
+        else:
+            assert (died.rc, died.output.splitlines()[-1:]) == (0, ["41"]), died
+            killed_after["its end"] += 1
+        assert evaluate(target, "answer + 1") == "42"
+        # Masks, descriptors, threads. A busy program makes an arena at a time.
+        target.assert_as_before(before, arenas=3)
+    if hang == "busy":
+        assert target.finish()["answer"] == 41
+    else:
+        ends_on_time(target, hang, seconds)
+    return done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_stress_harms_with_a_naive_debugger_only(
+    mode, newest_python, tmp_path, record_property
+):
+    """The control: what finds no harm in hangdbg is able to find some."""
+    library = compile_churn(tmp_path)
+
+    def naive(target, number):
+        return [NAIVE, target.pid, number]
+
+    def ours(target, number):
+        return [PROGRAM, "eval", target.pid, "answer", "--thread", target.pid]
+
+    for name, command in (("naive", naive), ("hangdbg", ours)):
+        harm, runs = stress(command, Churn(newest_python, library, mode))
+        record_property("%s, %s" % (name, mode), "%d runs: %s" % (runs, harm or "no harm"))
+        assert (harm is not None) == (command is naive), harm
+
+
+def stress(command, target, count=100):
+    """Runs of a debugger, every other one killed, until there is harm; what the
+    harm was, and after how many runs."""
+    moments = random.Random(5)
+    with target:
+        times = [0.01]
+        for number in range(count):
+            kill_after = None
+            if number % 2:
+                kill_after = moments.uniform(0, 1.3 * statistics.median(times))
+            run = run_to_end(command(target, number), kill_after)
+            if run.rc == 0:
+                times.append(run.seconds)
+            harm = target.harm()
+            if harm:
+                return harm.splitlines()[0], number + 1
+        return target.end(), count

@@ -6,6 +6,9 @@ Python threads here add their own. MODE is what there is to borrow:
   calm      main sleeps in lock.acquire, the best thread of all
   napping   main sleeps in select; the workers sleep for a moment now and then
   busy      nobody sleeps
+
+It goes on when the file's last byte is set: a signal might come to any of the
+threads, and only main's would make Python look.
 """
 
 import ctypes
@@ -16,7 +19,7 @@ import struct
 import sys
 import threading
 
-from common import finish, on_sigusr1, ready
+from common import finish, ready
 
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name
 NAP_US = {"calm": 1000, "napping": 500, "busy": 0}
@@ -35,6 +38,13 @@ def start_and_join():
 def make_objects():
     made = [{"key": [i]} for i in range(100)]
     return sum(one["key"][0] for one in made) == 4950
+
+
+def watch_last_byte():
+    if rows[-1] and lock.locked():
+        lock.release()
+        os.write(writer, b"x")
+    return True
 
 
 def work(check, name, rows, index):
@@ -69,16 +79,10 @@ def left():
             "threads": len(os.listdir("/proc/self/task")), "mappings": mappings()}
 
 
-def go_on():
-    lock.release()
-    os.write(writer, b"x")
-
-
 library, path, mode = sys.argv[1:]
 lock = threading.Lock()
 lock.acquire()
 reader, writer = os.pipe()
-on_sigusr1(go_on)
 before = left()
 churn = ctypes.CDLL(library)
 index = churn.churn_start(path.encode(), NAP_US[mode])
@@ -86,13 +90,13 @@ assert index > 0
 with open(path, "r+b") as file:
     rows = mmap.mmap(file.fileno(), 0)
 threads = []
-for check in (start_and_join, make_objects):
+for check in (start_and_join, make_objects, watch_last_byte):
     threads.append(threading.Thread(
         target=work, args=(check, check.__name__.encode(), rows, index)))
     threads[-1].start()
     index += 1
 ready("wait_in", {"calm": ["futex"], "napping": ["select", "pselect6"], "busy": []}[mode],
-      loops=True)
+      go_on="wait", loops=True)
 answer = wait_in(mode)
 stop.set()
 for thread in threads:
