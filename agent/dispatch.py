@@ -35,6 +35,7 @@ class Session:
         self.extras = {}  # key of a frame -> names that only our expressions have
         self.next_number = 1
         self.output = None
+        self.has_device = False  # its thread has the program's GPU (tensors.py)
 
     def frame_number(self, key):
         number = self.numbers.get(key)

@@ -1,10 +1,9 @@
-# Runs the user's code in a frame. Expressions are evaluated here; statements,
-# errors and output need the later parts of those names (dispatch.py, need).
+# Runs the user's code in a frame. Plain expressions are evaluated here; all else,
+# errors, output and torch need the later parts of those names (dispatch.py,
+# need).
 #
-# A lambda or a generator expression sees only globals and its own names, so
-# code runs with {**globals, **locals} as its globals. User code runs only
-# inside _run_cancellable, and whatever it raises, SystemExit too, becomes a
-# Failure.
+# User code runs only inside _run_cancellable, and whatever it raises, SystemExit
+# too, becomes a Failure.
 
 
 class Cancelled(BaseException):
@@ -44,12 +43,15 @@ def run_in_frame(session, arguments, use):
         # A failure leaves as a tuple: an exception that we kept would hold this
         # frame, and this frame it.
         try:
-            outcome[:] = [None, use(*_run(frame, text, extra))]
+            if "torch" in sys.modules:
+                need("tensors")
+                take_device(session)
+            outcome[:] = [None, _show(use, *_run(frame, text, extra))]
         except Cancelled:
             raise
         except BaseException as error:
             need("errors")
-            outcome[:] = [explain(error)]
+            outcome[:] = [_show(explain, error)]
             forget_our_frames(error)
 
     ident = _thread.get_ident()
@@ -93,14 +95,26 @@ def _run(frame, text, extra):
     names = sys.modules["__main__"].__dict__ if frame is None else frame.f_globals
     if frame is None or _is_module(frame):
         frame = None
-        merged = local = names
+        local = names
     else:
-        local = locals_of(frame)
-        merged = {**names, **local, **extra}
-    if code is not None and ":=" not in text:
-        return eval(code, merged, {**local, **extra} if extra else local), False
+        local = {**locals_of(frame), **extra}
+    if code is not None and (frame is None or ":=" not in text and not has_functions(code)):
+        return eval(code, names, local), False
     need("statements")
-    return execute(text, frame, merged, local, extra)
+    return execute(text, frame, names, local, extra)
+
+
+def has_functions(code):
+    """Whether there are functions in it: lambdas, generator expressions, ..."""
+    return any(type(const) is type(code) for const in code.co_consts)
+
+
+def _show(show, *arguments):
+    """show(*arguments), which may call the program's __repr__ and __str__."""
+    if "torch" not in sys.modules:
+        return show(*arguments)
+    need("tensors")
+    return with_metadata_only(show, *arguments)
 
 
 def _is_module(frame):

@@ -112,10 +112,11 @@ def source_of(code):
 
 
 def _other_frames():
-    # Not our own: a frame that holds itself is a cycle, and lives on.
-    frames = sys._current_frames()
-    frames.pop(_thread.get_ident(), None)
-    return frames
+    # Not our own: a frame that holds itself is a cycle, and lives on. (It is not
+    # found by get_ident, which gevent replaces.)
+    own = id(sys._getframe())
+    return {ident: frame for ident, frame in sys._current_frames().items()
+            if id(frame) != own}
 
 
 def _is_ours(frame):

@@ -1,63 +1,169 @@
-# Statements and := in a frame: code that binds names, which are carried back to
-# the frame afterwards. A later part of the core (dispatch.py, need).
+# Runs in a frame what is more than a plain expression: statements, := , await,
+# and code with functions in it (a lambda, a generator expression, a def). A later
+# part of the core (dispatch.py, need).
+#
+# Code runs as a class body does: with the frame's globals as its globals and a
+# dict of the frame's locals as its locals. Functions in a class body do not see
+# its locals. So code that has some becomes the body of a function itself, where
+# each local is a cell that it shares with them; code that awaits, the body of a
+# coroutine function. What it bound is carried back to the frame.
 
 
 def execute(text, frame, names, local, extra):
     """(value of the last expression or None, whether more than an expression).
-    names are the frame's globals and locals merged; frame None: names are the
-    module's own dict, and nothing has to be carried back."""
-    code, last, declared = _compile(text)
-    if frame is not None:
-        for name in declared:
-            names.pop(name, None)
-            if name in frame.f_globals:
-                names[name] = frame.f_globals[name]
-    # What the code bound before it failed stays bound, as at a prompt.
-    before = dict(names)
+    names: the frame's globals; local: a dict of the frame's locals and extra.
+    frame None: local is names itself, and nothing has to be carried back."""
+    body = _read(text)
+    last = body.pop() if body and type(body[-1]).__name__ == "Expr" else None
+    kinds, declared = _outer_scope(body + [last])
+    before = dict(local)
     try:
-        if code is not None:
-            eval(code, names)
-        return None if last is None else eval(last, names), code is not None
+        if _needs_function(kinds, body, last, frame):
+            value = _run_as_function(body, last, kinds, names,
+                                     None if frame is None else local, declared)
+        else:
+            value = _run_as_class_body(body, last, names, local)
     finally:
+        # What the code bound before it failed stays bound, as at a prompt.
         if frame is not None:
-            _carry_back(frame, before, names, local, extra, declared)
+            _carry_back(frame, before, local, extra)
+    return value, bool(body) or last is None
 
 
-def _compile(text):
-    """(statements or None, last expression or None, names declared global)."""
+def _read(text):
     if sys.version_info[:2] == (3, 9) and "_ast" not in sys.modules:
         # 3.9's compile() imports this builtin module (Python/Python-ast.c).
         if sys.modules["_imp"].lock_held():
             raise ImportError("a statement needs _ast, and the import lock is held")
-    tree = compile(text, "<expression>", "exec", 0x400, True)  # PyCF_ONLY_AST
-    declared = set()
-    nodes = [tree] if "global" in text else []
+    return _tree(text).body
+
+
+def _tree(text):
+    return compile(text, "<expression>", "exec", 0x400, True)  # PyCF_ONLY_AST
+
+
+def _outer_scope(nodes):
+    """The kinds of syntax outside of functions and classes, and the names that
+    are declared global there."""
+    kinds, declared = set(), set()
     while nodes:
         node = nodes.pop()
-        if type(node).__name__ == "Global":
+        kind = type(node).__name__
+        kinds.add(kind)
+        if kind == "Global":
             declared.update(node.names)
-        for name in getattr(node, "_fields", ()):
-            child = getattr(node, name, None)
-            nodes += child if type(child) is list else [child]
-    last = None
-    if tree.body and type(tree.body[-1]).__name__ == "Expr":
-        # ast.Expression by its own compile: ast cannot be imported.
-        wrapped = compile("0", "<expression>", "eval", 0x400, True)
-        wrapped.body = tree.body.pop().value
-        last = compile(wrapped, "<expression>", "eval", 0, True)
-    if not tree.body:
-        return None, last, declared
-    return compile(tree, "<expression>", "exec", 0, True), last, declared
+        elif kind == "comprehension" and node.is_async:
+            kinds.add("AsyncFor")
+        if kind not in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda"):
+            for name in getattr(node, "_fields", ()):
+                child = getattr(node, name, None)
+                nodes += child if type(child) is list else [child]
+    return kinds, declared
 
 
-def _carry_back(frame, before, after, local, extra, declared):
+_AWAITS = frozenset(["Await", "AsyncFor", "AsyncWith"])
+_OF_FUNCTIONS = frozenset(["Return", "Yield", "YieldFrom"])
+
+
+def _needs_function(kinds, body, last, frame):
+    if kinds & _OF_FUNCTIONS:
+        return False  # and so a SyntaxError, as it should be
+    if kinds & _AWAITS:
+        return True
+    try:
+        codes = _compile(body, last)
+    except SyntaxError:  # nonlocal, perhaps
+        return True
+    return frame is not None and any(map(has_functions, filter(None, codes)))
+
+
+def _compile(body, last):
+    """Code objects of the statements and of the last expression; None if there
+    are none."""
+    # From trees that compile() made: the module ast cannot be imported.
+    code = None
+    if body:
+        tree = _tree("")
+        tree.body = body
+        code = compile(tree, "<expression>", "exec", 0, True)
+    if last is not None:
+        tree = compile("0", "<expression>", "eval", 0x400, True)
+        tree.body = last.value
+        last = compile(tree, "<expression>", "eval", 0, True)
+    return code, last
+
+
+def _run_as_class_body(body, last, names, local):
+    code, last = _compile(body, last)
+    if code is not None:
+        eval(code, names, local)
+    return None if last is None else eval(last, names, local)
+
+
+def _run_as_function(body, last, kinds, names, local, declared):
+    """local None: the code stands in a module, and what it binds is global."""
+    kept = [name for name in local or () if type(name) is str and
+            name.isidentifier() and name not in declared]
+    code = _function_code(body, last, kinds, kept, [])
+    # What it binds besides is to outlive it, too.
+    new = [name for name in code.co_varnames + code.co_cellvars if name.isidentifier()]
+    if local is None:
+        code = _function_code(body, last, kinds, [], new)
+    elif new:
+        code = _function_code(body, last, kinds, kept + new, [])
+    cells = [_cell(local[name]) if name in local else _cell() for name in code.co_freevars]
+    function = type(_cell)(code, names, "<module>", None, tuple(cells))
+    try:
+        value = function()
+        if kinds & _AWAITS:
+            need("coroutines")
+            value = run_coroutine(value)
+        return value
+    finally:
+        for name, cell in zip(code.co_freevars, cells):
+            try:
+                local[name] = cell.cell_contents
+            except ValueError:  # empty
+                local.pop(name, None)
+
+
+def _function_code(body, last, kinds, cells, globals):
+    """The code of a function with that body, whose free variables are cells."""
+    text = "def outer():\n"
+    if cells:
+        text += " %s = 0\n" % " = ".join(cells)
+    text += " async def inner():\n" if kinds & _AWAITS else " def inner():\n"
+    if cells:
+        text += "  nonlocal %s\n" % ", ".join(cells)
+    if globals:
+        text += "  global %s\n" % ", ".join(globals)
+    tree = _tree(text + "  return None\n")
+    inner = tree.body[0].body[-1]
+    inner.name = "<module>"  # in tracebacks; and no name of the program's
+    result = inner.body.pop()
+    inner.body += body
+    if last is not None:
+        result.value, result.lineno = last.value, last.lineno
+        inner.body.append(result)
+    code = compile(tree, "<expression>", "exec", 0, True)
+    for _ in range(2):
+        code, = [const for const in code.co_consts if type(const) is type(code)]
+    return code
+
+
+def _cell(*value):
+    if value:
+        value, = value
+    else:
+        del value
+    return (lambda: value).__closure__[0]
+
+
+def _carry_back(frame, before, after, extra):
     for name, value in after.items():
-        if (type(name) is not str or name == "__builtins__" or
-                before.get(name, _ABSENT) is value):
+        if type(name) is not str or before.get(name, _ABSENT) is value:
             continue
-        if name in declared:
-            frame.f_globals[name] = value
-        elif _has_place(frame, name):
+        if _has_place(frame, name):
             _bind_local(frame, name, value)
         else:
             extra[name] = value
@@ -66,8 +172,6 @@ def _carry_back(frame, before, after, local, extra, declared):
             continue
         if name in extra:
             del extra[name]
-        elif name in declared or name not in local:
-            frame.f_globals.pop(name, None)
         else:
             _bind_local(frame, name)
 

@@ -409,8 +409,25 @@ static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
   return copy;
 }
 
+/* A reference to the value of a name, or 0. */
+static HdPyObject* value_in(struct HdState* state,
+                            HdPyObject* names,
+                            HdPyObject* name) {
+  typedef const char* (*Utf8Function)(HdPyObject*);
+  const char* utf8 = HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(name);
+  HdPyObject* value =
+      utf8 ? HD_CALL(state, PyDict_GetItemString, GetItemFunction)(names, utf8)
+           : 0;
+  if (value) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(value);
+  }
+  return value;
+}
+
 /* Up to 3.12 f_locals is a snapshot: PyFrame_LocalsToFast writes *all* of it
- * back, so nothing may run between taking it and that call. */
+ * back, so nothing may run between taking it and the end of that call. The
+ * value that is replaced goes last: its finaliser may let the frame's thread
+ * in. */
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   (void)self;
   struct HdState* state = hd_state();
@@ -428,6 +445,7 @@ static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   if (!locals) {
     return 0;
   }
+  HdPyObject* replaced = value_in(state, locals, get(args, 1));
   const int failed = count == 3
                          ? HD_CALL(state, PyObject_SetItem, ObjectSetFunction)(
                                locals, get(args, 1), get(args, 2))
@@ -440,5 +458,8 @@ static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   }
   drop_snapshot(state, place, before);
   HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  if (replaced) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(replaced);
+  }
   return failed ? 0 : none(state);
 }

@@ -446,6 +446,147 @@ def check_assign_free_variable():
     assert hung.result == (5, 5)
 
 
+def check_assign_in_every_kind_of_frame():
+    agent = Agent()
+
+    def generator(hung):
+        number = 1
+        hung.wait()
+        yield number
+
+    async def coroutine(hung):
+        number = 1
+        hung.wait()
+        return number
+
+    def drive(coroutine):
+        try:
+            coroutine.send(None)
+        except StopIteration as stop:
+            return stop.value
+
+    for function in (lambda hung: next(generator(hung)),
+                     lambda hung: drive(coroutine(hung)),
+                     lambda hung: [(lambda number: (hung.wait(), number)[1])(1)][0],
+                     lambda hung: [(hung.wait(), number)[1] for number in [1]][0],
+                     lambda hung: next((hung.wait(), number)[1] for number in [1])):
+        with Hung(function) as hung:
+            frame = agent.stack(hung.ident)[1]["id"]
+            assert agent.result("number += 41; [number for _ in '1']", frame) == "[42]"
+            agent.result("unknown_there = 1", frame)
+            assert agent.result("number + unknown_there", frame) == "43"
+        assert hung.result == 42, hung.result
+
+
+def check_every_statement_binds():
+    agent = Agent()
+
+    def bound(hung):
+        item = name = module = error = function = kind = pair = None
+        hung.wait()
+        return item, name, module, error, function and function(2), kind, pair
+
+    import contextlib
+    sys.modules["__main__"].contextlib = contextlib
+    globals()["contextlib"] = contextlib
+    with Hung(bound) as hung:
+        frame = agent.frame(hung, "bound")
+        for text in ("for item in range(3): pass",
+                     "with contextlib.suppress(ValueError) as name: name = 'with'",
+                     "import sys as module",
+                     "try: 1/0\nexcept ZeroDivisionError as failure: error = str(failure)",
+                     "class kind: pass\ndef function(n): return [item] * n, kind",
+                     "[pair, *_], unpacked = 'ab', 1; pair += pair"):
+            agent.result(text, frame)
+        assert agent.result("function(1)[0], unpacked", frame) == "([2], 1)"
+    item, name, module, error, value, kind, pair = hung.result
+    assert (item, name, module, error, pair) == (2, "with", sys, "division by zero", "aa")
+    assert value == ([2, 2], kind) and kind.__name__ == "kind"
+
+
+def check_functions_see_locals():
+    agent = Agent()
+    with Hung(hang_baton) as hung:
+        frame = agent.frame(hung, "hang")
+        for text, answer in (
+                ("[[x * y * retries for x in local] for y in local]", "[[4, 8], [8, 16]]"),
+                ("sorted({retries: key for _ in '1'}.items())", "[(4, 'K')]"),
+                ("list(map(lambda x: [x + y + captured for y in local], local))",
+                 "[[12, 13], [13, 14]]"),
+                ("any(self is s for s in [self])", "True"),
+                ("class Inner:\n  kept = retries\n  def get(self): return retries\n"
+                 "Inner().get() + Inner.kept", "8"),
+                ("def even(n): return n == 0 or odd(n - 1)\n"
+                 "def odd(n): return n != 0 and even(n - 1)\neven(retries)", "True"),
+                ("def f():\n  nonlocal retries\n  retries += 1\nf(); f(); retries", "6"),
+                ("(lambda: sorted(k for k in options))()", "['depth']")):
+            assert agent.result(text, frame) == answer, text
+        # Called later, from an expression of its own or by the program.
+        agent.result("later = lambda: (retries, key, counter)", frame)
+        agent.result("local.append(later)", frame)
+        assert agent.result("later()", frame) == "(6, 'K', %d)" % counter
+        if PY >= (3, 8):
+            assert agent.result("[last := x for x in local[:2]]; (lambda: last)()", frame) == "2"
+        refused = agent.refused("evaluate", frameId=frame,
+                                expression="key = 'kept'; (lambda: 1/0)()")
+        assert refused.traceback[1:3] == ['  File "<expression>", line 1, in <module>',
+                                          '  File "<expression>", line 1, in <lambda>'], refused
+        refused = agent.refused("evaluate", frameId=frame, expression="return (lambda: key)()")
+        assert refused.type == "SyntaxError", refused
+    local, _, _, everything = hung.result
+    assert local[2]() == (6, "K", counter)
+    assert everything["retries"] == 6 and everything["key"] == "kept"
+    assert not {"later", "f", "last", "Inner"} & set(everything), everything
+
+
+def check_free_variables_without_a_function_of_their_own():
+    agent = Agent()
+
+    def outer(hung):
+        shared, gone = 1, 2
+
+        def inner():
+            nonlocal gone
+            hung.wait()
+            return shared
+
+        return inner(), shared
+
+    with Hung(outer) as hung:
+        frame = agent.frame(hung, "inner")
+        agent.result("nonlocal shared; shared = 5", frame)
+        assert agent.result("(lambda: shared)()", frame) == "5"
+        assert agent.refused("evaluate", frameId=frame,
+                             expression="nonlocal nothing").type == "SyntaxError"
+    assert hung.result == (5, 5)
+
+
+def check_globals_are_the_real_ones():
+    """What the program's functions change, the rest of the expression sees, and
+    the other way round."""
+    agent = Agent()
+
+    def bump():
+        global counter
+        counter += 1
+        return counter
+
+    def hang(hung, bump=bump):
+        hung.wait()
+
+    with Hung(hang) as hung:
+        frame = agent.frame(hung, "hang")
+        before = counter
+        assert agent.result("bump(), counter", frame) == repr((before + 1, before + 1))
+        assert agent.result("global counter; counter = 10; bump(), counter", frame) == "(11, 11)"
+        assert agent.result("global counter; counter = 20; (lambda: bump() + counter)()",
+                            frame) == "42"
+        assert agent.result("bump(), [counter for _ in '1']", frame) == "(22, [22])"
+        refused = agent.refused("evaluate", expression="del counter", frameId=frame)
+        assert refused.type == "NameError"  # as in a function: it is no local
+    assert counter == 22
+
+
 def check_delete():
     agent = Agent()
 
@@ -528,6 +669,251 @@ def check_class_body():
         agent.result("a = 7; c = 8", frame)
         assert agent.result("[a for _ in '1']", frame) == "[7]"
     assert hung.result.b == 7 and hung.result.c == 8
+
+
+# ---- await
+
+
+def check_await_without_asyncio():
+    agent = Agent()
+    assert "asyncio" not in sys.modules
+
+    class Yields:
+        def __await__(self):
+            yield
+            yield
+            return 5
+
+    async def add(a, b=Yields()):
+        return a + await b
+
+    def hang(hung, add=add):
+        two = 2
+        hung.wait()
+        return two
+
+    sys.modules["__main__"].add = add
+    assert agent.result("await add(1)") == "6"
+    agent.result("total = await add(2)")
+    assert sys.modules["__main__"].total == 7
+    with Hung(hang) as hung:
+        frame = agent.frame(hung, "hang")
+        assert agent.result("await add(two)", frame) == "7"
+        assert agent.result("two = [await add(n) for n in range(two)]; two", frame) == "[5, 6]"
+    assert hung.result == [5, 6]
+    sys.modules["__main__"].stuck = type("Stuck", (), {"__await__": lambda self: iter([1])})()
+    assert "event loop" in agent.refused("evaluate", expression="await stuck").text
+    for text in ("await nothing", "await 1", "return await add(1)", "yield await add(1)",
+                 "lambda: await add(1)"):
+        assert agent.refused("evaluate", expression=text).id == "expression-failed", text
+    assert agent.output() == []
+
+
+def check_await_on_a_loop_of_our_own():
+    import asyncio
+    import contextlib
+    import gc
+    import os
+    import threading
+    agent = Agent()
+    main = sys.modules["__main__"]
+    main.asyncio = asyncio
+
+    class Client:
+        async def ping(self):
+            await asyncio.sleep(0.001)
+            return "pong"
+
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *ignored):
+            return None
+
+        async def __aiter__(self):
+            for number in range(3):
+                await asyncio.sleep(0)
+                yield number
+
+    def hang(hung):
+        client, seen = Client(), []
+        loop = asyncio.new_event_loop()
+        future = loop.create_future()
+        with contextlib.closing(loop):
+            hung.wait()
+        return seen, future.done()
+
+    files = len(os.listdir("/proc/self/fd"))
+    threads = threading.active_count()
+    with Hung(hang) as hung:
+        globals()["asyncio"] = asyncio
+        frame = agent.frame(hung, "hang")
+        for text, answer in (
+                ("await asyncio.sleep(0, 'slept')", "'slept'"),
+                ("await client.ping()", "'pong'"),
+                ("await asyncio.gather(*[client.ping() for _ in '12'])", "['pong', 'pong']"),
+                ("[n async for n in client]", "[0, 1, 2]"),
+                ("[n async for n in client if await client.ping()]", "[0, 1, 2]"),
+                ("async with client as c:\n  seen.append(await c.ping())\nseen", "['pong']"),
+                ("async for n in client: seen.append(n)\nn, (lambda: seen)()",
+                 "(2, ['pong', 0, 1, 2])"),
+                ("task = asyncio.ensure_future(client.ping()); await asyncio.wait([task])\n"
+                 "task.result()", "'pong'")):
+            assert agent.result(text, frame) == answer, text
+        refused = agent.refused("evaluate", expression="await future", frameId=frame)
+        assert (refused.type, refused.id) == ("RuntimeError", "expression-failed")
+        assert "the program's own event loop" in refused.text, refused
+        assert agent.refused("evaluate", expression="await client.nothing()",
+                             frameId=frame).type == "AttributeError"
+        # What is left running is ended, also if it refuses, and nothing is said.
+        agent.result("asyncio.ensure_future(asyncio.sleep(9)); await asyncio.sleep(0)", frame)
+        agent.result("async def stubborn():\n  while True:\n    try: await asyncio.sleep(9)\n"
+                     "    except asyncio.CancelledError: pass\n"
+                     "asyncio.ensure_future(stubborn()); await asyncio.sleep(0); None", frame)
+        assert agent.output() == []
+        # A coroutine that nobody awaits is shown, and the warning is the client's.
+        assert agent.result("client.ping()", frame).startswith("<coroutine object")
+        assert "never awaited" in agent.output()[0][1], agent.output()
+    assert hung.result == (["pong", 0, 1, 2], False)
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == files + (0 if hung.result else 1)
+    assert threading.active_count() == threads
+
+
+# ---- tensors
+
+
+class FakeTensor:
+    """What the agent asks of a tensor; its values never come if it is on a GPU."""
+
+    dtype, requires_grad = "torch.float32", False
+    is_cuda = property(lambda self: self.device.type == "cuda")
+
+    def __init__(self, device, shape):
+        self.device = type("device", (), {"type": device.split(":")[0],
+                                          "__repr__": lambda self: device})()
+        self.shape = shape
+
+    def tolist(self):
+        if self.device.type != "cpu":
+            raise AssertionError("it waited for the GPU")
+        return [0.0] * self.shape[0]
+
+    def __repr__(self):
+        return "tensor(%s)" % self.tolist()
+
+    def __format__(self, spec):
+        return format(self.tolist()[0], spec)
+
+
+def fake_torch(**cuda):
+    """A module torch, in sys.modules; .set is the devices that were set."""
+    torch = type(sys)("torch")
+    torch.Tensor = type("Tensor", (FakeTensor,), {
+        "__repr__": FakeTensor.__repr__, "__format__": FakeTensor.__format__})
+    torch.Parameter = type("Parameter", (torch.Tensor,), {
+        "__repr__": lambda self: "Parameter containing:\n" + super(torch.Parameter, self).__repr__()})
+    torch.set = []
+    contexts = cuda.get("contexts", [])
+    torch.cuda = type("cuda", (), {"is_initialized": lambda: cuda.get("initialized", False)})
+    torch._C = type("_C", (), {
+        "_cuda_getDeviceCount": lambda: 8, "_cuda_setDevice": torch.set.append,
+        "_cuda_hasPrimaryContext": lambda device: device in contexts})
+    sys.modules["torch"] = torch
+    return torch
+
+
+def check_gpu_tensors_show_metadata():
+    import collections
+    agent = Agent()
+    torch = fake_torch()
+    original = torch.Tensor.__dict__["__repr__"]
+    main = sys.modules["__main__"]
+    main.gpu = torch.Tensor("cuda:3", (4, 2))
+    main.cpu = torch.Tensor("cpu", (2,))
+    main.weight = torch.Parameter("cuda:0", (9,))
+    shown = "<Tensor shape=(4, 2) dtype=torch.float32 device=cuda:3 requires_grad=False>"
+    main.ordered = collections.OrderedDict(a=main.gpu)
+    main.Own = type("Own", (), {"__repr__": lambda self: "Own(%r)" % main.gpu})
+    main.Formats = type("Formats", (), {"__repr__": lambda self: "loss {:.3}".format(main.gpu)})
+    assert agent.result("gpu") == shown
+    assert agent.result("cpu") == "tensor([0.0, 0.0])"
+    assert agent.result("[gpu, cpu]") == "[%s, tensor([0.0, 0.0])]" % shown
+    assert agent.result("{'a': (gpu,)}") == "{'a': (%s,)}" % shown
+    assert agent.result("ordered").count(shown) == 1
+    assert agent.result("Own()") == "Own(%s)" % shown
+    assert agent.result("Formats()") == "loss " + shown
+    assert "<Parameter shape=(9,)" in agent.result("weight")
+    if PY >= (3, 7):
+        agent.result("import dataclasses\n@dataclasses.dataclass\nclass Batch:\n  x: object\n")
+        assert agent.result("Batch(gpu)") == "Batch(x=%s)" % shown
+    assert agent.refused("evaluate", expression="raise ValueError(gpu)").text == (
+        "ValueError: " + shown)
+    agent.load("objects")
+    assert agent.result("[gpu] * 3", hangdbg_pretty=20).count(shown) == 3
+    # As typed: it is the user who asks for the values.
+    for text in ("gpu.tolist()", "repr(gpu)", "print(gpu)", "str(gpu)"):
+        assert agent.refused("evaluate", expression=text).type == "AssertionError", text
+    assert agent.result("repr(cpu)") == repr("tensor([0.0, 0.0])")
+    assert torch.Tensor.__dict__["__repr__"] is original
+
+
+def check_gpu_tensors_of_other_threads():
+    """A repr that blocks in one session: others go on, and the program's own
+    threads see the usual repr."""
+    agent = Agent()
+    torch = fake_torch()
+    original = torch.Tensor.__dict__["__repr__"]
+    main = sys.modules["__main__"]
+    main.cpu = torch.Tensor("cpu", (1,))
+    main.gpu = torch.Tensor("cuda:1", (1,))
+    inside, leave, left = [_thread.allocate_lock() for _ in range(3)]
+    for lock in (inside, leave, left):
+        lock.acquire()
+    main.Blocks = type("Blocks", (), {
+        "__repr__": lambda self: (inside.release(), leave.acquire(), "free %r" % main.gpu)[2]})
+    answers = []
+
+    def other():
+        answers.extend(unframe(agent.handle(
+            2, b'{"command":"evaluate","arguments":{"expression":"Blocks()"}}')))
+        left.release()
+
+    _thread.start_new_thread(other, ())
+    inside.acquire()
+    assert agent.result("gpu").startswith("<Tensor")
+    assert torch.Tensor.__dict__["__repr__"] is not original
+    assert repr(main.cpu) == "tensor([0.0])"
+    try:
+        repr(main.gpu)
+    except AssertionError:
+        pass
+    else:
+        raise AssertionError("the program's own repr shows metadata")
+    leave.release()
+    left.acquire()
+    assert answers[0]["body"]["result"].startswith("free <Tensor shape=(1,)"), answers
+    assert torch.Tensor.__dict__["__repr__"] is original
+
+
+def check_device_of_the_rank():
+    import os
+    for contexts, rank, chosen in (
+            ([], None, []), ([0], None, []), ([5], None, [5]), ([5], "3", [5]),
+            ([0, 5], "5", [5]), ([0, 5], None, []), ([3, 5], None, [3]), ([0], "0", []),
+            ([0, 2], "x", [])):
+        torch = fake_torch(initialized=True, contexts=contexts)
+        os.environ.pop("LOCAL_RANK", None)
+        if rank:
+            os.environ["LOCAL_RANK"] = rank
+        agent = Agent()
+        assert agent.result("1 + 1") == agent.result("2") == "2"
+        assert torch.set == chosen, (contexts, rank, torch.set)
+    torch = fake_torch(initialized=False, contexts=[4])
+    agent = Agent()
+    assert agent.result("1") == "1" and torch.set == []
+    sys.modules["torch"] = type(sys)("torch")  # an import that has just begun
+    assert Agent().result("1") == "1"
 
 
 # ---- errors
@@ -813,10 +1199,12 @@ def check_nothing_is_imported():
     assert "threading" not in before and "json" not in before
     agent = Agent()
     for arguments in ('"expression":"1"', '"expression":"x = 1; x"', '"expression":"1/0"',
-                      '"expression":"print(\\"\\ud83d\\ude00\\")"', '"expression":"("'):
+                      '"expression":"print(\\"\\ud83d\\ude00\\")"', '"expression":"("',
+                      '"expression":"async def f(): pass\\nawait f()"'):
         agent.handle(1, ('{"command":"evaluate","arguments":{%s}}' % arguments).encode())
     for command in ("hangdbg/hello", "threads", "scopes", "hangdbg/arguments", "disconnect"):
         agent.handle(1, ('{"command":"%s"}' % command).encode())
+    agent.names["need"]("tensors")  # else only where torch is imported
     encode = agent.names["encode"]
     for name in ("completions", "objects"):
         agent.handle(1, ('{"command":"hangdbg/load","arguments":{"name":"x","source":%s}}'
@@ -966,7 +1354,8 @@ def check_compiles_without_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Agent()
-        for name in ("completions", "objects", "errors", "output", "statements", "variables"):
+        for name in ("completions", "coroutines", "errors", "objects", "output", "statements",
+                     "tensors", "variables"):
             assert "'''" not in read(name + ".py")
             assert not read(name + ".py").rstrip("\n").endswith("\\")
             compile(read(name + ".py"), name, "exec", 0, True)

@@ -26,6 +26,20 @@ def test_an_interpreter_was_found():
     assert interpreters.found(), "no CPython found: set HANGDBG_PYTHONS"
 
 
+def test_no_name_is_defined_twice():
+    """All files of the agent are one namespace in the target."""
+    places = {}
+    for path in sorted((HERE.parents[1] / "agent").glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            names = [node.name] if hasattr(node, "name") else [
+                target.id for target in getattr(node, "targets", ())
+                if isinstance(target, ast.Name)]
+            for name in names:
+                places.setdefault(name, []).append(path.name)
+    assert "handle" in places
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 @pytest.mark.parametrize("minor", interpreters.MINORS)
 def test_interpreter_is_there(minor):
     reason = interpreters.missing().get(minor)
