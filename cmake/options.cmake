@@ -16,11 +16,13 @@ if(HANGDBG_WERROR)
   target_compile_options(hangdbg_options INTERFACE -Werror)
 endif()
 target_compile_definitions(hangdbg_options INTERFACE
-  FMT_HEADER_ONLY=1 $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+  $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
 if(HANGDBG_SANITIZE)
-  # GCC's manual: with sanitizers this warning is often wrong.
+  # GCC's manual: with sanitizers this warning is often wrong. And UBSan alone
+  # would print what it finds and let the program go on to exit 0.
   target_compile_options(hangdbg_options INTERFACE -Wno-maybe-uninitialized
-    -fsanitize=${HANGDBG_SANITIZE} -fno-omit-frame-pointer -g -O1)
+    -fsanitize=${HANGDBG_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -g -O1)
   target_link_options(hangdbg_options INTERFACE -fsanitize=${HANGDBG_SANITIZE})
 endif()
 if(HANGDBG_FUZZ)
