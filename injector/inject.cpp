@@ -154,7 +154,11 @@ Result<Address> start_agent(const Target& target,
        back_off =
            std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
     for (const int tid : TRY(candidate_threads(target))) {
-      if (!worth_stopping(target, tid, unwinder, deadline)) {
+      if (const Status worth = worth_stopping(target, tid, unwinder, deadline);
+          !worth) {
+        if (worth.error().id == ErrorId::NoSafeThread && !deadline.expired()) {
+          last = worth.error();
+        }
         continue;
       }
       steps.done("choose");

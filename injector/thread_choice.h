@@ -22,10 +22,11 @@ Result<std::vector<int>> candidate_threads(const Target& target);
 // What can be known of a sleeping thread without stopping it: a no spares it
 // the stop, and a yes leaves the unwinder with all that the stop will need, so
 // that it is short. Threads that run are always worth the stop.
-bool worth_stopping(const Target& target,
-                    int tid,
-                    NativeUnwinder& unwinder,
-                    Deadline deadline);
+// Errors: as check_safe.
+Status worth_stopping(const Target& target,
+                      int tid,
+                      NativeUnwinder& unwinder,
+                      Deadline deadline);
 
 // Whether the stopped thread may be borrowed: its call, then a scan of its
 // stack for anything dangerous, then - if that found something - an exact

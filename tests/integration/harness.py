@@ -91,7 +91,7 @@ class Target:
         """Waits until the thread sleeps in its system call: the same call with
         the same context switches in three looks. One that loops is asleep if
         one look finds it there; one that has no call is to run."""
-        expected = self.ready["syscalls"]
+        expected = [processes.syscall_name(call) for call in self.ready["syscalls"]]
         looks = []
 
         def hung():

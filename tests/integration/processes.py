@@ -40,15 +40,17 @@ def thread_activity(pid, tid):
     """What a thread does now: its system call's name (or number, or "running")
     and its context switches, (voluntary, involuntary)."""
     words = _read("/proc/%d/task/%d/syscall" % (pid, tid)).split()
-    if not words or words[0] == "running":
-        call = "running"
-    else:
-        call = _SYSCALLS.get(int(words[0]), words[0])
+    call = syscall_name(words[0]) if words else "running"
     status = _status("/proc/%d/task/%d/status" % (pid, tid))
     return Activity(
         call,
         (status["voluntary_ctxt_switches"], status["nonvoluntary_ctxt_switches"]),
     )
+
+
+def syscall_name(word):
+    """The name of a call that a name, a number or "running" stands for."""
+    return _SYSCALLS.get(int(word), word) if word.isdigit() else word
 
 
 def snapshot(pid):
