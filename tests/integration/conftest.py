@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import hangs
 import harness
 import interpreters
 
@@ -49,6 +50,12 @@ def newest_python():
 def _existing(path):
     assert path, "no CPython found: set HANGDBG_PYTHONS"
     return path
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """The C functions of tests/targets/hang.c."""
+    return hangs.build_library(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(autouse=True)

@@ -57,9 +57,9 @@ def until(what, condition, seconds=PATIENCE):
 # ---- targets
 
 
-def start(name, python, *args):
+def start(name, python, *args, env=None):
     """Starts tests/targets/NAME.py and returns it once it hangs."""
-    target = Target([python, TARGETS / (name + ".py"), *args])
+    target = Target([python, TARGETS / (name + ".py"), *args], env)
     target.wait_hung()
     return target
 

@@ -27,6 +27,7 @@ _SYSCALLS = {
     45: "recvfrom",
     202: "futex",
     230: "clock_nanosleep",
+    232: "epoll_wait",
     270: "pselect6",
     271: "ppoll",
 }

@@ -11,12 +11,12 @@ import pytest
 import harness
 import processes
 from harness import start
-from test_matrix import HANGS
+from hangs import WAITS_AT, start_hang
 
 
-@pytest.mark.parametrize("name", HANGS + ["gil_held", "busy"])
-def test_target_hangs_and_goes_on(name, python):
-    target = start(name, python)
+@pytest.mark.parametrize("name", [*WAITS_AT, "gil_held", "busy"])
+def test_target_hangs_and_goes_on(name, edge_python, library):
+    target = start_hang(name, edge_python, library)
     before = target.snapshot()
     assert target.alive()
     assert processes.differences(before, target.snapshot(), arenas=0) == []

@@ -1,31 +1,16 @@
-"""Every interpreter, every hang: eval, attach -c and detach give the value, and
-the program goes on and ends as if nobody had been there."""
+"""Every interpreter, every hang: eval, attach -c, detach and all of it again give
+the value, and the program goes on and ends as if nobody had been there."""
 
 import linecache
 
 import pytest
 
-from harness import evaluate, hangdbg, place, start
+from hangs import WAITS_AT, start_hang
+from harness import evaluate, hangdbg, place, start, until
 
-# The hang, and what the source line says at which its function waits.
-WAITS_AT = {
-    "lock_main": "lock.acquire()",
-    "lock_worker": "lock.acquire()",
-    "sleep": "time.sleep(3600)",
-    "file_baton": "time.sleep(self.wait_seconds)",
-    "recv": "connection.recv(100)",
-    "select_call": "select.select([reader], [], [])",
-    "event_wait": "event.wait()",
-    "c_call": "libc.read(0, buffer, 1)",
-}
-HANGS = list(WAITS_AT)
-
-
-@pytest.fixture(params=HANGS)
-def hung(request, python):
-    target = start(request.param, python)
-    target.name = request.param
-    return target
+@pytest.fixture(params=WAITS_AT)
+def hung(request, python, library):
+    return start_hang(request.param, python, library)
 
 
 def ends_normally(target, before, answer, arenas=2):
@@ -37,17 +22,23 @@ def ends_normally(target, before, answer, arenas=2):
     assert result["seen"] == [0, 2, 4]
 
 
-def test_eval(hung):
+def test_hang(hung, terminal):
+    """eval, attach -c, detach, and again, one after the other."""
     before = hung.snapshot()
-    assert evaluate(hung, "answer + 1") == "42"
-    assert evaluate(hung, "[x for x in range(3) if x in seen]") == "[0, 2]"
-    assert evaluate(hung, "answer = 43") == ""
-    assert evaluate(hung, "answer") == "43"
-    ends_normally(hung, before, answer=43)
+    ask_by_eval(hung)
+    hung.assert_as_before(before, arenas=4)
+    ask_by_attach(hung)
+    hung.assert_as_before(before, arenas=4)
+    session = terminal(hung.pid, *place(hung))
+    session.expect_prompt()
+    session.ask("p answer + 1", r"^44$")
+    session.detach()
+    hung.assert_as_before(before, arenas=4)
+    assert evaluate(hung, "answer, [x for x in range(3) if x in seen]") == "(43, [0, 2])"
+    ends_normally(hung, before, answer=43, arenas=4)
 
 
-def test_eval_json(hung):
-    before = hung.snapshot()
+def ask_by_eval(hung):
     done = hangdbg(
         "eval", hung.pid, "print('hello') or answer", *place(hung), "--json"
     )
@@ -62,13 +53,11 @@ def test_eval_json(hung):
     assert found["error"] is None
     frame = found["frame"]
     assert frame["function"] == hung.function
-    assert frame["file"].endswith("/%s.py" % hung.name)
+    assert frame["file"].endswith("/" + hung.ready["file"])
     assert WAITS_AT[hung.name] in linecache.getline(frame["file"], frame["line"])
-    ends_normally(hung, before, answer=41)
 
 
-def test_attach_with_commands(hung):
-    before = hung.snapshot()
+def ask_by_attach(hung):
     done = hangdbg(
         "attach", hung.pid, *place(hung),
         "-c", "p answer + 1", "-c", "answer = 43", "-c", "p [answer, sorted(seen)]",
@@ -76,16 +65,47 @@ def test_attach_with_commands(hung):
     assert done.rc == 0, done
     lines = done.out.splitlines()
     assert lines.index("42") < lines.index("[43, [0, 2, 4]]")
-    ends_normally(hung, before, answer=43)
 
 
-def test_attach_and_detach(hung, terminal):
-    before = hung.snapshot()
-    session = terminal(hung.pid, *place(hung))
+def test_busy_loop(python, terminal):
+    """A thread that runs Python lets others in by itself."""
+    target = start("busy", python)
+    before = target.snapshot()
+    first = int(evaluate(target, "rounds"))
+    done = hangdbg("attach", target.pid, *place(target), "-c", "p rounds > %d" % first)
+    assert done.rc == 0 and "True" in done.out.splitlines(), done
+    session = terminal(target.pid, *place(target))
     session.expect_prompt()
     session.ask("p answer + 1", r"^42$")
     session.detach()
-    ends_normally(hung, before, answer=41)
+    assert int(evaluate(target, "rounds")) > first
+    # The first agent may still wait for the GIL when the second client comes.
+    ends_normally(target, before, answer=41, arenas=4)
+
+
+def test_c_that_holds_the_gil(python):
+    """No value can be had; who holds it is said. Then it lets go, and it can."""
+    target = start("gil_held", python, "then-free")
+    before = target.snapshot()
+    for command in (("eval", target.pid, "answer"), ("attach", target.pid, "-c", "p answer")):
+        hangdbg(*command, "--timeout", "1").assert_refused(4, "GIL", target.tid, "read")
+    target.assert_as_before(before, arenas=4)
+    target.go_on()
+    until("the GIL let go of", lambda: hangdbg("eval", target.pid, "answer").out == "41\n")
+    ends_normally(target, before, answer=41, arenas=4)
+
+
+def test_assignment_while_the_frame_runs(python):
+    """Up to 3.12 a careless write puts back all the frame's locals, which have
+    moved on since."""
+    target = start("lockstep", python)
+    before = target.snapshot()
+    commands = [part for n in range(100) for part in ("-c", "chosen = %d" % n)]
+    done = hangdbg("attach", target.pid, *place(target), *commands, "-c", "p chosen")
+    assert done.rc == 0 and done.out.splitlines()[-1] == "99", done
+    target.assert_as_before(before, arenas=3)
+    result = target.finish()
+    assert (result["chosen"], result["rewound"]) == (99, 0)
 
 
 def test_default_place_is_where_it_hangs(python, tmp_path):
@@ -122,16 +142,6 @@ def test_thread_main(newest_python):
     assert done.rc == 0, done
     assert (done.json()["thread"], done.json()["repr"]) == (target.pid, "'threading'")
     target.finish()
-
-
-def test_busy_loop(python):
-    """A thread that runs Python lets others in by itself."""
-    target = start("busy", python)
-    before = target.snapshot()
-    first = int(evaluate(target, "rounds"))
-    assert int(evaluate(target, "rounds")) > first
-    # The first agent may still wait for the GIL when the second client comes.
-    ends_normally(target, before, answer=41, arenas=3)
 
 
 def test_memory_does_not_grow_after_the_first_cycles(edge_python):

@@ -25,13 +25,16 @@ NORMAL_EXIT = 7
 def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
     """Prints the first line. `function` is the Python function that hangs,
     `syscalls` the names of the system calls one of which `tid` (default: the
-    main thread) then sleeps in; an empty list means that it runs."""
+    main thread) then sleeps in; an empty list means that it runs. Further keys:
+    "frame", the number of that function's frame, if it is not the innermost;
+    "file", its file, if that is not the script."""
     global _before
     _before = _signals()
     line = {
         "ready": True,
         "pid": os.getpid(),
         "tid": tid or os.getpid(),
+        "file": os.path.basename(sys.argv[0]),
         "function": function,
         "syscalls": syscalls,
         "go_on": go_on,

@@ -1,18 +1,24 @@
-"""A C function blocks and keeps the GIL: no Python code can run in here."""
+"""A C function blocks and keeps the GIL: no Python code can run in here. With
+the argument then-free it blocks once more afterwards, and lets go of the GIL."""
 
 import ctypes
+import os
+import sys
 
 from common import finish, ready
 
 
 def call_c_with_gil():
     answer = 41
+    seen = {0, 2, 4}
     libc = ctypes.PyDLL(None)
     buffer = ctypes.create_string_buffer(1)
     ready("call_c_with_gil", ["read"], go_on="stdin")
     count = libc.read(0, buffer, 1)
-    return answer, count
+    if "then-free" in sys.argv:
+        os.read(0, 1)
+    return answer, sorted(seen), count
 
 
-answer, count = call_c_with_gil()
-finish(answer=answer, count=count)
+answer, seen, count = call_c_with_gil()
+finish(answer=answer, seen=seen, count=count)

@@ -1,0 +1,59 @@
+"""The ways to hang, by name, and how the target of each is started."""
+
+import subprocess
+
+import pytest
+
+import interpreters
+from harness import ROOT, TARGETS, start
+
+# And what the source line says at which the hung function waits.
+WAITS_AT = {
+    "lock_main": "lock.acquire()",
+    "lock_worker": "lock.acquire()",
+    "timed_lock": "lock.acquire(timeout=3600)",
+    "sleep": "time.sleep(3600)",
+    "file_baton": "time.sleep(self.wait_seconds)",
+    "recv": "connection.recv(100)",
+    "recv_timeout": "connection.recv(100)",
+    "select_call": "select.select([reader], [], [])",
+    "os_read": "os.read(reader, 100)",
+    "event_wait": "event.wait()",
+    "join": "worker.join()",
+    "blocked_import": "lock.acquire()",
+    "asyncio_idle": "loop.run_until_complete(done)",
+    "gevent_lock": "lock.acquire()",
+    "c_call": "libc.read(0, buffer, 1)",
+    "read_ignoring_eintr": "function(0)",
+    "spin": "function(0)",
+    "churn": "function(0)",
+}
+C_FUNCTIONS = ("read_ignoring_eintr", "spin", "churn")  # of targets/hang.c
+
+
+def build_library(folder):
+    """The C functions that c_hangs.py calls."""
+    path = folder / "hang.so"
+    source = TARGETS / "hang.c"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", path, source], check=True)
+    return path
+
+
+def start_hang(name, python, library):
+    if name in C_FUNCTIONS:
+        target = start("c_hangs", python, library, name)
+    elif name == "gevent_lock":
+        target = start(name, python, env={"PYTHONPATH": _gevent_of(python)})
+    else:
+        target = start(name, python)
+    target.name = name
+    return target
+
+
+def _gevent_of(python):
+    """The folder that has gevent for this interpreter."""
+    minor = next(it.minor for it in interpreters.found() if it.path == python)
+    folder = ROOT / ".cache" / "gevent" / minor
+    if not folder.exists():
+        pytest.skip("gevent for Python %s is not in .cache/gevent" % minor)
+    return str(folder)

@@ -1,0 +1,43 @@
+"""What an expression may do in the running program: await, print, ask for long."""
+
+from harness import evaluate, hangdbg, outcome, place, start, start_hangdbg
+
+
+def test_await_beside_an_idle_loop(python):
+    target = start("asyncio_idle", python)
+    before = target.snapshot()
+    assert evaluate(target, "await asyncio.sleep(0.01, answer + 1)") == "42"
+    assert evaluate(target, "answer = await asyncio.sleep(0, 43)") == ""
+    done = hangdbg("eval", target.pid, "await done", *place(target))
+    done.assert_refused(1, "RuntimeError", "the program's own event loop")
+    target.assert_as_before(before)
+    result = target.finish()
+    assert (result["answer"], result["result"]) == (43, "done")
+
+
+def test_await_can_be_cancelled(edge_python):
+    target = start("asyncio_idle", edge_python)
+    before = target.snapshot()
+    done = hangdbg(
+        "eval", target.pid, "await asyncio.sleep(3600)", *place(target), "--timeout", "0.3"
+    )
+    assert done.rc == 4, done
+    # By the timer of our loop, and not when the hour has passed.
+    target.assert_as_before(before, arenas=3)
+    target.finish()
+
+
+def test_output_goes_to_the_client_that_asked(edge_python):
+    """Both print at the same time: each waits for the other to have begun."""
+    target = start("lock_main", edge_python)
+    before = target.snapshot()
+    evaluate(target, "import threading; global barrier; barrier = threading.Barrier(2)")
+    text = "for n in range(50): print(%r, n); barrier.wait(10)\nsorted(seen)"
+    runs = [start_hangdbg("eval", target.pid, text % name) for name in ("one", "two")]
+    for name, run in zip(("one", "two"), runs):
+        done = outcome(run)
+        assert done.rc == 0, done
+        lines = ["%s %d" % (name, n) for n in range(50)] + ["[0, 2, 4]"]
+        assert done.out.splitlines() == lines, done
+    target.assert_as_before(before, arenas=4)
+    assert target.finish()["answer"] == 41  # and its own output is what it was

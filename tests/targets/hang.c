@@ -1,0 +1,56 @@
+/* What a C extension does while Python waits for it: c_hangs.py calls these
+ * through ctypes, which lets go of the GIL. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number) {
+  (void)signal_number;
+  stopped = 1;
+}
+
+/* Python's own handlers do not run while a C function does. */
+void stop_on(int signal_number) {
+  struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+  sigaction(signal_number, &action, 0);
+}
+
+long read_ignoring_eintr(int fd) {
+  char byte;
+  ssize_t count;
+  do {
+    count = read(fd, &byte, 1);
+  } while (count < 0 && errno == EINTR);
+  return count;
+}
+
+long spin(int unused) {
+  (void)unused;
+  volatile unsigned long rounds = 0;
+  while (!stopped) {
+    rounds++;
+  }
+  return rounds > 0;
+}
+
+/* Most of its time in malloc and free, small blocks and mapped ones. */
+long churn(int unused) {
+  (void)unused;
+  char* blocks[64] = {0};
+  for (unsigned i = 0, state = 1; !stopped; i++) {
+    state = state * 1103515245 + 12345;
+    char** block = &blocks[i % 64];
+    free(*block);
+    const size_t size = (state >> 16) % 512 ? (state >> 16) % 2000 + 1 : 200000;
+    *block = malloc(size);
+    memset(*block, 1, 64 < size ? 64 : size);
+  }
+  for (int i = 0; i < 64; i++) {
+    free(blocks[i]);
+  }
+  return 1;
+}
