@@ -2,7 +2,8 @@
 # the core proper: handle() and forget() are what the bootstrap calls.
 #
 # Compiling is paid with the program's GIL held, so what few sessions need comes
-# as text in parts (agent_source.S puts it there) and is compiled by need().
+# in parts, as text or marshalled code (scripts/assemble-agent), run by need().
+import marshal
 
 
 def handle(session, message):
@@ -70,9 +71,12 @@ def field(arguments, name, kind, *default):
 
 def need(part):
     """Runs a later part of the core, the first time that it is needed."""
-    if parts[part] is not None:
-        run_source(parts[part])
-        parts[part] = None
+    code = parts[part]
+    if type(code) is bytes:
+        exec(marshal.loads(code), globals())
+    elif code is not None:
+        run_source(code)
+    parts[part] = None
 
 
 def run_source(source):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import torches
-from harness import Target, TARGETS, hangdbg
+from harness import Target, TARGETS, evaluate, hangdbg
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -45,6 +45,7 @@ def test_eval(target):
     assert found["repr"] == repr(target.ready["path"])
     assert found["frame"]["function"] == "wait"
     assert found["frame"]["file"].endswith("torch/utils/file_baton.py")
+    assert evaluate(target, "__import__('torch').zeros(2)") == "tensor([0., 0.])"
     ends_normally(target, before)
 
 
