@@ -44,7 +44,10 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   auto modules = find_modules(maps);
   // Symbol tables do not change: some 400 small reads become a few dozen pages.
   const CachedMemory cached(memory);
-  auto python = find_python(cached, modules);
+  auto python = find_python(
+      cached, modules, [&](const Module& module, const ElfImage& image) {
+        return FileSymbols::read(pid, cached, module, image);
+      });
   if (!python) {
     return std::unexpected(name_process(pid, std::move(python).error()));
   }
@@ -55,12 +58,17 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
                             pid, python->version.text()),
                 fmt::format("py-spy dump --pid {} may read its stacks", pid));
   }
-  TRY(check_ready(memory, *python));
+  if (auto ready = check_ready(memory, *python); !ready) {
+    return std::unexpected(name_process(pid, std::move(ready).error()));
+  }
   auto danger = TRY(DangerousCode::find(cached, modules, *python));
-  auto api = TRY(find_target_api(cached, modules, *python, danger));
+  auto api = find_target_api(cached, modules, *python, danger);
+  if (!api) {
+    return std::unexpected(name_process(pid, std::move(api).error()));
+  }
   return std::make_unique<Target>(
       Target{pid, std::move(status), memory, std::move(maps),
-             std::move(modules), *std::move(python), std::move(danger), api});
+             std::move(modules), *std::move(python), std::move(danger), *api});
 }
 
 Status check_reachable(int pid) {
@@ -86,10 +94,11 @@ namespace {
 
 // The inspector knows memory, not pids.
 Error name_process(int pid, Error error) {
-  if (error.id == ErrorId::NotPython) {
-    error.message =
-        fmt::format("process {} is not Python: {}", pid, error.message);
-    error.hint = "pgrep -a python lists the Python processes";
+  error.message = fmt::format(
+      "process {}{}: {}", pid,
+      error.id == ErrorId::NotPython ? " is not Python" : "", error.message);
+  if (const auto at = error.hint.find("--pid PID"); at != error.hint.npos) {
+    error.hint.replace(at, 9, fmt::format("--pid {}", pid));
   }
   return error;
 }

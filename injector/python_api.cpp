@@ -106,19 +106,27 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
         break;
       }
     }
+    if (danger.is_static()) {
+      api.table.*place = python.find(memory, name).value_or(Address{}).value;
+    }
     if (api.table.*place == 0) {
       return fail(ErrorId::UnsupportedPython,
-                  fmt::format("the target's libc does not export {}", name));
+                  fmt::format("the target's libc has no {}{}", name,
+                              danger.is_static()
+                                  ? ": the program is static, and its linker "
+                                    "left it out"
+                                  : ""),
+                  "py-spy dump --pid PID may show its stacks");
     }
   }
   for (const auto& [name, place] : kPython) {
     const auto address = python.find(memory, name);
     if (!address) {
       return fail(ErrorId::UnsupportedPython,
-                  fmt::format("the target's Python {} does not export {}",
+                  fmt::format("the target's Python {} has no {}: its linker "
+                              "left it out",
                               python.version.text(), name),
-                  "its symbols are hidden or stripped; py-spy dump may read "
-                  "its stacks");
+                  "py-spy dump --pid PID may show its stacks");
     }
     api.table.*place = address->value;
   }

@@ -136,6 +136,10 @@ std::vector<std::size_t> ahead_of_libc(const MemoryReader& memory,
   return order;
 }
 
+auto finder(const MemoryReader& memory, const ElfImage& image) {
+  return [&](const char* name) { return image.find(memory, name); };
+}
+
 StackVerdict unsafe(std::string reason) {
   return {false, std::move(reason)};
 }
@@ -163,7 +167,7 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
       continue;
     }
     if (is_libc) {
-      code.add_libc(memory, i, *image);
+      code.add_libc(i, finder(memory, *image));
     }
     if (is_loader) {
       code.musl_ = is_libc;
@@ -171,6 +175,17 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
         code.add_text(*image, "in the loader");
       }
       loader = *std::move(image);
+    }
+  }
+  if (!loader && python.file_symbols) {
+    code.static_ = true;
+    code.musl_ = !python.find(memory, "__libc_init_first");
+    code.add_libc(python.module, [&](const char* name) {
+      return python.find_symbol(memory, name);
+    });
+    if (code.pthread_create_) {
+      code.merge();
+      return code;
     }
   }
   if (!loader || !code.pthread_create_) {
@@ -187,7 +202,8 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
     // a whole, or no thread would ever do.
     if (i == python.module ||
         base_name(modules[i]).find(".so") == std::string_view::npos) {
-      code.add_functions(memory, *image, kAllocator, "in the allocator");
+      code.add_functions(finder(memory, *image), kAllocator,
+                         "in the allocator");
     } else {
       code.add_text(
           *image, fmt::format("in the allocator ({})", base_name(modules[i])));
@@ -215,6 +231,9 @@ StackVerdict DangerousCode::judge_call(const Interruption& at) {
 
 StackVerdict DangerousCode::judge(const NativeStack& stack,
                                   const Interruption& at) const {
+  if (static_) {
+    return judge_static(stack, at);
+  }
   const auto& frames = stack.frames;
   if (!is_low_level_wait(at)) {
     if (auto verdict = judge_call(at); !verdict.safe) {
@@ -270,44 +289,63 @@ StackVerdict DangerousCode::judge(const NativeStack& stack,
   return {true, {}};
 }
 
+// Which frames are libc's cannot be told here, so more is refused: whatever
+// runs, and every wait on a condition.
+StackVerdict DangerousCode::judge_static(const NativeStack& stack,
+                                         const Interruption& at) const {
+  if (auto verdict = judge_call(at); !verdict.safe) {
+    return verdict;
+  }
+  if (!at.in_syscall) {
+    return unsafe("running, maybe inside libc: the program is static");
+  }
+  for (const NativeFrame& frame : stack.frames) {
+    if (const Named* found = find_named(frame.code())) {
+      return unsafe(found->what);
+    }
+    if (contains(condition_waits_, frame.code())) {
+      return unsafe("it may wait for the GIL");
+    }
+  }
+  return stack.complete
+             ? StackVerdict{true, {}}
+             : unsafe("its native stack cannot be followed to the end");
+}
+
 bool follows_syscall(const MemoryReader& memory, Address pc) {
   const auto code = memory.read_value<std::array<std::byte, 2>>(pc - 2);
   return code && std::ranges::equal(*code, kSyscallInstruction);
 }
 
-void DangerousCode::add_libc(const MemoryReader& memory,
-                             std::size_t module,
-                             const ElfImage& image) {
+void DangerousCode::add_libc(std::size_t module, const Find& find) {
   libc_modules_.push_back(module);
-  add_functions(memory, image, kAllocator, "in the allocator");
-  add_functions(memory, image, kLoader, "in the loader");
-  add_functions(memory, image, kLifecycle, "in libc");
-  add_ranges(memory, image, kPlainWaits, plain_waits_);
-  add_ranges(memory, image, kConditionWaits, condition_waits_);
-  if (const auto create = image.find(memory, "pthread_create")) {
+  add_functions(find, kAllocator, "in the allocator");
+  add_functions(find, kLoader, "in the loader");
+  add_functions(find, kLifecycle, "in libc");
+  add_ranges(find, kPlainWaits, plain_waits_);
+  add_ranges(find, kConditionWaits, condition_waits_);
+  if (const auto create = find("pthread_create")) {
     pthread_module_ = module;
     pthread_create_ = create->address;
   }
 }
 
-void DangerousCode::add_functions(const MemoryReader& memory,
-                                  const ElfImage& image,
+void DangerousCode::add_functions(const Find& find,
                                   std::span<const char* const> names,
                                   const char* where) {
   for (const char* name : names) {
-    if (const auto symbol = image.find(memory, name)) {
+    if (const auto symbol = find(name)) {
       named_.push_back({{symbol->address, symbol->address + symbol->size},
                         fmt::format("{} ({})", where, name)});
     }
   }
 }
 
-void DangerousCode::add_ranges(const MemoryReader& memory,
-                               const ElfImage& image,
+void DangerousCode::add_ranges(const Find& find,
                                std::span<const char* const> names,
                                std::vector<AddressRange>& ranges) {
   for (const char* name : names) {
-    if (const auto symbol = image.find(memory, name)) {
+    if (const auto symbol = find(name)) {
       ranges.push_back({symbol->address, symbol->address + symbol->size});
     }
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,25 +59,28 @@ class DangerousCode {
   Address pthread_create() const { return pthread_create_; }
   bool is_musl() const { return musl_; }
 
+  // Program, interpreter, libc and loader are one module: a static program.
+  bool is_static() const { return static_; }
+
  private:
+  using Find = std::function<std::optional<Symbol>(const char* name)>;
+
   struct Named {
     AddressRange range;
     std::string what;  // "in the loader", "in the allocator (malloc)"
   };
 
-  void add_libc(const MemoryReader& memory,
-                std::size_t module,
-                const ElfImage& image);
-  void add_functions(const MemoryReader& memory,
-                     const ElfImage& image,
+  void add_libc(std::size_t module, const Find& find);
+  void add_functions(const Find& find,
                      std::span<const char* const> names,
                      const char* where);
-  void add_ranges(const MemoryReader& memory,
-                  const ElfImage& image,
-                  std::span<const char* const> names,
-                  std::vector<AddressRange>& ranges);
+  static void add_ranges(const Find& find,
+                         std::span<const char* const> names,
+                         std::vector<AddressRange>& ranges);
   void add_text(const ElfImage& image, const std::string& what);
   void merge();
+  StackVerdict judge_static(const NativeStack& stack,
+                            const Interruption& at) const;
   const Named* find_named(Address code) const;
   bool is_libc(const NativeFrame& frame) const;
   static bool is_low_level_wait(const Interruption& at);
@@ -91,6 +95,7 @@ class DangerousCode {
   std::size_t pthread_module_ = 0;
   Address pthread_create_;
   bool musl_ = false;
+  bool static_ = false;
 };
 
 // Whether the instruction just before `pc` is `syscall`.

@@ -7,10 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "inspector/stripped_python.h"
+
 namespace hangdbg {
 namespace {
 
 constexpr const char* kPySpyHint = "py-spy dump --pid PID can show its stacks";
+
+constexpr int kLibrary = 3;
 
 // Where to look first: a torch process has 500 modules, and asking each for a
 // symbol would take longer than all the rest.
@@ -23,7 +27,7 @@ int rank(const Module& module) {
   if (name.starts_with("python")) {
     return 1;
   }
-  return name.find(".so") == name.npos ? 2 : 3;
+  return name.find(".so") == name.npos ? 2 : kLibrary;
 }
 
 std::vector<std::size_t> likely_first(const std::vector<Module>& modules) {
@@ -41,16 +45,21 @@ std::unexpected<Error> too_old(const char* version) {
       kPySpyHint);
 }
 
-// Each minor version brought a function; the newest one present tells.
+// Each minor version brought a function; the newest one present tells. From
+// 3.11 on it is needed only where a file's symbols are without constants.
 PythonVersion version_by_symbols(const MemoryReader& memory,
-                                 const ElfImage& image) {
-  static constexpr std::array<std::pair<const char*, int>, 3> kSince = {{
+                                 const PythonRuntime& python) {
+  static constexpr std::array<std::pair<const char*, int>, 7> kSince = {{
+      {"PyUnicodeWriter_Create", 14},
+      {"PyDict_GetItemRef", 13},
+      {"PyErr_GetRaisedException", 12},
+      {"PyFrame_GetLasti", 11},
       {"PyIter_Send", 10},
       {"PyFrame_GetBack", 9},
       {"PyCode_NewWithPosOnlyArgs", 8},
   }};
   for (const auto& [name, minor] : kSince) {
-    if (image.find(memory, name)) {
+    if (python.find(memory, name)) {
       return {3, minor, {}};
     }
   }
@@ -58,12 +67,12 @@ PythonVersion version_by_symbols(const MemoryReader& memory,
 }
 
 Result<PythonVersion> read_version(const MemoryReader& memory,
-                                   const ElfImage& image) {
-  const auto constant = image.find(memory, "Py_Version");
+                                   const PythonRuntime& python) {
+  const auto constant = python.find(memory, "Py_Version");
   if (!constant) {
-    return version_by_symbols(memory, image);
+    return version_by_symbols(memory, python);
   }
-  const auto hex = TRY(memory.read_value<std::uint64_t>(constant->address));
+  const auto hex = TRY(memory.read_value<std::uint64_t>(*constant));
   const PythonVersion version{static_cast<int>(hex >> 24),
                               static_cast<int>(hex >> 16 & 0xff),
                               static_cast<int>(hex >> 8 & 0xff)};
@@ -91,24 +100,61 @@ Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
   return {};
 }
 
-Result<PythonRuntime> describe(const MemoryReader& memory,
-                               std::size_t module,
-                               ElfImage image,
-                               Address runtime) {
-  PythonRuntime python;
-  python.module = module;
-  python.runtime = runtime;
-  python.version = TRY(read_version(memory, image));
-  TRY(read_layout(memory, python));
-  const auto code_type = image.find(memory, "PyCode_Type");
-  if (!code_type) {
-    return fail(ErrorId::UnsupportedPython,
-                fmt::format("python {} does not export its C API",
-                            python.version.text()));
+// `python` with its module, image and symbols; nothing when they have none.
+Result<std::optional<PythonRuntime>> describe(const MemoryReader& memory,
+                                              PythonRuntime python) {
+  const auto runtime = python.find(memory, "_PyRuntime");
+  if (!runtime) {
+    return std::nullopt;
   }
-  python.code_type = code_type->address;
-  python.image = std::move(image);
+  python.runtime = *runtime;
+  python.version = TRY(read_version(memory, python));
+  TRY(read_layout(memory, python));
+  const auto code_type = python.find(memory, "PyCode_Type");
+  if (!code_type) {
+    return fail(
+        ErrorId::UnsupportedPython,
+        fmt::format("python {} has no PyCode_Type", python.version.text()));
+  }
+  python.code_type = *code_type;
   return python;
+}
+
+// An interpreter that no module exports: a program's own, or one that a
+// library keeps for itself.
+Result<std::optional<PythonRuntime>> find_hidden(
+    const MemoryReader& memory,
+    const std::vector<Module>& modules,
+    const std::vector<std::size_t>& order,
+    const ReadFileSymbols& read_symbols) {
+  for (const std::size_t index : order) {
+    auto image = ElfImage::read(memory, modules[index].base);
+    if (!image) {
+      continue;
+    }
+    const Module& module = modules[index];
+    auto symbols = read_symbols(module, *image);
+    if (symbols) {
+      PythonRuntime candidate;
+      candidate.module = index;
+      candidate.image = *std::move(image);
+      candidate.file_symbols = *std::move(symbols);
+      if (auto python = TRY(describe(memory, std::move(candidate)))) {
+        return python;
+      }
+    } else if (const auto name = rank(module) == kLibrary
+                                     ? std::nullopt
+                                     : find_stripped_python(memory, module)) {
+      return fail(
+          ErrorId::UnsupportedPython,
+          fmt::format("{} is linked into {}, which exports none of it and is "
+                      "stripped: {}",
+                      *name, module.path, symbols.error().text()),
+          "install its debug symbols (under /usr/lib/debug); without "
+          "them py-spy dump --pid PID may show its stacks");
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -118,28 +164,49 @@ std::string PythonVersion::text() const {
                : fmt::format("{}.{}", major, minor);
 }
 
+std::optional<Symbol> PythonRuntime::find_symbol(const MemoryReader& memory,
+                                                 std::string_view name) const {
+  const auto exported = image.find(memory, name);
+  return exported || !file_symbols ? exported : file_symbols->find(name);
+}
+
 std::optional<Address> PythonRuntime::find(const MemoryReader& memory,
                                            std::string_view name) const {
-  const auto symbol = image.find(memory, name);
+  const auto symbol = find_symbol(memory, name);
   return symbol ? std::optional(symbol->address) : std::nullopt;
 }
 
 Result<PythonRuntime> find_python(const MemoryReader& memory,
-                                  const std::vector<Module>& modules) {
+                                  const std::vector<Module>& modules,
+                                  const ReadFileSymbols& read_symbols) {
+  std::optional<PythonRuntime> old;
   bool saw_32_bit = false;
-  for (const std::size_t index : likely_first(modules)) {
+  const auto order = likely_first(modules);
+  for (const std::size_t index : order) {
     auto image = ElfImage::read(memory, modules[index].base);
     if (!image) {
       saw_32_bit |= image.error().id == ErrorId::Wrong32Bit;
       continue;  // it may have been unmapped since
     }
-    if (const auto runtime = image->find(memory, "_PyRuntime")) {
-      return describe(memory, index, *std::move(image), runtime->address);
+    PythonRuntime candidate;
+    candidate.module = index;
+    candidate.image = *std::move(image);
+    if (auto python = TRY(describe(memory, candidate))) {
+      return *std::move(python);
     }
-    if (image->find(memory, "Py_IsInitialized")) {
-      return too_old(
-          image->find(memory, "PyString_FromString") ? "2.7" : "3.6 or older");
+    if (candidate.find(memory, "Py_IsInitialized")) {
+      old = std::move(candidate);
+      break;
     }
+  }
+  if (read_symbols) {
+    if (auto python = TRY(find_hidden(memory, modules, order, read_symbols))) {
+      return *std::move(python);
+    }
+  }
+  if (old) {
+    return too_old(old->find(memory, "PyString_FromString") ? "2.7"
+                                                            : "3.6 or older");
   }
   if (saw_32_bit) {
     return fail(ErrorId::Wrong32Bit, "the process is not a 64-bit one");

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "inspector/cpython/layout.h"
 #include "tracee/address.h"
 #include "tracee/elf_symbols.h"
+#include "tracee/file_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
 
@@ -35,20 +37,29 @@ struct PythonRuntime {
   bool free_threaded = false;  // built without a GIL (3.13t, 3.14t)
   std::size_t module = 0;      // index into the modules it was found in
   ElfImage image;              // of that module: resolves the C API
-  Address runtime;             // &_PyRuntime
-  Address code_type;           // &PyCode_Type
+  std::optional<FileSymbols> file_symbols;  // where it does not export it
+  Address runtime;                          // &_PyRuntime
+  Address code_type;                        // &PyCode_Type
   CPythonLayout layout;
 
-  // Address of a function or variable of the C API, by its exported name.
+  // A function or variable of the C API, by its name.
+  std::optional<Symbol> find_symbol(const MemoryReader& memory,
+                                    std::string_view name) const;
   std::optional<Address> find(const MemoryReader& memory,
                               std::string_view name) const;
 };
 
-// The interpreter among `modules` (find_modules).
-// Errors: NotPython; UnsupportedPython, with the version in the message and
-// what may help in the hint; Unreadable.
+// How to come by all symbols of a module's file.
+using ReadFileSymbols =
+    std::function<Result<FileSymbols>(const Module&, const ElfImage&)>;
+
+// The interpreter among `modules` (find_modules). The files are asked when no
+// module exports one.
+// Errors: NotPython; UnsupportedPython, also for one that is stripped, with the
+// version in the message and what may help in the hint; Unreadable.
 Result<PythonRuntime> find_python(const MemoryReader& memory,
-                                  const std::vector<Module>& modules);
+                                  const std::vector<Module>& modules,
+                                  const ReadFileSymbols& read_symbols = {});
 
 // Py_IsInitialized(), read from outside.
 Result<bool> is_initialized(const MemoryReader& memory,

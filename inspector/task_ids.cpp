@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -67,6 +68,13 @@ std::optional<int> TaskIds::outer(std::uint64_t inner) const {
   const auto found = outer_by_inner_.find(inner);
   return found == outer_by_inner_.end() ? std::nullopt
                                         : std::optional(found->second);
+}
+
+std::optional<std::uint64_t> TaskIds::inner(int outer) const {
+  const auto found = std::ranges::find(
+      outer_by_inner_, outer, &std::pair<const std::uint64_t, int>::second);
+  return found == outer_by_inner_.end() ? std::nullopt
+                                        : std::optional(found->first);
 }
 
 }  // namespace hangdbg

@@ -23,8 +23,9 @@ class TaskIds {
   // For tests and core files: threads whose numbers need no translation.
   explicit TaskIds(const std::vector<int>& tids);
 
-  // Our number of the thread that the target calls `inner`.
+  // Our number of the thread that the target calls `inner`, and back.
   std::optional<int> outer(std::uint64_t inner) const;
+  std::optional<std::uint64_t> inner(int outer) const;
 
   std::size_t size() const { return outer_by_inner_.size(); }
 

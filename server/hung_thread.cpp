@@ -34,8 +34,7 @@ Result<ShownThread> read_stack(Session& session,
       std::this_thread::sleep_for(kBetweenTries);
     }
     const auto before = look_at_wait(pid, tid);
-    shown.stack =
-        TRY(session.call<dap::StackTrace>({thread.id, {}, {}}, deadline));
+    shown.stack = TRY(session.stack(thread.id, 0, deadline));
     const auto after = look_at_wait(pid, tid);
     // One that runs all the time has no such frame.
     if (!before || !after || before->state == 'R' ||
@@ -113,7 +112,7 @@ Result<ShownThread> default_thread(Session& session,
 Result<ShownThread> choose_thread(Session& session,
                                   const std::string& wanted,
                                   Deadline deadline) {
-  const auto listed = TRY(session.call<dap::Threads>({}, deadline));
+  const auto listed = TRY(session.threads(deadline));
   const auto& threads = listed.threads;
   if (threads.empty()) {
     return fail(ErrorId::NoSuchThread, "no thread of the target runs Python");
@@ -158,8 +157,7 @@ std::string describe_wait(Session& session,
     if (i > 0) {
       std::this_thread::sleep_for(kBetweenLooks);
     }
-    const auto stack =
-        session.call<dap::StackTrace>({thread.tid, {}, 1}, deadline);
+    const auto stack = session.stack(thread.tid, 1, deadline);
     if (!stack || stack->stack_frames.empty()) {
       return "has ended";
     }

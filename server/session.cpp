@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "injector/inject.h"
+#include "inspector/task_ids.h"
 #include "protocol/requests/load.h"
 #include "server/agent_connection.h"
 #include "server/gil_watch.h"
@@ -127,6 +128,28 @@ Result<dap::Response> Session::call_raw(const std::string& command,
   }
   impl.steps.done(command);
   return *std::move(result);
+}
+
+Result<dap::Threads::Body> Session::threads(Deadline deadline) {
+  auto body = TRY(call<dap::Threads>({}, deadline));
+  const auto ids = TRY(TaskIds::read(impl_->target->pid));
+  for (dap::Thread& thread : body.threads) {
+    const auto inner = static_cast<std::uint64_t>(thread.id);
+    if (const auto outer = ids.outer(inner)) {
+      thread.id = *outer;
+    }
+  }
+  return body;
+}
+
+Result<dap::StackTrace::Body> Session::stack(std::int64_t tid,
+                                             std::int64_t levels,
+                                             Deadline deadline) {
+  const auto ids = TRY(TaskIds::read(impl_->target->pid));
+  if (const auto inner = ids.inner(static_cast<int>(tid))) {
+    tid = static_cast<std::int64_t>(*inner);
+  }
+  return call<dap::StackTrace>({tid, {}, levels}, deadline);
 }
 
 Status Session::need(const std::string& module, Deadline deadline) {

@@ -19,6 +19,8 @@
 #include "base/result.h"
 #include "injector/steps.h"
 #include "protocol/message.h"
+#include "protocol/requests/stack_trace.h"
+#include "protocol/requests/threads.h"
 
 namespace hangdbg {
 
@@ -51,6 +53,14 @@ class Session {
         TRY(call_raw(std::string(Pair::command), encode(arguments), deadline));
     return dap::body_of<Pair>(response);
   }
+
+  // The threads that run Python, and the stack of one, its `levels` innermost
+  // frames (0: all). Threads go by our numbers here; the agent has those of
+  // the target's PID namespace. Errors: those of call().
+  Result<dap::Threads::Body> threads(Deadline deadline);
+  Result<dap::StackTrace::Body> stack(std::int64_t tid,
+                                      std::int64_t levels,
+                                      Deadline deadline);
 
   // The whole response, also one that says no (its ErrorBody has more than an
   // Error can carry).

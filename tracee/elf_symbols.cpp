@@ -88,6 +88,9 @@ Status ElfImage::read_program_headers(const MemoryReader& memory,
       case PT_DYNAMIC:
         dynamic_ = range;
         break;
+      case PT_NOTE:
+        notes_.push_back(range);
+        break;
       case PT_GNU_EH_FRAME:
         eh_frame_hdr_ = range;
         break;

@@ -49,6 +49,9 @@ class ElfImage {
   // The executable PT_LOAD segments.
   const std::vector<AddressRange>& text() const { return text_; }
 
+  // The PT_NOTE segments.
+  const std::vector<AddressRange>& notes() const { return notes_; }
+
   // PT_GNU_EH_FRAME; empty range when there is none.
   AddressRange eh_frame_hdr() const { return eh_frame_hdr_; }
 
@@ -85,6 +88,7 @@ class ElfImage {
 
   std::uint64_t bias_ = 0;
   std::vector<AddressRange> text_;
+  std::vector<AddressRange> notes_;
   AddressRange whole_;
   AddressRange dynamic_;
   AddressRange eh_frame_hdr_;

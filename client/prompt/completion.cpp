@@ -63,7 +63,7 @@ void add_commands(Names& names) {
 }
 
 void add_threads(PromptState& state, Names& names, Deadline deadline) {
-  const auto listed = state.session.call<dap::Threads>({}, deadline);
+  const auto listed = state.session.threads(deadline);
   if (!listed) {
     return;
   }

@@ -55,8 +55,7 @@ Status Place::down(std::size_t count) {
 }
 
 Result<bool> Place::refresh(Session& session, Deadline deadline) {
-  auto stack = TRY(session.call<dap::StackTrace>(
-      {thread_.tid, std::nullopt, std::nullopt}, deadline));
+  auto stack = TRY(session.stack(thread_.tid, 0, deadline));
   if (stack.stack_frames.empty()) {
     return fail(ErrorId::NoSuchThread,
                 fmt::format("thread {} runs no Python any more", thread_.tid),

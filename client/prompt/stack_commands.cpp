@@ -63,14 +63,13 @@ Status down(PromptState& state, std::string_view argument) {
 
 Status threads(PromptState& state, std::string_view) {
   const auto deadline = state.deadline();
-  const auto listed = TRY(state.session.call<dap::Threads>({}, deadline));
+  const auto listed = TRY(state.session.threads(deadline));
   std::size_t width = 0;
   for (const dap::Thread& thread : listed.threads) {
     width = std::max(width, thread.name.size());
   }
   for (const dap::Thread& thread : listed.threads) {
-    const auto top =
-        state.session.call<dap::StackTrace>({thread.id, {}, 1}, deadline);
+    const auto top = state.session.stack(thread.id, 1, deadline);
     if (!top && top.error().id != ErrorId::BadMessage) {
       return std::unexpected(top.error());
     }

@@ -1,0 +1,126 @@
+// FileSymbols on this process's own program, which exports nothing, and files
+// that lie or are somebody else's.
+#include "tracee/file_symbols.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "processes.h"
+#include "tracee/elf_file.h"
+
+namespace hangdbg {
+namespace {
+
+[[gnu::used, gnu::noinline]] int known_to_the_file_alone() {
+  return 41;
+}
+
+class FileSymbolsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Address here{
+        reinterpret_cast<std::uint64_t>(&known_to_the_file_alone)};
+    for (Module& module : find_modules(read_maps(::getpid()).value())) {
+      if (module.contains(here)) {
+        module_ = std::move(module);
+      }
+    }
+    image_ = ElfImage::read(memory_, module_.base).value();
+  }
+
+  // With the number of no process only the path leads anywhere.
+  Result<FileSymbols> read_by_path(const std::string& path) {
+    Module module = module_;
+    module.path = path;
+    return FileSymbols::read(dead_pid(), memory_, module, image_);
+  }
+
+  LiveMemory memory_{::getpid()};
+  Module module_;
+  ElfImage image_;
+};
+
+constexpr const char* kName =
+    "_ZN7hangdbg12_GLOBAL__N_123known_to_the_file_aloneEv";
+
+TEST_F(FileSymbolsTest, FindsWhatIsNotExported) {
+  EXPECT_FALSE(image_.find(memory_, kName));
+  const auto symbols = FileSymbols::read(::getpid(), memory_, module_, image_);
+  ASSERT_TRUE(symbols) << symbols.error().text();
+  const auto found = symbols->find(kName);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->address.value,
+            reinterpret_cast<std::uint64_t>(&known_to_the_file_alone));
+  EXPECT_GT(found->size, 0u);
+  EXPECT_FALSE(symbols->find(std::string_view(kName).substr(1)));
+  EXPECT_FALSE(symbols->find("no_such_name"));
+}
+
+TEST_F(FileSymbolsTest, TakesNoOtherFile) {
+  EXPECT_TRUE(read_by_path(module_.path));
+  EXPECT_FALSE(read_by_path("/bin/true"));
+  EXPECT_FALSE(read_by_path("/no/such/file"));
+  EXPECT_FALSE(read_by_path("/dev/zero"));
+}
+
+TEST(ElfFileTest, SizesThatLie) {
+  struct {
+    Elf64_Ehdr header{};
+    Elf64_Shdr sections[2]{};
+    char names[16] = "\0.symtab";
+  } file;
+  std::memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+  file.header.e_ident[EI_CLASS] = ELFCLASS64;
+  file.header.e_shoff = sizeof file.header;
+  file.header.e_shnum = 2;
+  file.header.e_shentsize = sizeof(Elf64_Shdr);
+  file.sections[0].sh_offset = sizeof file.header + sizeof file.sections;
+  file.sections[0].sh_size = sizeof file.names;
+  file.sections[1].sh_name = 1;
+  file.sections[1].sh_size = 8;
+
+  const auto read_symbols = [&]() -> Result<std::vector<std::byte>> {
+    FakeMemory memory;
+    const auto bytes = std::as_bytes(std::span(&file, 1));
+    memory.add(Address{}, {bytes.begin(), bytes.end()});
+    return TRY(ElfFile::read(memory)).section(".symtab");
+  };
+  EXPECT_TRUE(read_symbols());
+  file.sections[1].sh_size = std::uint64_t{1} << 60;
+  EXPECT_FALSE(read_symbols());
+  file.sections[1].sh_size = sizeof file + 1;
+  EXPECT_FALSE(read_symbols());
+  file.sections[1].sh_size = 8;
+  file.sections[1].sh_name = 0xffffffff;
+  EXPECT_FALSE(read_symbols());
+  file.sections[1].sh_name = 1;
+  file.header.e_shstrndx = 2;
+  EXPECT_FALSE(read_symbols());
+  file.header.e_shstrndx = 0;
+  file.header.e_shnum = 0xffff;
+  EXPECT_FALSE(read_symbols());
+}
+
+TEST(ElfFileTest, BuildIdAmongOtherNotes) {
+  struct {
+    Elf64_Nhdr other{4, 5, NT_GNU_ABI_TAG};
+    char other_name[4] = "GNU";
+    char other_content[8] = "abcd";
+    Elf64_Nhdr id{4, 2, NT_GNU_BUILD_ID};
+    char id_name[4] = "GNU";
+    unsigned char id_content[4] = {0xab, 0xcd};
+  } notes;
+  const auto bytes = std::as_bytes(std::span(&notes, 1));
+  EXPECT_EQ(build_id_in(bytes),
+            (std::vector{std::byte{0xab}, std::byte{0xcd}}));
+  notes.id.n_descsz = 0xffffffff;
+  EXPECT_TRUE(build_id_in(bytes).empty());
+  notes.other.n_namesz = 0xfffffffd;
+  EXPECT_TRUE(build_id_in(bytes).empty());
+}
+
+}  // namespace
+}  // namespace hangdbg
