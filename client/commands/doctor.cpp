@@ -69,6 +69,7 @@ Check own_seccomp();
 Check take_descriptors();
 Check global_lock(const Target& target);
 bool may_trace_all();
+bool in_first_user_namespace();
 std::string own_status(std::string_view field);
 
 }  // namespace
@@ -178,7 +179,11 @@ Check kernel() {
 
 Check trace_capability() {
   if (may_trace_all()) {
-    return {"CAP_SYS_PTRACE", "ok", "every process may be traced"};
+    return in_first_user_namespace()
+               ? Check{"CAP_SYS_PTRACE", "ok", "every process may be traced"}
+               : Check{"CAP_SYS_PTRACE", "note",
+                       "in this user namespace: no process outside of it may "
+                       "be traced"};
   }
   if (::geteuid() == 0) {
     return {"CAP_SYS_PTRACE", "missing",
@@ -273,6 +278,16 @@ Check global_lock(const Target& target) {
 bool may_trace_all() {
   const auto mask = parse_number<std::uint64_t>(own_status("CapEff"), 16);
   return mask && (*mask >> 19 & 1) != 0;
+}
+
+// The only one that maps every user to itself (user_namespaces(7)).
+bool in_first_user_namespace() {
+  std::ifstream file("/proc/self/uid_map");
+  std::uint64_t inside = 1;
+  std::uint64_t outside = 1;
+  std::uint64_t count = 0;
+  return !(file >> inside >> outside >> count) ||
+         (inside == 0 && outside == 0 && count == 0xffffffff);
 }
 
 std::string own_status(std::string_view field) {

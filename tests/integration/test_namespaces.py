@@ -197,6 +197,17 @@ def test_own_process_without_root(public, namespace):
 
 
 @needs_root
+def test_from_a_user_namespace(public):
+    """Its root has every capability there, and none outside."""
+    target = start(*as_nobody(), targets=public + "/targets")
+    run = behind(*as_nobody("unshare", "--user", "--map-root-user", public + "/hangdbg"))
+    done = run("doctor", target.pid)
+    assert done.rc == 3 and "no process outside of it may be traced" in done.out, done
+    run("eval", target.pid, "1").assert_refused(3, target.pid)
+    target.finish()
+
+
+@needs_root
 def test_process_of_root_without_root(public):
     target = start(targets=public + "/targets")
     run = behind(*as_nobody(public + "/hangdbg"))
