@@ -52,11 +52,16 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
     return std::unexpected(name_process(pid, std::move(python).error()));
   }
   if (python->free_threaded) {
-    return fail(ErrorId::UnsupportedPython,
-                fmt::format("process {} runs a free-threaded Python {}, which "
-                            "cannot be entered yet",
-                            pid, python->version.text()),
-                fmt::format("py-spy dump --pid {} may read its stacks", pid));
+    const bool can_pause =
+        python->find(cached, "_PyEval_StopTheWorld").has_value();
+    return fail(
+        ErrorId::UnsupportedPython,
+        fmt::format("process {} runs a free-threaded Python {}, {}", pid,
+                    python->version.text(),
+                    can_pause ? "which cannot be entered yet"
+                              : "which has no way to pause its threads while "
+                                "their frames are read"),
+        fmt::format("py-spy dump --pid {} may read its stacks", pid));
   }
   if (auto ready = check_ready(memory, *python); !ready) {
     return std::unexpected(name_process(pid, std::move(ready).error()));

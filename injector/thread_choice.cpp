@@ -96,6 +96,8 @@ Status judge(const Target& target,
   at.in_syscall = registers.in_syscall();
   at.number = registers.syscall_number();
   at.futex_op = static_cast<std::uint32_t>(registers.raw.rsi);
+  at.cancellable = target.danger.is_musl() &&
+                   is_cancellable_of_musl(target.memory, registers.pc());
   if (const auto verdict = DangerousCode::judge_call(at); !verdict.safe) {
     return refuse(verdict.reason);
   }

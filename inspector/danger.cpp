@@ -84,20 +84,29 @@ std::string_view base_name(const Module& module) {
   return path.substr(path.rfind('/') + 1);
 }
 
-bool is_loader_name(std::string_view name) {
-  return name.starts_with("ld-linux") || name.starts_with("ld-2.") ||
-         name.starts_with("ld-musl") || name.starts_with("ld64.so") ||
-         name.starts_with("ld.so");
+// Its loader is its libc, one file under two names. Which of them is the link
+// differs: Alpine maps ld-musl-x86_64.so.1, Debian libc.so.
+bool is_musl_name(std::string_view name) {
+  return name.starts_with("ld-musl-") || name.starts_with("libc.musl-") ||
+         name == "libc.so";
 }
 
-// musl's loader is its libc. glibc before 2.34 is several libraries.
+bool is_loader_name(std::string_view name) {
+  return name.starts_with("ld-linux") || name.starts_with("ld-2.") ||
+         name.starts_with("ld64.so") || name.starts_with("ld.so") ||
+         is_musl_name(name);
+}
+
+// glibc before 2.34 is several libraries.
 bool is_libc_name(std::string_view name) {
   static constexpr std::array kStarts = {
-      "libc.so",     "libc-2.",  "libc.musl-", "ld-musl",  "libpthread.so",
-      "libpthread-", "libdl.so", "libdl-2.",   "librt.so", "librt-2.",
+      "libc.so.", "libc-2.",  "libpthread.so", "libpthread-",
+      "libdl.so", "libdl-2.", "librt.so",      "librt-2.",
   };
-  return std::ranges::any_of(
-      kStarts, [&](const char* start) { return name.starts_with(start); });
+  return is_musl_name(name) ||
+         std::ranges::any_of(kStarts, [&](const char* start) {
+           return name.starts_with(start);
+         });
 }
 
 // The loader's list of modules in the order in which symbols are searched
@@ -317,6 +326,15 @@ bool follows_syscall(const MemoryReader& memory, Address pc) {
   return code && std::ranges::equal(*code, kSyscallInstruction);
 }
 
+bool is_cancellable_of_musl(const MemoryReader& memory, Address pc) {
+  // __syscall_cp_asm, by hand and the same since 2011: mov %r11, 8(%rsp);
+  // syscall; ret
+  static constexpr std::array<unsigned char, 8> kEnd = {0x4c, 0x89, 0x5c, 0x24,
+                                                        0x08, 0x0f, 0x05, 0xc3};
+  const auto code = memory.read_value<std::array<unsigned char, 8>>(pc - 7);
+  return code && *code == kEnd;
+}
+
 void DangerousCode::add_libc(std::size_t module, const Find& find) {
   libc_modules_.push_back(module);
   add_functions(find, kAllocator, "in the allocator");
@@ -386,7 +404,7 @@ bool DangerousCode::is_libc(const NativeFrame& frame) const {
 }
 
 bool DangerousCode::is_low_level_wait(const Interruption& at) {
-  return at.in_syscall && at.number == SYS_futex &&
+  return at.in_syscall && at.number == SYS_futex && !at.cancellable &&
          (at.futex_op & static_cast<std::uint32_t>(FUTEX_CMD_MASK)) ==
              FUTEX_WAIT;
 }

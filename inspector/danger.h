@@ -28,6 +28,7 @@ struct Interruption {
   bool in_syscall = false;     // asleep in, or just stopped out of, a call
   long number = -1;            // of that call (orig_rax)
   std::uint32_t futex_op = 0;  // its second argument, when it is futex(2)
+  bool cancellable = false;    // is_cancellable_of_musl
 };
 
 struct StackVerdict {
@@ -46,8 +47,8 @@ class DangerousCode {
   std::span<const AddressRange> ranges() const { return merged_; }
 
   // What the system call alone tells: a plain FUTEX_WAIT is a low-level lock
-  // (semaphores and conditions use FUTEX_WAIT_BITSET), mmap and its like are
-  // the allocator's. For the fast way, before stack_mentions.
+  // (glibc's semaphores and conditions use FUTEX_WAIT_BITSET), mmap and its
+  // like are the allocator's. For the fast way, before stack_mentions.
   static StackVerdict judge_call(const Interruption& at);
 
   // The exact way: the call, and every frame.
@@ -100,5 +101,10 @@ class DangerousCode {
 
 // Whether the instruction just before `pc` is `syscall`.
 bool follows_syscall(const MemoryReader& memory, Address pc);
+
+// Whether it is the one by which musl makes the calls that pthread_cancel can
+// end. Semaphores and conditions wait there, and musl's own locks do not; by
+// the call alone they are the same, since musl knows no FUTEX_WAIT_BITSET.
+bool is_cancellable_of_musl(const MemoryReader& memory, Address pc);
 
 }  // namespace hangdbg

@@ -1,8 +1,9 @@
 """The CPythons that the tests run against.
 
-found() looks in $HANGDBG_PYTHONS (colon separated), in pyenv, in /usr/bin and
-/usr/local/bin, and on PATH. Which of MINORS it did not find is for the tests to
-report as skipped; that it found none is a failure.
+found() looks in $HANGDBG_PYTHONS (colon separated), in .cache/pythons (made by
+scripts/get-pythons), in pyenv, in /usr/bin and /usr/local/bin, and on PATH. What
+it did not find is for the tests to report as skipped; that it found none is a
+failure.
 """
 
 import collections
@@ -12,37 +13,77 @@ import os
 import subprocess
 
 MINORS = tuple("3.%d" % minor for minor in range(7, 15))
+FREE_THREADED = "t"
+MUSL = "musl"
+CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".cache", "pythons")
 
-Interpreter = collections.namedtuple("Interpreter", "path version minor")
+# variant: "", FREE_THREADED or MUSL
+Interpreter = collections.namedtuple("Interpreter", "path version minor variant")
+
+# (minor, variant) -> what it is called, also by its folder in CACHE
+WANTED = {(minor, ""): minor for minor in MINORS}
+WANTED["3.13", FREE_THREADED] = "3.13t"
+WANTED["3.14", FREE_THREADED] = "3.14t"
+WANTED["3.11", MUSL] = "musl"
 
 
 @functools.lru_cache(maxsize=None)
 def found():
-    """Interpreters of MINORS with a GIL, by version; each executable once."""
+    """Interpreters of MINORS that hangdbg can enter, by version, those with the
+    GIL and glibc first; each executable once."""
+    return [it for it in _all() if it.variant != FREE_THREADED]
+
+
+@functools.lru_cache(maxsize=None)
+def free_threaded():
+    """Those that it refuses (docs/decisions/0012)."""
+    return [it for it in _all() if it.variant == FREE_THREADED]
+
+
+def variant(path):
+    return next(it.variant for it in _all() if it.path == path)
+
+
+def missing():
+    """{what is not there: the reason to skip it}"""
+    there = {(it.minor, it.variant) for it in _all()}
+    return {name: "CPython %s: %s" % (name, _why(name))
+            for which, name in WANTED.items() if which not in there}
+
+
+def name(interpreter):
+    """Short, for the tests' ids."""
+    return "-".join(filter(None, (interpreter.version, interpreter.variant)))
+
+
+def label(interpreter):
+    return "CPython %s %s" % (name(interpreter), interpreter.path)
+
+
+def _why(name):
+    try:
+        with open(os.path.join(CACHE, name + ".why")) as reason:
+            return reason.read().strip()
+    except OSError:
+        return "no interpreter found"
+
+
+@functools.lru_cache(maxsize=None)
+def _all():
     by_path = {}
     for candidate in _candidates():
         interpreter = _ask(candidate)
         if interpreter is not None and interpreter.minor in MINORS:
             by_path.setdefault(interpreter.path, interpreter)
-    return sorted(by_path.values(), key=lambda interpreter: (
-        tuple(map(int, interpreter.version.split("."))), interpreter.path))
-
-
-def missing():
-    """{minor: the reason to skip it} of those of MINORS that are not there."""
-    there = {interpreter.minor for interpreter in found()}
-    return {minor: "CPython %s: no interpreter found" % minor
-            for minor in MINORS if minor not in there}
-
-
-def label(interpreter):
-    return "CPython %s %s" % (interpreter.version, interpreter.path)
+    return sorted(by_path.values(), key=lambda it: (
+        it.variant, tuple(map(int, it.version.split("."))), it.path))
 
 
 def _candidates():
     yield from filter(None, os.environ.get("HANGDBG_PYTHONS", "").split(":"))
     folders = ["/usr/bin", "/usr/local/bin"] + os.environ.get("PATH", "").split(":")
-    patterns = [os.path.expanduser("~/.pyenv/versions/*/bin/python3")]
+    patterns = [os.path.join(CACHE, "*", "python")]
+    patterns += [os.path.expanduser("~/.pyenv/versions/*/bin/python3")]
     patterns += [folder + name for folder in folders if folder
                  for name in ("/python3", "/python3.[0-9]", "/python3.[0-9][0-9]")]
     for pattern in patterns:
@@ -51,9 +92,12 @@ def _candidates():
 
 _QUESTION = """
 import os, sys
-gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-if sys.implementation.name == "cpython" and gil:
-    print("%d.%d.%d" % sys.version_info[:3])
+def variant():
+    if "free-threading" in sys.version:
+        return "t"
+    return "musl" if sys.implementation._multiarch.endswith("-musl") else ""
+if sys.implementation.name == "cpython":
+    print("%d.%d.%d" % sys.version_info[:3] + "-" + variant())
     print(os.path.realpath(sys.executable))
 """
 
@@ -69,4 +113,5 @@ def _ask(candidate):
     lines = os.fsdecode(answer.stdout).splitlines()
     if answer.returncode != 0 or len(lines) != 2:
         return None
-    return Interpreter(lines[1], lines[0], lines[0].rsplit(".", 1)[0])
+    version, _, variant = lines[0].partition("-")
+    return Interpreter(lines[1], version, version.rsplit(".", 1)[0], variant)

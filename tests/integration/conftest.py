@@ -13,30 +13,43 @@ import hangs
 import harness
 import interpreters
 
-FOUND = interpreters.found()  # by version
+FOUND = interpreters.found()
+PLAIN = [it for it in FOUND if not it.variant]  # by version
 
 
 def _parameters(chosen):
     """A parameter for each interpreter; none at all is a failure, not a skip."""
-    return [pytest.param(it.path, id=it.version) for it in chosen] or [
+    return [pytest.param(it.path, id=interpreters.name(it)) for it in chosen] or [
         pytest.param(None, id="no-interpreter")
     ]
 
 
-def _missing():
+def _missing(free_threaded):
     return [
-        pytest.param(None, id=why, marks=pytest.mark.skip(why))
-        for why in interpreters.missing()
+        pytest.param(None, id=name, marks=pytest.mark.skip(why))
+        for name, why in interpreters.missing().items()
+        if name.endswith(interpreters.FREE_THREADED) == free_threaded
     ]
 
 
-@pytest.fixture(params=_parameters(FOUND) + _missing())
+@pytest.fixture(params=_parameters(FOUND) + _missing(free_threaded=False))
 def python(request):
-    """Every interpreter."""
+    """Every interpreter that can be entered."""
     return _existing(request.param)
 
 
-@pytest.fixture(params=_parameters(FOUND[:1] + FOUND[1:][-1:]))
+@pytest.fixture(
+    params=[
+        pytest.param(it.path, id=interpreters.name(it))
+        for it in interpreters.free_threaded()
+    ]
+    + _missing(free_threaded=True)
+)
+def free_threaded_python(request):
+    return request.param
+
+
+@pytest.fixture(params=_parameters(PLAIN[:1] + PLAIN[1:][-1:]))
 def edge_python(request):
     """The oldest and the newest."""
     return _existing(request.param)
@@ -44,7 +57,7 @@ def edge_python(request):
 
 @pytest.fixture
 def newest_python():
-    return _existing(FOUND[-1].path if FOUND else None)
+    return _existing(PLAIN[-1].path if PLAIN else None)
 
 
 def _existing(path):

@@ -184,6 +184,15 @@ def test_held_gil(command, edge_python):
     target.finish()
 
 
+def test_free_threaded(free_threaded_python):
+    """Refused before anything is touched."""
+    target = start("lock_main", free_threaded_python)
+    before = target.snapshot()
+    hangdbg("eval", target.pid, "answer").assert_refused(4, "free-threaded", "py-spy")
+    target.assert_as_before(before, arenas=0)
+    target.finish()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
