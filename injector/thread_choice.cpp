@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -228,7 +229,12 @@ bool has_stack_below(const Target& target, Address sp) {
   if (stack->path != "[stack]") {
     return false;
   }
-  // Room to grow, if nothing is in the way.
+  // Room to grow, if neither the limit nor anything else is in the way.
+  rlimit limit{};
+  if (::prlimit(target.pid, RLIMIT_STACK, nullptr, &limit) != 0 ||
+      stack->end - sp + StubStack::kNeeded > limit.rlim_cur) {
+    return false;
+  }
   const std::size_t index =
       static_cast<std::size_t>(stack - target.maps.data());
   const Address below = index == 0 ? Address{} : target.maps[index - 1].end;

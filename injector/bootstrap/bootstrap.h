@@ -61,6 +61,7 @@ struct HdSession {
   uint32_t canceller_done;    /* canceller; its last word */
   uint32_t cancel;            /* control; executor clears */
   uint32_t cancellable;       /* GIL */
+  uint32_t cancel_raised;     /* GIL */
 
   char* buffer; /* executor: what has been read and not yet handled */
   uint64_t capacity;

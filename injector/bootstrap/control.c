@@ -422,11 +422,18 @@ static int start_thread(struct HdState* state,
                         void* (*start)(void*),
                         void* argument) {
   uint64_t attributes[16]; /* pthread_attr_t: 56 bytes in glibc and musl */
-  HD_CALL(state, pthread_attr_init, AttrFunction)(attributes);
-  HD_CALL(state, pthread_attr_setstacksize, AttrSizeFunction)
-  (attributes, stack);
-  return HD_CALL(state, pthread_create, CreateFunction)(thread, attributes,
-                                                        start, argument);
+  int error = 0;
+  /* glibc takes the program's thread-local memory from the stack, and says
+   * EINVAL where too little is left. */
+  do {
+    HD_CALL(state, pthread_attr_init, AttrFunction)(attributes);
+    HD_CALL(state, pthread_attr_setstacksize, AttrSizeFunction)
+    (attributes, stack);
+    error = HD_CALL(state, pthread_create, CreateFunction)(thread, attributes,
+                                                           start, argument);
+    stack *= 4;
+  } while (error == 22 /* EINVAL */ && stack <= EXECUTOR_STACK);
+  return error;
 }
 
 static void join(struct HdState* state, uint64_t thread) {

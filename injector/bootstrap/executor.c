@@ -56,6 +56,7 @@ void* hd_canceller_main(void* argument) {
         state->cancelled_class) {
       HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
       (session->executor, state->cancelled_class);
+      session->cancel_raised = 1;
     }
     HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
   }

@@ -51,6 +51,7 @@ static HdPyObject* call(struct HdState* state,
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
+static HdPyObject* take_cancelled(struct HdState* state, HdPyObject* result);
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
@@ -343,14 +344,43 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   if (!args) {
     return 0;
   }
+  session->cancel_raised = 0;
   session->cancellable = 1;
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
   session->cancellable = 0;
-  HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-  (session->executor, 0);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
-  return result;
+  return session->cancel_raised ? take_cancelled(state, result) : result;
+}
+
+/* `result` came, or another exception, before the raised Cancelled did: that is
+ * taken by running something, and is the result. To call SetAsyncExc with a
+ * null would not do: up to 3.12 the flag that it sets, also then, goes only
+ * with an exception that is raised; left behind, it makes each loop of the
+ * program look for one, and 3.11 never leaves a traced function. */
+static HdPyObject* take_cancelled(struct HdState* state, HdPyObject* result) {
+  if (HD_CALL(state, PyErr_Occurred, NewFunction)() == state->cancelled_class) {
+    return 0;
+  }
+  if (result) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  }
+  HD_CALL(state, PyErr_Clear, VoidFunction)();
+  HdPyObject* loop = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
+      "for _ in '  ': pass", "<hangdbg>", FILE_INPUT, 0, 2);
+  HdPyObject* globals = HD_CALL(state, PyDict_New, NewFunction)();
+  HdPyObject* done = loop && globals
+                         ? HD_CALL(state, PyEval_EvalCode, EvalFunction)(
+                               loop, globals, globals)
+                         : 0;
+  HdPyObject* const mine[] = {loop, globals, done};
+  for (int i = 0; i < 3; i++) {
+    if (mine[i]) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(mine[i]);
+    }
+  }
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(state->cancelled_class, "");
+  return 0;
 }
 
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {

@@ -119,6 +119,11 @@ def threads(pid):
     return found
 
 
+def state(pid):
+    """R, S, D, T, t, Z: proc_pid_stat(5)."""
+    return _read("/proc/%d/stat" % pid).rpartition(")")[2].split()[0]
+
+
 def tracer(pid):
     """The pid that traces `pid`, or 0."""
     return int(_status("/proc/%d/status" % pid)["TracerPid"])

@@ -31,7 +31,7 @@ def test_stopped_for_longer_than_the_stub_waits(point, newest_python):
     before = target.snapshot()
     run = start_hangdbg("eval", target.pid, "answer + 1",
                         env={"HANGDBG_TEST_STOP_AT": point})
-    until("hangdbg has stopped", lambda: state(run.pid) == "T")
+    until("hangdbg has stopped", lambda: processes.state(run.pid) == "T")
     time.sleep(2 * HEARTBEAT)  # the stub's own wait: nothing is to be seen of it
     os.kill(run.pid, signal.SIGCONT)
     assert outcome(run).out.strip() == "42"
@@ -80,8 +80,3 @@ print("ready", flush=True)
 sys.stdin.read()
 os._exit(7)
 """
-
-
-def state(pid):
-    with open("/proc/%d/stat" % pid) as file:
-        return file.read().rpartition(")")[2].split()[0]

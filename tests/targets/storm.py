@@ -1,0 +1,67 @@
+"""Its main thread waits for a lock in a storm of signals: storm.py KIND
+
+KIND: timer (SIGALRM, each 0.5 ms), profile (SIGPROF, while another thread works),
+children (SIGCHLD, as fast as they come), faults (handlers for SIGTRAP, SIGSEGV
+and SIGPROF that are there to be seen called once). The last line counts.
+"""
+
+import collections
+import os
+import signal
+import sys
+import threading
+
+from common import finish, on_sigusr1, ready
+
+caught = collections.Counter()
+
+
+def catch(signum, frame):
+    caught[signal.Signals(signum).name] += 1
+
+
+def work():
+    while not stop:
+        if kind == "children" and os.fork() == 0:
+            os._exit(0)
+        if kind == "children":
+            os.wait()
+
+
+def wait_in_storm():
+    answer = 41
+    ready("wait_in_storm", ["futex"], loops=True)
+    lock.acquire()
+    return answer
+
+
+def go_on():
+    global stop
+    stop = True
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    lock.release()
+
+
+kind = sys.argv[1]
+stop = False
+lock = threading.Lock()
+lock.acquire()
+on_sigusr1(go_on)
+for name in ("SIGALRM", "SIGPROF", "SIGCHLD", "SIGTRAP", "SIGSEGV"):
+    signal.signal(getattr(signal, name), catch)
+# Python runs handlers in main only, which a signal to another would not wake.
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+threads = []
+if kind in ("profile", "children"):
+    threads.append(threading.Thread(target=work))
+    threads[0].start()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, range(1, 32))
+if kind == "timer":
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+if kind == "profile":
+    signal.setitimer(signal.ITIMER_PROF, 0.0005, 0.0005)
+answer = wait_in_storm()
+for thread in threads:
+    thread.join()
+finish(answer=answer, caught=caught)
