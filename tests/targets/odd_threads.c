@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kLeft = 40 * 1024 }; // bytes of stack; hangdbg wants 48 KiB
+enum { kLeft = 40 * 1024 };  // bytes of stack; hangdbg wants 48 KiB
 
 static int seconds;
 static int result;
@@ -21,7 +21,7 @@ static void sleep_here(int signal) {
 // In a signal handler, on a few KiB of something bigger.
 int sleep_on_alternate_stack(int for_seconds) {
   seconds = for_seconds;
-  const stack_t stack = {.ss_sp = (char *)malloc(1 << 20) + (1 << 19),
+  const stack_t stack = {.ss_sp = (char*)malloc(1 << 20) + (1 << 19),
                          .ss_size = 16384};
   sigaltstack(&stack, NULL);
   const struct sigaction action = {.sa_handler = sleep_here,
@@ -34,12 +34,12 @@ int sleep_on_alternate_stack(int for_seconds) {
 int sleep_on_deep_stack(int for_seconds) {
   seconds = for_seconds;
   pthread_attr_t attributes;
-  void *lowest = NULL;
+  void* lowest = NULL;
   size_t size = 0;
   pthread_getattr_np(pthread_self(), &attributes);
   pthread_attr_getstack(&attributes, &lowest, &size);
-  volatile char *block = alloca(
-      (size_t)((char *)__builtin_frame_address(0) - (char *)lowest) - kLeft);
+  volatile char* block = alloca(
+      (size_t)((char*)__builtin_frame_address(0) - (char*)lowest) - kLeft);
   block[0] = 1;
   sleep_here(0);
   return result + block[0] - 1;

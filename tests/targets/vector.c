@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct state { // as vector_state.S has it
+struct state {  // as vector_state.S has it
   unsigned char vectors[32][64];
   uint64_t masks[8];
   uint64_t general[8];
@@ -15,19 +15,19 @@ struct state { // as vector_state.S has it
 };
 _Static_assert(offsetof(struct state, x87) == 2208, "as vector_state.S has it");
 
-void vector_round_0(const struct state *in, struct state *out);
-void vector_round_1(const struct state *in, struct state *out);
-void vector_round_2(const struct state *in, struct state *out);
+void vector_round_0(const struct state* in, struct state* out);
+void vector_round_1(const struct state* in, struct state* out);
+void vector_round_2(const struct state* in, struct state* out);
 
 // shared[0]: stop. shared[1]: rounds. shared[2]: rounds that came out wrong.
-void vector_loop(volatile uint64_t *shared, int level) {
+void vector_loop(volatile uint64_t* shared, int level) {
   static struct state in, out;
   for (size_t i = 0;
        i < sizeof in.vectors + sizeof in.masks + sizeof in.general; ++i) {
-    ((unsigned char *)&in)[i] = (unsigned char)(i * 37 + 11);
+    ((unsigned char*)&in)[i] = (unsigned char)(i * 37 + 11);
   }
-  in.mxcsr = 0x7f80;       // rounds towards zero
-  in.x87_control = 0x0f7f; // the same
+  in.mxcsr = 0x7f80;        // rounds towards zero
+  in.x87_control = 0x0f7f;  // the same
   const long double pi = 3.14159265358979323846L;
   memcpy(in.x87, &pi, 10);
   in.carry = 1;
