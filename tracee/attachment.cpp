@@ -154,6 +154,23 @@ Status Attachment::set_signal_mask(std::uint64_t mask) {
   return {};
 }
 
+Result<std::vector<FilterProgram>> Attachment::seccomp_filters() const {
+  std::vector<FilterProgram> filters;
+  for (std::uintptr_t index = 0;; index++) {
+    const long size =
+        call(PTRACE_SECCOMP_GET_FILTER, tid_, as_pointer(index), nullptr);
+    if (size < 0 && errno == ENOENT) {
+      return filters;
+    }
+    FilterProgram program(size < 0 ? 0 : static_cast<std::size_t>(size));
+    if (size < 0 || call(PTRACE_SECCOMP_GET_FILTER, tid_, as_pointer(index),
+                         program.data()) != size) {
+      return ptrace_failed("SECCOMP_GET_FILTER", tid_);
+    }
+    filters.push_back(std::move(program));
+  }
+}
+
 Status Attachment::resume(int signal) {
   if (call(PTRACE_CONT, tid_, nullptr,
            as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {

@@ -10,10 +10,12 @@
 #include <functional>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/result.h"
 #include "tracee/registers_x86_64.h"
+#include "tracee/seccomp_filter.h"
 #include "tracee/wait_status.h"
 
 namespace hangdbg {
@@ -45,6 +47,10 @@ class Attachment {
   Status set_extended_state(const ExtendedState& state);
   Result<std::uint64_t> signal_mask() const;  // bit N-1 is signal N
   Status set_signal_mask(std::uint64_t mask);
+
+  // The stopped thread's filters. Only for CAP_SYS_ADMIN without a filter of
+  // its own, and a kernel with CONFIG_CHECKPOINT_RESTORE.
+  Result<std::vector<FilterProgram>> seccomp_filters() const;
 
   // Lets the stopped thread run, with a signal that it was about to get.
   Status resume(int signal = 0);

@@ -40,6 +40,12 @@ void set_field(ProcStatus& status,
     status.threads = static_cast<int>(number(value));
   } else if (key == "Seccomp") {
     status.seccomp = static_cast<int>(number(value));
+  } else if (key == "Seccomp_filters") {
+    status.seccomp_filters = static_cast<int>(number(value));
+  } else if (key == "CapPrm") {
+    status.capabilities = number(value, 16);
+  } else if (key == "CapEff") {
+    status.effective_capabilities = number(value, 16);
   } else if (key == "SigBlk") {
     status.signals_blocked = number(value, 16);
   } else if (key == "SigIgn") {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/deadline.h"
@@ -19,7 +20,10 @@ struct ProcStatus {
   int tracer_pid = 0;              // 0: nobody
   std::array<unsigned, 4> uids{};  // real, effective, saved, file system
   int threads = 0;
-  int seccomp = 0;                    // 0 none, 1 strict, 2 filter
+  int seccomp = 0;                     // 0 none, 1 strict, 2 filter
+  std::optional<int> seccomp_filters;  // how many; from Linux 5.9 on
+  std::uint64_t capabilities = 0;      // permitted; bit N is capability N
+  std::uint64_t effective_capabilities = 0;
   std::uint64_t signals_blocked = 0;  // bit N-1 is signal N
   std::uint64_t signals_ignored = 0;
   std::uint64_t signals_caught = 0;
