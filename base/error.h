@@ -28,12 +28,19 @@ enum class ErrorId {
   // Exit 3: not permitted.
   NotPermitted,
   Yama,
+  OtherUser,
+  NotDumpable,
+  MoreCapable,
+  PtraceForbidden,  // by a filter on hangdbg itself
   // Exit 4: cannot be reached this way now, or time is up.
   TracedAlready,
   Stopped,
   Frozen,
   DiskSleep,
+  InVfork,
+  InExec,
   SeccompUnknown,
+  SeccompForbids,
   KernelTooOld,
   NotInitialized,
   Finalizing,

@@ -73,7 +73,8 @@ Result<Channels> join_agent(const Target& target,
     return fail(ErrorId::ChannelClosed, "the agent has just left");
   }
   const HdRegion& seen = *read;
-  if (seen.use_pipes == 0 && !fetcher.can_fetch_sockets()) {
+  if ((seen.forbidden & HD_FORBIDS_SOCKETS) == 0 &&
+      !fetcher.can_fetch_sockets()) {
     return fail(ErrorId::NotPermitted,
                 "the agent in the target speaks over sockets, which may not "
                 "be fetched from here (pidfd_getfd is forbidden)",

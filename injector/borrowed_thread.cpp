@@ -76,6 +76,7 @@ Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
       target.api.pthread_attr_setstacksize.value;
   parameters.pthread_create = target.api.pthread_create.value;
   parameters.signal_mask = mask;
+  parameters.may_yield = plan.may_yield ? 1 : 0;
   save_registers(parameters, registers);
 
   // Below the stack pointer and the red zone nothing is anybody's.

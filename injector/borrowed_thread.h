@@ -32,6 +32,7 @@ struct RegionPlan {
   std::uint64_t total_size = 0;
   std::uint64_t entry = 0;  // the thread's start routine, from the start
   std::uint64_t stack_size = 0;
+  bool may_yield = true;  // while the stub waits
 };
 
 class BorrowedThread {

@@ -41,8 +41,8 @@ constexpr auto kLongestBackOff = std::chrono::milliseconds(50);
 struct AgentImage {
   RegionPlan plan;
   std::vector<std::byte> text;
-  std::vector<std::byte> data;  // HdRegion, room for its state, the source
-  std::uint32_t nonce = 0;
+  HdRegion region{};
+  std::vector<std::byte> agent;  // from HD_AGENT_OFFSET on
 };
 
 // Ctrl-Z waits while a thread of the target stands still for us, and would
@@ -82,6 +82,7 @@ Result<Address> start_agent_on(const Target& target,
 Result<AgentImage> make_image(const Target& target,
                               const AgentProgram& agent,
                               bool use_pipes);
+HdRegion without(HdRegion region, const AllowedCalls& allowed);
 std::uint64_t libc_signals(bool musl);
 bool worth_another_try(const Error& error);
 
@@ -98,6 +99,26 @@ Result<Injection> inject(int pid,
                 fmt::format("process {} ended during the attach", pid));
   }
   return injection;
+}
+
+Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
+  Result<AllowedCalls> answer =
+      fail(ErrorId::NoSafeThread, "no thread of the target can be asked");
+  for (const int tid : TRY(candidate_threads(target))) {
+    if (const auto known =
+            TRY(calls_known_unread(target.pid, tid, target.thread_call))) {
+      return *known;
+    }
+    answer = run_as_tracer([&]() -> Result<AllowedCalls> {
+      auto thread = TRY(Attachment::seize(tid));
+      TRY(thread.interrupt(deadline.capped(kStopTimeout)));
+      return read_allowed_calls(thread, target.thread_call);
+    });
+    if (answer || !worth_another_try(answer.error())) {
+      break;
+    }
+  }
+  return answer;
 }
 
 namespace {
@@ -130,10 +151,9 @@ Result<Injection> try_to_inject(int pid,
     }
   }
   const NoJobControl held;
-  const Address region = TRY(run_as_tracer(
-      [&] { return start_agent(target, image, deadline, steps); }));
-  injection.channels =
-      TRY(take_channels(target.memory, region, fetcher, image.nonce, deadline));
+  const Address region = TRY(start_agent(target, image, deadline, steps));
+  injection.channels = TRY(take_channels(target.memory, region, fetcher,
+                                         image.region.first_nonce, deadline));
   steps.done("channels");
   return injection;
 }
@@ -162,8 +182,12 @@ Result<Address> start_agent(const Target& target,
         continue;
       }
       steps.done("choose");
-      auto region = start_agent_on(target, tid, image, proc_mem, unwinder,
-                                   deadline, steps);
+      // A tracer for each: with its end the kernel lets go of a thread that
+      // did not stop.
+      auto region = run_as_tracer([&] {
+        return start_agent_on(target, tid, image, proc_mem, unwinder, deadline,
+                              steps);
+      });
       if (region) {
         return region;
       }
@@ -178,6 +202,9 @@ Result<Address> start_agent(const Target& target,
       if (deadline.expired()) {
         break;
       }
+    }
+    if (ends_before(target.pid, Deadline::in({}))) {
+      return fail(ErrorId::TargetDied, "the target has ended");
     }
     if (deadline.expired()) {
       return fail(
@@ -198,6 +225,7 @@ Result<Address> start_agent_on(const Target& target,
                                NativeUnwinder& unwinder,
                                Deadline deadline,
                                Steps& steps) {
+  auto allowed = TRY(calls_known_unread(target.pid, tid, target.thread_call));
   auto thread = TRY(Attachment::seize(tid));
   checkpoint("seized");
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));
@@ -205,17 +233,25 @@ Result<Address> start_agent_on(const Target& target,
   checkpoint("stopped");
   steps.done("stop");
 
+  if (!allowed) {
+    allowed = TRY(read_allowed_calls(thread, target.thread_call));
+  }
   const auto registers = TRY(thread.registers());
   TRY(check_safe(target, thread, registers, unwinder, deadline));
   checkpoint("judged");
   steps.done("judge");
 
-  auto borrowed = TRY(
-      BorrowedThread::borrow(target, thread, registers, proc_mem, image.plan));
+  RegionPlan plan = image.plan;
+  plan.may_yield = allowed->sched_yield;
+  auto borrowed =
+      TRY(BorrowedThread::borrow(target, thread, registers, proc_mem, plan));
   const Address base = TRY(borrowed.wait_until_mapped(deadline));
   steps.done("map");
   TRY(write_proc_mem(proc_mem, base, image.text));
-  TRY(target.memory.write(base + image.plan.text_size, image.data));
+  const Address region = base + image.plan.text_size;
+  const HdRegion filled = without(image.region, *allowed);
+  TRY(target.memory.write(region, std::as_bytes(std::span(&filled, 1))));
+  TRY(target.memory.write(region + HD_AGENT_OFFSET, image.agent));
   checkpoint("filled");
   steps.done("fill");
 
@@ -224,7 +260,7 @@ Result<Address> start_agent_on(const Target& target,
   TRY(borrowed.give_back());
   steps.add("borrowed", Steps::Clock::now() - stopped_at);
   steps.done("give-back");
-  return base + image.plan.text_size;
+  return region;
 }
 
 Result<AgentImage> make_image(const Target& target,
@@ -240,26 +276,27 @@ Result<AgentImage> make_image(const Target& target,
   image.plan.text_size = round_up(image.text.size());
   const auto compiled = agent.compiled(target.python.version.minor);
   // The source ends with a NUL.
-  const std::uint64_t code_offset = HD_AGENT_OFFSET + agent.source.size() + 1;
-  image.data.resize(code_offset + compiled.code.size());
-  image.plan.total_size = image.plan.text_size + round_up(image.data.size());
+  const std::uint64_t source_size = agent.source.size() + 1;
+  image.agent.resize(source_size + compiled.code.size());
+  image.plan.total_size =
+      image.plan.text_size + round_up(HD_AGENT_OFFSET + image.agent.size());
   image.plan.entry = header.entry;
   image.plan.stack_size = kExecutorStack;
 
-  while (image.nonce == 0) {
-    if (::getrandom(&image.nonce, sizeof image.nonce, 0) !=
-        sizeof image.nonce) {
+  HdRegion& region = image.region;
+  while (region.first_nonce == 0) {
+    if (::getrandom(&region.first_nonce, sizeof region.first_nonce, 0) !=
+        sizeof region.first_nonce) {
       return fail_errno("getrandom failed");
     }
   }
-  HdRegion region{};
   region.magic = HD_MAGIC;
   region.total_size = image.plan.total_size;
-  region.use_pipes = use_pipes ? 1 : 0;
-  region.first_nonce = image.nonce;
+  region.forbidden = use_pipes ? HD_FORBIDS_SOCKETS : 0;
   region.door = -1;
   region.libc_signals = libc_signals(target.danger.is_musl());
-  region.code_offset = static_cast<std::uint32_t>(code_offset);
+  region.code_offset =
+      static_cast<std::uint32_t>(HD_AGENT_OFFSET + source_size);
   region.code_size = static_cast<std::uint32_t>(compiled.code.size());
   region.code_magic = compiled.magic;
   region.api = target.api.table;
@@ -268,12 +305,25 @@ Result<AgentImage> make_image(const Target& target,
       region.api.gil_locked = gil->locked_word.value;
     }
   }
-  std::memcpy(image.data.data(), &region, sizeof region);
   std::ranges::copy(std::as_bytes(std::span(agent.source)),
-                    image.data.begin() + HD_AGENT_OFFSET);
+                    image.agent.begin());
   std::ranges::copy(std::as_bytes(std::span(compiled.code)),
-                    image.data.begin() + static_cast<long>(code_offset));
+                    image.agent.begin() + static_cast<long>(source_size));
   return image;
+}
+
+// The region's filter is the borrowed thread's, so it is not known before.
+HdRegion without(HdRegion region, const AllowedCalls& allowed) {
+  if (!allowed.sockets) {
+    region.forbidden |= HD_FORBIDS_SOCKETS;
+  }
+  if (!allowed.sched_yield) {
+    region.forbidden |= HD_FORBIDS_YIELD;
+  }
+  if (!allowed.read_self) {
+    region.forbidden |= HD_FORBIDS_READ_SELF;
+  }
+  return region;
 }
 
 // Signals that the libc keeps for itself, as a mask: pthread_cancel's and

@@ -37,4 +37,8 @@ struct Injection {
 // Errors: preflight's; NoSafeThread; NoRoom; TimedOut; TargetDied.
 Result<Injection> inject(int pid, const AgentProgram& agent, Deadline deadline);
 
+// What the target's seccomp filter leaves to us. Where it has to be read, a
+// thread is stopped for that, and nothing else happens to it.
+Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline);
+
 }  // namespace hangdbg

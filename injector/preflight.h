@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "injector/python_api.h"
+#include "injector/seccomp.h"
 #include "inspector/danger.h"
 #include "inspector/python_runtime.h"
 #include "tracee/memory.h"
@@ -27,15 +28,17 @@ struct Target {
   PythonRuntime python;
   DangerousCode danger;
   TargetApi api;
+  ThreadCall thread_call;
 };
 
-// Errors: NoSuchProcess, KernelThread, Zombie, Stopped, Frozen, DiskSleep,
-// TracedAlready, NotPermitted, Yama, SeccompUnknown, NotPython,
-// UnsupportedPython, NotInitialized, Finalizing, Unreadable.
+// Errors: those of check_reachable, check_permission (permission.h),
+// find_python, calls_known_unread (seccomp.h); Wrong32Bit, NotInitialized,
+// Finalizing.
 Result<std::unique_ptr<Target>> preflight(int pid);
 
 // The part of it that asks only the kernel, for `doctor` and for a look before
-// each new try: may this process be stopped for a moment now?
+// each new try: may this process be stopped for a moment now? Errors:
+// NoSuchProcess, and process_state.h's.
 Status check_reachable(int pid);
 
 }  // namespace hangdbg

@@ -46,7 +46,8 @@
 #define P_R15           192
 #define P_RIP           200
 #define P_RFLAGS        208
-#define P_SIZE          216
+#define P_YIELD         216
+#define P_SIZE          224
 
 // struct StubState
 #define S_PHASE         0
@@ -184,9 +185,11 @@ wait_until_restored:
 
 // Carry set: the deadline has passed, and with it the injector.
 yield_or_give_up:
+        cmpq    $0, P_YIELD(%rbx)
+        je      1f
         movl    $NR_sched_yield, %eax
         syscall
-        movl    $NR_clock_gettime, %eax
+1:      movl    $NR_clock_gettime, %eax
         movl    $1, %edi                // CLOCK_MONOTONIC
         leaq    S_TIME(%rbp), %rsi
         syscall

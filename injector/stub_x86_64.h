@@ -26,6 +26,7 @@ struct StubParameters {
   std::uint64_t rax = 0, rbx = 0, rcx = 0, rdx = 0, rsi = 0, rdi = 0, rbp = 0,
                 rsp = 0, r8 = 0, r9 = 0, r10 = 0, r11 = 0, r12 = 0, r13 = 0,
                 r14 = 0, r15 = 0, rip = 0, rflags = 0;
+  std::uint64_t may_yield = 1;  // 0: sched_yield would kill the target
 };
 
 enum class StubPhase : std::uint32_t {

@@ -1,22 +1,23 @@
 #include "client/commands/doctor.h"
 
 #include <fmt/core.h>
+#include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "injector/checkpoint.h"
+#include "injector/inject.h"
+#include "injector/permission.h"
 #include "injector/preflight.h"
 #include "inspector/gil.h"
 #include "inspector/task_ids.h"
 #include "protocol/json.h"
-#include "tracee/proc_file.h"
 
 namespace hangdbg {
 namespace {
@@ -25,6 +26,7 @@ struct Options {
   CommonOptions common;
   TargetOption target;
   bool injection_points = false;
+  bool target_calls = false;
 };
 
 // One thing that was looked at. `state`: "ok", "note" (a limit, nothing is
@@ -60,17 +62,17 @@ struct Diagnosis {
 int run(const Options& options);
 Result<int> examine(const Options& options);
 std::vector<Check> examine_machine();
-int examine_target(int pid, std::vector<Check>& checks);
+int examine_target(int pid, Deadline deadline, std::vector<Check>& checks);
+Check refused(const std::string& name, const Error& error);
 void show(const Check& check, const Palette& out);
 Check kernel();
-Check trace_capability();
-Check yama();
+Check trace_capability(Surroundings where);
+Check yama(Surroundings where);
 Check own_seccomp();
 Check take_descriptors();
+Check filter(const Target& target, const AllowedCalls& allowed);
 Check global_lock(const Target& target);
 bool may_trace_all();
-bool in_first_user_namespace();
-std::string own_status(std::string_view field);
 
 }  // namespace
 
@@ -82,8 +84,11 @@ void add_doctor(CLI::App& app, Run& chosen) {
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.add_flag("--injection-points", options->injection_points)->group("");
+  command.add_flag("--target-calls", options->target_calls)->group("");
   command.footer(
-      "It only looks: nothing is stopped, and no code runs in the process.\n"
+      "It only looks: no code runs in the process. Nothing is stopped, but "
+      "for\n"
+      "the moment in which a seccomp filter is read.\n"
       "Examples:\n"
       "  hangdbg doctor\n"
       "  hangdbg doctor 79655");
@@ -108,6 +113,12 @@ Result<int> examine(const Options& options) {
     }
     return 0;
   }
+  if (options.target_calls) {
+    for (const TargetCall& call : target_calls()) {
+      fmt::print("{}\n", call.number);
+    }
+    return 0;
+  }
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
                                 : options.target.flag;
@@ -116,7 +127,7 @@ Result<int> examine(const Options& options) {
   if (!word.empty()) {
     const int pid = TRY(parse_pid(word));
     diagnosis.pid = pid;
-    code = examine_target(pid, diagnosis.checks);
+    code = examine_target(pid, options.common.deadline(), diagnosis.checks);
   }
   if (options.common.json) {
     fmt::print("{}\n", encode(diagnosis).dump());
@@ -130,20 +141,17 @@ Result<int> examine(const Options& options) {
 }
 
 std::vector<Check> examine_machine() {
-  return {kernel(), trace_capability(), yama(), own_seccomp(),
+  const Surroundings where = surroundings();
+  return {kernel(), trace_capability(where), yama(where), own_seccomp(),
           take_descriptors()};
 }
 
-int examine_target(int pid, std::vector<Check>& checks) {
+int examine_target(int pid, Deadline deadline, std::vector<Check>& checks) {
   const std::string name = fmt::format("process {}", pid);
   const auto target = preflight(pid);
   if (!target) {
-    const Error& error = target.error();
-    checks.push_back(
-        {name, "missing", error.text(),
-         error.hint.empty() ? std::nullopt : std::optional(error.hint),
-         error_name(error.id)});
-    return exit_code(error.id);
+    checks.push_back(refused(name, target.error()));
+    return exit_code(target.error().id);
   }
   const PythonRuntime& python = (*target)->python;
   checks.push_back(
@@ -154,6 +162,12 @@ int examine_target(int pid, std::vector<Check>& checks) {
                        : fmt::format("{} threads,", (*target)->status.threads),
                    printable((*target)->modules[python.module].path))});
   checks.push_back(global_lock(**target));
+  const auto allowed = ask_filter(**target, deadline);
+  if (!allowed) {
+    checks.push_back(refused("seccomp filter", allowed.error()));
+    return exit_code(allowed.error().id);
+  }
+  checks.push_back(filter(**target, *allowed));
   checks.push_back(
       {"verdict", "ok", fmt::format("hangdbg attach {} can be done", pid)});
   return 0;
@@ -169,71 +183,78 @@ void show(const Check& check, const Palette& out) {
   }
 }
 
+Check refused(const std::string& name, const Error& error) {
+  return {name, "missing", error.text(),
+          error.hint.empty() ? std::nullopt : std::optional(error.hint),
+          error_name(error.id)};
+}
+
 // ---- the machine
 
 Check kernel() {
   utsname name{};
   ::uname(&name);
+  const Status calls = check_trace_calls();
+  if (!calls && calls.error().id == ErrorId::KernelTooOld) {
+    return refused("kernel", calls.error());
+  }
   return {"kernel", "ok", fmt::format("{} {}", name.release, name.machine)};
 }
 
-Check trace_capability() {
+Check trace_capability(Surroundings where) {
+  constexpr const char* kName = "CAP_SYS_PTRACE";
   if (may_trace_all()) {
     return in_first_user_namespace()
-               ? Check{"CAP_SYS_PTRACE", "ok", "every process may be traced"}
-               : Check{"CAP_SYS_PTRACE", "note",
+               ? Check{kName, "ok", "every process may be traced"}
+               : Check{kName, "note",
                        "in this user namespace: no process outside of it may "
                        "be traced"};
   }
   if (::geteuid() == 0) {
-    return {"CAP_SYS_PTRACE", "missing",
+    return {kName, "note",
             "root without it, as in a container: processes of other users or "
             "with more rights cannot be traced",
-            "docker run --cap-add SYS_PTRACE, or hangdbg outside of the "
-            "container"};
+            way_to_more_rights(where, "PID")};
   }
-  return {"CAP_SYS_PTRACE", "note",
+  return {kName, "note",
           fmt::format("not there: only processes of uid {} may be traced",
                       ::geteuid()),
-          "sudo hangdbg for those of others"};
+          way_to_more_rights(where, "PID")};
 }
 
 // https://www.kernel.org/doc/html/latest/admin-guide/LSM/Yama.html
-Check yama() {
+Check yama(Surroundings where) {
   constexpr const char* kName = "ptrace_scope";
-  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
-  int scope = 0;
-  if (!(file >> scope)) {
+  const auto scope = ptrace_scope();
+  if (!scope) {
     return {kName, "ok", "no Yama here"};
   }
-  const std::string mend =
-      "sudo hangdbg, or as root: sysctl kernel.yama.ptrace_scope=0";
-  if (scope == 0) {
+  if (*scope == 0) {
     return {kName, "ok", "0: no restriction"};
   }
-  if (scope >= 3) {
-    return {kName, "missing", "3: nobody may trace until the next boot",
-            "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot"};
-  }
-  if (may_trace_all()) {
+  if (*scope < 3 && may_trace_all()) {
     return {kName, "ok",
-            fmt::format("{}: does not concern CAP_SYS_PTRACE", scope)};
+            fmt::format("{}: does not concern CAP_SYS_PTRACE", *scope)};
   }
   return {kName, "missing",
-          scope == 1 ? "1: only an ancestor may trace a process"
-                     : "2: only CAP_SYS_PTRACE may trace",
-          mend};
+          *scope == 1  ? "1: only an ancestor may trace a process"
+          : *scope < 3 ? "2: only CAP_SYS_PTRACE may trace"
+                       : "3: nobody may trace until the next boot",
+          way_past_yama(*scope, where, "PID")};
 }
 
 Check own_seccomp() {
-  if (own_status("Seccomp") == "2") {
-    return {"seccomp", "note",
-            "a filter holds for hangdbg itself (a container's?): ptrace may "
-            "be forbidden",
-            "docker run --cap-add SYS_PTRACE, or --security-opt "
-            "seccomp=unconfined"};
+  const auto own = read_status(::getpid());
+  if (!own || own->seccomp == SECCOMP_MODE_DISABLED) {
+    return {"seccomp", "ok", "no filter on hangdbg itself"};
   }
-  return {"seccomp", "ok", "no filter on hangdbg itself"};
+  const Status calls = check_trace_calls();
+  if (!calls && calls.error().id == ErrorId::PtraceForbidden) {
+    return refused("seccomp", calls.error());
+  }
+  return {"seccomp", "ok",
+          "a filter holds for hangdbg itself (a container's?), and allows "
+          "ptrace"};
 }
 
 // pidfd_getfd(2) on ourselves.
@@ -252,6 +273,19 @@ Check take_descriptors() {
 }
 
 // ---- the target
+
+Check filter(const Target& target, const AllowedCalls& allowed) {
+  constexpr const char* kName = "seccomp filter";
+  if (target.status.seccomp == SECCOMP_MODE_DISABLED) {
+    return {kName, "ok", "none in the process"};
+  }
+  if (allowed == AllowedCalls{}) {
+    return {kName, "ok", "allows all that an attach needs"};
+  }
+  return {kName, "note",
+          allowed.sockets ? "forbids what an attach can do without"
+                          : "forbids sockets: pipes are used in their place"};
+}
 
 Check global_lock(const Target& target) {
   const auto tasks = TaskIds::read(target.pid);
@@ -276,31 +310,8 @@ Check global_lock(const Target& target) {
 
 // CAP_SYS_PTRACE is bit 19 (linux/capability.h).
 bool may_trace_all() {
-  const auto mask = parse_number<std::uint64_t>(own_status("CapEff"), 16);
-  return mask && (*mask >> 19 & 1) != 0;
-}
-
-// The only one that maps every user to itself (user_namespaces(7)).
-bool in_first_user_namespace() {
-  std::ifstream file("/proc/self/uid_map");
-  std::uint64_t inside = 1;
-  std::uint64_t outside = 1;
-  std::uint64_t count = 0;
-  return !(file >> inside >> outside >> count) ||
-         (inside == 0 && outside == 0 && count == 0xffffffff);
-}
-
-std::string own_status(std::string_view field) {
-  const auto status = read_proc_file(::getpid(), "status");
-  if (!status) {
-    return {};
-  }
-  for (const std::string_view line : split(*status, '\n')) {
-    if (line.starts_with(field) && line.substr(field.size()).starts_with(':')) {
-      return std::string(trim(line.substr(field.size() + 1)));
-    }
-  }
-  return {};
+  const auto own = read_status(::getpid());
+  return own && (own->effective_capabilities >> 19 & 1) != 0;
 }
 
 }  // namespace

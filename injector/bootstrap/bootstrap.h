@@ -109,6 +109,10 @@ static inline struct HdState* hd_state(void) {
   return (struct HdState*)((struct HdRegion*)(base + text) + 1);
 }
 
+static inline int hd_uses_pipes(const struct HdState* state) {
+  return (state->region->forbidden & HD_FORBIDS_SOCKETS) != 0;
+}
+
 /* control.c */
 void hd_first_main(uint64_t base, struct HdExit* out);
 void hd_control_main(uint64_t base, struct HdExit* out);

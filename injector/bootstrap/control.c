@@ -119,7 +119,9 @@ static struct HdState* set_up(uint64_t base) {
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   state->region = region;
   state->base = base;
-  state->tid_offset = find_tid_offset(state);
+  if (!(region->forbidden & HD_FORBIDS_READ_SELF)) {
+    state->tid_offset = find_tid_offset(state);
+  }
   int door[2] = {-1, -1};
   hd_syscall(SYS_pipe2, (long)door, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
   state->door_read = door[0];
@@ -236,7 +238,7 @@ static struct HdSession* offer(struct HdState* state, uint32_t nonce) {
 /* ours[0] reads what theirs[1] writes, and the other way round; with sockets
  * both of a side are one descriptor. */
 static int make_channel(struct HdState* state, int ours[2], int theirs[2]) {
-  if (!state->region->use_pipes) {
+  if (!hd_uses_pipes(state)) {
     int pair[2];
     const long error = hd_syscall(SYS_socketpair, AF_UNIX,
                                   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
@@ -354,7 +356,7 @@ static void leave(struct HdSession* session) {
   }
   HD_STORE(session->phase, HD_PHASE_LEAVING);
   HD_STORE(session->cancel, 1);
-  if (!session->state->region->use_pipes) {
+  if (!hd_uses_pipes(session->state)) {
     hd_syscall(SYS_shutdown, session->dap_read, SHUT_RDWR, 0, 0, 0, 0);
   }
 }
@@ -403,7 +405,7 @@ static void start_canceller(struct HdSession* session) {
 static void close_session(struct HdSession* session) {
   int ours[] = {session->control_read, session->dap_read,
                 session->control_write, session->dap_write};
-  close_all(ours, session->state->region->use_pipes ? 4 : 2);
+  close_all(ours, hd_uses_pipes(session->state) ? 4 : 2);
   HD_STORE(session->phase, HD_PHASE_FREE);
 }
 

@@ -210,7 +210,7 @@ static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at) {
     if (give_up_at ? hd_now() > give_up_at : hd_is_leaving(session)) {
       return 0;
     }
-    if (i < SPINS) {
+    if (i < SPINS && !(state->region->forbidden & HD_FORBIDS_YIELD)) {
       hd_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
     } else if (hd_poll(give_up_at ? -1 : session->dap_read, 0, 1) > 0) {
       return 0; /* hung up */

@@ -83,7 +83,7 @@ int hd_read_message(struct HdSession* session,
     if (got == 0 || (got != -11 /* EAGAIN */ && got != -4 /* EINTR */)) {
       return 0;
     }
-    const int look = session->state->region->use_pipes ? LOOK_MS : -1;
+    const int look = hd_uses_pipes(session->state) ? LOOK_MS : -1;
     hd_poll(session->dap_read, POLLIN, look);
     if (hd_is_leaving(session)) {
       return 0;

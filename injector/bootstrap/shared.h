@@ -16,7 +16,7 @@
 
 #define HD_MAGIC 0x006762646e6168ULL
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 2
+#define HD_ABI 3
 #define HD_CONTROL_THREAD_NAME "hangdbg-ctl"
 #define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
@@ -118,10 +118,17 @@ enum HdStage {
   HD_STAGE_CLOSED = 3,  /* nobody reads at the door any more */
 };
 
+/* What the target's seccomp filter, or ours, keeps us from. */
+enum HdForbidden {
+  HD_FORBIDS_SOCKETS = 1, /* pipes in their place */
+  HD_FORBIDS_YIELD = 2,
+  HD_FORBIDS_READ_SELF = 4, /* process_vm_readv */
+};
+
 struct HdRegion {
   uint64_t magic;
   uint64_t total_size;
-  uint32_t use_pipes;   /* else sockets */
+  uint32_t forbidden;   /* enum HdForbidden, one or more */
   uint32_t first_nonce; /* whose injection this was */
   uint32_t stage;       /* enum HdStage */
   uint32_t code_offset; /* the agent compiled, from the start of this struct */

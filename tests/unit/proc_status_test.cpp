@@ -30,6 +30,8 @@ TEST(ParseStatus, EveryField) {
       "SigBlk:\t8000000000000200\n"
       "SigIgn:\t0000000000001000\n"
       "SigCgt:\t0000000180004002\n"
+      "CapPrm:\t000001ffffffffff\n"
+      "CapEff:\t0000000000002000\n"
       "Seccomp:\t2\n"
       "Seccomp_filters:\t1\n"
       "voluntary_ctxt_switches:\t18446744073709551615\n"
@@ -46,6 +48,9 @@ TEST(ParseStatus, EveryField) {
   EXPECT_EQ(status.signals_ignored, 0x1000);
   EXPECT_EQ(status.signals_caught, 0x180004002);
   EXPECT_EQ(status.seccomp, 2);
+  EXPECT_EQ(status.seccomp_filters, 1);
+  EXPECT_EQ(status.capabilities, 0x1ffffffffff);
+  EXPECT_EQ(status.effective_capabilities, 0x2000);
   EXPECT_EQ(status.voluntary_switches, ~std::uint64_t{0});
   EXPECT_EQ(status.involuntary_switches, 3);
 }

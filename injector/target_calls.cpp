@@ -1,0 +1,243 @@
+#include "injector/target_calls.h"
+
+#include <fmt/core.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+namespace hangdbg {
+namespace {
+
+using Argument = TargetCall::Argument;
+
+constexpr Argument kAny{};
+constexpr Argument kFd{Argument::Descriptor, 0};
+
+template <class T>
+constexpr Argument just(T value) {
+  return {Argument::Exactly, static_cast<std::uint64_t>(value)};
+}
+
+#define HANGDBG_CALL(name) SYS_##name, #name
+
+constexpr const char* kStub = "the stub";
+constexpr const char* kBootstrap = "the agent";
+constexpr const char* kLibc = "a thread of ours";
+
+constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS;
+// What glibc and musl ask of clone(2) for a thread.
+constexpr int kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
+                             CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
+                             CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+
+using Arguments = std::array<Argument, 6>;
+
+constexpr TargetCall needed(long number,
+                            const char* name,
+                            const char* maker,
+                            int answer,
+                            Arguments arguments = {}) {
+  return {number, name, maker, Need::Success, answer, arguments, nullptr};
+}
+constexpr TargetCall may_fail(long number,
+                              const char* name,
+                              const char* maker,
+                              int answer,
+                              Arguments arguments = {}) {
+  return {number, name, maker, Need::Survival, answer, arguments, nullptr};
+}
+constexpr TargetCall chosen(bool AllowedCalls::*choice,
+                            long number,
+                            const char* name,
+                            const char* maker,
+                            int answer,
+                            Arguments arguments = {}) {
+  return {number, name, maker, Need::Choice, answer, arguments, choice};
+}
+constexpr TargetCall starts_thread(long number,
+                                   const char* name,
+                                   int answer,
+                                   Arguments arguments = {}) {
+  return {number, name, kLibc, Need::Thread, answer, arguments, nullptr};
+}
+
+const TargetCall kCalls[] = {
+    needed(HANGDBG_CALL(mmap),
+           kStub,
+           -EINVAL,
+           {kAny, kAny, just(PROT_READ | PROT_EXEC), just(kPrivate)}),
+    needed(HANGDBG_CALL(mprotect),
+           kStub,
+           0,
+           {kAny, kAny, just(PROT_READ | PROT_WRITE)}),
+    needed(HANGDBG_CALL(munmap), kStub, -EINVAL),
+    needed(HANGDBG_CALL(rt_sigprocmask), kStub, -EINVAL),
+    needed(HANGDBG_CALL(clock_gettime),
+           kStub,
+           -EFAULT,
+           {just(CLOCK_MONOTONIC)}),
+    chosen(&AllowedCalls::sched_yield, HANGDBG_CALL(sched_yield), kStub, 0),
+    // The kernel's own way back into a call with a timeout that was stopped.
+    chosen(&AllowedCalls::restart,
+           HANGDBG_CALL(restart_syscall),
+           kStub,
+           -EINTR),
+
+    needed(HANGDBG_CALL(mmap),
+           kBootstrap,
+           -EINVAL,
+           {kAny, kAny, just(PROT_READ | PROT_WRITE), just(kPrivate)}),
+    needed(HANGDBG_CALL(prctl), kBootstrap, -EFAULT, {just(PR_SET_NAME)}),
+    needed(HANGDBG_CALL(gettid), kBootstrap, 0),
+    needed(HANGDBG_CALL(getpid), kBootstrap, 0),
+    needed(HANGDBG_CALL(pipe2), kBootstrap, -EFAULT),
+    needed(HANGDBG_CALL(read), kBootstrap, -EBADF, {kFd}),
+    needed(HANGDBG_CALL(write), kBootstrap, -EBADF, {kFd}),
+    needed(HANGDBG_CALL(poll), kBootstrap, 0),
+    needed(HANGDBG_CALL(close), kBootstrap, -EBADF, {kFd}),
+    chosen(&AllowedCalls::sockets,
+           HANGDBG_CALL(socketpair),
+           kBootstrap,
+           -EFAULT,
+           {just(AF_UNIX), just(SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)}),
+    chosen(&AllowedCalls::sockets,
+           HANGDBG_CALL(shutdown),
+           kBootstrap,
+           -EBADF,
+           {kFd, just(SHUT_RDWR)}),
+    chosen(&AllowedCalls::read_self,
+           HANGDBG_CALL(process_vm_readv),
+           kBootstrap,
+           0),
+
+    needed(HANGDBG_CALL(mmap),
+           kLibc,
+           -EINVAL,
+           {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_STACK)}),
+    needed(HANGDBG_CALL(futex), kLibc, -EFAULT),
+    // By its handler the libc reaches every thread when one calls setuid.
+    needed(HANGDBG_CALL(rt_sigaction), kLibc, -EINVAL),
+    needed(HANGDBG_CALL(exit), kLibc, 0),
+    starts_thread(HANGDBG_CALL(clone3), -EINVAL),
+    starts_thread(HANGDBG_CALL(clone), 0, {just(kThreadFlags)}),
+    may_fail(HANGDBG_CALL(set_robust_list), kLibc, -EINVAL),
+    may_fail(HANGDBG_CALL(rseq), kLibc, -EINVAL),
+    may_fail(HANGDBG_CALL(madvise), kLibc, 0),
+    may_fail(HANGDBG_CALL(brk), kLibc, 0),
+    // An arena of malloc's, and how many of them there may be: before 2.34
+    // glibc reads the number of processors from /sys.
+    may_fail(HANGDBG_CALL(mmap),
+             kLibc,
+             -EINVAL,
+             {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_NORESERVE)}),
+    may_fail(HANGDBG_CALL(sched_getaffinity), kLibc, -EINVAL),
+    may_fail(HANGDBG_CALL(openat), kLibc, -EFAULT),
+};
+
+#undef HANGDBG_CALL
+
+CallArgument known_halves(const Argument& argument) {
+  switch (argument.kind) {
+    case Argument::Exactly:
+      return {static_cast<std::uint32_t>(argument.value),
+              static_cast<std::uint32_t>(argument.value >> 32)};
+    case Argument::Descriptor:
+      return {std::nullopt, 0};
+    default:
+      return {};
+  }
+}
+
+std::string how_forbidden(const CallVerdict& verdict) {
+  if (verdict.outcome == CallOutcome::Kills) {
+    return "would kill it";
+  }
+  return verdict.errno_value == 0
+             ? "it fails"
+             : fmt::format("it fails: {}", std::strerror(verdict.errno_value));
+}
+
+std::unexpected<Error> forbidden(const TargetCall& call,
+                                 const CallVerdict& verdict) {
+  return fail(ErrorId::SeccompForbids,
+              fmt::format("the target's seccomp filter forbids {}, which {} "
+                          "needs ({})",
+                          call.name, call.maker, how_forbidden(verdict)));
+}
+
+bool can_start_threads(const CallVerdict& clone,
+                       const CallVerdict& clone3,
+                       ThreadCall thread_call) {
+  // glibc goes back to clone if clone3 is not there, and only then.
+  const bool by_clone3 =
+      clone3.allowed() || (clone3.outcome == CallOutcome::Fails &&
+                           clone3.errno_value == ENOSYS && clone.allowed());
+  switch (thread_call) {
+    case ThreadCall::Clone:
+      return clone.allowed();
+    case ThreadCall::Clone3:
+      return by_clone3;
+    default:
+      return clone.allowed() && by_clone3;
+  }
+}
+
+}  // namespace
+
+std::span<const TargetCall> target_calls() {
+  return kCalls;
+}
+
+std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters) {
+  std::vector<CallVerdict> verdicts;
+  for (const TargetCall& call : kCalls) {
+    std::array<CallArgument, 6> arguments;
+    std::ranges::transform(call.arguments, arguments.begin(), known_halves);
+    verdicts.push_back(judge_call(filters, call.number, arguments));
+  }
+  return verdicts;
+}
+
+Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
+                                 ThreadCall thread_call) {
+  AllowedCalls allowed;
+  const CallVerdict* clone3 = nullptr;
+  for (std::size_t i = 0; i < std::size(kCalls); i++) {
+    const TargetCall& call = kCalls[i];
+    const CallVerdict& verdict = verdicts[i];
+    switch (call.need) {
+      case Need::Success:
+        if (!verdict.allowed()) {
+          return forbidden(call, verdict);
+        }
+        break;
+      case Need::Survival:
+        if (verdict.outcome == CallOutcome::Kills) {
+          return forbidden(call, verdict);
+        }
+        break;
+      case Need::Choice:
+        allowed.*call.choice = allowed.*call.choice && verdict.allowed();
+        break;
+      case Need::Thread:
+        if (call.number == SYS_clone3) {
+          clone3 = &verdict;
+        } else if (!can_start_threads(verdict, *clone3, thread_call)) {
+          return forbidden(call, verdict.allowed() ? *clone3 : verdict);
+        }
+        break;
+    }
+  }
+  return allowed;
+}
+
+}  // namespace hangdbg

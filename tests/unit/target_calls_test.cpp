@@ -1,0 +1,85 @@
+// The list of calls that the target makes because of us, and what is made of a
+// filter's answers to it.
+#include "injector/target_calls.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "injector/filter_probe.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr CallVerdict kKills{CallOutcome::Kills, 0};
+
+// What a filter leaves that answers so to this call, and allows the rest.
+Result<AllowedCalls> without(long number,
+                             CallVerdict verdict,
+                             ThreadCall thread_call = ThreadCall::Clone3) {
+  std::vector<CallVerdict> verdicts(target_calls().size());
+  for (std::size_t i = 0; i < verdicts.size(); i++) {
+    if (target_calls()[i].number == number) {
+      verdicts[i] = verdict;
+    }
+  }
+  return judge_calls(verdicts, thread_call);
+}
+
+constexpr CallVerdict fails(int number) {
+  return {CallOutcome::Fails, number};
+}
+
+TEST(TargetCalls, WithoutSocketsTherePipes) {
+  for (const long number : {SYS_socketpair, SYS_shutdown}) {
+    const auto allowed = without(number, kKills);
+    ASSERT_TRUE(allowed) << allowed.error().text();
+    EXPECT_FALSE(allowed->sockets);
+    EXPECT_TRUE(allowed->sched_yield);
+  }
+}
+
+TEST(TargetCalls, WhatMayFailMustNotKill) {
+  EXPECT_TRUE(without(SYS_rseq, fails(EPERM)));
+  const auto killed = without(SYS_rseq, kKills);
+  ASSERT_FALSE(killed);
+  EXPECT_EQ(killed.error().id, ErrorId::SeccompForbids);
+  EXPECT_NE(killed.error().message.find("rseq"), std::string::npos)
+      << killed.error().message;
+}
+
+TEST(TargetCalls, WhatIsNeededIsNamed) {
+  for (const CallVerdict& verdict : {kKills, fails(EPERM)}) {
+    const auto refused = without(SYS_futex, verdict);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("futex"), std::string::npos);
+  }
+}
+
+TEST(TargetCalls, AThreadByCloneOrByClone3) {
+  EXPECT_TRUE(without(SYS_clone3, fails(ENOSYS)));
+  EXPECT_FALSE(without(SYS_clone3, fails(EPERM)));
+  EXPECT_FALSE(without(SYS_clone3, kKills));
+  EXPECT_TRUE(without(SYS_clone3, kKills, ThreadCall::Clone));
+  EXPECT_TRUE(without(SYS_clone, kKills));
+  EXPECT_FALSE(without(SYS_clone, kKills, ThreadCall::Clone));
+  EXPECT_FALSE(without(SYS_clone, kKills, ThreadCall::Unknown));
+}
+
+// Where these tests run without a filter of their own.
+TEST(TargetCalls, AnUnfilteredChildMayDoAll) {
+  const auto& tried = tried_calls();
+  ASSERT_EQ(tried.size(), target_calls().size());
+  for (std::size_t i = 0; i < tried.size(); i++) {
+    const TargetCall& call = target_calls()[i];
+    if (call.number == SYS_rseq || call.number == SYS_clone3) {
+      continue;  // a kernel may lack them
+    }
+    EXPECT_TRUE(tried[i].allowed())
+        << call.name << ": " << tried[i].errno_value;
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
