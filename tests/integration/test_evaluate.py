@@ -41,3 +41,17 @@ def test_output_goes_to_the_client_that_asked(edge_python):
         assert done.out.splitlines() == lines, done
     target.assert_as_before(before, arenas=4)
     assert target.finish()["answer"] == 41  # and its own output is what it was
+
+
+def test_assignment_in_every_kind_of_frame(python):
+    target = start("frames", python)
+    before = target.snapshot()
+    for frame in range(8):  # tests/targets/frames.py says which
+        for expression in ("number = %d" % (10 + frame), "new = number; del new"):
+            done = hangdbg("eval", target.pid, expression, "--frame", frame)
+            assert (done.rc, done.out) == (0, ""), done
+        done = hangdbg("eval", target.pid, "(lambda: number)()", "--frame", frame)
+        assert (done.rc, done.out) == (0, "%d\n" % (10 + frame)), done
+    target.assert_as_before(before)
+    # The function with the cell and the one inside it have one variable.
+    assert target.finish()["numbers"] == [17, 16, 15, 14, 14, 11, 10, 12]
