@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -117,6 +118,7 @@ BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
       pushed_(other.pushed_),
       told_to_go_(other.told_to_go_),
       disturbed_(other.disturbed_),
+      late_signals_(std::move(other.late_signals_)),
       entered_(other.entered_),
       given_back_(std::exchange(other.given_back_, true)) {}
 
@@ -163,13 +165,13 @@ Status BorrowedThread::give_back() {
   if (TRY(must_finish_first())) {
     log::info(log::Area::Injector, "thread {} will restore itself",
               thread_->tid());
-    return thread_->detach();
+    return detach();
   }
   if (entered_ && !told_to_go_ && !disturbed_) {
     TRY(let_it_unmap());
   }
   TRY(restore());
-  TRY(thread_->detach());
+  TRY(detach());
   checkpoint("detached");
   return slack_.restore();
 }
@@ -225,8 +227,8 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
   }
 }
 
-// Signals that stay open in the stub: ours to hand on, unless it was the stub
-// itself that faulted.
+// Signals that stay open in the stub: ours to hand on later, unless it was the
+// stub itself that faulted.
 Status BorrowedThread::pass_on_events() {
   const auto status = TRY(thread_->poll());
   if (!status) {
@@ -244,7 +246,17 @@ Status BorrowedThread::pass_on_events() {
                 fmt::format("signal {} in the injected code", signal));
   }
   disturbed_ = false;
-  return thread_->resume(signal);
+  // Its handler would run here, and the interrupted call would not hear of it.
+  late_signals_.push_back(signal);
+  return thread_->resume();
+}
+
+// The thread stands in its own code again: there they come as they would have.
+Status BorrowedThread::detach() {
+  for (const int signal : std::exchange(late_signals_, {})) {
+    ::syscall(SYS_tgkill, target_->pid, thread_->tid(), signal);
+  }
+  return thread_->detach();
 }
 
 // A region without a thread would stay for ever, and only the stub can unmap

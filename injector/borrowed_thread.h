@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/fd.h"
@@ -74,6 +75,7 @@ class BorrowedThread {
   Status enter();
   Result<StubState> wait_for(StubPhase phase, Deadline deadline);
   Status pass_on_events();
+  Status detach();
   Status let_it_unmap();
   Status hold();
   Status push_deadline();
@@ -91,7 +93,8 @@ class BorrowedThread {
   StubStack stack_;
   std::int64_t pushed_ = 0;  // the deadline that the stub last got
   std::optional<Deadline::Clock::time_point> told_to_go_;
-  bool disturbed_ = false;  // by a signal that we do not hand on
+  bool disturbed_ = false;         // by a signal that we do not hand on
+  std::vector<int> late_signals_;  // came while it was in the stub
   bool entered_ = false;
   bool given_back_ = false;
 };

@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 #include <linux/futex.h>
+#include <linux/rseq.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 
 #include "base/log.h"
@@ -30,6 +32,9 @@ Status judge(const Target& target,
              const Registers& registers,
              NativeUnwinder& unwinder,
              Deadline deadline);
+bool in_restartable_sequence(const Target& target,
+                             const Attachment& thread,
+                             Address pc);
 Rank rank_of(const Target& target, int tid);
 Rank rank_of_call(const Target& target, const TaskSyscall& call);
 bool is_socket(const Target& target, std::uint64_t fd);
@@ -78,10 +83,37 @@ Status check_safe(const Target& target,
                   const Registers& registers,
                   NativeUnwinder& unwinder,
                   Deadline deadline) {
+  if (!registers.in_syscall() &&
+      in_restartable_sequence(target, thread, registers.pc())) {
+    return fail(
+        ErrorId::NoSafeThread,
+        fmt::format("thread {} is in a restartable sequence", thread.tid()));
+  }
   return judge(target, thread.tid(), registers, unwinder, deadline);
 }
 
 namespace {
+
+// On its way back to such code the kernel sends a thread that was stopped to
+// the sequence's beginning; one that went by the stub it would leave in the
+// middle, perhaps on another CPU (rseq(2); the allocators of some programs use
+// them).
+bool in_restartable_sequence(const Target& target,
+                             const Attachment& thread,
+                             Address pc) {
+  const Address area = thread.restartable_sequences();
+  if (!area) {
+    return false;
+  }
+  const auto at =
+      target.memory.read_address(area + offsetof(struct rseq, rseq_cs));
+  if (!at || !*at) {
+    return false;
+  }
+  const auto sequence = target.memory.read_value<rseq_cs>(*at);
+  return sequence &&
+         pc.value - sequence->start_ip < sequence->post_commit_offset;
+}
 
 Status judge(const Target& target,
              int tid,

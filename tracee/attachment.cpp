@@ -171,6 +171,13 @@ Result<std::vector<FilterProgram>> Attachment::seccomp_filters() const {
   }
 }
 
+Address Attachment::restartable_sequences() const {
+  __ptrace_rseq_configuration where{};
+  const long size = call(PTRACE_GET_RSEQ_CONFIGURATION, tid_,
+                         as_pointer(sizeof where), &where);
+  return size < 0 ? Address{} : Address{where.rseq_abi_pointer};
+}
+
 Status Attachment::resume(int signal) {
   if (call(PTRACE_CONT, tid_, nullptr,
            as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {

@@ -52,6 +52,10 @@ class Attachment {
   // its own, and a kernel with CONFIG_CHECKPOINT_RESTORE.
   Result<std::vector<FilterProgram>> seccomp_filters() const;
 
+  // Where the thread has its struct rseq (rseq(2)); 0: nowhere, or the kernel
+  // does not say (before 5.13).
+  Address restartable_sequences() const;
+
   // Lets the stopped thread run, with a signal that it was about to get.
   Status resume(int signal = 0);
 

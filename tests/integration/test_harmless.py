@@ -83,6 +83,22 @@ def test_registers_of_a_running_thread(level, newest_python, tmp_path):
     assert result["rounds"] > 0 and result["wrong"] == 0, result
 
 
+def test_restartable_sequence_is_left_alone(newest_python, tmp_path):
+    """The kernel, and it alone, sends the thread back to the sequence's beginning."""
+    glibc = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
+    if glibc < (2, 35):
+        pytest.skip("glibc %d.%d has no rseq" % glibc)
+    library = compiled(tmp_path, "restartable.c")
+    shared = tmp_path / "shared"
+    shared.write_bytes(bytes(8))
+    target = start("restartable", newest_python, library, shared)
+    refused = hangdbg("eval", target.pid, "1 + 1", "--timeout", "1")
+    refused.assert_refused(4, "in a restartable sequence")
+    with open(shared, "r+b") as file:
+        file.write(b"x")
+    assert target.finish()["sent_back"] > 0
+
+
 @pytest.mark.parametrize("kind", ["timer", "profile", "children"])
 def test_signal_storm(kind, edge_python):
     target = start("storm", edge_python, kind)
@@ -97,7 +113,7 @@ def caught(target):
     return int(evaluate(target, "sum(caught.values())"))
 
 
-@pytest.mark.parametrize("name", ["SIGPROF", "SIGALRM"])
+@pytest.mark.parametrize("name", ["SIGTRAP", "SIGPROF", "SIGALRM"])
 @pytest.mark.parametrize("point", ["switched", "running", "mapped", "told-to-go"])
 def test_signal_with_a_handler_in_the_middle(point, name, newest_python):
     """The thread is borrowed when the signal comes; its handler runs all the same."""
