@@ -112,7 +112,7 @@ Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(Attachment::seize(tid));
       TRY(thread.interrupt(deadline.capped(kStopTimeout)));
-      return read_allowed_calls(thread, target.thread_call);
+      return read_allowed_calls(target.pid, thread, target.thread_call);
     });
     if (answer || !worth_another_try(answer.error())) {
       break;
@@ -234,7 +234,7 @@ Result<Address> start_agent_on(const Target& target,
   steps.done("stop");
 
   if (!allowed) {
-    allowed = TRY(read_allowed_calls(thread, target.thread_call));
+    allowed = TRY(read_allowed_calls(target.pid, thread, target.thread_call));
   }
   const auto registers = TRY(thread.registers());
   TRY(check_safe(target, thread, registers, unwinder, deadline));

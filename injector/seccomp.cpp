@@ -106,7 +106,8 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
                                 pid));
 }
 
-Result<AllowedCalls> read_allowed_calls(Attachment& thread,
+Result<AllowedCalls> read_allowed_calls(int pid,
+                                        Attachment& thread,
                                         ThreadCall thread_call) {
   const auto verdicts = judge_filters(TRY(thread.seccomp_filters()));
   const auto allowed = judge_calls(verdicts, thread_call);
@@ -118,9 +119,12 @@ Result<AllowedCalls> read_allowed_calls(Attachment& thread,
     registers.raw.rax = registers.raw.orig_rax;
     registers.raw.orig_rax = static_cast<unsigned long long>(-1);
     TRY(thread.set_registers(registers));
-    return cannot_restart(thread.tid());
+    return with_hint(pid, cannot_restart(thread.tid()).error());
   }
-  return allowed;
+  if (!allowed) {
+    return with_hint(pid, allowed.error());
+  }
+  return *allowed;
 }
 
 ThreadCall thread_call_of(const DangerousCode& danger,

@@ -159,18 +159,18 @@ CallArgument known_halves(const Argument& argument) {
 
 std::string how_forbidden(const CallVerdict& verdict) {
   if (verdict.outcome == CallOutcome::Kills) {
-    return "would kill it";
+    return "would kill the process";
   }
   return verdict.errno_value == 0
-             ? "it fails"
-             : fmt::format("it fails: {}", std::strerror(verdict.errno_value));
+             ? "fails"
+             : fmt::format("fails ({})", std::strerror(verdict.errno_value));
 }
 
 std::unexpected<Error> forbidden(const TargetCall& call,
                                  const CallVerdict& verdict) {
   return fail(ErrorId::SeccompForbids,
               fmt::format("the target's seccomp filter forbids {}, which {} "
-                          "needs ({})",
+                          "needs: it {}",
                           call.name, call.maker, how_forbidden(verdict)));
 }
 

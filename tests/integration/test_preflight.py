@@ -81,7 +81,7 @@ def raw(*command, **options):
 
 
 def state_of(pid):
-    with open("/proc/%d/stat" % pid) as file:
+    with open("/proc/%s/stat" % pid) as file:
         return file.read().rpartition(")")[2].split()[0]
 
 
@@ -253,6 +253,32 @@ def test_state_d(newest_python, hung_mount):
     process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
     until("state D", lambda: state_of(process.pid) == "D")
     assert_named(process.pid, "disk-sleep", 4, "state D")
+
+
+def test_another_thread_in_state_d(newest_python, hung_mount):
+    """It is left alone; its stack can be asked for all the same."""
+    code = (
+        "import os, threading\n"
+        "def look(path):\n"
+        "    os.stat(path)\n"
+        "threading.Thread(target=look, args=(%r,), daemon=True).start()\n"
+        "lock = threading.Lock()\n"
+        "lock.acquire()\n"
+        "lock.acquire()\n" % str(hung_mount / "x")
+    )
+    process = raw(newest_python, "-c", code)
+    worker = until("state D", lambda: in_state_d(process.pid))
+    done = hangdbg("eval", process.pid, "path", "--thread", worker)
+    assert (done.rc, done.out) == (0, repr(str(hung_mount / "x")) + "\n"), done
+    assert in_state_d(process.pid) == worker
+
+
+def in_state_d(pid):
+    """The thread that is, or None."""
+    for tid in processes.threads(pid):
+        if state_of("%d/task/%d" % (pid, tid)) == "D":
+            return tid
+    return None
 
 
 def test_in_exec(newest_python, hung_mount):
