@@ -109,8 +109,11 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         Attachment& thread,
                                         ThreadCall thread_call) {
-  const auto verdicts = judge_filters(TRY(thread.seccomp_filters()));
-  const auto allowed = judge_calls(verdicts, thread_call);
+  const auto filters = thread.seccomp_filters();
+  // One that cannot be read (it is no classic BPF, or the kernel has no
+  // CONFIG_CHECKPOINT_RESTORE) is as bad as one without an end.
+  const auto verdicts =
+      judge_filters(filters.value_or(std::vector<FilterProgram>(1)));
   auto registers = TRY(thread.registers());
   if (resume_point(registers).rax == SYS_restart_syscall &&
       !may_restart(verdicts)) {
@@ -121,6 +124,15 @@ Result<AllowedCalls> read_allowed_calls(int pid,
     TRY(thread.set_registers(registers));
     return with_hint(pid, cannot_restart(thread.tid()).error());
   }
+  if (!filters) {
+    return with_hint(pid, {ErrorId::SeccompUnknown,
+                           fmt::format("the seccomp filter of process {} "
+                                       "cannot be read",
+                                       pid),
+                           {},
+                           filters.error().errno_value});
+  }
+  const auto allowed = judge_calls(verdicts, thread_call);
   if (!allowed) {
     return with_hint(pid, allowed.error());
   }

@@ -29,7 +29,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 
 // The stopped thread's filter, read. Where it forbids restart_syscall and the
 // thread's call would need that, the call is made anew instead, and the thread
-// is refused. Errors: SeccompForbids, NotPermitted.
+// is refused. Errors: SeccompForbids, SeccompUnknown.
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         Attachment& thread,
                                         ThreadCall thread_call);
