@@ -41,7 +41,7 @@ def free_threaded():
 
 
 def variant(path):
-    return next(it.variant for it in _all() if it.path == path)
+    return next((it.variant for it in _all() if it.path == path), "")
 
 
 def missing():
