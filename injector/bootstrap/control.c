@@ -452,11 +452,13 @@ static int sessions_left(const struct HdState* state) {
 }
 
 /* Where a struct pthread keeps its thread's tid: the libc's secret, but our
- * own thread's is before us (glibc x86-64: 0x2d0, musl: 0x30 or 0x38). */
+ * own thread's is before us (glibc x86-64: 0x2d0, musl: 0x30 or 0x38). The
+ * upper half of a pointer, 0x7f.., may look like one: it is never at such a
+ * place. */
 static uint32_t find_tid_offset(struct HdState* state) {
   const uint64_t self = HD_CALL(state, pthread_self, SelfFunction)();
   const int tid = hd_tid();
-  for (uint32_t offset = 16; offset < 1024; offset += 4) {
+  for (uint32_t offset = 16; offset < 1024; offset += 8) {
     if (*(const int*)(self + offset) == tid) {
       return offset;
     }

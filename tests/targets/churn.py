@@ -22,7 +22,7 @@ import threading
 from common import finish, ready
 
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name
-NAP_US = {"calm": 1000, "napping": 500, "busy": 0}
+NAP_US = {"calm": 5000, "napping": 3000, "busy": 0}
 
 stop = threading.Event()
 
