@@ -28,6 +28,7 @@ _SYSCALLS = {
     202: "futex",
     230: "clock_nanosleep",
     232: "epoll_wait",
+    281: "epoll_pwait",
     270: "pselect6",
     271: "ppoll",
 }

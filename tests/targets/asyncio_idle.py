@@ -10,7 +10,7 @@ def run_idle(loop, done):
     answer = 41
     seen = {0, 2, 4}
     # Above ours: run_until_complete, run_forever, _run_once, select.
-    ready("run_idle", ["epoll_wait"], frame=4)
+    ready("run_idle", ["epoll_wait", "epoll_pwait"], frame=4)
     result = loop.run_until_complete(done)
     return answer, sorted(seen), result
 

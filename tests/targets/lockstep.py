@@ -1,5 +1,8 @@
 """Two counters go up in one loop: a local, and an item of a list, which no
-debugger's careless write of locals can set back. The main thread, alone."""
+debugger's careless write of locals can set back. In the main thread; another
+sleeps, for a debugger that can borrow no thread that runs."""
+
+import threading
 
 from common import finish, on_sigusr1, ready
 
@@ -21,6 +24,7 @@ def count():
     return chosen, rewound
 
 
+threading.Thread(target=threading.Event().wait, daemon=True).start()
 on_sigusr1(lambda: stop.append(True))
 chosen, rewound = count()
 finish(chosen=chosen, rewound=rewound)
