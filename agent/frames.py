@@ -115,7 +115,8 @@ def _other_frames():
     # Not our own: a frame that holds itself is a cycle, and lives on. (It is not
     # found by get_ident, which gevent replaces.)
     own = id(sys._getframe())
-    return {ident: frame for ident, frame in sys._current_frames().items()
+    return {ident: frame
+            for ident, frame in (_current_frames() or sys._current_frames()).items()
             if id(frame) != own}
 
 
@@ -138,7 +139,8 @@ def _ident_of(thread):
 
 def main_thread_id():
     pid = process_id()
-    return pid if any(_tid_of(ident) == pid for ident in sys._current_frames()) else 0
+    return pid if any(_tid_of(ident) == pid for ident in
+                      _current_frames() or sys._current_frames()) else 0
 
 
 def process_id():

@@ -142,12 +142,29 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   api.table.PyMarshal_ReadObjectFromString =
       optional({"PyMarshal_ReadObjectFromString"});
   api.table.PyImport_GetMagicNumber = optional({"PyImport_GetMagicNumber"});
+  api.table.PyThreadState_New = optional({"PyThreadState_New"});
+  api.table.PyThreadState_Clear = optional({"PyThreadState_Clear"});
+  api.table.PyThreadState_DeleteCurrent =
+      optional({"PyThreadState_DeleteCurrent"});
+  api.table.PyEval_AcquireThread = optional({"PyEval_AcquireThread"});
+  api.table.PyThreadState_GetFrame = optional({"PyThreadState_GetFrame"});
+  const CPythonLayout& at = python.layout;
+  api.table.interpreters_head =
+      (python.runtime + at.runtime_interpreters_head).value;
+  api.table.interpreter_next = at.interpreter_next;
+  api.table.interpreter_id = at.interpreter_id;
+  api.table.interpreter_threads = at.interpreter_threads_head;
+  api.table.interpreter_gil = at.interpreter_gil;
+  api.table.gil_locked_offset = at.gil_locked;
+  api.table.thread_next = at.thread_next;
+  api.table.thread_ident = at.thread_ident;
+  api.table.thread_frame = at.thread_frame;
   if (!python.version.at_least(13)) {
     api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
   }
   static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
-  api.table.frame_inner = python.layout.frame_object_frame;
-  api.table.frame_locals = python.layout.frame_locals;
+  api.table.frame_inner = at.frame_object_frame;
+  api.table.frame_locals = at.frame_locals;
   api.pthread_attr_init = {api.table.pthread_attr_init};
   api.pthread_attr_setstacksize = {api.table.pthread_attr_setstacksize};
   api.pthread_create = {api.table.pthread_create};

@@ -101,14 +101,34 @@ Result<Address> main_interpreter(const MemoryReader& memory,
   return main;
 }
 
+Result<Address> find_interpreter(const MemoryReader& memory,
+                                 const PythonRuntime& python,
+                                 std::int64_t wanted) {
+  const CPythonLayout& at = python.layout;
+  Address interpreter =
+      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
+  for (std::size_t i = 0; interpreter && i < kMaxInterpreters; ++i) {
+    if (TRY(memory.read_value<std::int64_t>(interpreter + at.interpreter_id)) ==
+        wanted) {
+      return interpreter;
+    }
+    interpreter = TRY(memory.read_address(interpreter + at.interpreter_next));
+  }
+  return fail(ErrorId::Unreadable, fmt::format("no interpreter {}", wanted));
+}
+
 Result<Address> gil_address(const MemoryReader& memory,
-                            const PythonRuntime& python) {
+                            const PythonRuntime& python,
+                            std::int64_t interpreter) {
   const CPythonLayout& at = python.layout;
   const Address main = TRY(main_interpreter(memory, python));
   if (at.runtime_gil != CPythonLayout::kAbsent) {
     return python.runtime + at.runtime_gil;
   }
-  return memory.read_address(main + at.interpreter_gil);
+  const Address owner =
+      interpreter == 0 ? main
+                       : TRY(find_interpreter(memory, python, interpreter));
+  return memory.read_address(owner + at.interpreter_gil);
 }
 
 // The innermost frame that has a code object: above it there may be ones that
@@ -231,9 +251,10 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& memory,
 
 Result<GilState> read_gil(const MemoryReader& memory,
                           const PythonRuntime& python,
-                          const TaskIds& tasks) {
+                          const TaskIds& tasks,
+                          std::int64_t interpreter) {
   const CPythonLayout& at = python.layout;
-  const Address gil = TRY(gil_address(memory, python));
+  const Address gil = TRY(gil_address(memory, python, interpreter));
   const auto fields = TRY(Block::read(
       memory, gil, {at.gil_locked, at.gil_last_holder, at.gil_enabled}));
   GilState state;
@@ -274,6 +295,26 @@ Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
     threads = read_threads_once(memory, python, tasks);
   }
   return threads;
+}
+
+Result<std::int64_t> interpreter_of(const MemoryReader& memory,
+                                    const PythonRuntime& python,
+                                    const TaskIds& tasks,
+                                    int tid) {
+  const CPythonLayout& at = python.layout;
+  const Address newest =
+      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
+  if (!TRY(memory.read_address(newest + at.interpreter_next))) {
+    return 0;  // as in nearly every process
+  }
+  const auto threads = TRY(python_threads(memory, python, tasks));
+  std::int64_t found = 0;
+  for (const PythonThread& thread : threads) {
+    if (thread.tid == tid && thread.frame) {
+      found = std::max(found, thread.interpreter);
+    }
+  }
+  return found;
 }
 
 }  // namespace hangdbg

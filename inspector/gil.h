@@ -14,7 +14,7 @@
 
 namespace hangdbg {
 
-// The main interpreter's GIL at one moment; it may change the next.
+// An interpreter's GIL at one moment; it may change the next.
 struct GilState {
   bool enabled = true;  // false in a free-threaded process that runs without
   bool locked = false;
@@ -23,10 +23,12 @@ struct GilState {
   std::optional<int> holder_tid;  // our number; empty if it could not be told
 };
 
+// Of the interpreter with that number; up to 3.11 all share the main one's.
 // Errors: NotInitialized when there is no interpreter yet; Unreadable.
 Result<GilState> read_gil(const MemoryReader& memory,
                           const PythonRuntime& python,
-                          const TaskIds& tasks);
+                          const TaskIds& tasks,
+                          std::int64_t interpreter = 0);
 
 // A thread that has a PyThreadState, and where its Python code stands.
 struct PythonThread {
@@ -53,5 +55,12 @@ struct PythonThread {
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
                                                  const TaskIds& tasks);
+
+// In which interpreter the thread is. One that has entered another from the
+// main one is known to both, and is in the newer.
+Result<std::int64_t> interpreter_of(const MemoryReader& memory,
+                                    const PythonRuntime& python,
+                                    const TaskIds& tasks,
+                                    int tid);
 
 }  // namespace hangdbg

@@ -112,8 +112,8 @@ asio::awaitable<Result<HdExecutorStage>> AgentConnection::stage(
   }
 }
 
-Status AgentConnection::tell(HdControlKind kind) {
-  const HdControlRecord record{static_cast<std::uint32_t>(kind), 0};
+Status AgentConnection::tell(HdControlKind kind, std::uint32_t value) {
+  const HdControlRecord record{static_cast<std::uint32_t>(kind), value};
   if (::write(control_write_.get(), &record, sizeof record) != sizeof record) {
     return closed();
   }

@@ -37,8 +37,8 @@ class AgentConnection {
   // What the executor does right now. Errors: ChannelClosed, TimedOut.
   boost::asio::awaitable<Result<HdExecutorStage>> stage(Deadline deadline);
 
-  // HD_CONTROL_CANCEL or HD_CONTROL_ENTER_NOW.
-  Status tell(HdControlKind kind);
+  // HD_CONTROL_CANCEL, HD_CONTROL_ENTER_NOW or HD_CONTROL_INTERPRETER.
+  Status tell(HdControlKind kind, std::uint32_t value = 0);
 
   // Makes a running call() return TimedOut now.
   void stop_waiting();

@@ -11,7 +11,8 @@ GilWatch::Verdict GilWatch::look() {
   if (!tasks) {
     return Verdict::Unknown;
   }
-  const auto gil = read_gil(target_.memory, target_.python, *tasks);
+  const auto gil =
+      read_gil(target_.memory, target_.python, *tasks, interpreter_);
   if (!gil) {
     return Verdict::Unknown;
   }

@@ -6,6 +6,7 @@
 // native code does not.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -27,12 +28,16 @@ class GilWatch {
   };
   Verdict look();
 
+  // Whose GIL; the main one's to begin with.
+  void watch_interpreter(std::int64_t number) { interpreter_ = number; }
+
   // "thread 79655 "MainThread" in usleep_holding (gil_held.py)"; "another
   // thread" where more is not known. Of the last look.
   std::string holder() const;
 
  private:
   const Target& target_;
+  std::int64_t interpreter_ = 0;
   std::optional<PythonThread> holder_;
   bool known_ = false;
 };

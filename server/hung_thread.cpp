@@ -107,11 +107,9 @@ Result<ShownThread> default_thread(Session& session,
   return other ? *std::move(other) : std::move(main);
 }
 
-}  // namespace
-
-Result<ShownThread> choose_thread(Session& session,
-                                  const std::string& wanted,
-                                  Deadline deadline) {
+Result<ShownThread> choose_here(Session& session,
+                                const std::string& wanted,
+                                Deadline deadline) {
   const auto listed = TRY(session.threads(deadline));
   const auto& threads = listed.threads;
   if (threads.empty()) {
@@ -134,6 +132,26 @@ Result<ShownThread> choose_thread(Session& session,
   return fail(ErrorId::NoSuchThread,
               fmt::format("no Python thread {}", printable(wanted)),
               "there are " + names);
+}
+
+}  // namespace
+
+Result<ShownThread> choose_thread(Session& session,
+                                  const std::string& wanted,
+                                  Deadline deadline) {
+  if (const auto tid = parse_number<int>(wanted)) {
+    TRY(session.follow_thread(*tid, deadline));
+    return choose_here(session, wanted, deadline);
+  }
+  // Names are those of the main interpreter, from which a thread may have
+  // entered another.
+  TRY(session.enter_main(deadline));
+  auto chosen = TRY(choose_here(session, wanted, deadline));
+  const int tid = static_cast<int>(chosen.tid);
+  if (TRY(session.follow_thread(tid, deadline))) {
+    return read_stack(session, {chosen.tid, chosen.name}, deadline);
+  }
+  return chosen;
 }
 
 std::string describe_wait(Session& session,

@@ -76,6 +76,7 @@ struct Session::Impl {
   asio::steady_timer nap{io};  // watch_gil's, cut short by the call's end
   GilWatch gil;
   std::set<std::string> loaded;
+  std::int64_t interpreter = 0;  // in which the requests run
   bool alive = true;
 
   // Of the running call.
@@ -162,6 +163,45 @@ Status Session::need(const std::string& module, Deadline deadline) {
   return {};
 }
 
+Result<bool> Session::follow_thread(int tid, Deadline deadline) {
+  const Target& target = *impl_->target;
+  const auto tasks = TRY(TaskIds::read(target.pid));
+  const auto before = impl_->interpreter;
+  TRY(enter(
+      interpreter_of(target.memory, target.python, tasks, tid).value_or(before),
+      deadline));
+  return impl_->interpreter != before;
+}
+
+Status Session::enter_main(Deadline deadline) {
+  return enter(0, deadline);
+}
+
+// The answer of the control thread says that it has seen the record; the
+// requests take another way.
+Status Session::enter(std::int64_t interpreter, Deadline deadline) {
+  Impl& impl = *impl_;
+  if (interpreter == impl.interpreter || !impl.alive) {
+    return {};
+  }
+  TRY(impl.connection.tell(HD_CONTROL_INTERPRETER,
+                           static_cast<std::uint32_t>(interpreter)));
+  std::optional<Result<HdExecutorStage>> seen;
+  impl.io.restart();
+  asio::co_spawn(
+      impl.io,
+      [&]() -> asio::awaitable<void> {
+        seen.emplace(co_await impl.connection.stage(deadline));
+      },
+      asio::detached);
+  impl.io.run();
+  TRY(*seen);
+  impl.interpreter = interpreter;
+  impl.gil.watch_interpreter(interpreter);
+  impl.loaded.clear();
+  return {};
+}
+
 void Session::interrupt() {
   const std::uint64_t one = 1;
   // Nothing to do if that fails: the counter is at its end, so we are heard.
@@ -181,7 +221,8 @@ bool Session::gil_locked() const {
   const Target& target = *impl_->target;
   const auto tasks = TaskIds::read(target.pid);
   const auto gil =
-      tasks ? read_gil(target.memory, target.python, *tasks) : fail({}, {});
+      tasks ? read_gil(target.memory, target.python, *tasks, impl_->interpreter)
+            : fail({}, {});
   return gil && gil->locked;
 }
 

@@ -72,6 +72,13 @@ class Session {
   // it does not have it yet.
   Status need(const std::string& module, Deadline deadline);
 
+  // From now on asks in the interpreter in which that thread is: each has its
+  // own threads, modules and, from 3.12 on, perhaps GIL. Whether that is
+  // another than before.
+  Result<bool> follow_thread(int tid, Deadline deadline);
+  // In the main interpreter again.
+  Status enter_main(Deadline deadline);
+
   // Ends the running call with Interrupted. Async-signal-safe.
   void interrupt();
 
@@ -89,6 +96,7 @@ class Session {
 
  private:
   Session();
+  Status enter(std::int64_t interpreter, Deadline deadline);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -2,6 +2,7 @@
  *
  *   control.c   the control thread: sessions come and go, records, the door
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
+ *   interpreters.c  into an interpreter and out of it
  *   python.c    the agent: loading it, calling it, the builtins it has in C
  *   io.c        bounded reads and writes
  *
@@ -30,7 +31,7 @@ struct HdMethod {
   const char* doc;
 };
 
-#define HD_BUILTINS 6
+#define HD_BUILTINS 7
 
 enum HdPhase {
   HD_PHASE_FREE = 0,
@@ -54,7 +55,9 @@ struct HdSession {
   uint32_t executor_done;    /* executor; its last word */
   uint32_t stage;            /* executor: enum HdExecutorStage */
   uint32_t enter_now;        /* control; executor clears */
-  uint32_t used_agent;       /* executor */
+  uint32_t used_agent;       /* executor: the main interpreter's */
+  uint32_t wanted;           /* control: the interpreter for the next request */
+  uint32_t interpreter;      /* executor: for this one; 0 is the main one */
 
   uint64_t canceller;         /* pthread_t; control */
   uint32_t canceller_running; /* control */
@@ -68,6 +71,22 @@ struct HdSession {
   uint64_t filled;
 };
 
+/* The agent in one interpreter; written with the GIL of that. */
+struct HdAgent {
+  uint32_t loading;    /* or unloading */
+  HdPyObject* globals; /* the agent's dict; 0 while it is not loaded */
+  HdPyObject* handle;
+  HdPyObject* forget;
+  HdPyObject* cancelled_class;
+  HdPyObject* functions[HD_BUILTINS]; /* ours while the agent is loaded */
+};
+
+/* How a thread of ours came into Python, and so how it leaves. */
+struct HdEntry {
+  int gil;      /* of PyGILState_Ensure, in the main interpreter */
+  void* thread; /* PyThreadState, in another one; else 0 */
+};
+
 /* Right behind struct HdRegion. */
 struct HdState {
   struct HdRegion* region;
@@ -76,13 +95,9 @@ struct HdState {
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
 
-  /* GIL. */
-  uint32_t loading;    /* or unloading */
-  HdPyObject* globals; /* the agent's dict; 0 while it is not loaded */
-  HdPyObject* handle;
-  HdPyObject* forget;
-  HdPyObject* cancelled_class;
-  HdPyObject* functions[HD_BUILTINS]; /* ours while the agent is loaded */
+  /* The main interpreter's, which all sessions share, and last; and each
+   * session's own in another interpreter. */
+  struct HdAgent agents[HD_MAX_SESSIONS + 1];
   uint32_t must_stay; /* something of Python's still points into the region */
   struct HdMethod methods[HD_BUILTINS];
   char failure[256]; /* why the agent could not be loaded or called */
@@ -124,13 +139,26 @@ void* hd_control_entry(void* base);
 void* hd_executor_main(void* session);
 void* hd_canceller_main(void* session);
 
+/* interpreters.c: the interpreter that the session wants. hd_enter may wait for
+ * its GIL without end; 0 when it is no more. */
+int hd_enter(struct HdSession* session, struct HdEntry* entry);
+void hd_exit(struct HdSession* session, struct HdEntry entry);
+int hd_gil_is_free(struct HdSession* session);
+/* With its GIL: {ident: frame} of its threads, 0 with an exception set; or None
+ * where it is the only one, and Python can say it. */
+HdPyObject* hd_current_frames(struct HdSession* session);
+
 /* python.c: call with the GIL. */
-int hd_agent_load(struct HdState* state);
+static inline struct HdAgent* hd_agent(struct HdSession* session) {
+  return &session->state
+              ->agents[session->interpreter ? session->index : HD_MAX_SESSIONS];
+}
+int hd_agent_load(struct HdSession* session);
 HdPyObject* hd_agent_handle(struct HdSession* session,
                             const char* message,
                             uint64_t size);
 void hd_agent_forget(struct HdSession* session);
-void hd_agent_unload(struct HdState* state);
+void hd_agent_unload(struct HdSession* session);
 
 /* io.c */
 int64_t hd_now(void); /* monotonic nanoseconds */

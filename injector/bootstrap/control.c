@@ -100,7 +100,11 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
    * somebody holds it), the agent's objects live on and the garbage collector
    * looks at their method tables: then the region stays, and is all that does.
    */
-  if (state->globals || state->must_stay) {
+  int loaded = 0;
+  for (int i = 0; i <= HD_MAX_SESSIONS; i++) {
+    loaded |= state->agents[i].globals != 0;
+  }
+  if (loaded || state->must_stay) {
     return;
   }
   out->munmap = state->region->api.munmap;
@@ -218,6 +222,8 @@ static struct HdSession* offer(struct HdState* state, uint32_t nonce) {
     session->canceller_running = 0;
     session->canceller_done = 0;
     session->used_agent = 0;
+    session->wanted = 0;
+    session->interpreter = 0;
     session->cancel = 0;
     session->stage = HD_EXECUTOR_IDLE;
     HD_STORE(session->phase, error ? HD_PHASE_FREE : HD_PHASE_OFFERED);
@@ -304,6 +310,9 @@ static void handle_record(struct HdSession* session,
       break;
     case HD_CONTROL_ENTER_NOW:
       HD_STORE(session->enter_now, 1);
+      break;
+    case HD_CONTROL_INTERPRETER:
+      HD_STORE(session->wanted, record.value);
       break;
     case HD_CONTROL_CANCEL:
       HD_STORE(session->cancel, 1);

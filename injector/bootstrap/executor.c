@@ -11,8 +11,6 @@
 #include "injector/bootstrap/bootstrap.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
-typedef int (*EnsureFunction)(void);
-typedef void (*ReleaseFunction)(int);
 typedef int (*BytesFunction)(HdPyObject*, char**, long*);
 typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
@@ -25,8 +23,10 @@ typedef int (*FlagFunction)(void);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
 static void say_failure(struct HdSession* session);
-static int take_gil(struct HdSession* session, int* gil);
+static int take_gil(struct HdSession* session, struct HdEntry* entry);
+static void say_ended(struct HdSession* session);
 static void farewell(struct HdSession* session);
+static void leave_interpreter(struct HdSession* session);
 static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at);
 static int python_is_ending(struct HdState* state);
 static void say_done(struct HdSession* session, uint32_t* flag);
@@ -50,15 +50,15 @@ void* hd_canceller_main(void* argument) {
   struct HdSession* session = argument;
   struct HdState* state = session->state;
   hd_name_thread(HD_CANCEL_THREAD_NAME);
-  if (!python_is_ending(state)) {
-    const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
-    if (session->cancellable && hd_wants_cancel(session) &&
-        state->cancelled_class) {
+  struct HdEntry entry;
+  if (!python_is_ending(state) && hd_enter(session, &entry)) {
+    HdPyObject* cancelled = hd_agent(session)->cancelled_class;
+    if (session->cancellable && hd_wants_cancel(session) && cancelled) {
       HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-      (session->executor, state->cancelled_class);
+      (session->executor, cancelled);
       session->cancel_raised = 1;
     }
-    HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+    hd_exit(session, entry);
   }
   say_done(session, &session->canceller_done);
   return 0;
@@ -74,6 +74,11 @@ static int serve_one(struct HdSession* session) {
   }
   HD_STORE(session->cancel, 0);
   HD_STORE(session->enter_now, 0);
+  const uint32_t wanted = HD_LOAD(session->wanted);
+  if (wanted != session->interpreter) {
+    leave_interpreter(session);
+    session->interpreter = wanted;
+  }
   if (!answer(session, body, size)) {
     return 0;
   }
@@ -86,15 +91,15 @@ static int serve_one(struct HdSession* session) {
 
 static int answer(struct HdSession* session, const char* body, uint64_t size) {
   struct HdState* state = session->state;
-  int gil = 0;
-  if (!take_gil(session, &gil)) {
+  struct HdEntry entry;
+  if (!take_gil(session, &entry)) {
     return 0;
   }
   HdPyObject* reply = 0;
   char* text = 0;
   long length = 0;
-  if (hd_agent_load(state)) {
-    session->used_agent = 1;
+  if (hd_agent_load(session)) {
+    session->used_agent |= !session->interpreter;
     reply = hd_agent_handle(session, body, size);
   }
   /* Written without the GIL and from a copy: to take the GIL a second time,
@@ -110,7 +115,7 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   if (reply) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(reply);
   }
-  HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+  hd_exit(session, entry);
   HD_STORE(session->stage, HD_EXECUTOR_REPLIES);
   if (!copy) {
     say_failure(session);
@@ -147,34 +152,47 @@ static void say_failure(struct HdSession* session) {
 }
 
 /* With the GIL, and no other executor in the middle of loading the agent. 0
- * when the client has gone. */
-static int take_gil(struct HdSession* session, int* gil) {
-  struct HdState* state = session->state;
+ * when the client has gone, or the interpreter has. */
+static int take_gil(struct HdSession* session, struct HdEntry* entry) {
   for (;;) {
     HD_STORE(session->stage, HD_EXECUTOR_WATCHES_GIL);
     if (!gil_may_be_taken(session, 0)) {
       return 0;
     }
     HD_STORE(session->stage, HD_EXECUTOR_TAKES_GIL);
-    *gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
-    if (!state->loading) {
+    if (!hd_enter(session, entry)) {
+      say_ended(session);
+      return 0;
+    }
+    if (!hd_agent(session)->loading) {
       HD_STORE(session->stage, HD_EXECUTOR_IN_PYTHON);
       return 1;
     }
-    HD_CALL(state, PyGILState_Release, ReleaseFunction)(*gil);
+    hd_exit(session, *entry);
     hd_poll(-1, 0, 1);
   }
+}
+
+static void say_ended(struct HdSession* session) {
+  static const char kEnded[] = "the thread's interpreter has ended";
+  char* failure = session->state->failure;
+  for (uint64_t i = 0; i < sizeof kEnded; i++) {
+    failure[i] = kEnded[i];
+  }
+  say_failure(session);
 }
 
 /* Clears the agent up if this was its last user. Where the GIL cannot be had,
  * the agent's dict stays behind: nothing refers to it any more. */
 static void farewell(struct HdSession* session) {
   struct HdState* state = session->state;
+  struct HdEntry entry;
+  leave_interpreter(session);
   if (!session->used_agent ||
-      !gil_may_be_taken(session, hd_now() + FAREWELL_NS)) {
+      !gil_may_be_taken(session, hd_now() + FAREWELL_NS) ||
+      !hd_enter(session, &entry)) {
     return;
   }
-  const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
   /* This runs Python, which may let go of the GIL and another executor in: who
    * is the last is to be seen after it. */
   hd_agent_forget(session);
@@ -187,10 +205,30 @@ static void farewell(struct HdSession* session) {
     }
   }
   if (last) {
-    hd_agent_unload(state);
+    hd_agent_unload(session);
   }
   session->used_agent = 0;
-  HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+  hd_exit(session, entry);
+}
+
+/* Back to the main interpreter. If the other one has ended, what we had there
+ * ended with it, but for what somebody else may have kept. */
+static void leave_interpreter(struct HdSession* session) {
+  if (!session->interpreter) {
+    return;
+  }
+  struct HdEntry entry;
+  if (hd_agent(session)->globals) {
+    if (gil_may_be_taken(session, hd_now() + FAREWELL_NS) &&
+        hd_enter(session, &entry)) {
+      hd_agent_unload(session);
+      hd_exit(session, entry);
+    } else {
+      *hd_agent(session) = (struct HdAgent){0};
+      HD_STORE(session->state->must_stay, 1);
+    }
+  }
+  session->interpreter = 0;
 }
 
 /* Waits until the GIL is free, or we were told to enter. 0: the client has
@@ -198,13 +236,11 @@ static void farewell(struct HdSession* session) {
  * interpreter is ending. */
 static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at) {
   struct HdState* state = session->state;
-  const uint64_t word = state->region->api.gil_locked;
   for (int i = 0;; i++) {
     if (python_is_ending(state)) {
       return 0;
     }
-    if (!word || __atomic_load_n((int*)word, __ATOMIC_ACQUIRE) == 0 ||
-        HD_LOAD(session->enter_now)) {
+    if (hd_gil_is_free(session) || HD_LOAD(session->enter_now)) {
       return 1;
     }
     if (give_up_at ? hd_now() > give_up_at : hd_is_leaving(session)) {

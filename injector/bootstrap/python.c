@@ -7,6 +7,7 @@
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 #define METH_VARARGS 0x0001
+#define METH_NOARGS 0x0004
 #define METH_O 0x0008
 #define FILE_INPUT 257 /* Py_file_input, Include/compile.h */
 
@@ -40,18 +41,21 @@ typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
 typedef unsigned long (*SelfFunction)(void);
 
-static int run_source(struct HdState* state);
+static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
-static int add_builtins(struct HdState* state);
+static int add_builtins(struct HdState* state, struct HdAgent* agent);
 static void keep_failure(struct HdState* state);
 static HdPyObject* call(struct HdState* state,
                         HdPyObject* callable,
                         HdPyObject* first,
                         HdPyObject* second);
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
+static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
-static HdPyObject* take_cancelled(struct HdState* state, HdPyObject* result);
+static HdPyObject* take_cancelled(struct HdState* state,
+                                  HdPyObject* result,
+                                  HdPyObject* cancelled);
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
@@ -60,21 +64,23 @@ static void drop_snapshot(struct HdState* state,
                           HdPyObject** place,
                           HdPyObject* before);
 
-int hd_agent_load(struct HdState* state) {
-  if (state->handle) {
+int hd_agent_load(struct HdSession* session) {
+  struct HdState* state = session->state;
+  struct HdAgent* agent = hd_agent(session);
+  if (agent->handle) {
     return 1;
   }
   /* Running the source may let go of the GIL, and another executor in. */
-  if (state->loading) {
+  if (agent->loading) {
     return 0;
   }
-  state->loading = 1;
-  const int loaded = run_source(state);
+  agent->loading = 1;
+  const int loaded = run_source(state, agent);
   if (!loaded) {
     keep_failure(state);
-    hd_agent_unload(state);
+    hd_agent_unload(session);
   }
-  state->loading = 0;
+  agent->loading = 0;
   return loaded;
 }
 
@@ -83,7 +89,7 @@ HdPyObject* hd_agent_handle(struct HdSession* session,
                             uint64_t size) {
   struct HdState* state = session->state;
   HdPyObject* reply =
-      call(state, state->handle,
+      call(state, hd_agent(session)->handle,
            HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index),
            HD_CALL(state, PyBytes_FromStringAndSize, BytesFunction)(
                message, (long)size));
@@ -95,9 +101,10 @@ HdPyObject* hd_agent_handle(struct HdSession* session,
 
 void hd_agent_forget(struct HdSession* session) {
   struct HdState* state = session->state;
-  if (state->forget) {
+  struct HdAgent* agent = hd_agent(session);
+  if (agent->forget) {
     HdPyObject* result = call(
-        state, state->forget,
+        state, agent->forget,
         HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index), 0);
     if (result) {
       HD_CALL(state, Py_DecRef, ObjectFunction)(result);
@@ -106,11 +113,11 @@ void hd_agent_forget(struct HdSession* session) {
   }
 }
 
-static int run_source(struct HdState* state) {
+static int run_source(struct HdState* state, struct HdAgent* agent) {
   const struct HdRegion* region = state->region;
   const char* source = (const char*)region + HD_AGENT_OFFSET;
-  state->globals = HD_CALL(state, PyDict_New, NewFunction)();
-  if (!state->globals || !add_builtins(state)) {
+  agent->globals = HD_CALL(state, PyDict_New, NewFunction)();
+  if (!agent->globals || !add_builtins(state, agent)) {
     return 0;
   }
   HdPyObject* code = compiled_code(state);
@@ -122,17 +129,17 @@ static int run_source(struct HdState* state) {
     return 0;
   }
   HdPyObject* result = HD_CALL(state, PyEval_EvalCode, EvalFunction)(
-      code, state->globals, state->globals);
+      code, agent->globals, agent->globals);
   HD_CALL(state, Py_DecRef, ObjectFunction)(code);
   if (!result) {
     return 0;
   }
   HD_CALL(state, Py_DecRef, ObjectFunction)(result);
-  state->forget = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
-      state->globals, "forget");
-  state->handle = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
-      state->globals, "handle");
-  return state->handle && state->forget;
+  agent->forget = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
+      agent->globals, "forget");
+  agent->handle = HD_CALL(state, PyDict_GetItemString, GetItemFunction)(
+      agent->globals, "handle");
+  return agent->handle && agent->forget;
 }
 
 /* The agent as this very version of Python compiled it elsewhere; 0 when it is
@@ -156,9 +163,10 @@ static HdPyObject* compiled_code(struct HdState* state) {
   return code;
 }
 
-static int add_builtins(struct HdState* state) {
+static int add_builtins(struct HdState* state, struct HdAgent* agent) {
   const struct HdMethod methods[HD_BUILTINS] = {
       {"_tid_of", builtin_tid_of, METH_O, 0},
+      {"_current_frames", builtin_current_frames, METH_NOARGS, 0},
       {"_send", builtin_send, METH_O, 0},
       {"_run_cancellable", builtin_run_cancellable, METH_O, 0},
       {"_set_cancelled", builtin_set_cancelled, METH_O, 0},
@@ -169,34 +177,36 @@ static int add_builtins(struct HdState* state) {
       HD_CALL(state, PyDict_SetItemString, SetItemFunction);
   HdPyObject* name =
       HD_CALL(state, PyUnicode_FromString, TextFunction)("hangdbg");
-  if (!name || set(state->globals, "__name__", name) != 0 ||
-      set(state->globals, "__builtins__",
+  if (!name || set(agent->globals, "__name__", name) != 0 ||
+      set(agent->globals, "__builtins__",
           HD_CALL(state, PyEval_GetBuiltins, NewFunction)()) != 0) {
     return 0;
   }
   HD_CALL(state, Py_DecRef, ObjectFunction)(name);
   for (int i = 0; i < HD_BUILTINS; i++) {
     state->methods[i] = methods[i];
-    state->functions[i] = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
+    agent->functions[i] = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
         &state->methods[i], 0, 0);
-    if (!state->functions[i] ||
-        set(state->globals, methods[i].name, state->functions[i]) != 0) {
+    if (!agent->functions[i] ||
+        set(agent->globals, methods[i].name, agent->functions[i]) != 0) {
       return 0;
     }
   }
   return 1;
 }
 
-void hd_agent_unload(struct HdState* state) {
-  HdPyObject* globals = state->globals;
+void hd_agent_unload(struct HdSession* session) {
+  struct HdState* state = session->state;
+  struct HdAgent* agent = hd_agent(session);
+  HdPyObject* globals = agent->globals;
   /* What goes with the agent may run Python as well. */
-  state->loading = 1;
-  state->handle = 0;
-  state->forget = 0;
-  state->globals = 0;
-  if (state->cancelled_class) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(state->cancelled_class);
-    state->cancelled_class = 0;
+  agent->loading = 1;
+  agent->handle = 0;
+  agent->forget = 0;
+  agent->globals = 0;
+  if (agent->cancelled_class) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(agent->cancelled_class);
+    agent->cancelled_class = 0;
   }
   if (globals) {
     /* Its functions and it refer to each other. */
@@ -204,18 +214,18 @@ void hd_agent_unload(struct HdState* state) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(globals);
   }
   for (int i = 0; i < HD_BUILTINS; i++) {
-    HdPyObject* function = state->functions[i];
-    state->functions[i] = 0;
+    HdPyObject* function = agent->functions[i];
+    agent->functions[i] = 0;
     if (!function) {
       continue;
     }
     if (hd_refcount(function) != 1) {
-      state->must_stay = 1; /* a user's expression has kept it */
+      HD_STORE(state->must_stay, 1); /* a user's expression has kept it */
     } else {
       HD_CALL(state, Py_DecRef, ObjectFunction)(function);
     }
   }
-  state->loading = 0;
+  agent->loading = 0;
 }
 
 /* The exception that is set goes, its text stays for the client to see. */
@@ -308,6 +318,15 @@ static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(tid);
 }
 
+static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none) {
+  (void)self;
+  (void)none;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  return session ? hd_current_frames(session)
+                 : raise(state, "not on a hangdbg thread");
+}
+
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   (void)self;
   struct HdState* state = hd_state();
@@ -336,8 +355,9 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   if (!session) {
     return raise(state, "not on a hangdbg thread");
   }
-  if (hd_wants_cancel(session) && state->cancelled_class) {
-    HD_CALL(state, PyErr_SetString, ErrorFunction)(state->cancelled_class, "");
+  HdPyObject* cancelled = hd_agent(session)->cancelled_class;
+  if (hd_wants_cancel(session) && cancelled) {
+    HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
     return 0;
   }
   HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
@@ -350,7 +370,8 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
   session->cancellable = 0;
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
-  return session->cancel_raised ? take_cancelled(state, result) : result;
+  return session->cancel_raised ? take_cancelled(state, result, cancelled)
+                                : result;
 }
 
 /* `result` came, or another exception, before the raised Cancelled did: that is
@@ -358,8 +379,10 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
  * null would not do: up to 3.12 the flag that it sets, also then, goes only
  * with an exception that is raised; left behind, it makes each loop of the
  * program look for one, and 3.11 never leaves a traced function. */
-static HdPyObject* take_cancelled(struct HdState* state, HdPyObject* result) {
-  if (HD_CALL(state, PyErr_Occurred, NewFunction)() == state->cancelled_class) {
+static HdPyObject* take_cancelled(struct HdState* state,
+                                  HdPyObject* result,
+                                  HdPyObject* cancelled) {
+  if (HD_CALL(state, PyErr_Occurred, NewFunction)() == cancelled) {
     return 0;
   }
   if (result) {
@@ -379,16 +402,21 @@ static HdPyObject* take_cancelled(struct HdState* state, HdPyObject* result) {
       HD_CALL(state, Py_DecRef, ObjectFunction)(mine[i]);
     }
   }
-  HD_CALL(state, PyErr_SetString, ErrorFunction)(state->cancelled_class, "");
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
   return 0;
 }
 
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
   (void)self;
   struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  struct HdAgent* agent = hd_agent(session);
   HD_CALL(state, Py_IncRef, ObjectFunction)(cls);
-  HdPyObject* old = state->cancelled_class;
-  state->cancelled_class = cls;
+  HdPyObject* old = agent->cancelled_class;
+  agent->cancelled_class = cls;
   if (old) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(old);
   }

@@ -91,6 +91,24 @@ struct HdApi {
   uint64_t is_finalizing; /* Py_IsFinalizing or _Py_IsFinalizing */
   uint64_t gil_locked;    /* data: the int that is 1 while the GIL is held */
 
+  /* For the threads of other interpreters; any of them may be 0. */
+  uint64_t PyThreadState_New;
+  uint64_t PyThreadState_Clear;
+  uint64_t PyThreadState_DeleteCurrent;
+  uint64_t PyEval_AcquireThread;
+  uint64_t PyThreadState_GetFrame; /* from 3.9 on; before, thread_frame */
+  uint64_t interpreters_head;      /* data: the first PyInterpreterState * */
+  /* Offsets in PyInterpreterState, PyThreadState, and of the locked word in a
+   * GIL. interpreter_gil is HD_NO_OFFSET where all interpreters share one. */
+  uint32_t interpreter_next;
+  uint32_t interpreter_id;
+  uint32_t interpreter_threads;
+  uint32_t interpreter_gil;
+  uint32_t gil_locked_offset;
+  uint32_t thread_next;
+  uint32_t thread_ident;
+  uint32_t thread_frame;
+
   /* Offsets of the f_locals snapshot: PyFrameObject -> (through the pointer at
    * frame_inner, unless HD_NO_OFFSET) -> frame_locals. Both HD_NO_OFFSET from
    * 3.13 on, where f_locals is no snapshot. */
@@ -163,6 +181,7 @@ enum HdControlKind {
   HD_CONTROL_STATUS = 2,    /* asks for HD_CONTROL_STAGE */
   HD_CONTROL_ENTER_NOW = 3, /* wait for the GIL in earnest: its holder moves */
   HD_CONTROL_CANCEL = 4,    /* the evaluation that runs */
+  HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */
   /* From the agent. */
   HD_CONTROL_STAGE = 5, /* value: enum HdExecutorStage */
   HD_CONTROL_ERROR = 6, /* value: errno; the session cannot start */

@@ -55,6 +55,7 @@ class Agent:
         self.tids = {}
         self.main = _thread.get_ident()
         self.names = {"__name__": "hangdbg", "_tid_of": self.tid_of, "_send": self.send,
+                      "_current_frames": lambda: None,
                       "_run_cancellable": lambda function: function(),
                       "_set_cancelled": self.set_cancelled, "_set_local": set_local,
                       "_locals_of": lambda frame: dict(frame.f_locals)}

@@ -1,0 +1,146 @@
+/* Into the interpreter that a session wants, and out of it.
+ *
+ * A frame is to be used in its interpreter only: where each has its GIL no
+ * object may cross. PyGILState_Ensure knows the main one only. So we make a
+ * thread state there, and for one request: an interpreter that is ended while a
+ * foreign thread state is in it takes the process down (Py_EndInterpreter).
+ *
+ * An interpreter may end at any time, and its memory with it. So it is looked
+ * for each time, and read by the kernel. */
+#include <sys/uio.h>
+
+#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
+
+#define MOST_INTERPRETERS 1024
+#define MOST_THREADS 16384
+
+typedef int (*EnsureFunction)(void);
+typedef void (*ReleaseFunction)(int);
+typedef void* (*NewFunction)(void*);
+typedef void (*ThreadFunction)(void*);
+typedef void (*DeleteFunction)(void);
+
+static uint64_t find_interpreter(struct HdSession* session);
+static int read_word(uint64_t at, uint64_t* word);
+
+int hd_enter(struct HdSession* session, struct HdEntry* entry) {
+  struct HdState* state = session->state;
+  const struct HdApi* api = &state->region->api;
+  entry->thread = 0;
+  if (!session->interpreter) {
+    entry->gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+    return 1;
+  }
+  const uint64_t interpreter = find_interpreter(session);
+  if (!interpreter || !api->PyThreadState_New || !api->PyThreadState_Clear ||
+      !api->PyThreadState_DeleteCurrent || !api->PyEval_AcquireThread) {
+    return 0;
+  }
+  entry->thread =
+      HD_CALL(state, PyThreadState_New, NewFunction)((void*)interpreter);
+  if (!entry->thread) {
+    return 0;
+  }
+  HD_CALL(state, PyEval_AcquireThread, ThreadFunction)(entry->thread);
+  return 1;
+}
+
+void hd_exit(struct HdSession* session, struct HdEntry entry) {
+  struct HdState* state = session->state;
+  if (!entry.thread) {
+    HD_CALL(state, PyGILState_Release, ReleaseFunction)(entry.gil);
+    return;
+  }
+  HD_CALL(state, PyThreadState_Clear, ThreadFunction)(entry.thread);
+  HD_CALL(state, PyThreadState_DeleteCurrent, DeleteFunction)();
+}
+
+int hd_gil_is_free(struct HdSession* session) {
+  const struct HdApi* api = &session->state->region->api;
+  if (!session->interpreter || api->interpreter_gil == HD_NO_OFFSET) {
+    return !api->gil_locked ||
+           __atomic_load_n((int*)api->gil_locked, __ATOMIC_ACQUIRE) == 0;
+  }
+  const uint64_t interpreter = find_interpreter(session);
+  uint64_t gil = 0;
+  uint64_t locked = 0;
+  return !interpreter || !read_word(interpreter + api->interpreter_gil, &gil) ||
+         !read_word(gil + api->gil_locked_offset, &locked) ||
+         (uint32_t)locked == 0;
+}
+
+/* Up to 3.13 sys._current_frames() has the frames of all interpreters, and of a
+ * thread that is in two of them those of the older one. */
+HdPyObject* hd_current_frames(struct HdSession* session) {
+  typedef HdPyObject* (*NewDictFunction)(void);
+  typedef HdPyObject* (*FrameFunction)(void*);
+  typedef HdPyObject* (*NumberFunction)(long);
+  typedef int (*SetFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+  typedef void (*ObjectFunction)(HdPyObject*);
+  struct HdState* state = session->state;
+  const struct HdApi* api = &state->region->api;
+  uint64_t thread = 0;
+  uint64_t older = 0;
+  read_word(api->interpreters_head, &thread);
+  read_word(thread + api->interpreter_next, &older);
+  if (!older) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)api->none);
+    return (HdPyObject*)api->none;
+  }
+  HdPyObject* frames = HD_CALL(state, PyDict_New, NewDictFunction)();
+  const uint64_t own = find_interpreter(session);
+  thread = 0;
+  read_word(own + api->interpreter_threads, &thread);
+  for (int i = 0; frames && thread && i < MOST_THREADS; i++) {
+    uint64_t ident = 0;
+    uint64_t frame = 0;
+    read_word(thread + api->thread_ident, &ident);
+    if (api->PyThreadState_GetFrame) {
+      frame = (uint64_t)HD_CALL(state, PyThreadState_GetFrame,
+                                FrameFunction)((void*)thread);
+    } else if (read_word(thread + api->thread_frame, &frame) && frame) {
+      HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)frame);
+    }
+    HdPyObject* key =
+        frame ? HD_CALL(state, PyLong_FromLong, NumberFunction)((long)ident)
+              : 0;
+    if (key) {
+      HD_CALL(state, PyObject_SetItem, SetFunction)
+      (frames, key, (HdPyObject*)frame);
+      HD_CALL(state, Py_DecRef, ObjectFunction)(key);
+    }
+    if (frame) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)((HdPyObject*)frame);
+    }
+    if (!read_word(thread + api->thread_next, &thread)) {
+      break;
+    }
+  }
+  return frames;
+}
+
+static uint64_t find_interpreter(struct HdSession* session) {
+  const struct HdApi* api = &session->state->region->api;
+  uint64_t at = 0;
+  read_word(api->interpreters_head, &at);
+  for (int i = 0; at && i < MOST_INTERPRETERS; i++) {
+    uint64_t id = 0;
+    if (!read_word(at + api->interpreter_id, &id) ||
+        id == session->interpreter) {
+      return id == session->interpreter ? at : 0;
+    }
+    if (!read_word(at + api->interpreter_next, &at)) {
+      return 0;
+    }
+  }
+  return 0;
+}
+
+static int read_word(uint64_t at, uint64_t* word) {
+  const long self = hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  const struct iovec to = {word, sizeof *word};
+  const struct iovec from = {(void*)at, sizeof *word};
+  return hd_syscall(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1,
+                    0) == sizeof *word;
+}
