@@ -106,13 +106,13 @@ Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
       fail(ErrorId::NoSafeThread, "no thread of the target can be asked");
   for (const int tid : TRY(candidate_threads(target))) {
     if (const auto known =
-            TRY(calls_known_unread(target.pid, tid, target.thread_call))) {
+            TRY(calls_known_unread(target.pid, tid, target.libc))) {
       return *known;
     }
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(Attachment::seize(tid));
       TRY(thread.interrupt(deadline.capped(kStopTimeout)));
-      return read_allowed_calls(target.pid, thread, target.thread_call);
+      return read_allowed_calls(target.pid, thread, target.libc);
     });
     if (answer || !worth_another_try(answer.error())) {
       break;
@@ -225,7 +225,7 @@ Result<Address> start_agent_on(const Target& target,
                                NativeUnwinder& unwinder,
                                Deadline deadline,
                                Steps& steps) {
-  auto allowed = TRY(calls_known_unread(target.pid, tid, target.thread_call));
+  auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
   auto thread = TRY(Attachment::seize(tid));
   checkpoint("seized");
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));
@@ -234,7 +234,7 @@ Result<Address> start_agent_on(const Target& target,
   steps.done("stop");
 
   if (!allowed) {
-    allowed = TRY(read_allowed_calls(target.pid, thread, target.thread_call));
+    allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
   }
   const auto registers = TRY(thread.registers());
   TRY(check_safe(target, thread, registers, unwinder, deadline));

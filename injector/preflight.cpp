@@ -61,11 +61,11 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   if (!api) {
     return std::unexpected(name_process(pid, std::move(api).error()));
   }
-  const ThreadCall thread_call = thread_call_of(danger, modules);
-  TRY(calls_known_unread(pid, pid, thread_call));
+  const Libc libc = libc_of(danger, modules);
+  TRY(calls_known_unread(pid, pid, libc));
   return std::make_unique<Target>(Target{
       pid, std::move(status), memory, std::move(maps), std::move(modules),
-      *std::move(python), std::move(danger), *api, thread_call});
+      *std::move(python), std::move(danger), *api, libc});
 }
 
 Status check_reachable(int pid) {

@@ -28,7 +28,7 @@ struct Target {
   PythonRuntime python;
   DangerousCode danger;
   TargetApi api;
-  ThreadCall thread_call;
+  Libc libc;
 };
 
 // Errors: those of check_reachable, check_permission (permission.h),

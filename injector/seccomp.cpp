@@ -66,7 +66,7 @@ std::unexpected<Error> with_hint(int pid, Error error) {
 
 Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
                                                        int tid,
-                                                       ThreadCall thread_call) {
+                                                       Libc libc) {
   const auto theirs = TRY(read_task_status(pid, tid));
   if (theirs.seccomp == SECCOMP_MODE_DISABLED) {
     return AllowedCalls{};
@@ -88,7 +88,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
     if (!may_restart(tried_calls())) {
       return with_hint(pid, cannot_restart(tid).error());
     }
-    auto allowed = judge_calls(tried_calls(), thread_call);
+    auto allowed = judge_calls(tried_calls(), libc);
     if (!allowed) {
       return with_hint(pid, std::move(allowed).error());
     }
@@ -108,7 +108,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         Attachment& thread,
-                                        ThreadCall thread_call) {
+                                        Libc libc) {
   const auto filters = thread.seccomp_filters();
   // One that cannot be read (it is no classic BPF, or the kernel has no
   // CONFIG_CHECKPOINT_RESTORE) is as bad as one without an end.
@@ -132,24 +132,23 @@ Result<AllowedCalls> read_allowed_calls(int pid,
                            {},
                            filters.error().errno_value});
   }
-  const auto allowed = judge_calls(verdicts, thread_call);
+  const auto allowed = judge_calls(verdicts, libc);
   if (!allowed) {
     return with_hint(pid, allowed.error());
   }
   return *allowed;
 }
 
-ThreadCall thread_call_of(const DangerousCode& danger,
-                          const std::vector<Module>& modules) {
+Libc libc_of(const DangerousCode& danger, const std::vector<Module>& modules) {
   if (danger.is_musl()) {
-    return ThreadCall::Clone;
+    return Libc::Musl;
   }
   const std::string& path = modules[danger.pthread_module()].path;
   const std::string name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libpthread") ? ThreadCall::Clone
+  return name.starts_with("libpthread") ? Libc::GlibcBefore234
          : name.starts_with("libc.") || name.starts_with("libc-")
-             ? ThreadCall::Clone3
-             : ThreadCall::Unknown;
+             ? Libc::Glibc
+             : Libc::Unknown;
 }
 
 }  // namespace hangdbg

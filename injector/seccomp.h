@@ -25,17 +25,14 @@ namespace hangdbg {
 // Errors: SeccompUnknown, SeccompForbids.
 Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
                                                        int tid,
-                                                       ThreadCall thread_call);
+                                                       Libc libc);
 
 // The stopped thread's filter, read. Where it forbids restart_syscall and the
 // thread's call would need that, the call is made anew instead, and the thread
 // is refused. Errors: SeccompForbids, SeccompUnknown.
-Result<AllowedCalls> read_allowed_calls(int pid,
-                                        Attachment& thread,
-                                        ThreadCall thread_call);
+Result<AllowedCalls> read_allowed_calls(int pid, Attachment& thread, Libc libc);
 
 // By the library that pthread_create is in.
-ThreadCall thread_call_of(const DangerousCode& danger,
-                          const std::vector<Module>& modules);
+Libc libc_of(const DangerousCode& danger, const std::vector<Module>& modules);
 
 }  // namespace hangdbg

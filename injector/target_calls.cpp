@@ -1,7 +1,7 @@
 #include "injector/target_calls.h"
 
 #include <fmt/core.h>
-#include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -32,12 +32,15 @@ constexpr Argument just(T value) {
 constexpr const char* kStub = "the stub";
 constexpr const char* kBootstrap = "the agent";
 constexpr const char* kLibc = "a thread of ours";
+constexpr const char* kGlibc = "a thread of ours (glibc)";
+constexpr const char* kMusl = "a thread of ours (musl)";
 
 constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS;
-// What glibc and musl ask of clone(2) for a thread.
-constexpr int kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
-                             CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
-                             CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+// What they ask of clone(2) for a thread.
+constexpr int kGlibcFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
+                            CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
+                            CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+constexpr int kMuslFlags = kGlibcFlags | CLONE_DETACHED;
 
 using Arguments = std::array<Argument, 6>;
 
@@ -65,9 +68,10 @@ constexpr TargetCall chosen(bool AllowedCalls::*choice,
 }
 constexpr TargetCall starts_thread(long number,
                                    const char* name,
+                                   const char* maker,
                                    int answer,
                                    Arguments arguments = {}) {
-  return {number, name, kLibc, Need::Thread, answer, arguments, nullptr};
+  return {number, name, maker, Need::Thread, answer, arguments, nullptr};
 }
 
 const TargetCall kCalls[] = {
@@ -119,28 +123,40 @@ const TargetCall kCalls[] = {
            kBootstrap,
            0),
 
-    needed(HANGDBG_CALL(mmap),
-           kLibc,
-           -EINVAL,
-           {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_STACK)}),
     needed(HANGDBG_CALL(futex), kLibc, -EFAULT),
-    // By its handler the libc reaches every thread when one calls setuid.
-    needed(HANGDBG_CALL(rt_sigaction), kLibc, -EINVAL),
     needed(HANGDBG_CALL(exit), kLibc, 0),
-    starts_thread(HANGDBG_CALL(clone3), -EINVAL),
-    starts_thread(HANGDBG_CALL(clone), 0, {just(kThreadFlags)}),
-    may_fail(HANGDBG_CALL(set_robust_list), kLibc, -EINVAL),
-    may_fail(HANGDBG_CALL(rseq), kLibc, -EINVAL),
     may_fail(HANGDBG_CALL(madvise), kLibc, 0),
     may_fail(HANGDBG_CALL(brk), kLibc, 0),
+
+    starts_thread(HANGDBG_CALL(clone3), kGlibc, -EINVAL),
+    starts_thread(HANGDBG_CALL(clone), kGlibc, 0, {just(kGlibcFlags)}),
+    needed(HANGDBG_CALL(mmap),
+           kGlibc,
+           -EINVAL,
+           {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_STACK)}),
+    // By its handler glibc reaches every thread when one calls setuid.
+    needed(HANGDBG_CALL(rt_sigaction), kGlibc, -EINVAL),
+    may_fail(HANGDBG_CALL(set_robust_list), kGlibc, -EINVAL),
+    may_fail(HANGDBG_CALL(rseq), kGlibc, -EINVAL),
     // An arena of malloc's, and how many of them there may be: before 2.34
     // glibc reads the number of processors from /sys.
     may_fail(HANGDBG_CALL(mmap),
-             kLibc,
+             kGlibc,
              -EINVAL,
              {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_NORESERVE)}),
-    may_fail(HANGDBG_CALL(sched_getaffinity), kLibc, -EINVAL),
-    may_fail(HANGDBG_CALL(openat), kLibc, -EFAULT),
+    may_fail(HANGDBG_CALL(sched_getaffinity), kGlibc, -EINVAL),
+    may_fail(HANGDBG_CALL(openat), kGlibc, -EFAULT),
+
+    starts_thread(HANGDBG_CALL(clone), kMusl, 0, {just(kMuslFlags)}),
+    needed(HANGDBG_CALL(mmap),
+           kMusl,
+           -EINVAL,
+           {kAny, kAny, just(PROT_NONE), just(kPrivate)}),
+    may_fail(HANGDBG_CALL(membarrier),
+             kMusl,
+             0,
+             {just(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)}),
+    may_fail(HANGDBG_CALL(set_tid_address), kMusl, 0),
 };
 
 #undef HANGDBG_CALL
@@ -176,18 +192,30 @@ std::unexpected<Error> forbidden(const TargetCall& call,
 
 bool can_start_threads(const CallVerdict& clone,
                        const CallVerdict& clone3,
-                       ThreadCall thread_call) {
+                       Libc libc) {
   // glibc goes back to clone if clone3 is not there, and only then.
   const bool by_clone3 =
       clone3.allowed() || (clone3.outcome == CallOutcome::Fails &&
                            clone3.errno_value == ENOSYS && clone.allowed());
-  switch (thread_call) {
-    case ThreadCall::Clone:
-      return clone.allowed();
-    case ThreadCall::Clone3:
+  switch (libc) {
+    case Libc::Glibc:
       return by_clone3;
-    default:
+    case Libc::Unknown:
       return clone.allowed() && by_clone3;
+    default:
+      return clone.allowed();
+  }
+}
+
+bool concerns(const TargetCall& call, Libc libc) {
+  switch (libc) {
+    case Libc::Glibc:
+    case Libc::GlibcBefore234:
+      return call.maker != kMusl;
+    case Libc::Musl:
+      return call.maker != kGlibc;
+    default:
+      return true;
   }
 }
 
@@ -208,12 +236,15 @@ std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters) {
 }
 
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 ThreadCall thread_call) {
+                                 Libc libc) {
   AllowedCalls allowed;
-  const CallVerdict* clone3 = nullptr;
+  CallVerdict clone3;
   for (std::size_t i = 0; i < std::size(kCalls); i++) {
     const TargetCall& call = kCalls[i];
     const CallVerdict& verdict = verdicts[i];
+    if (!concerns(call, libc)) {
+      continue;
+    }
     switch (call.need) {
       case Need::Success:
         if (!verdict.allowed()) {
@@ -230,9 +261,9 @@ Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
         break;
       case Need::Thread:
         if (call.number == SYS_clone3) {
-          clone3 = &verdict;
-        } else if (!can_start_threads(verdict, *clone3, thread_call)) {
-          return forbidden(call, verdict.allowed() ? *clone3 : verdict);
+          clone3 = verdict;
+        } else if (!can_start_threads(verdict, clone3, libc)) {
+          return forbidden(call, verdict.allowed() ? clone3 : verdict);
         }
         break;
     }

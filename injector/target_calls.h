@@ -34,7 +34,7 @@ enum class Need {
   Success,   // we cannot get in
   Survival,  // nothing, as long as it only fails
   Choice,    // we do without: TargetCall::choice is false then
-  Thread,    // clone3 and clone, of which one may do; see ThreadCall
+  Thread,    // clone3 and clone, of which one may do; see Libc
 };
 
 struct TargetCall {
@@ -56,14 +56,14 @@ struct TargetCall {
 
 std::span<const TargetCall> target_calls();
 
-// Which of the two calls its pthread_create makes: clone3 if that is there
-// (glibc 2.34), clone otherwise.
-enum class ThreadCall { Clone, Clone3, Unknown };
+// Whose pthread_create it is: from 2.34 on glibc's makes clone3 if that is
+// there, the others make clone.
+enum class Libc { Glibc, GlibcBefore234, Musl, Unknown };
 
 // `verdicts` are on target_calls(), one each. Errors: SeccompForbids, naming
 // the call that we cannot do without.
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 ThreadCall thread_call);
+                                 Libc libc);
 
 // The verdicts of filters that we could read.
 std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters);

@@ -17,14 +17,14 @@ constexpr CallVerdict kKills{CallOutcome::Kills, 0};
 // What a filter leaves that answers so to this call, and allows the rest.
 Result<AllowedCalls> without(long number,
                              CallVerdict verdict,
-                             ThreadCall thread_call = ThreadCall::Clone3) {
+                             Libc libc = Libc::Glibc) {
   std::vector<CallVerdict> verdicts(target_calls().size());
   for (std::size_t i = 0; i < verdicts.size(); i++) {
     if (target_calls()[i].number == number) {
       verdicts[i] = verdict;
     }
   }
-  return judge_calls(verdicts, thread_call);
+  return judge_calls(verdicts, libc);
 }
 
 constexpr CallVerdict fails(int number) {
@@ -61,10 +61,18 @@ TEST(TargetCalls, AThreadByCloneOrByClone3) {
   EXPECT_TRUE(without(SYS_clone3, fails(ENOSYS)));
   EXPECT_FALSE(without(SYS_clone3, fails(EPERM)));
   EXPECT_FALSE(without(SYS_clone3, kKills));
-  EXPECT_TRUE(without(SYS_clone3, kKills, ThreadCall::Clone));
+  EXPECT_TRUE(without(SYS_clone3, kKills, Libc::GlibcBefore234));
   EXPECT_TRUE(without(SYS_clone, kKills));
-  EXPECT_FALSE(without(SYS_clone, kKills, ThreadCall::Clone));
-  EXPECT_FALSE(without(SYS_clone, kKills, ThreadCall::Unknown));
+  EXPECT_FALSE(without(SYS_clone, kKills, Libc::GlibcBefore234));
+  EXPECT_FALSE(without(SYS_clone, kKills, Libc::Unknown));
+}
+
+TEST(TargetCalls, EachLibcHasItsOwn) {
+  EXPECT_TRUE(without(SYS_membarrier, kKills));
+  EXPECT_FALSE(without(SYS_membarrier, kKills, Libc::Musl));
+  EXPECT_FALSE(without(SYS_membarrier, kKills, Libc::Unknown));
+  EXPECT_TRUE(without(SYS_rseq, kKills, Libc::Musl));
+  EXPECT_FALSE(without(SYS_clone, kKills, Libc::Musl));
 }
 
 // Where these tests run without a filter of their own.
