@@ -40,6 +40,7 @@ constexpr std::array kRows = {
     Row{ErrorId::NotInitialized, "not-initialized", 4},
     Row{ErrorId::Finalizing, "finalizing", 4},
     Row{ErrorId::UnsupportedPython, "unsupported-python", 4},
+    Row{ErrorId::NoSymbols, "no-symbols", 4},
     Row{ErrorId::OtherVersion, "other-version", 4},
     Row{ErrorId::Wrong32Bit, "32-bit", 4},
     Row{ErrorId::KernelThread, "kernel-thread", 4},

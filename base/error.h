@@ -45,6 +45,7 @@ enum class ErrorId {
   NotInitialized,
   Finalizing,
   UnsupportedPython,
+  NoSymbols,     // of a Python that is stripped
   OtherVersion,  // of hangdbg, in the target already
   Wrong32Bit,
   KernelThread,

@@ -146,7 +146,7 @@ Result<std::optional<PythonRuntime>> find_hidden(
                                      ? std::nullopt
                                      : find_stripped_python(memory, module)) {
       return fail(
-          ErrorId::UnsupportedPython,
+          ErrorId::NoSymbols,
           fmt::format("{} is linked into {}, which exports none of it and is "
                       "stripped: {}",
                       *name, module.path, symbols.error().text()),

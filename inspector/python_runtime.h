@@ -55,8 +55,8 @@ using ReadFileSymbols =
 
 // The interpreter among `modules` (find_modules). The files are asked when no
 // module exports one.
-// Errors: NotPython; UnsupportedPython, also for one that is stripped, with the
-// version in the message and what may help in the hint; Unreadable.
+// Errors: NotPython; NoSymbols, when it is stripped; UnsupportedPython, with
+// the version in the message and what may help in the hint; Unreadable.
 Result<PythonRuntime> find_python(const MemoryReader& memory,
                                   const std::vector<Module>& modules,
                                   const ReadFileSymbols& read_symbols = {});

@@ -2,7 +2,9 @@
 that it started. tests/pytest.ini gives each its deadline."""
 
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,16 @@ def clean_environment(monkeypatch, tmp_path):
 def stop_everything():
     yield
     harness.stop_everything()
+
+
+@pytest.fixture
+def public():
+    """A folder that every user can read, with hangdbg and the targets in it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        shutil.copy(harness.PROGRAM, folder + "/hangdbg")
+        shutil.copytree(harness.TARGETS, folder + "/targets")
+        yield folder
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ROOT / "tests" / "targets"
 PROGRAM = Path(os.environ.get("HANGDBG", ROOT / "build" / "hangdbg"))
 
+NOBODY = 65534
 NORMAL_EXIT = 7  # tests/targets/common.py
 PATIENCE = 20.0  # seconds; for what takes milliseconds on a quiet machine
 AGENT_GONE = 3.0  # seconds from the end of hangdbg until nothing of it is left
@@ -246,6 +247,26 @@ def outcome(process, seconds=PATIENCE):
 def hangdbg(*args, env=None):
     """Runs hangdbg to its end."""
     return outcome(start_hangdbg(*args, env=env))
+
+
+def behind(*command):
+    """hangdbg, run by another program."""
+
+    def run(*arguments):
+        done = subprocess.run(
+            [*map(str, command), *map(str, arguments)], cwd="/", text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr, 0)
+
+    return run
+
+
+def as_nobody(*command):
+    """The command line that runs `command` as a user without any rights."""
+    ids = ["--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
+    return ["setpriv", *ids, *command]
 
 
 def evaluate(target, expression):

@@ -1,10 +1,10 @@
 """Interpreters in programs other than python: linked in and exported or not,
 stripped, with their symbols elsewhere, opened by another program, not started.
 
-Built here from tests/targets/embed.c and Debian's libpython3.11-dev.
+Built here from tests/targets/embed.c and Debian's libpython3.11-dev, or what
+each interpreter brings along.
 """
 
-import glob
 import lzma
 import os
 import shutil
@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from harness import PATIENCE, TARGETS, Target, hangdbg
+from harness import PATIENCE, TARGETS, Target, as_nobody, behind, hangdbg
 
 INCLUDED = "/usr/lib/python3.11/config-3.11-x86_64-linux-gnu/libpython3.11.a"
 SHARED = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
@@ -41,7 +41,7 @@ def build(tmp_path_factory):
     def build_one(name):
         program = folder / name
         if not program.exists():
-            run("gcc", "-O1", "-w", TARGETS / "embed.c", "-o", program, *BUILDS[name])
+            link(program, *BUILDS[name])
         return program
 
     return build_one
@@ -53,6 +53,10 @@ def copy(build, tmp_path):
     return lambda name: shutil.copy(build(name), tmp_path / name)
 
 
+def link(program, *flags):
+    run("gcc", "-O1", "-w", TARGETS / "embed.c", "-o", program, *flags)
+
+
 def run(*command):
     done = subprocess.run(
         list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -61,18 +65,18 @@ def run(*command):
     assert done.returncode == 0, done.stdout
 
 
-def start(program, *prefix):
-    target = Target([*prefix, program, TARGETS / "lock_main.py"])
+def start(program, *prefix, targets=TARGETS, env=None):
+    target = Target([*prefix, program, "%s/lock_main.py" % targets], env)
     target.wait_hung()
     return target
 
 
-def assert_reached(target):
+def assert_reached(target, run=hangdbg):
     """Both commands give the value, and the program ends as if alone."""
     before = target.snapshot()
-    done = hangdbg("eval", target.pid, "answer + 1")
+    done = run("eval", target.pid, "answer + 1")
     assert (done.rc, done.out) == (0, "42\n"), done
-    done = hangdbg("attach", target.pid, "-c", "answer = 43", "-c", "p sorted(seen)")
+    done = run("attach", target.pid, "-c", "answer = 43", "-c", "p sorted(seen)")
     assert done.rc == 0 and "[0, 2, 4]" in done.out.splitlines(), done
     target.assert_as_before(before)
     assert target.finish()["answer"] == 43
@@ -135,15 +139,42 @@ def test_symbols_by_build_id(copy, tmp_path):
 
 
 def test_compressed_symbols_in_the_file(copy, tmp_path):
+    assert_reached(start(with_compressed_symbols(copy("hidden"), tmp_path)))
+
+
+def with_compressed_symbols(program, folder):
     """As Fedora has them: functions and variables, no constants."""
-    program = copy("hidden")
-    symbols = tmp_path / "symbols"
+    symbols = folder / "symbols"
     run("objcopy", "--only-keep-debug", "--strip-symbol=Py_Version", program, symbols)
-    packed = tmp_path / "symbols.xz"
+    packed = folder / "symbols.xz"
     packed.write_bytes(lzma.compress(symbols.read_bytes(), preset=1))
     run("strip", program)
     run("objcopy", "--add-section", ".gnu_debugdata=%s" % packed, program)
-    assert_reached(start(program))
+    return program
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("symbols", ["plain", "compressed"])
+def test_each_version(python, symbols, tmp_path):
+    """Linked in and not exported."""
+    ask = "import sys, sysconfig; print(*sys.version_info[:2], sys.prefix, " \
+        "*map(sysconfig.get_config_var, ['LIBPL', 'LIBRARY', 'LIBS', 'SYSLIBS']))"
+    answer = subprocess.run([python, "-c", ask], stdout=subprocess.PIPE, check=True)
+    major, minor, prefix, folder, library, *libraries = answer.stdout.decode().split()
+    if int(minor) < 8:
+        pytest.skip("import json crashes it: 3.7's modules need what it exports")
+    archive = "%s/%s" % (folder, library)
+    if not os.path.exists(archive):
+        pytest.skip("%s has no libpython.a" % python)
+    program = tmp_path / "program"
+    link(program, "-no-pie", archive, "-lexpat", "-lz", *libraries)
+    if symbols == "compressed":
+        with_compressed_symbols(program, tmp_path)
+    target = start(program, env={"PYTHONHOME": prefix})
+    done = hangdbg("eval", target.pid, "__import__('sys').version_info[:2]")
+    assert (done.rc, done.out) == (0, "(%s, %s)\n" % (major, minor)), done
+    assert_doctor(target, 0, "python %s.%s" % (major, minor))
+    assert_reached(target)
 
 
 def test_debug_file_of_another_build(copy):
@@ -167,6 +198,8 @@ def assert_no_symbols(target):
     before = target.snapshot()
     hangdbg("eval", target.pid, "1").assert_refused(4, target.pid, "stripped", "try:")
     assert_doctor(target, 4, "stripped", "py-spy dump --pid %d" % target.pid)
+    checks = hangdbg("doctor", target.pid, "--json").json()["checks"]
+    assert checks[-1]["id"] == "no-symbols"
     assert target.snapshot() == before
     target.finish()
 
@@ -180,6 +213,16 @@ def test_file_that_is_no_longer_there(copy, change, name):
     if change == "replaced":
         shutil.copy("/bin/true", program)
     assert_reached(target)
+
+
+def test_deleted_file_without_root(build, public):
+    """Only /proc/PID/exe leads to it then."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become somebody else")
+    program = shutil.copy(build("hidden"), public)
+    target = start(program, *as_nobody(), targets=public + "/targets")
+    os.unlink(program)
+    assert_reached(target, behind(*as_nobody(public + "/hangdbg")))
 
 
 def test_not_started(build):

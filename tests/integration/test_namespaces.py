@@ -10,24 +10,13 @@ import pytest
 
 import harness
 import processes
-from harness import PATIENCE, TARGETS, Outcome, Target, hangdbg, place, until
+from harness import TARGETS, Target, as_nobody, behind, hangdbg, place, until
 
-NOBODY = 65534
 PYTHON = "/usr/bin/python3"  # the one that every user can run
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root, to make namespaces and other users"
 )
-
-
-@pytest.fixture
-def public():
-    """A folder that every user can read, with hangdbg and the targets in it."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        os.chmod(folder, 0o755)
-        shutil.copy(harness.PROGRAM, folder + "/hangdbg")
-        shutil.copytree(TARGETS, folder + "/targets")
-        yield folder
 
 
 def start(*command, name="lock_main", python=PYTHON, targets=TARGETS, **more):
@@ -69,20 +58,6 @@ def assert_reached(target, run=hangdbg, pid=None):
     assert done.rc == 0 and "attach %d can be done" % pid in done.out, done
     target.assert_as_before(before)
     assert target.finish()["answer"] == 43
-
-
-def behind(*command):
-    """hangdbg, run by another program."""
-
-    def run(*arguments):
-        done = subprocess.run(
-            [*map(str, command), *map(str, arguments)], cwd="/", text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            timeout=PATIENCE,
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr, 0)
-
-    return run
 
 
 # ---- namespaces
@@ -167,11 +142,6 @@ def test_in_a_chroot(chroot_folder, proc):
 
 
 # ---- users
-
-
-def as_nobody(*command):
-    ids = ["--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
-    return ["setpriv", *ids, *command]
 
 
 @needs_root

@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "processes.h"
 #include "tracee/elf_file.h"
@@ -32,15 +36,62 @@ class FileSymbolsTest : public testing::Test {
   }
 
   // With the number of no process only the path leads anywhere.
-  Result<FileSymbols> read_by_path(const std::string& path) {
+  Result<FileSymbols> read_by_path(const MemoryReader& memory,
+                                   const std::string& path) {
     Module module = module_;
     module.path = path;
-    return FileSymbols::read(dead_pid(), memory_, module, image_);
+    return FileSymbols::read(dead_pid(), memory, module, image_);
   }
 
   LiveMemory memory_{::getpid()};
   Module module_;
   ElfImage image_;
+};
+
+// Of a file, to be changed.
+class Copy {
+ public:
+  explicit Copy(const std::string& path)
+      : path_(testing::TempDir() + "copy-" + std::to_string(::getpid())) {
+    std::filesystem::copy_file(path, path_);
+  }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+  ~Copy() { std::filesystem::remove(path_); }
+
+  const std::string& path() const { return path_; }
+
+  // Changes the first byte of each place that holds `text`.
+  void spoil(const std::string& text) const {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    file.clear();
+    for (auto at = bytes.find(text); at != bytes.npos;
+         at = bytes.find(text, at + 1)) {
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(static_cast<char>(~bytes[at]));
+    }
+  }
+
+ private:
+  std::string path_;
+};
+
+// Memory in which no note, and so no build id, can be read.
+class WithoutNotes final : public MemoryReader {
+ public:
+  WithoutNotes(const MemoryReader& under, const ElfImage& image)
+      : under_(under), notes_(image.notes()) {}
+  Status read(Address from, std::span<std::byte> out) const override {
+    const bool is_note = std::ranges::any_of(
+        notes_, [&](const AddressRange& note) { return note.contains(from); });
+    return is_note ? fail(ErrorId::Unreadable, "a note")
+                   : under_.read(from, out);
+  }
+
+ private:
+  const MemoryReader& under_;
+  std::vector<AddressRange> notes_;
 };
 
 constexpr const char* kName =
@@ -60,10 +111,30 @@ TEST_F(FileSymbolsTest, FindsWhatIsNotExported) {
 }
 
 TEST_F(FileSymbolsTest, TakesNoOtherFile) {
-  EXPECT_TRUE(read_by_path(module_.path));
-  EXPECT_FALSE(read_by_path("/bin/true"));
-  EXPECT_FALSE(read_by_path("/no/such/file"));
-  EXPECT_FALSE(read_by_path("/dev/zero"));
+  EXPECT_TRUE(read_by_path(memory_, module_.path));
+  EXPECT_FALSE(read_by_path(memory_, "/no/such/file"));
+  EXPECT_FALSE(read_by_path(memory_, "/dev/zero"));
+}
+
+TEST_F(FileSymbolsTest, TakesNoOtherBuild) {
+  const auto file = open_file(module_.path).value();
+  const auto id = ElfFile::read(file).value().build_id();
+  if (id.empty()) {
+    GTEST_SKIP() << "the linker here makes no build ids";
+  }
+  const Copy copy(module_.path);
+  EXPECT_TRUE(read_by_path(memory_, copy.path()));
+  copy.spoil(std::string(reinterpret_cast<const char*>(id.data()), id.size()));
+  EXPECT_FALSE(read_by_path(memory_, copy.path()));
+}
+
+TEST_F(FileSymbolsTest, TakesNoOtherCodeWhereThereIsNoBuildId) {
+  const WithoutNotes memory(memory_, image_);
+  const Copy copy(module_.path);
+  EXPECT_TRUE(read_by_path(memory, copy.path()));
+  copy.spoil(
+      std::string(reinterpret_cast<const char*>(&known_to_the_file_alone), 16));
+  EXPECT_FALSE(read_by_path(memory, copy.path()));
 }
 
 TEST(ElfFileTest, SizesThatLie) {
