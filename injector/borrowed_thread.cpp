@@ -277,7 +277,7 @@ Status BorrowedThread::let_it_unmap() {
 // Stops the thread, if it is not, inside the stub.
 Status BorrowedThread::hold() {
   if (!thread_->stopped()) {
-    TRY(thread_->interrupt(Deadline::in(kStopAgain)));
+    TRY(thread_->interrupt(Deadline::in(kStopAgain), &late_signals_));
   }
   if (!TRY(still_inside())) {
     return too_late();
@@ -299,7 +299,8 @@ Status BorrowedThread::stop_again() {
   // Not the operation's deadline: that may be what brought us here, and a
   // detach without restoring is the one thing that must not happen. If even
   // this passes, the stub helps itself.
-  const Status stopped = thread_->interrupt(Deadline::in(kStopAgain));
+  const Status stopped =
+      thread_->interrupt(Deadline::in(kStopAgain), &late_signals_);
   if (!stopped && stopped.error().id != ErrorId::Stopped) {
     return stopped;
   }

@@ -73,7 +73,7 @@ Attachment::~Attachment() {
   }
 }
 
-Status Attachment::interrupt(Deadline deadline) {
+Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
   if (call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return ptrace_failed("INTERRUPT", tid_);
   }
@@ -90,7 +90,11 @@ Status Attachment::interrupt(Deadline deadline) {
       if (status->interrupted()) {
         return {};
       }
-      TRY(resume(status->signal()));
+      const bool keep = later != nullptr && status->signal() == SIGTRAP;
+      if (keep) {
+        later->push_back(SIGTRAP);
+      }
+      TRY(resume(keep ? 0 : status->signal()));
     }
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut,

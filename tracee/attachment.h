@@ -36,9 +36,10 @@ class Attachment {
   bool stopped() const { return stopped_; }
 
   // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
-  // passed on. Errors: TimedOut, TargetDied, Stopped (a group stop: the
-  // thread is stopped and can be detached).
-  Status interrupt(Deadline deadline);
+  // passed on, but a SIGTRAP is put into `later` if there is one. Errors:
+  // TimedOut, TargetDied, Stopped (a group stop: the thread is stopped and can
+  // be detached).
+  Status interrupt(Deadline deadline, std::vector<int>* later = nullptr);
 
   // The registers, extended state and signal mask of the stopped thread.
   Result<Registers> registers() const;

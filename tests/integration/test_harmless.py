@@ -92,8 +92,10 @@ def test_restartable_sequence_is_left_alone(newest_python, tmp_path):
     shared = tmp_path / "shared"
     shared.write_bytes(bytes(8))
     target = start("restartable", newest_python, library, shared)
-    refused = hangdbg("eval", target.pid, "1 + 1", "--timeout", "1")
-    refused.assert_refused(4, "in a restartable sequence")
+    # Sooner or later it is met between two of them, and may be borrowed.
+    seen = [hangdbg("eval", target.pid, "1 + 1", "--timeout", "1", "--log=injector:info")
+            for _ in range(10)]
+    assert any("in a restartable sequence" in run.err for run in seen), seen
     with open(shared, "r+b") as file:
         file.write(b"x")
     assert target.finish()["sent_back"] > 0
