@@ -144,7 +144,7 @@ def main_thread_id():
 
 
 def process_id():
-    return sys.modules["posix"].getpid()
+    return _tid_of(0)
 
 
 def _thread_name(ident, thread):

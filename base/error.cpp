@@ -48,6 +48,7 @@ constexpr std::array kRows = {
     Row{ErrorId::NoRoom, "no-room", 4},
     Row{ErrorId::TargetDied, "target-died", 4},
     Row{ErrorId::GilHeld, "gil-held", 4},
+    Row{ErrorId::Busy, "busy", 4},
     Row{ErrorId::TimedOut, "timed-out", 4},
     Row{ErrorId::Unreadable, "unreadable", 4},
     Row{ErrorId::ChannelClosed, "channel-closed", 4},

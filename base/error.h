@@ -53,6 +53,7 @@ enum class ErrorId {
   NoRoom,
   TargetDied,
   GilHeld,
+  Busy,  // as many sessions as one target can have
   TimedOut,
   Unreadable,
   ChannelClosed,

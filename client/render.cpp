@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 #include "base/log.h"
@@ -47,6 +49,15 @@ std::string Palette::foreign(std::string_view bytes) const {
 std::string Palette::wrap(const char* code, std::string_view text) const {
   return colours_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text)
                   : std::string(text);
+}
+
+void print_foreign(std::FILE* stream, std::string_view text) {
+  const std::string shown = Palette(ColourChoice::Never, stream).foreign(text);
+  const std::size_t put = std::fwrite(shown.data(), 1, shown.size(), stream);
+  if ((put != shown.size() || std::fflush(stream) != 0) && errno == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
 }
 
 int report(const Error& error, const Palette& palette) {

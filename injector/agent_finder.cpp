@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
@@ -12,10 +15,19 @@
 namespace hangdbg {
 namespace {
 
+// For how long a control thread is at work at most, when it is given a CPU.
+constexpr auto kPatience = std::chrono::milliseconds(50);
+constexpr auto kNap = std::chrono::microseconds(200);
+
 // The control thread waits in a poll(2) that the image's own code entered, so
 // its PC tells where the image is; the name tells which thread to ask.
 std::optional<Address> image_of(const Target& target, int tid) {
-  const auto call = read_task_syscall(target.pid, tid);
+  const Deadline patience = Deadline::in(kPatience);
+  auto call = read_task_syscall(target.pid, tid);
+  while (call && call->running && !patience.expired()) {
+    std::this_thread::sleep_for(kNap);
+    call = read_task_syscall(target.pid, tid);
+  }
   if (!call || call->running) {
     return {};
   }
@@ -80,16 +92,13 @@ Result<Channels> join_agent(const Target& target,
                 "be fetched from here (pidfd_getfd is forbidden)",
                 "end the other hangdbg session first");
   }
-  auto door = fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK);
-  // Had the agent closed it before we fetched it, the number might be the
-  // program's by now, and we would write into its file.
-  const auto again = target.memory.read_value<HdRegion>(region);
-  if (!again || again->magic != HD_MAGIC || again->door != seen.door ||
-      again->stage == HD_STAGE_CLOSED) {
-    return fail(ErrorId::ChannelClosed, "the agent has just left");
-  }
-  if (!door) {
-    return std::unexpected(std::move(door).error());
+  const auto door = fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK);
+  // The agent may have closed it before we fetched it, and the program before
+  // that; then the number may be a file of the program's.
+  struct stat file {};
+  if (!door || ::fstat(door->get(), &file) != 0 ||
+      file.st_ino != seen.door_inode) {
+    return fail(ErrorId::ChannelClosed, "the agent's door is closed");
   }
   std::uint32_t nonce = 0;
   while (nonce == 0) {

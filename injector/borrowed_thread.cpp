@@ -228,7 +228,8 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
 }
 
 // Signals that stay open in the stub: ours to hand on later, unless it was the
-// stub itself that faulted.
+// stub itself that faulted (the kernel's code for that is above 0; a process
+// that sends one cannot choose such).
 Status BorrowedThread::pass_on_events() {
   const auto status = TRY(thread_->poll());
   if (!status) {
@@ -240,8 +241,9 @@ Status BorrowedThread::pass_on_events() {
                 fmt::format("kill -CONT {}", target_->pid));
   }
   const int signal = status->signal();
-  if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
-      signal == SIGFPE || signal == SIGSYS) {
+  if ((signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+       signal == SIGFPE || signal == SIGSYS) &&
+      TRY(thread_->signal_info()).si_code > 0) {
     return fail(ErrorId::System,
                 fmt::format("signal {} in the injected code", signal));
   }

@@ -40,10 +40,15 @@ Result<HdOffer> wait_for_offer(const MemoryReader& memory,
     if (seen->stage == HD_STAGE_CLOSED) {
       return left();
     }
+    if (seen->refused == nonce) {
+      return fail(ErrorId::Busy,
+                  fmt::format("the target has {} hangdbg sessions already, and "
+                              "room for no more",
+                              HD_MAX_SESSIONS),
+                  "end one of them: pgrep -a hangdbg");
+    }
     if (deadline.expired()) {
-      return fail(
-          ErrorId::TimedOut, "the agent offers no channels",
-          fmt::format("at most {} clients share one target", HD_MAX_SESSIONS));
+      return fail(ErrorId::TimedOut, "the agent offers no channels");
     }
     if (spin.expired()) {
       std::this_thread::sleep_for(kNap);
@@ -129,7 +134,8 @@ Result<Channels> take_channels(const MemoryReader& memory,
   const auto offer = TRY(wait_for_offer(memory, region, nonce, deadline));
   if (offer.error != 0) {
     errno = -offer.error;
-    return fail_errno("the target cannot open a channel", ErrorId::NoRoom);
+    return fail_errno("the target has no room for our channels and threads",
+                      ErrorId::NoRoom);
   }
   Channels channels;
   channels.control =

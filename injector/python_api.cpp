@@ -64,6 +64,8 @@ constexpr std::array kPython = {
     HANGDBG_WANTED(PyErr_Occurred),
     HANGDBG_WANTED(PyErr_SetString),
     HANGDBG_WANTED(PyThreadState_SetAsyncExc),
+    HANGDBG_WANTED(PyEval_SetTrace),
+    HANGDBG_WANTED(PyEval_SetProfile),
     Wanted{"_Py_NoneStruct", &HdApi::none},
     Wanted{"PyExc_RuntimeError", &HdApi::runtime_error},
 };

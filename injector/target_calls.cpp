@@ -108,6 +108,7 @@ const TargetCall kCalls[] = {
     needed(HANGDBG_CALL(write), kBootstrap, -EBADF, {kFd}),
     needed(HANGDBG_CALL(poll), kBootstrap, 0),
     needed(HANGDBG_CALL(close), kBootstrap, -EBADF, {kFd}),
+    needed(HANGDBG_CALL(fstat), kBootstrap, -EBADF, {kFd}),
     chosen(&AllowedCalls::sockets,
            HANGDBG_CALL(socketpair),
            kBootstrap,

@@ -55,18 +55,24 @@ AgentConnection::AgentConnection(asio::io_context& io, Channels channels)
 asio::awaitable<Result<dap::Response>> AgentConnection::call(
     dap::Request request,
     Deadline deadline) {
+  stopped_ = false;
   request.seq = waiting_for_ = next_seq_++;
   const std::string text = dap::to_text(request);
   log::trace(log::Area::Dap, "-> {}", text);
   if (const Status sent = co_await send(dap::frame(text), deadline); !sent) {
     co_return std::unexpected(sent.error());
   }
-  co_return co_await wait_on(deadline);
+  co_return co_await answer(deadline);
 }
 
 asio::awaitable<Result<dap::Response>> AgentConnection::wait_on(
     Deadline deadline) {
   stopped_ = false;
+  co_return co_await answer(deadline);
+}
+
+asio::awaitable<Result<dap::Response>> AgentConnection::answer(
+    Deadline deadline) {
   for (;;) {
     auto message = co_await receive(deadline);
     if (!message) {

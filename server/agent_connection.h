@@ -46,6 +46,7 @@ class AgentConnection {
   std::function<void(const dap::Event&)> on_event;
 
  private:
+  boost::asio::awaitable<Result<dap::Response>> answer(Deadline deadline);
   boost::asio::awaitable<Status> send(std::string bytes, Deadline deadline);
   boost::asio::awaitable<Result<dap::Message>> receive(Deadline deadline);
 

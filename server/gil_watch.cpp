@@ -4,7 +4,40 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "injector/injection_lock.h"
+#include "server/hung_thread.h"
+#include "tracee/attachment.h"
+#include "tracee/proc_tasks.h"
+
 namespace hangdbg {
+namespace {
+
+// A holder that runs is stopped for some 50 us to see where: not often.
+constexpr auto kBetweenStops = std::chrono::milliseconds(200);
+constexpr auto kPatience = std::chrono::milliseconds(100);
+constexpr auto kWorthSaying = std::chrono::seconds(1);
+
+constexpr std::string_view kEvalLoop = "_PyEval_EvalFrameDefault";
+
+// Where a thread is that runs. Under the injection lock: another hangdbg would
+// take us for a debugger.
+std::optional<Address> stop_and_read_pc(int pid, int tid) {
+  const auto lock = lock_injections(pid, Deadline::in({}));
+  if (!lock) {
+    return {};
+  }
+  return run_as_tracer([&]() -> std::optional<Address> {
+    auto thread = Attachment::seize(tid);
+    if (!thread || !thread->interrupt(Deadline::in(kPatience))) {
+      return {};
+    }
+    const auto registers = thread->registers();
+    return registers ? std::optional(registers->pc()) : std::nullopt;
+  });
+}
+
+}  // namespace
 
 GilWatch::Verdict GilWatch::look() {
   const auto tasks = TaskIds::read(target_.pid);
@@ -29,28 +62,78 @@ GilWatch::Verdict GilWatch::look() {
   if (found == threads->end()) {
     return Verdict::Unknown;
   }
-  const bool first = !known_ || !holder_;
+  const bool first = !holder_;
   const bool stands = holder_ && found->same_place(*holder_);
   holder_ = *std::move(found);
-  known_ = true;
-  if (first) {
-    return Verdict::Unknown;
+  if (!stands) {
+    since_ = Deadline::Clock::now();
+    return first ? Verdict::Unknown : Verdict::Moves;
   }
-  return stands ? Verdict::Stands : Verdict::Moves;
+  return runs_bytecode() ? Verdict::Moves : Verdict::Stands;
 }
 
 std::string GilWatch::holder() const {
-  if (!holder_) {
+  if (!holder_ || !holder_->tid) {
     return "another thread";
   }
-  std::string text = holder_->tid ? fmt::format("thread {}", *holder_->tid)
-                                  : std::string("a thread");
+  std::string text = fmt::format("thread {}", *holder_->tid);
+  const auto native = native_place_of(*holder_->tid);
+  if (native && native->function != kEvalLoop) {
+    text += " in " + native->text;
+  }
   if (!holder_->function.empty()) {
     const std::string& file = holder_->file;
-    text += fmt::format(" in {} ({})", holder_->function,
-                        file.substr(file.rfind('/') + 1));
+    text += fmt::format(
+        "{} {} ({})",
+        native && native->function != kEvalLoop ? ", called from" : " in",
+        holder_->function, file.substr(file.rfind('/') + 1));
+  }
+  const auto wait = look_at_wait(target_.pid, *holder_->tid);
+  const auto stood =
+      wait && wait->asleep_s
+          ? std::chrono::duration_cast<Deadline::Clock::duration>(
+                std::chrono::duration<double>(*wait->asleep_s))
+          : Deadline::Clock::now() - since_;
+  if (stood > kWorthSaying) {
+    text += ", for " + human_duration(stood);
   }
   return text;
+}
+
+// A loop of one instruction is always at the same place. It runs, and not in
+// a C function: in the loop that looks whether others want the GIL, or (its
+// symbols may be gone) in some function of Python's own.
+bool GilWatch::runs_bytecode() {
+  const auto now = Deadline::Clock::now();
+  if (!holder_->tid || now - looked_at_native_ < kBetweenStops) {
+    return false;
+  }
+  const auto call = read_task_syscall(target_.pid, *holder_->tid);
+  if (!call || !call->running) {
+    return false;
+  }
+  looked_at_native_ = now;
+  const auto native = native_place_of(*holder_->tid);
+  return native && native->module == target_.python.module &&
+         (native->function.empty() || native->function == kEvalLoop);
+}
+
+std::optional<NativePlace> GilWatch::native_place_of(int tid) const {
+  const auto call = read_task_syscall(target_.pid, tid);
+  if (!call) {
+    return {};
+  }
+  if (call->running) {
+    const auto pc = stop_and_read_pc(target_.pid, tid);
+    return pc ? native_place(target_.memory, target_.modules, *pc)
+              : std::nullopt;
+  }
+  // All that unwinding from a system call needs.
+  user_regs_struct registers{};
+  registers.rip = call->pc.value;
+  registers.rsp = call->sp.value;
+  return native_place(target_.memory, target_.modules, registers,
+                      Deadline::in(kPatience));
 }
 
 }  // namespace hangdbg

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -18,6 +20,7 @@
 #include "protocol/requests/load.h"
 #include "server/agent_connection.h"
 #include "server/gil_watch.h"
+#include "server/target_end.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -28,8 +31,8 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 // Most answers come within one millisecond; one that does not may wait for
 // the GIL.
 constexpr auto kFirstLook = std::chrono::milliseconds(4);
+constexpr auto kSecondLook = std::chrono::milliseconds(2);
 constexpr auto kLaterLooks = std::chrono::milliseconds(20);
-constexpr auto kEnding = std::chrono::milliseconds(200);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
@@ -54,13 +57,19 @@ struct Session::Impl {
         connection(io, std::move(made.channels)),
         interrupt_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         interrupts(io, ::dup(interrupt_fd.get())),
+        end(io),
         gil(*target) {
     connection.on_event = hooks.on_event;
+    // Not in kernels before 5.3: then only the channels tell.
+    if (const long fd = ::syscall(SYS_pidfd_open, target->pid, 0); fd >= 0) {
+      end.assign(static_cast<int>(fd));
+    }
   }
 
   asio::awaitable<Result<dap::Response>> call(dap::Request request,
                                               Deadline deadline);
   asio::awaitable<void> watch_interrupts();
+  asio::awaitable<void> watch_end();
   asio::awaitable<void> watch_gil();
   asio::awaitable<Result<dap::Response>> end_call();
   Error explain_timeout(HdExecutorStage stage) const;
@@ -73,6 +82,7 @@ struct Session::Impl {
   AgentConnection connection;
   Fd interrupt_fd;
   asio::posix::stream_descriptor interrupts;
+  asio::posix::stream_descriptor end;  // readable when the target has ended
   asio::steady_timer nap{io};  // watch_gil's, cut short by the call's end
   GilWatch gil;
   std::set<std::string> loaded;
@@ -82,6 +92,7 @@ struct Session::Impl {
   // Of the running call.
   bool calling = false;
   bool interrupted = false;
+  bool ended = false;
   bool querying = false;  // watch_gil asks for the stage
   HdExecutorStage stage = HD_EXECUTOR_IDLE;
 };
@@ -119,13 +130,12 @@ Result<dap::Response> Session::call_raw(const std::string& command,
                         : std::move(response);
       });
   impl.io.run();
-  if (!*result && result->error().id == ErrorId::ChannelClosed) {
+  if (!*result && impl.ended) {
     impl.alive = false;
-    const int pid = impl.target->pid;
-    if (ends_before(pid, Deadline::in(kEnding))) {
-      result =
-          fail(ErrorId::TargetDied, fmt::format("process {} has ended", pid));
-    }
+    result = std::unexpected(explain_end(impl.target->pid));
+  } else if (!*result && result->error().id == ErrorId::ChannelClosed) {
+    impl.alive = false;
+    result = std::unexpected(explain_loss(*impl.target));
   }
   impl.steps.done(command);
   return *std::move(result);
@@ -234,19 +244,22 @@ asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
                                                            Deadline deadline) {
   calling = true;
   interrupted = false;
+  ended = false;
   stage = HD_EXECUTOR_IDLE;
   std::uint64_t stale = 0;
   [[maybe_unused]] const auto drained =
       ::read(interrupt_fd.get(), &stale, sizeof stale);
   asio::co_spawn(io, watch_interrupts(), asio::detached);
+  asio::co_spawn(io, watch_end(), asio::detached);
   asio::co_spawn(io, watch_gil(), asio::detached);
 
   auto response = co_await connection.call(std::move(request), deadline);
-  if (!response && response.error().id == ErrorId::TimedOut) {
+  if (!response && response.error().id == ErrorId::TimedOut && !ended) {
     response = co_await end_call();
   }
   calling = false;
   interrupts.cancel();
+  end.cancel();
   nap.cancel();
   co_return response;
 }
@@ -260,13 +273,28 @@ asio::awaitable<void> Session::Impl::watch_interrupts() {
   }
 }
 
+// A child that the target has forked may hold the agent's ends open, so the
+// channels alone do not tell.
+asio::awaitable<void> Session::Impl::watch_end() {
+  if (!end.is_open()) {
+    co_return;
+  }
+  const auto [error] = co_await end.async_wait(
+      asio::posix::stream_descriptor::wait_read, as_result);
+  if (!error && calling) {
+    ended = true;
+    connection.stop_waiting();
+  }
+}
+
 // Runs beside a call that takes longer than most.
 asio::awaitable<void> Session::Impl::watch_gil() {
   const auto started = Deadline::Clock::now();
   bool noticed = false;
-  for (auto pause = Deadline::Clock::duration(kFirstLook); calling;
-       pause = kLaterLooks) {
-    nap.expires_after(pause);
+  for (int looks = 0; calling; ++looks) {
+    nap.expires_after(looks == 0   ? kFirstLook
+                      : looks == 1 ? kSecondLook
+                                   : kLaterLooks);
     co_await nap.async_wait(as_result);
     if (!calling) {
       co_return;
@@ -283,7 +311,7 @@ asio::awaitable<void> Session::Impl::watch_gil() {
     }
     const auto verdict = gil.look();
     if (verdict == GilWatch::Verdict::Moves) {
-      log::debug(log::Area::Server, "the GIL's holder moves: entering");
+      log::debug(log::Area::Server, "the GIL's holder runs: entering");
       [[maybe_unused]] const Status told =
           connection.tell(HD_CONTROL_ENTER_NOW);
     }

@@ -151,6 +151,14 @@ Result<std::uint64_t> Attachment::signal_mask() const {
   return mask;
 }
 
+Result<siginfo_t> Attachment::signal_info() const {
+  siginfo_t info{};
+  if (call(PTRACE_GETSIGINFO, tid_, nullptr, &info) != 0) {
+    return ptrace_failed("GETSIGINFO", tid_);
+  }
+  return info;
+}
+
 Status Attachment::set_signal_mask(std::uint64_t mask) {
   if (call(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof mask), &mask) != 0) {
     return ptrace_failed("SETSIGMASK", tid_);

@@ -57,6 +57,9 @@ class Attachment {
   // does not say (before 5.13).
   Address restartable_sequences() const;
 
+  // Of the signal that it was about to get.
+  Result<siginfo_t> signal_info() const;
+
   // Lets the stopped thread run, with a signal that it was about to get.
   Status resume(int signal = 0);
 

@@ -15,6 +15,8 @@ constexpr std::size_t kMaxProgramHeaders = 64;
 constexpr std::size_t kMaxDynamicEntries = 512;
 constexpr std::uint32_t kMaxBuckets = 1U << 24;
 constexpr int kMaxChainSteps = 4096;
+constexpr std::uint32_t kMaxSymbols = 1U << 20;
+constexpr std::size_t kMaxName = 4096;
 
 std::uint32_t gnu_hash(std::string_view name) {
   std::uint32_t hash = 5381;
@@ -47,6 +49,25 @@ std::optional<Symbol> ElfImage::find(const MemoryReader& memory,
                                      std::string_view name) const {
   return gnu_hash_ ? find_by_gnu_hash(memory, name)
                    : find_by_sysv_hash(memory, name);
+}
+
+std::optional<std::string> ElfImage::function_at(const MemoryReader& memory,
+                                                 Address address) const {
+  std::vector<Elf64_Sym> symbols(symbol_count(memory));
+  if (symbols.empty() ||
+      !memory.read(symbols_, std::as_writable_bytes(std::span(symbols)))) {
+    return {};
+  }
+  const auto found = std::ranges::find_if(symbols, [&](const Elf64_Sym& s) {
+    const Address start{bias_ + s.st_value};
+    return ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx != SHN_UNDEF &&
+           AddressRange{start, start + s.st_size}.contains(address);
+  });
+  if (found == symbols.end() || found->st_name >= strings_size_) {
+    return {};
+  }
+  auto name = memory.read_string(strings_ + found->st_name, kMaxName);
+  return name ? std::optional(*std::move(name)) : std::nullopt;
 }
 
 Status ElfImage::read_program_headers(const MemoryReader& memory,
@@ -248,6 +269,39 @@ std::optional<Symbol> ElfImage::find_by_sysv_hash(const MemoryReader& memory,
     link = table.chains + std::uint64_t{*index} * 4;
   }
   return old_version;
+}
+
+// The table does not say how long it is: the old hash has a link for each
+// symbol, in the new one the last chain that a bucket begins ends it.
+std::uint32_t ElfImage::symbol_count(const MemoryReader& memory) const {
+  if (sysv_hash_) {
+    return std::min(sysv_hash_->chain_count, kMaxSymbols);
+  }
+  if (!gnu_hash_) {
+    return 0;
+  }
+  std::vector<std::uint32_t> buckets(gnu_hash_->bucket_count);
+  if (!memory.read(gnu_hash_->buckets,
+                   std::as_writable_bytes(std::span(buckets)))) {
+    return 0;
+  }
+  std::uint32_t index = *std::ranges::max_element(buckets);
+  for (int step = 0; step < kMaxChainSteps && index < kMaxSymbols; ++step) {
+    if (index < gnu_hash_->symbol_offset) {
+      return 0;
+    }
+    const auto chained = memory.read_value<std::uint32_t>(
+        gnu_hash_->chains +
+        std::uint64_t{index - gnu_hash_->symbol_offset} * 4);
+    if (!chained) {
+      return 0;
+    }
+    ++index;
+    if ((*chained & 1U) != 0) {
+      return index;
+    }
+  }
+  return 0;
 }
 
 std::optional<ElfImage::Candidate> ElfImage::symbol_if_named(

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,11 @@ class ElfImage {
   // there are several. `memory` is the reader that the image was read with.
   std::optional<Symbol> find(const MemoryReader& memory,
                              std::string_view name) const;
+
+  // The dynamic symbol of the function that has this address in it. Reads the
+  // whole table: for what a person is told, not for a stop.
+  std::optional<std::string> function_at(const MemoryReader& memory,
+                                         Address address) const;
 
   // Load address minus link address: add it to a symbol's or header's vaddr.
   std::uint64_t bias() const { return bias_; }
@@ -78,6 +84,7 @@ class ElfImage {
                                          std::string_view name) const;
   std::optional<Symbol> find_by_sysv_hash(const MemoryReader& memory,
                                           std::string_view name) const;
+  std::uint32_t symbol_count(const MemoryReader& memory) const;
   struct Candidate {
     Symbol symbol;
     bool hidden = false;  // a version that is not the default one

@@ -147,11 +147,8 @@ Session::Hooks show_on_terminal(const Palette& err) {
                 if (event.event != dap::Output::event || !body) {
                   return;
                 }
-                const Palette plain(
-                    ColourChoice::Never,
-                    body->category == "stderr" ? stderr : stdout);
-                fmt::print(plain.stream(), "{}", plain.foreign(body->output));
-                std::fflush(plain.stream());
+                print_foreign(body->category == "stderr" ? stderr : stdout,
+                              body->output);
               },
           .on_notice =
               [&err](const std::string& notice) {

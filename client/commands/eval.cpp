@@ -109,7 +109,7 @@ Result<dap::Response> ask(const Options& options,
                           Session& session,
                           Answer& answer,
                           Deadline deadline);
-void show_value(const dap::Evaluate::Body& body, const Palette& out);
+void show_value(const dap::Evaluate::Body& body);
 Error explain(const dap::Response& response, Answer& answer);
 void show_exception(const JsonError& exception);
 void on_output(const dap::Event& event, bool json, Answer& answer);
@@ -174,7 +174,6 @@ Status evaluate(const Options& options, Answer& answer) {
                 "hangdbg eval --help");
   }
   const int pid = TRY(parse_pid(options.pid()));
-  const Palette out(options.common.colour, stdout);
   const Deadline deadline = options.common.deadline();
   answer.pid = pid;
 
@@ -201,7 +200,7 @@ Status evaluate(const Options& options, Answer& answer) {
   answer.type = body.type;
   answer.repr = body.result;
   if (!json) {
-    show_value(body, out);
+    show_value(body);
   }
   return {};
 }
@@ -234,10 +233,10 @@ Result<dap::Response> ask(const Options& options,
 }
 
 // As at Python's prompt: nothing for None.
-void show_value(const dap::Evaluate::Body& body, const Palette& out) {
+void show_value(const dap::Evaluate::Body& body) {
   const auto detail = body.hangdbg.value_or(dap::EvaluateDetail{});
   if (!detail.none) {
-    fmt::print("{}\n", out.foreign(body.result));
+    print_foreign(stdout, body.result + "\n");
   }
   if (detail.truncated > 0) {
     std::fflush(stdout);
@@ -308,9 +307,7 @@ void on_output(const dap::Event& event, bool json, Answer& answer) {
     answer.output += body->output;
     return;
   }
-  const Palette plain(ColourChoice::Never, to_stderr ? stderr : stdout);
-  fmt::print(plain.stream(), "{}", plain.foreign(body->output));
-  std::fflush(plain.stream());
+  print_foreign(to_stderr ? stderr : stdout, body->output);
 }
 
 // RANK as the launcher set it (torchrun).

@@ -43,6 +43,8 @@ struct LineEditor::Impl {
   Completer completer;
   std::string prompt;
   bool interrupted = false;
+  int watched = -1;
+  bool event = false;
 
   static Impl& of(EditLine* editor) {
     void* data = nullptr;
@@ -113,6 +115,10 @@ void LineEditor::set_completer(Completer completer) {
   impl_->completer = std::move(completer);
 }
 
+void LineEditor::watch(int fd) {
+  impl_->watched = fd;
+}
+
 LineEditor::Came LineEditor::read(const std::string& prompt,
                                   const Palette& palette,
                                   std::string& line) {
@@ -121,6 +127,7 @@ LineEditor::Came LineEditor::read(const std::string& prompt,
           ? fmt::format("{0}\x1b[1;36m{0}{1}{0}\x1b[0m{0}", kEscapeMark, prompt)
           : prompt;
   impl_->interrupted = false;
+  impl_->event = false;
   std::fflush(stdout);
   // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
   // in between would be lost.
@@ -130,6 +137,10 @@ LineEditor::Came LineEditor::read(const std::string& prompt,
   if (impl_->interrupted) {
     fmt::print("^C\n");
     return Came::Interrupt;
+  }
+  if (impl_->event) {
+    fmt::print("\n");
+    return Came::Event;
   }
   if (text == nullptr || length <= 0) {
     fmt::print("\n");
@@ -171,9 +182,14 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
       ::el_set(editor, EL_PREP_TERM, 1);
       ::el_set(editor, EL_REFRESH);
     }
-    pollfd stdin_ready{STDIN_FILENO, POLLIN, 0};
-    if (::ppoll(&stdin_ready, 1, nullptr, &before) < 0) {
+    pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
+                      {of(editor).watched, POLLIN, 0}};
+    if (::ppoll(ready, 2, nullptr, &before) < 0) {
       continue;  // a signal
+    }
+    if (ready[1].revents != 0) {
+      of(editor).event = true;
+      break;
     }
     char byte = 0;
     const auto got = ::read(STDIN_FILENO, &byte, 1);

@@ -17,7 +17,7 @@ namespace hangdbg {
 class LineEditor {
  public:
   using Completer = std::function<Completion(std::string_view before_cursor)>;
-  enum class Came { Line, Interrupt, End };
+  enum class Came { Line, Interrupt, End, Event };
 
   // On stdin and stdout. Null if libedit cannot use this terminal.
   static std::unique_ptr<LineEditor> open();
@@ -26,6 +26,9 @@ class LineEditor {
   LineEditor& operator=(const LineEditor&) = delete;
 
   void set_completer(Completer completer);
+
+  // read() comes back with Event as soon as this descriptor is readable.
+  void watch(int fd);
 
   // The line comes without its end, and is in the history from now on.
   Came read(const std::string& prompt,

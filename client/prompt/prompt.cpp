@@ -1,11 +1,13 @@
 #include "client/prompt/prompt.h"
 
 #include <fmt/core.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "client/interrupt.h"
@@ -14,6 +16,7 @@
 #include "client/prompt/line_editor.h"
 #include "client/prompt/parse.h"
 #include "injector/preflight.h"
+#include "protocol/requests/hello.h"
 
 namespace hangdbg {
 namespace {
@@ -142,6 +145,8 @@ int run_pipe(PromptState& state) {
 
 int run_terminal(PromptState& state, LineEditor& editor) {
   const int pid = state.session.target().pid;
+  const Fd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  editor.watch(end.get());
   editor.set_completer([&](std::string_view before_cursor) {
     return complete(state, before_cursor);
   });
@@ -152,6 +157,16 @@ int run_terminal(PromptState& state, LineEditor& editor) {
         editor.read(fmt::format("(hangdbg {}) ", pid), state.out, line);
     if (came == LineEditor::Came::Interrupt) {
       Interruptible::take();
+      continue;
+    }
+    if (came == LineEditor::Came::Event) {
+      // The process has ended: whatever we ask, the answer says how.
+      if (const auto asked =
+              state.session.call<dap::Hello>({}, state.deadline());
+          !asked) {
+        show_failure(state, asked.error());
+      }
+      editor.watch(-1);
       continue;
     }
     if (came == LineEditor::Came::End) {

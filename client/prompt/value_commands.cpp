@@ -25,7 +25,7 @@ Status evaluate(PromptState& state,
                                           .pretty = pretty_columns}));
   const auto detail = body.hangdbg.value_or(dap::EvaluateDetail{});
   if (!detail.none || (none == None::Show && !detail.statement)) {
-    fmt::print("{}\n", state.out.foreign(body.result));
+    print_foreign(stdout, body.result + "\n");
   }
   if (detail.truncated > 0) {
     fmt::print("{}\n", state.out.dim(fmt::format("... {} characters more",

@@ -42,19 +42,31 @@ enum HdPhase {
 
 struct HdState;
 
+/* A descriptor of ours in a table that is the program's: it may close all that
+ * it finds there and use the number for a file of its own. So each use looks
+ * first whether it is still what we opened. A poll that waits is not told, and
+ * goes on with the number: it must end now and then. */
+#define HD_LONGEST_POLL_MS 1000
+struct HdFile {
+  int number; /* -1: none */
+  uint64_t device;
+  uint64_t inode;
+};
+
 struct HdSession {
   struct HdState* state;
   uint32_t index;
   uint32_t phase; /* control */
-  int control_read, control_write, dap_read, dap_write;
-  int theirs[4]; /* the client's ends, closed once it has them */
+  /* With sockets, both of a channel are one. */
+  struct HdFile control_read, control_write, dap_read, dap_write;
+  struct HdFile theirs[4]; /* the client's ends, closed once it has them */
   int64_t offered_at;
 
   uint64_t executor;         /* pthread_t; control */
   uint32_t executor_running; /* control */
   uint32_t executor_done;    /* executor; its last word */
   uint32_t stage;            /* executor: enum HdExecutorStage */
-  uint32_t enter_now;        /* control; executor clears */
+  int64_t enter_now_until;   /* control */
   uint32_t used_agent;       /* executor: the main interpreter's */
   uint32_t wanted;           /* control: the interpreter for the next request */
   uint32_t interpreter;      /* executor: for this one; 0 is the main one */
@@ -91,7 +103,9 @@ struct HdEntry {
 struct HdState {
   struct HdRegion* region;
   uint64_t base;
-  int door_read;
+  int pid; /* not that of a process that a user's expression forks */
+  struct HdFile door_read;
+  struct HdFile door_write;
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
 
@@ -164,6 +178,14 @@ void hd_agent_unload(struct HdSession* session);
 int64_t hd_now(void); /* monotonic nanoseconds */
 void hd_name_thread(const char* name);
 int hd_tid(void);
+/* This is a child that was forked off one of our threads. */
+int hd_is_forked(const struct HdState* state);
+struct HdFile hd_file(int number);
+int hd_is_ours(const struct HdFile* file);
+/* EBADF where the file is not ours any more. */
+long hd_read(const struct HdFile* file, void* to, uint64_t size);
+long hd_write(const struct HdFile* file, const void* from, uint64_t size);
+void hd_close(struct HdFile* file);
 int hd_poll(int fd, int events, int timeout_ms); /* revents, 0, -errno */
 char* hd_map(uint64_t size);                     /* 0 when there is no memory */
 void hd_unmap(char* at, uint64_t size);

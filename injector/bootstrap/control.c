@@ -2,6 +2,7 @@
  * holds the GIL. Clients come through the door (a pipe), are offered two
  * channels, and are gone when theirs close; with the last one everything here
  * goes. */
+#define _GNU_SOURCE /* O_DIRECT */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,8 +30,11 @@ static void serve(struct HdState* state);
 static int wait_for_news(struct HdState* state, struct pollfd* polled);
 static void answer_door(struct HdState* state);
 static void leave_target(struct HdState* state, struct HdExit* out);
-static struct HdSession* offer(struct HdState* state, uint32_t nonce);
-static int make_channel(struct HdState* state, int ours[2], int theirs[2]);
+static void offer(struct HdState* state, uint32_t nonce);
+static struct HdSession* open_session(struct HdState* state);
+static int make_channel(struct HdState* state,
+                        struct HdFile ours[2],
+                        struct HdFile theirs[2]);
 static void read_records(struct HdSession* session);
 static void handle_record(struct HdSession* session,
                           struct HdControlRecord record);
@@ -40,7 +44,7 @@ static void start_canceller(struct HdSession* session);
 static void leave(struct HdSession* session);
 static void look_after(struct HdState* state);
 static void close_session(struct HdSession* session);
-static void close_all(int* fds, int count);
+static void close_all(struct HdFile* files, int count);
 static int start_thread(struct HdState* state,
                         uint64_t* thread,
                         unsigned long stack,
@@ -52,19 +56,24 @@ static uint32_t find_tid_offset(struct HdState* state);
 
 void hd_first_main(uint64_t base, struct HdExit* out) {
   struct HdState* state = set_up(base);
-  struct HdSession* session = offer(state, state->region->first_nonce);
+  struct HdSession* session = open_session(state);
+  struct HdOffer* place = &state->region->offers[0];
   uint64_t control = 0;
-  if (session && start_thread(state, &control, CONTROL_STACK, hd_control_entry,
-                              (void*)base) == 0) {
-    hd_executor_main(session);
-    return;
-  }
-  /* No control thread: the client reads why, or finds nobody. */
-  if (session) {
-    state->region->offers[0].error = -11; /* EAGAIN */
+  if (!place->error) {
+    session->executor_running = 1; /* we are */
+    const int error = start_thread(state, &control, CONTROL_STACK,
+                                   hd_control_entry, (void*)base);
+    if (!error) {
+      HD_STORE(place->nonce, state->region->first_nonce);
+      hd_executor_main(session);
+      return;
+    }
     leave(session);
     close_session(session);
+    place->error = -error;
   }
+  HD_STORE(place->nonce, state->region->first_nonce);
+  hd_poll(-1, 0, OFFER_NS / 1000000); /* the client reads why */
   leave_target(state, out);
 }
 
@@ -94,12 +103,11 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
   /* The stage first: a client that has fetched the door looks at it again, lest
    * the number was somebody else's by then. */
   HD_STORE(state->region->stage, HD_STAGE_CLOSED);
-  close_all(&state->door_read, 1);
-  close_all(&state->region->door, 1);
-  /* Where the GIL could not be had for the farewell (the interpreter ends, or
-   * somebody holds it), the agent's objects live on and the garbage collector
-   * looks at their method tables: then the region stays, and is all that does.
-   */
+  hd_close(&state->door_read);
+  hd_close(&state->door_write);
+  /* Where the interpreter ended before the farewell, the agent's objects live
+   * on and the garbage collector looks at their method tables: then the region
+   * stays, and is all that does. */
   int loaded = 0;
   for (int i = 0; i <= HD_MAX_SESSIONS; i++) {
     loaded |= state->agents[i].globals != 0;
@@ -123,13 +131,18 @@ static struct HdState* set_up(uint64_t base) {
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   state->region = region;
   state->base = base;
+  state->pid = (int)hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
   if (!(region->forbidden & HD_FORBIDS_READ_SELF)) {
     state->tid_offset = find_tid_offset(state);
   }
   int door[2] = {-1, -1};
-  hd_syscall(SYS_pipe2, (long)door, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
-  state->door_read = door[0];
+  /* O_DIRECT: what is written at once is read at once, and junk by itself. */
+  hd_syscall(SYS_pipe2, (long)door, O_CLOEXEC | O_NONBLOCK | O_DIRECT, 0, 0, 0,
+             0);
+  state->door_read = hd_file(door[0]);
+  state->door_write = hd_file(door[1]);
   region->door = door[1];
+  region->door_inode = state->door_write.inode;
   return state;
 }
 
@@ -142,7 +155,7 @@ static void serve(struct HdState* state) {
       }
       for (int i = 0; i < HD_MAX_SESSIONS; i++) {
         if (polled[i].revents &&
-            polled[i].fd == state->sessions[i].control_read) {
+            polled[i].fd == state->sessions[i].control_read.number) {
           read_records(&state->sessions[i]);
         }
       }
@@ -153,26 +166,31 @@ static void serve(struct HdState* state) {
 
 /* Sleeps until a record, the door, or the next thing that is due. */
 static int wait_for_news(struct HdState* state, struct pollfd* polled) {
-  long timeout = -1;
+  const int door_is_ours = hd_is_ours(&state->door_read);
+  long timeout = HD_LONGEST_POLL_MS;
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
-    const int listens =
+    int listens =
         session->phase == HD_PHASE_OFFERED || session->phase == HD_PHASE_LIVE;
-    polled[i].fd = listens ? session->control_read : -1;
+    if (listens && !hd_is_ours(&session->control_read)) {
+      leave(session);
+      listens = 0;
+    }
+    polled[i].fd = listens ? session->control_read.number : -1;
     polled[i].events = POLLIN;
     polled[i].revents = 0;
     if (session->phase == HD_PHASE_OFFERED) {
       const long left =
           (session->offered_at + OFFER_NS - hd_now()) / 1000000 + 1;
-      timeout = left < 0 ? 0 : (timeout < 0 || left < timeout ? left : timeout);
+      timeout = left < 0 ? 0 : (left < timeout ? left : timeout);
     }
     if (hd_wants_cancel(session) && session->executor_running &&
         HD_LOAD(session->stage) != HD_EXECUTOR_IDLE &&
-        (timeout < 0 || timeout > CANCEL_AGAIN_MS)) {
+        timeout > CANCEL_AGAIN_MS) {
       timeout = CANCEL_AGAIN_MS;
     }
   }
-  polled[HD_MAX_SESSIONS].fd = state->door_read;
+  polled[HD_MAX_SESSIONS].fd = door_is_ours ? state->door_read.number : -1;
   polled[HD_MAX_SESSIONS].events = POLLIN;
   polled[HD_MAX_SESSIONS].revents = 0;
   return (int)hd_syscall(SYS_poll, (long)polled, HD_MAX_SESSIONS + 1, timeout,
@@ -181,33 +199,44 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
 
 static void answer_door(struct HdState* state) {
   struct HdDoorRecord record;
-  while (hd_syscall(SYS_read, state->door_read, (long)&record, sizeof record, 0,
-                    0, 0) == sizeof record) {
-    if (record.kind == HD_DOOR_JOIN) {
+  for (;;) {
+    const long got = hd_read(&state->door_read, &record, sizeof record);
+    if (got <= 0) {
+      return;
+    }
+    if (got == sizeof record && record.kind == HD_DOOR_JOIN) {
       offer(state, record.value);
     }
     /* HD_DOOR_THREAD_DONE only wakes us: look_after joins. */
   }
 }
 
-/* The session, whose place is filled in either way; 0 when none is free: then
- * the client sees no offer and says so. */
-static struct HdSession* offer(struct HdState* state, uint32_t nonce) {
+static void offer(struct HdState* state, uint32_t nonce) {
+  const struct HdSession* session = open_session(state);
+  if (session) {
+    HD_STORE(state->region->offers[session->index].nonce, nonce);
+  } else {
+    HD_STORE(state->region->refused, nonce);
+  }
+}
+
+/* A session with its place among the offers filled in, or with the error there
+ * that keeps it from having channels; 0 when there are too many. */
+static struct HdSession* open_session(struct HdState* state) {
   for (uint32_t i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
     struct HdOffer* place = &state->region->offers[i];
     if (session->phase != HD_PHASE_FREE) {
       continue;
     }
-    int control[2] = {-1, -1};
-    int dap[2] = {-1, -1};
+    struct HdFile control[2];
+    struct HdFile dap[2];
     int error = make_channel(state, control, &session->theirs[0]);
     if (!error) {
       error = make_channel(state, dap, &session->theirs[2]);
       if (error) {
-        close_all(control, control[0] == control[1] ? 1 : 2);
-        close_all(&session->theirs[0],
-                  session->theirs[0] == session->theirs[1] ? 1 : 2);
+        close_all(control, 2);
+        close_all(&session->theirs[0], 2);
       }
     }
     session->state = state;
@@ -225,25 +254,24 @@ static struct HdSession* offer(struct HdState* state, uint32_t nonce) {
     session->wanted = 0;
     session->interpreter = 0;
     session->cancel = 0;
+    session->enter_now_until = 0;
     session->stage = HD_EXECUTOR_IDLE;
     HD_STORE(session->phase, error ? HD_PHASE_FREE : HD_PHASE_OFFERED);
     place->error = error;
-    place->control_read = session->theirs[0];
-    place->control_write = session->theirs[1];
-    place->dap_read = session->theirs[2];
-    place->dap_write = session->theirs[3];
-    if (!error && nonce == state->region->first_nonce) {
-      session->executor_running = 1; /* the first thread, our caller */
-    }
-    HD_STORE(place->nonce, nonce);
-    return error ? 0 : session;
+    place->control_read = session->theirs[0].number;
+    place->control_write = session->theirs[1].number;
+    place->dap_read = session->theirs[2].number;
+    place->dap_write = session->theirs[3].number;
+    return session;
   }
   return 0;
 }
 
 /* ours[0] reads what theirs[1] writes, and the other way round; with sockets
  * both of a side are one descriptor. */
-static int make_channel(struct HdState* state, int ours[2], int theirs[2]) {
+static int make_channel(struct HdState* state,
+                        struct HdFile ours[2],
+                        struct HdFile theirs[2]) {
   if (!hd_uses_pipes(state)) {
     int pair[2];
     const long error = hd_syscall(SYS_socketpair, AF_UNIX,
@@ -252,8 +280,8 @@ static int make_channel(struct HdState* state, int ours[2], int theirs[2]) {
     if (error < 0) {
       return (int)error;
     }
-    ours[0] = ours[1] = pair[0];
-    theirs[0] = theirs[1] = pair[1];
+    ours[0] = ours[1] = hd_file(pair[0]);
+    theirs[0] = theirs[1] = hd_file(pair[1]);
     return 0;
   }
   int in[2];
@@ -264,22 +292,22 @@ static int make_channel(struct HdState* state, int ours[2], int theirs[2]) {
     return (int)error;
   }
   error = hd_syscall(SYS_pipe2, (long)out, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
+  ours[0] = hd_file(in[0]);
+  theirs[1] = hd_file(in[1]);
   if (error < 0) {
-    close_all(in, 2);
+    hd_close(&ours[0]);
+    hd_close(&theirs[1]);
     return (int)error;
   }
-  ours[0] = in[0];
-  theirs[1] = in[1];
-  theirs[0] = out[0];
-  ours[1] = out[1];
+  theirs[0] = hd_file(out[0]);
+  ours[1] = hd_file(out[1]);
   return 0;
 }
 
 static void read_records(struct HdSession* session) {
   for (;;) {
     struct HdControlRecord record;
-    const long got = hd_syscall(SYS_read, session->control_read, (long)&record,
-                                sizeof record, 0, 0, 0);
+    const long got = hd_read(&session->control_read, &record, sizeof record);
     if (got == -11 /* EAGAIN */ || got == -4 /* EINTR */) {
       return;
     }
@@ -309,7 +337,7 @@ static void handle_record(struct HdSession* session,
       tell(session, HD_CONTROL_STAGE, HD_LOAD(session->stage));
       break;
     case HD_CONTROL_ENTER_NOW:
-      HD_STORE(session->enter_now, 1);
+      HD_STORE(session->enter_now_until, hd_now() + HD_ENTER_NOW_NS);
       break;
     case HD_CONTROL_INTERPRETER:
       HD_STORE(session->wanted, record.value);
@@ -325,10 +353,7 @@ static void handle_record(struct HdSession* session,
 /* The client has its ends: ours of theirs go, so that its death is an EOF. */
 static void say_hello(struct HdSession* session) {
   struct HdState* state = session->state;
-  close_all(&session->theirs[0],
-            session->theirs[0] == session->theirs[1] ? 1 : 2);
-  close_all(&session->theirs[2],
-            session->theirs[2] == session->theirs[3] ? 1 : 2);
+  close_all(session->theirs, 4);
   HD_STORE(state->region->offers[session->index].nonce, 0);
   HD_STORE(session->phase, HD_PHASE_LIVE);
   if (session->executor_running) {
@@ -351,22 +376,18 @@ static void say_hello(struct HdSession* session) {
 static void tell(struct HdSession* session, uint32_t kind, uint32_t value) {
   const struct HdControlRecord record = {kind, value};
   /* A client that asks and does not read loses the answer. */
-  hd_syscall(SYS_write, session->control_write, (long)&record, sizeof record, 0,
-             0, 0);
+  hd_write(&session->control_write, &record, sizeof record);
 }
 
 static void leave(struct HdSession* session) {
   if (session->phase == HD_PHASE_OFFERED) {
     HD_STORE(session->state->region->offers[session->index].nonce, 0);
-    close_all(&session->theirs[0],
-              session->theirs[0] == session->theirs[1] ? 1 : 2);
-    close_all(&session->theirs[2],
-              session->theirs[2] == session->theirs[3] ? 1 : 2);
+    close_all(session->theirs, 4);
   }
   HD_STORE(session->phase, HD_PHASE_LEAVING);
   HD_STORE(session->cancel, 1);
-  if (!hd_uses_pipes(session->state)) {
-    hd_syscall(SYS_shutdown, session->dap_read, SHUT_RDWR, 0, 0, 0, 0);
+  if (!hd_uses_pipes(session->state) && hd_is_ours(&session->dap_read)) {
+    hd_syscall(SYS_shutdown, session->dap_read.number, SHUT_RDWR, 0, 0, 0, 0);
   }
 }
 
@@ -412,18 +433,16 @@ static void start_canceller(struct HdSession* session) {
 }
 
 static void close_session(struct HdSession* session) {
-  int ours[] = {session->control_read, session->dap_read,
-                session->control_write, session->dap_write};
-  close_all(ours, hd_uses_pipes(session->state) ? 4 : 2);
+  hd_close(&session->control_read);
+  hd_close(&session->control_write);
+  hd_close(&session->dap_read);
+  hd_close(&session->dap_write);
   HD_STORE(session->phase, HD_PHASE_FREE);
 }
 
-static void close_all(int* fds, int count) {
+static void close_all(struct HdFile* files, int count) {
   for (int i = 0; i < count; i++) {
-    if (fds[i] >= 0) {
-      hd_syscall(SYS_close, fds[i], 0, 0, 0, 0, 0);
-    }
-    fds[i] = -1;
+    hd_close(&files[i]);
   }
 }
 

@@ -4,7 +4,7 @@
         .globl  hd_image_header
 hd_image_header:                        // struct HdImageHeader
         .quad   0x006762646e6168        // HD_MAGIC
-        .long   3                       // HD_ABI
+        .long   5                       // HD_ABI
         .long   hd_first_entry - hd_image_header
         .long   hd_image_end - hd_image_header
         .long   0

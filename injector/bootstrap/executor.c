@@ -16,7 +16,7 @@ typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef int (*FlagFunction)(void);
 
-/* How long a leaving executor waits for the GIL to clear the agent up. */
+/* For how long a leaving executor keeps an eye on the GIL before it queues. */
 #define FAREWELL_NS 1000000000L
 #define SPINS 200
 
@@ -27,7 +27,7 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry);
 static void say_ended(struct HdSession* session);
 static void farewell(struct HdSession* session);
 static void leave_interpreter(struct HdSession* session);
-static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at);
+static int gil_may_be_taken(struct HdSession* session, int64_t queue_at);
 static int python_is_ending(struct HdState* state);
 static void say_done(struct HdSession* session, uint32_t* flag);
 
@@ -73,7 +73,6 @@ static int serve_one(struct HdSession* session) {
     return 0;
   }
   HD_STORE(session->cancel, 0);
-  HD_STORE(session->enter_now, 0);
   const uint32_t wanted = HD_LOAD(session->wanted);
   if (wanted != session->interpreter) {
     leave_interpreter(session);
@@ -164,6 +163,10 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry) {
       say_ended(session);
       return 0;
     }
+    if (hd_is_leaving(session)) { /* while we queued */
+      hd_exit(session, *entry);
+      return 0;
+    }
     if (!hd_agent(session)->loading) {
       HD_STORE(session->stage, HD_EXECUTOR_IN_PYTHON);
       return 1;
@@ -182,8 +185,9 @@ static void say_ended(struct HdSession* session) {
   say_failure(session);
 }
 
-/* Clears the agent up if this was its last user. Where the GIL cannot be had,
- * the agent's dict stays behind: nothing refers to it any more. */
+/* Clears the agent up if this was its last user. However long that takes: the
+ * region must outlive the agent's objects, and while we wait here a following
+ * client finds an agent to join. Only where the interpreter ends they stay. */
 static void farewell(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdEntry entry;
@@ -231,30 +235,36 @@ static void leave_interpreter(struct HdSession* session) {
   session->interpreter = 0;
 }
 
-/* Waits until the GIL is free, or we were told to enter. 0: the client has
- * gone (or, when `give_up_at` is set, that moment has come), or the
- * interpreter is ending. */
-static int gil_may_be_taken(struct HdSession* session, int64_t give_up_at) {
+/* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
+ * 0) has come: then whoever needs it waits in earnest. 0: the interpreter is
+ * ending, or the client has gone, which with `queue_at` is known. */
+static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {
     if (python_is_ending(state)) {
       return 0;
     }
-    if (hd_gil_is_free(session) || HD_LOAD(session->enter_now)) {
+    if (hd_gil_is_free(session) ||
+        hd_now() < HD_LOAD(session->enter_now_until) ||
+        (queue_at && hd_now() > queue_at)) {
       return 1;
     }
-    if (give_up_at ? hd_now() > give_up_at : hd_is_leaving(session)) {
+    if (!queue_at && hd_is_leaving(session)) {
       return 0;
     }
     if (i < SPINS && !(state->region->forbidden & HD_FORBIDS_YIELD)) {
       hd_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-    } else if (hd_poll(give_up_at ? -1 : session->dap_read, 0, 1) > 0) {
+    } else if (hd_poll(queue_at ? -1 : session->dap_read.number, 0, 1) > 0) {
       return 0; /* hung up */
     }
   }
 }
 
 static int python_is_ending(struct HdState* state) {
+  const uint64_t word = state->region->api.gil_locked;
+  if (word && __atomic_load_n((int*)word, __ATOMIC_ACQUIRE) < 0) {
+    return 1; /* there is no GIL any more: Py_Finalize has been called */
+  }
   return state->region->api.is_finalizing &&
          HD_CALL(state, is_finalizing, FlagFunction)();
 }
@@ -263,7 +273,7 @@ static int python_is_ending(struct HdState* state) {
  * in control.c waits for. */
 static void say_done(struct HdSession* session, uint32_t* flag) {
   const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, session->index};
-  const int door = session->state->region->door;
+  const struct HdFile door = session->state->door_write;
   HD_STORE(*flag, 1);
-  hd_syscall(SYS_write, door, (long)&record, sizeof record, 0, 0, 0);
+  hd_write(&door, &record, sizeof record);
 }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "injector/bootstrap/bootstrap.h"
@@ -33,6 +34,47 @@ void hd_name_thread(const char* name) {
 
 int hd_tid(void) {
   return (int)hd_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+int hd_is_forked(const struct HdState* state) {
+  return (int)hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != state->pid;
+}
+
+struct HdFile hd_file(int number) {
+  struct stat seen;
+  struct HdFile file = {-1, 0, 0};
+  if (number >= 0 &&
+      hd_syscall(SYS_fstat, number, (long)&seen, 0, 0, 0, 0) == 0) {
+    file.number = number;
+    file.device = seen.st_dev;
+    file.inode = seen.st_ino;
+  }
+  return file;
+}
+
+int hd_is_ours(const struct HdFile* file) {
+  const struct HdFile now = hd_file(file->number);
+  return now.number >= 0 && now.device == file->device &&
+         now.inode == file->inode;
+}
+
+long hd_read(const struct HdFile* file, void* to, uint64_t size) {
+  return hd_is_ours(file)
+             ? hd_syscall(SYS_read, file->number, (long)to, (long)size, 0, 0, 0)
+             : -9 /* EBADF */;
+}
+
+long hd_write(const struct HdFile* file, const void* from, uint64_t size) {
+  return hd_is_ours(file) ? hd_syscall(SYS_write, file->number, (long)from,
+                                       (long)size, 0, 0, 0)
+                          : -9 /* EBADF */;
+}
+
+void hd_close(struct HdFile* file) {
+  if (hd_is_ours(file)) {
+    hd_syscall(SYS_close, file->number, 0, 0, 0, 0, 0);
+  }
+  file->number = -1;
 }
 
 int hd_poll(int fd, int events, int timeout_ms) {
@@ -73,9 +115,9 @@ int hd_read_message(struct HdSession* session,
     if (!make_room(session, found > 0 ? header + *size : MAX_HEADER)) {
       return 0;
     }
-    const long got = hd_syscall(
-        SYS_read, session->dap_read, (long)(session->buffer + session->filled),
-        (long)(session->capacity - session->filled), 0, 0, 0);
+    const long got =
+        hd_read(&session->dap_read, session->buffer + session->filled,
+                session->capacity - session->filled);
     if (got > 0) {
       session->filled += (uint64_t)got;
       continue;
@@ -83,8 +125,9 @@ int hd_read_message(struct HdSession* session,
     if (got == 0 || (got != -11 /* EAGAIN */ && got != -4 /* EINTR */)) {
       return 0;
     }
-    const int look = hd_uses_pipes(session->state) ? LOOK_MS : -1;
-    hd_poll(session->dap_read, POLLIN, look);
+    const int look =
+        hd_uses_pipes(session->state) ? LOOK_MS : HD_LONGEST_POLL_MS;
+    hd_poll(session->dap_read.number, POLLIN, look);
     if (hd_is_leaving(session)) {
       return 0;
     }
@@ -97,13 +140,12 @@ int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size) {
       return 0;
     }
     /* SIGPIPE is blocked in our threads and dies with them. */
-    const long put = hd_syscall(SYS_write, session->dap_write, (long)bytes,
-                                (long)size, 0, 0, 0);
+    const long put = hd_write(&session->dap_write, bytes, size);
     if (put > 0) {
       bytes += put;
       size -= (uint64_t)put;
     } else if (put == -11 || put == -4) {
-      hd_poll(session->dap_write, POLLOUT, LOOK_MS);
+      hd_poll(session->dap_write.number, POLLOUT, LOOK_MS);
     } else {
       return 0;
     }

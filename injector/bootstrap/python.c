@@ -40,6 +40,7 @@ typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
 typedef unsigned long (*SelfFunction)(void);
+typedef void (*TraceFunction)(void*, HdPyObject*);
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
@@ -300,7 +301,7 @@ static struct HdSession* this_session(struct HdState* state) {
 }
 
 /* The kernel's id of a pthread_t: a word in its struct, whose place control.c
- * found in threads of our own. */
+ * found in threads of our own. Of 0, the process's own. */
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
   (void)self;
   struct HdState* state = hd_state();
@@ -308,7 +309,7 @@ static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
       HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(ident);
   /* Read by the kernel: the thread may have ended since, and its stack, where
    * that struct is, with it. */
-  int tid = 0;
+  int tid = thread ? 0 : state->pid;
   if (state->tid_offset && thread) {
     const long self = hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     const struct iovec to = {&tid, sizeof tid};
@@ -336,6 +337,9 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   if (!session) {
     return raise(state, "not on a hangdbg thread");
   }
+  if (hd_is_forked(state)) {
+    return none(state); /* what a child prints is lost */
+  }
   if (HD_CALL(state, PyBytes_AsStringAndSize, AsBytesFunction)(bytes, &text,
                                                                &size) != 0) {
     return 0;
@@ -344,6 +348,13 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   const int sent = hd_write_all(session, text, (uint64_t)size);
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   return sent ? none(state) : raise(state, "the hangdbg client has gone");
+}
+
+/* sys.settrace in an expression is for the rest of it: on our thread it would
+ * trace the agent. */
+static void stop_tracing(struct HdState* state) {
+  HD_CALL(state, PyEval_SetTrace, TraceFunction)(0, 0);
+  HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
 }
 
 /* Cancelled may come up in here at any bytecode, and nowhere else: the
@@ -368,7 +379,13 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   session->cancellable = 1;
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
+  if (hd_is_forked(state)) {
+    /* The thread that forks is the child's only one: when it has no more to
+     * do, nor has the child. The session is its parent's. */
+    hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+  }
   session->cancellable = 0;
+  stop_tracing(state);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
   return session->cancel_raised ? take_cancelled(state, result, cancelled)
                                 : result;

@@ -16,7 +16,7 @@
 
 #define HD_MAGIC 0x006762646e6168ULL
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 3
+#define HD_ABI 5
 #define HD_CONTROL_THREAD_NAME "hangdbg-ctl"
 #define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
@@ -81,6 +81,8 @@ struct HdApi {
   uint64_t PyErr_Occurred;
   uint64_t PyErr_SetString;
   uint64_t PyThreadState_SetAsyncExc;
+  uint64_t PyEval_SetTrace;
+  uint64_t PyEval_SetProfile;
   uint64_t none;          /* data: &_Py_NoneStruct */
   uint64_t runtime_error; /* data: &PyExc_RuntimeError */
 
@@ -149,11 +151,13 @@ struct HdRegion {
   uint32_t forbidden;   /* enum HdForbidden, one or more */
   uint32_t first_nonce; /* whose injection this was */
   uint32_t stage;       /* enum HdStage */
+  uint32_t refused;     /* the last nonce that found no place */
   uint32_t code_offset; /* the agent compiled, from the start of this struct */
   uint32_t code_size;   /* 0: only the source is there */
   uint32_t code_magic;  /* of the interpreters that can read it */
   int32_t control_tid;
-  int32_t door; /* a pipe's writing end, for HdDoorRecord; -1 at first */
+  int32_t door;        /* a pipe's writing end, for HdDoorRecord; -1 at first */
+  uint64_t door_inode; /* the program may have closed it and used its number */
   uint64_t libc_signals; /* a mask: those that the libc keeps for itself */
   struct HdApi api;
   struct HdOffer offers[HD_MAX_SESSIONS];
@@ -177,15 +181,18 @@ struct HdControlRecord {
 };
 enum HdControlKind {
   /* To the agent. */
-  HD_CONTROL_HELLO = 1,     /* value: HD_ABI; the first record of a client */
-  HD_CONTROL_STATUS = 2,    /* asks for HD_CONTROL_STAGE */
-  HD_CONTROL_ENTER_NOW = 3, /* wait for the GIL in earnest: its holder moves */
-  HD_CONTROL_CANCEL = 4,    /* the evaluation that runs */
+  HD_CONTROL_HELLO = 1,       /* value: HD_ABI; the first record of a client */
+  HD_CONTROL_STATUS = 2,      /* asks for HD_CONTROL_STAGE */
+  HD_CONTROL_ENTER_NOW = 3,   /* for the next moment (HD_ENTER_NOW_NS), wait for
+                                 the GIL in earnest: its holder runs Python */
+  HD_CONTROL_CANCEL = 4,      /* the evaluation that runs */
   HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */
   /* From the agent. */
   HD_CONTROL_STAGE = 5, /* value: enum HdExecutorStage */
   HD_CONTROL_ERROR = 6, /* value: errno; the session cannot start */
 };
+
+#define HD_ENTER_NOW_NS 100000000L
 
 enum HdExecutorStage {
   HD_EXECUTOR_IDLE = 0,        /* waits for a message */

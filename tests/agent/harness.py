@@ -64,7 +64,7 @@ class Agent:
         self.handle = self.names["handle"]
 
     def tid_of(self, ident):
-        return os.getpid() if ident == self.main else self.tids.get(ident, 0)
+        return os.getpid() if ident in (0, self.main) else self.tids.get(ident, 0)
 
     def send(self, framed):
         self.sent += framed

@@ -396,6 +396,17 @@ TEST_F(OwnLibc, TheDefaultVersion) {
   EXPECT_EQ(find("pthread_cond_wait")->address.value, new_one);
 }
 
+TEST_F(OwnLibc, TheFunctionAtAnAddress) {
+  for (const char* const name : {"getenv", "qsort_r"}) {
+    const Symbol symbol = find(name).value();
+    EXPECT_EQ(image_->function_at(memory_, symbol.address), name);
+    EXPECT_EQ(image_->function_at(memory_, symbol.address + symbol.size - 1),
+              name);
+  }
+  EXPECT_FALSE(image_->function_at(memory_, find("environ")->address));
+  EXPECT_FALSE(image_->function_at(memory_, Address{0x1000}));
+}
+
 TEST_F(OwnLibc, ItsCodeIsInItsText) {
   const Address code = find("munmap")->address;
   EXPECT_TRUE(std::ranges::any_of(

@@ -1,0 +1,37 @@
+// In which native function a thread stands, in words for a person.
+#pragma once
+
+#include <sys/user.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "inspector/native_stack.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+
+namespace hangdbg {
+
+struct NativePlace {
+  std::size_t module = 0;  // index into the modules
+  std::string function;    // "" when the innermost one has no name
+  std::string text;        // "read (libc.so.6)", "libfoo.so+0x1234"
+};
+
+// Of a thread whose stack does not change, `registers` as
+// NativeUnwinder::unwind takes them. Where the innermost function is one that
+// its library keeps to itself, the text names the nearest caller within that
+// library that has a name. Empty when the thread is in no module at all.
+std::optional<NativePlace> native_place(const MemoryReader& memory,
+                                        const std::vector<Module>& modules,
+                                        const user_regs_struct& registers,
+                                        Deadline deadline);
+
+// Of a thread that was at `pc` a moment ago and has gone on since.
+std::optional<NativePlace> native_place(const MemoryReader& memory,
+                                        const std::vector<Module>& modules,
+                                        Address pc);
+
+}  // namespace hangdbg

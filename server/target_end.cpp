@@ -1,0 +1,81 @@
+#include "server/target_end.h"
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/text.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_maps.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kEnding = std::chrono::milliseconds(200);
+
+// As waitpid(2) gives it: the last field of a zombie's /proc/PID/stat.
+std::optional<int> wait_status(int pid) {
+  const auto stat = read_proc_file(pid, "stat");
+  if (!stat || stat->find(") Z ") == stat->npos) {
+    return {};
+  }
+  const std::string_view text = trim(*stat);
+  return parse_number<int>(text.substr(text.rfind(' ') + 1));
+}
+
+std::string signal_name(int number) {
+  const char* const name = ::sigabbrev_np(number);  // null for real-time ones
+  return name != nullptr ? fmt::format("SIG{}", name)
+                         : fmt::format("signal {}", number);
+}
+
+// execve(2) keeps the number and nothing else. Empty maps are an end.
+bool runs_another_program(const Target& target) {
+  const Module& python = target.modules[target.python.module];
+  const auto maps = read_maps(target.pid);
+  return maps && !maps->empty() &&
+         std::ranges::none_of(*maps, [&](const Mapping& mapping) {
+           return mapping.start == python.base && mapping.inode != 0;
+         });
+}
+
+}  // namespace
+
+Error explain_loss(const Target& target) {
+  const int pid = target.pid;
+  if (runs_another_program(target)) {
+    const auto name = read_proc_file(pid, "comm");
+    return {.id = ErrorId::TargetDied,
+            .message = fmt::format(
+                "process {} has started another program{}", pid,
+                name ? fmt::format(" ({})", trim(*name)) : std::string()),
+            .hint = fmt::format("ps -fp {}", pid)};
+  }
+  if (ends_before(pid, Deadline::in(kEnding))) {
+    return explain_end(pid);
+  }
+  return {.id = ErrorId::ChannelClosed,
+          .message = fmt::format("process {} lives, but our agent has left it: "
+                                 "the program has closed all its descriptors, "
+                                 "or ended its Python",
+                                 pid),
+          .hint = fmt::format("hangdbg attach {} again", pid)};
+}
+
+Error explain_end(int pid) {
+  Error error{.id = ErrorId::TargetDied,
+              .message = fmt::format("process {} has ended", pid),
+              .hint = {}};
+  if (const auto status = wait_status(pid)) {
+    error.message += WIFSIGNALED(*status)
+                         ? ": killed by " + signal_name(WTERMSIG(*status))
+                         : fmt::format(": exit code {}", WEXITSTATUS(*status));
+  }
+  return error;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,428 @@
+"""What a user's expression, or the program under us, may do to a session: one
+clear line, the right exit code, and the target lives and can be attached again,
+where the abuse itself did not end it."""
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import processes
+from harness import (
+    PROGRAM,
+    evaluate,
+    hangdbg,
+    outcome,
+    place,
+    start,
+    start_hangdbg,
+    track,
+    until,
+)
+
+NOTICED = 1.0  # seconds; some milliseconds on a quiet machine
+
+
+@pytest.fixture
+def target(edge_python):
+    """One that hangs; whatever was done to it, it goes on and ends normally."""
+    hung = start("lock_main", edge_python)
+    before = hung.snapshot()
+    yield hung
+    hung.assert_as_before(before, arenas=4)
+    assert evaluate(hung, "answer + 1") == "42"
+    assert hung.finish()["answer"] == 41
+
+
+# name: (expression, exit code, what is printed or said)
+SURVIVED = {
+    "exit": ("import sys; sys.exit(3)", 1, "SystemExit: 3"),
+    "recursion": ("def f(): f()\nf()", 1, "RecursionError"),
+    "deep repr": ("x = []\nfor i in range(100000): x = [x]\nrepr(x)", 1, "RecursionError"),
+    "huge repr": ("'x' * 20_000_000", 0, "characters more are left out"),
+    "repr that raises": ("type('R', (), {'__repr__': lambda self: 1 / 0})()", 1,
+                         "ZeroDivisionError"),
+    "surrogates": ("'\\udc80\\ud800'", 0, r"'\udc80\ud800'"),
+    "NUL": ("'a\\0b' + print('c\\0d', end='')", 1, "TypeError"),
+    "no descriptors": ("import os; os.closerange(3, 1000)", 4, "descriptors"),
+    "trace": ("import sys; sys.settrace(lambda *args: None)", 0, ""),
+    "profile": ("import sys; sys.setprofile(lambda *args: 1 / 0)", 1, "ZeroDivisionError"),
+    "fork": ("import os; print(os.fork() > 0)", 0, "True"),
+    "child": ("__import__('os').system('true')", 0, "0"),
+    "builtins": ("import sys; del sys.modules['builtins']", 0, ""),
+}
+
+
+@pytest.mark.parametrize("name", SURVIVED)
+def test_survived(target, name):
+    expression, rc, said = SURVIVED[name]
+    done = hangdbg("eval", target.pid, expression)
+    assert done.rc == rc, done
+    assert said in done.out + done.err, done
+
+
+def test_repr_without_end(target):
+    done = hangdbg("eval", target.pid, "--timeout", "0.5",
+                   "type('R', (), {'__repr__': lambda self: [0 for _ in iter(int, 1)]})()")
+    done.assert_refused(4, "time is up")
+
+
+def test_a_forked_child_ends_with_the_expression(target):
+    """It has our descriptors, and prints into no session."""
+    assert evaluate(target, "__import__('os').fork() > 0") == "True"
+    until("the child gone", lambda: not [
+        pid for pid in processes.children(target.pid)
+        if " Z " not in open("/proc/%d/stat" % pid).read()])
+
+
+def test_no_modules(edge_python):
+    """The program is broken then, but it lives, and is told apart from us."""
+    target = start("lock_main", edge_python)
+    assert hangdbg("eval", target.pid, "import sys; sys.modules.clear()").rc == 0
+    again = hangdbg("eval", target.pid, "answer + 1")
+    if again.rc:
+        again.assert_refused(1)
+    else:
+        assert again.out == "42\n"
+    target.finish()
+
+
+def test_print_100_mb(newest_python):
+    """It comes as it is printed, and the target never holds it all."""
+    target = start("lock_main", newest_python)
+    before = memory_peak(target.pid)
+    run = start_hangdbg("eval", target.pid,
+                        "for i in range(100): print('x' * 1_000_000)")
+    assert run.stdout.read(1000) == "x" * 1000
+    done = outcome(run)
+    assert done.rc == 0, done
+    assert 8_000_000 < len(done.out) and "cut after 8 MiB" in done.out
+    assert memory_peak(target.pid) - before < 32 * 1024  # KiB
+    target.finish()
+
+
+def test_reader_that_leaves(target):
+    """`hangdbg eval … | head -1` ends at once."""
+    run = start_hangdbg("eval", target.pid, "for i in range(10**7): print(i)")
+    assert run.stdout.readline() == "0\n"
+    run.stdout.close()
+    run.stdout = None
+    done = outcome(run)
+    assert done.seconds < 8, done
+    assert done.err.count("\n") <= 1, done
+
+
+# ---- the target ends, or is another one
+
+
+ENDS = {
+    "exit": ("import os; os._exit(5)", "exit code 5"),
+    "SIGKILL": ("import os; os.kill(os.getpid(), 9)", "SIGKILL"),
+    "exec": ("import os; os.execv('/bin/sleep', ['sleep', '1'])", "another program"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_expression_that_ends_the_program(edge_python, name):
+    expression, said = ENDS[name]
+    target = start("lock_main", edge_python)
+    done = hangdbg("eval", target.pid, expression)
+    done.assert_refused(4, target.pid, said)
+    assert done.seconds < 3, done
+
+
+def test_end_seen_at_the_prompt(newest_python, terminal):
+    """Nobody types; and a child of the target still has our descriptors."""
+    target = start("lock_main", newest_python)
+    session = terminal(target.pid)
+    session.expect_prompt()
+    child = "import os, time; os.fork() or (os.setsid(), time.sleep(3), os._exit(0))"
+    session.type(child + "\r")
+    session.expect_prompt()
+    target.process.send_signal(signal.SIGKILL)
+    session.expect("has ended: killed by SIGKILL", NOTICED)
+    assert session.wait() == 4, session.text
+
+
+def test_descriptors_closed_and_used_again(edge_python, terminal):
+    """As a daemon does: the numbers of ours are then files of the program's,
+    which we neither read, write nor close."""
+    target = start("lock_main", edge_python)
+    session = terminal(target.pid)
+    session.expect_prompt()
+    numbers = own_files(target.pid)
+    session.type(
+        "import os, threading; threading.Timer(0.5, lambda: ("
+        "os.closerange(3, 100), [os.pipe() for i in range(%d)])).start()\r"
+        % len(numbers))
+    session.expect_prompt()
+    until("the program's own files", lambda: own_files(target.pid) and all(
+        what.startswith("pipe:") for what in own_files(target.pid).values()))
+    theirs = own_files(target.pid)
+    session.type("p answer\r")
+    session.expect("descriptors")
+    assert session.wait() == 4, session.text
+    until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+    assert own_files(target.pid) == theirs
+    assert evaluate(target, "answer + 1") == "42"
+    target.finish()
+
+
+# ---- the GIL
+
+
+def test_loop_of_one_instruction(edge_python):
+    target = start("spin", edge_python)
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
+def test_waits_until_the_gil_is_free(edge_python, terminal):
+    """It says who has it, and goes on by itself."""
+    target = start("gil_held_once", edge_python)
+    session = terminal(target.pid)
+    session.expect(r"held by thread %d in read \(libc\S*\), called from "
+                   r"call_c_with_gil" % target.tid)
+    target.process.stdin.write(b"\n")
+    target.process.stdin.flush()
+    session.expect_prompt()
+    session.ask("p answer + 1", "^42$")
+    session.detach()
+    assert target.finish()["answer"] == 41
+
+
+def test_ctrl_c_while_the_gil_is_held(edge_python):
+    target = start("gil_held_once", edge_python)
+    before = target.snapshot()
+    run = start_hangdbg("attach", target.pid, "-c", "p answer")
+    until("it waits", lambda: "hangdbg-ctl" in processes.threads(target.pid).values())
+    time.sleep(0.2)  # Ctrl-C is hangdbg's own, not the tty's, once it asks
+    run.send_signal(signal.SIGINT)
+    assert outcome(run).rc == 130
+    target.assert_as_before(before, arenas=3)
+    target.process.stdin.write(b"\n")
+    target.process.stdin.flush()
+    assert target.finish()["answer"] == 41
+
+
+def test_farewell_while_the_gil_is_held(edge_python):
+    """The agent waits for it, another client joins it, and then all goes."""
+    target = start("lock_main", edge_python)
+    hold = ("import ctypes, threading; threading.Thread(target="
+            "ctypes.PyDLL(None).usleep, args=(2_500_000,)).start()")
+    assert hangdbg("eval", target.pid, hold).rc == 0
+    joined = hangdbg("eval", target.pid, "answer + 1")
+    assert (joined.rc, joined.out) == (0, "42\n"), joined
+    until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+    assert not anonymous_code(target.pid)
+    target.finish()
+
+
+# ---- clients
+
+
+def test_a_client_that_stops_reading(target, tmp_path):
+    """The target holds no more than fits in the channel, and others go on."""
+    before = memory_peak(target.pid)
+    mark = tmp_path / "mark"
+    run = start_hangdbg(
+        "eval", target.pid,
+        "open(%r, 'w').close()\nfor i in range(10**9): print('x' * 1000)" % str(mark))
+    until("the expression running", mark.exists)
+    os.kill(run.pid, signal.SIGSTOP)
+    assert evaluate(target, "answer + 1") == "42"
+    assert memory_peak(target.pid) - before < 32 * 1024
+    os.kill(run.pid, signal.SIGKILL)
+    assert outcome(run).rc == -signal.SIGKILL
+
+
+def test_too_many_clients(newest_python):
+    target = start("lock_main", newest_python)
+    runs = [start_hangdbg("eval", target.pid, "__import__('time').sleep(60)",
+                          "--timeout", "60") for _ in range(8)]
+    until("eight at work", lambda: list(
+        processes.threads(target.pid).values()).count("hangdbg-exec") == 8)
+    hangdbg("eval", target.pid, "1").assert_refused(4, "8 hangdbg sessions")
+    os.kill(target.pid, signal.SIGKILL)
+    for run in runs:
+        outcome(run).assert_refused(4, "SIGKILL")
+
+
+def test_clients_killed_at_random(newest_python):
+    """Evals and prompts come and go, some are killed; the others' answers are
+    right, and nothing stays."""
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    dice = random.Random(seed)
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    running = []
+    for number in range(40):
+        if dice.random() < 0.5:
+            command = ["eval", target.pid, "answer + %d" % number]
+        else:
+            command = ["attach", target.pid, "-c", "p answer + %d" % number]
+        killed_after = dice.random() * 0.3 if dice.random() < 0.4 else None
+        running.append((start_hangdbg(*command), 41 + number, killed_after))
+        if len(running) == 5 or number == 39:
+            for run, answer, killed_after in running:
+                if killed_after is not None:
+                    time.sleep(max(0, run.started_at + killed_after - time.monotonic()))
+                    run.kill()
+            for run, answer, killed_after in running:
+                done = outcome(run)
+                if killed_after is None:
+                    assert done.rc == 0, (seed, done)
+                    assert done.out.splitlines()[-1] == str(answer), (seed, done)
+            running = []
+    target.assert_as_before(before, arenas=8)
+    assert not anonymous_code(target.pid)
+    assert target.finish()["answer"] == 41
+
+
+def test_junk_on_the_channels(target):
+    """Written to every descriptor of a session, at both ends."""
+    dice = random.Random(3)
+    for which in range(2):
+        run = start_hangdbg("eval", target.pid, "__import__('time').sleep(0.5)")
+        until("an agent", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
+        until("its channels", lambda: len(processes.sockets(target.pid)) == 2)
+        pid = (target.pid, run.pid)[which]
+        for number, what in processes.fds(pid).items():
+            if number > 2 and what.startswith(("socket:", "pipe:")):
+                write_into(pid, number, dice.randbytes(dice.randrange(1, 100)))
+        done = outcome(run)
+        assert done.rc in (0, 4), done
+        if done.rc:
+            done.assert_refused(4)
+        until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+
+
+# ---- no room
+
+
+def test_no_descriptors_left(target):
+    limit = resource.prlimit(target.pid, resource.RLIMIT_NOFILE)
+    for more in range(5):
+        few = len(processes.fds(target.pid)) + more
+        resource.prlimit(target.pid, resource.RLIMIT_NOFILE, (few, limit[1]))
+        hangdbg("eval", target.pid, "answer").assert_refused(4, "no room")
+    resource.prlimit(target.pid, resource.RLIMIT_NOFILE, limit)
+
+
+def test_no_memory_left(target):
+    limit = resource.prlimit(target.pid, resource.RLIMIT_AS)
+    now = int(open("/proc/%d/statm" % target.pid).read().split()[0]) * resource.getpagesize()
+    refused = 0
+    for more in (0, 100_000, 300_000, 8_500_000, 9_000_000, 20_000_000):
+        resource.prlimit(target.pid, resource.RLIMIT_AS, (now + more, limit[1]))
+        done = hangdbg("eval", target.pid, "answer")
+        assert done.rc in (0, 1, 4), done
+        if done.rc:
+            done.assert_refused(done.rc)
+            refused += 1
+    resource.prlimit(target.pid, resource.RLIMIT_AS, limit)
+    assert refused >= 3
+
+
+def test_no_threads_left(target):
+    """A pids cgroup with room for none, then for one, of our two."""
+    folder = "/sys/fs/cgroup/pids"
+    if not os.path.isfile(folder + "/cgroup.procs") or os.geteuid() != 0:
+        pytest.skip("needs root and a pids cgroup (v1)")
+    folder += "/hangdbg-%d" % target.pid
+    os.mkdir(folder)
+    try:
+        write(folder + "/cgroup.procs", target.pid)
+        for room in (1, 2):
+            write(folder + "/pids.max", room)
+            hangdbg("eval", target.pid, "answer").assert_refused(4, "room")
+            until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+        write("/sys/fs/cgroup/pids/cgroup.procs", target.pid)
+    finally:
+        os.rmdir(folder)
+
+
+def test_memory_deny_write_execute(newest_python):
+    if os.uname().release.split(".") < ["6", "3"]:
+        pytest.skip("the kernel has no PR_SET_MDWE (6.3)")
+    script = ("import ctypes, runpy, sys; sys.path.insert(0, sys.argv[1]); "
+              "assert ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) == 0; "
+              "runpy.run_path(sys.argv[1] + '/lock_main.py')")
+    from harness import TARGETS, Target
+
+    target = Target([newest_python, "-c", script, TARGETS])
+    target.wait_hung()
+    assert evaluate(target, "answer + 1") == "42"
+    target.finish()
+
+
+CONSTRUCTOR = """
+#include <unistd.h>
+__attribute__((constructor)) static void hang(void) {
+  char byte;
+  while (read(0, &byte, 1) < 0) {}
+}
+"""
+
+
+def test_hung_in_a_constructor(edge_python, tmp_path):
+    """The loader's lock is held: within the deadline it works or says why not."""
+    source = tmp_path / "hang.c"
+    source.write_text(CONSTRUCTOR)
+    library = tmp_path / "hang.so"
+    try:
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    except FileNotFoundError:
+        pytest.skip("no C compiler")
+    target = start("hung_constructor", edge_python, library)
+    done = hangdbg("eval", target.pid, "answer + 1", "--timeout", "2")
+    assert done.seconds < 5, done
+    if done.rc:
+        done.assert_refused(4)
+    else:
+        assert done.out == "42\n", done
+    until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+    assert target.finish()["answer"] == 41
+
+
+# ---- helpers
+
+
+def memory_peak(pid):
+    """KiB."""
+    with open("/proc/%d/status" % pid) as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+
+
+def own_files(pid):
+    """Its descriptors but for the three that it began with."""
+    return {number: what for number, what in processes.fds(pid).items() if number > 2}
+
+
+def anonymous_code(pid):
+    """Mappings that may be executed, not written, and belong to no file: our
+    region."""
+    with open("/proc/%d/maps" % pid) as file:
+        return [line for line in file
+                if line.split()[1] == "r-xp" and line.split()[4] == "0" and "[v" not in line]
+
+
+def write(path, value):
+    with open(path, "w") as file:
+        file.write(str(value))
+
+
+def write_into(pid, number, data):
+    """Into another process's descriptor, as if it had written itself."""
+    script = ("import ctypes, os, sys; pid, fd = map(int, sys.argv[1:]); "
+              "call = ctypes.CDLL(None).syscall; "
+              "taken = call(438, call(434, pid, 0), fd, 0); "  # pidfd_getfd, pidfd_open
+              "os.set_blocking(taken, False); os.write(taken, sys.stdin.buffer.read())")
+    subprocess.run([sys.executable, "-c", script, str(pid), str(number)], input=data,
+                   stderr=subprocess.DEVNULL)
