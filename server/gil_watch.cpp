@@ -13,7 +13,7 @@
 namespace hangdbg {
 namespace {
 
-// A holder that runs is stopped for some 50 us to see where: not often.
+// A holder that runs is stopped for a moment to see where: not often.
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::milliseconds(100);
 constexpr auto kWorthSaying = std::chrono::seconds(1);
