@@ -3,7 +3,8 @@
  *   control.c   the control thread: sessions come and go, records, the door
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   interpreters.c  into an interpreter and out of it
- *   python.c    the agent: loading it, calling it, the builtins it has in C
+ *   python.c    the agent: loading it, calling it, clearing it away
+ *   builtins.c  the builtins that the agent has in C
  *   io.c        bounded reads and writes
  *
  * Threads: the first one, which the stub starts, makes the first session and
@@ -31,6 +32,7 @@ struct HdMethod {
   const char* doc;
 };
 
+#define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
 #define HD_BUILTINS 7
 
 enum HdPhase {
@@ -173,6 +175,9 @@ HdPyObject* hd_agent_handle(struct HdSession* session,
                             uint64_t size);
 void hd_agent_forget(struct HdSession* session);
 void hd_agent_unload(struct HdSession* session);
+
+/* builtins.c: fills in HD_BUILTINS of them. */
+void hd_builtins(struct HdMethod* methods);
 
 /* io.c */
 int64_t hd_now(void); /* monotonic nanoseconds */

@@ -1,10 +1,12 @@
 // The image's first bytes, and the one thing that C cannot say: the last
 // thread unmaps the code that it runs and returns to its caller all the same.
+#include "injector/bootstrap/shared.h"
+
         .section .hd_header, "ax", @progbits
         .globl  hd_image_header
 hd_image_header:                        // struct HdImageHeader
-        .quad   0x006762646e6168        // HD_MAGIC
-        .long   5                       // HD_ABI
+        .quad   HD_MAGIC
+        .long   HD_ABI
         .long   hd_first_entry - hd_image_header
         .long   hd_image_end - hd_image_header
         .long   0

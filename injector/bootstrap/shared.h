@@ -12,11 +12,13 @@
 #ifndef HANGDBG_BOOTSTRAP_SHARED_H
 #define HANGDBG_BOOTSTRAP_SHARED_H
 
-#include <stdint.h>
-
-#define HD_MAGIC 0x006762646e6168ULL
+#define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
 #define HD_ABI 5
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
 #define HD_CONTROL_THREAD_NAME "hangdbg-ctl"
 #define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
@@ -202,4 +204,5 @@ enum HdExecutorStage {
   HD_EXECUTOR_REPLIES = 4,     /* writes the answer */
 };
 
+#endif
 #endif

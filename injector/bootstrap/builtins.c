@@ -1,0 +1,326 @@
+/* The builtins that the agent has in C. They run with the GIL, and go with the
+ * region, so nothing that a user can keep may refer to them. */
+#include <sys/uio.h>
+
+#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
+
+#define METH_VARARGS 0x0001
+#define METH_NOARGS 0x0004
+#define METH_O 0x0008
+
+typedef HdPyObject* (*NewFunction)(void);
+typedef HdPyObject* (
+    *CompileFunction)(const char*, const char*, int, void*, int);
+typedef HdPyObject* (*EvalFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef HdPyObject* (*CallFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef HdPyObject* (*GetItemFunction)(HdPyObject*, const char*);
+typedef HdPyObject* (*NumberFunction)(long);
+typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef int (*AsBytesFunction)(HdPyObject*, char**, long*);
+typedef HdPyObject* (*TupleFunction)(long);
+typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
+typedef long (*SizeFunction)(HdPyObject*);
+typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
+typedef int (*ObjectSetFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef int (*ObjectDelFunction)(HdPyObject*, HdPyObject*);
+typedef void (*ObjectFunction)(HdPyObject*);
+typedef void (*VoidFunction)(void);
+typedef void (*ErrorFunction)(HdPyObject*, const char*);
+typedef void* (*SaveFunction)(void);
+typedef void (*RestoreFunction)(void*);
+typedef unsigned long (*SelfFunction)(void);
+typedef void (*TraceFunction)(void*, HdPyObject*);
+
+static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
+static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
+static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
+static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
+static HdPyObject* take_cancelled(struct HdState* state,
+                                  HdPyObject* result,
+                                  HdPyObject* cancelled);
+static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
+static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
+static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
+static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame);
+static void drop_snapshot(struct HdState* state,
+                          HdPyObject** place,
+                          HdPyObject* before);
+
+void hd_builtins(struct HdMethod* methods) {
+  const struct HdMethod ours[HD_BUILTINS] = {
+      {"_tid_of", builtin_tid_of, METH_O, 0},
+      {"_current_frames", builtin_current_frames, METH_NOARGS, 0},
+      {"_send", builtin_send, METH_O, 0},
+      {"_run_cancellable", builtin_run_cancellable, METH_O, 0},
+      {"_set_cancelled", builtin_set_cancelled, METH_O, 0},
+      {"_set_local", builtin_set_local, METH_VARARGS, 0},
+      {"_locals_of", builtin_locals_of, METH_O, 0},
+  };
+  for (int i = 0; i < HD_BUILTINS; i++) {
+    methods[i] = ours[i];
+  }
+}
+
+static HdPyObject* none(struct HdState* state) {
+  HdPyObject* object = (HdPyObject*)state->region->api.none;
+  HD_CALL(state, Py_IncRef, ObjectFunction)(object);
+  return object;
+}
+
+static HdPyObject* raise(struct HdState* state, const char* message) {
+  HdPyObject* type = *(HdPyObject**)state->region->api.runtime_error;
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(type, message);
+  return 0;
+}
+
+/* The session whose executor is this very thread. */
+static struct HdSession* this_session(struct HdState* state) {
+  const unsigned long self = HD_CALL(state, pthread_self, SelfFunction)();
+  for (int i = 0; i < HD_MAX_SESSIONS; i++) {
+    struct HdSession* session = &state->sessions[i];
+    if (HD_LOAD(session->executor_running) && session->executor == self) {
+      return session;
+    }
+  }
+  return 0;
+}
+
+/* The kernel's id of a pthread_t: a word in its struct, whose place control.c
+ * found in threads of our own. Of 0, the process's own. */
+static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const unsigned long thread =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(ident);
+  /* Read by the kernel: the thread may have ended since, and its stack, where
+   * that struct is, with it. */
+  int tid = thread ? 0 : state->pid;
+  if (state->tid_offset && thread) {
+    const long self = hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    const struct iovec to = {&tid, sizeof tid};
+    const struct iovec from = {(void*)(thread + state->tid_offset), sizeof tid};
+    hd_syscall(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1, 0);
+  }
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(tid);
+}
+
+static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none) {
+  (void)self;
+  (void)none;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  return session ? hd_current_frames(session)
+                 : raise(state, "not on a hangdbg thread");
+}
+
+static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  char* text = 0;
+  long size = 0;
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  if (hd_is_forked(state)) {
+    return none(state); /* what a child prints is lost */
+  }
+  if (HD_CALL(state, PyBytes_AsStringAndSize, AsBytesFunction)(bytes, &text,
+                                                               &size) != 0) {
+    return 0;
+  }
+  void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  const int sent = hd_write_all(session, text, (uint64_t)size);
+  HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+  return sent ? none(state) : raise(state, "the hangdbg client has gone");
+}
+
+/* sys.settrace in an expression is for the rest of it: on our thread it would
+ * trace the agent. */
+static void stop_tracing(struct HdState* state) {
+  HD_CALL(state, PyEval_SetTrace, TraceFunction)(0, 0);
+  HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
+}
+
+/* Cancelled may come up in here at any bytecode, and nowhere else: the
+ * canceller looks at `cancellable` with the GIL in hand. */
+static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  HdPyObject* cancelled = hd_agent(session)->cancelled_class;
+  if (hd_wants_cancel(session) && cancelled) {
+    HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
+    return 0;
+  }
+  HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
+  if (!args) {
+    return 0;
+  }
+  session->cancel_raised = 0;
+  session->cancellable = 1;
+  HdPyObject* result =
+      HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
+  if (hd_is_forked(state)) {
+    /* The thread that forks is the child's only one: when it has no more to
+     * do, nor has the child. The session is its parent's. */
+    hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+  }
+  session->cancellable = 0;
+  stop_tracing(state);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(args);
+  return session->cancel_raised ? take_cancelled(state, result, cancelled)
+                                : result;
+}
+
+/* `result` came, or another exception, before the raised Cancelled did: that is
+ * taken by running something, and is the result. To call SetAsyncExc with a
+ * null would not do: up to 3.12 the flag that it sets, also then, goes only
+ * with an exception that is raised; left behind, it makes each loop of the
+ * program look for one, and 3.11 never leaves a traced function. */
+static HdPyObject* take_cancelled(struct HdState* state,
+                                  HdPyObject* result,
+                                  HdPyObject* cancelled) {
+  if (HD_CALL(state, PyErr_Occurred, NewFunction)() == cancelled) {
+    return 0;
+  }
+  if (result) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  }
+  HD_CALL(state, PyErr_Clear, VoidFunction)();
+  HdPyObject* loop = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
+      "for _ in '  ': pass", "<hangdbg>", HD_FILE_INPUT, 0, 2);
+  HdPyObject* globals = HD_CALL(state, PyDict_New, NewFunction)();
+  HdPyObject* done = loop && globals
+                         ? HD_CALL(state, PyEval_EvalCode, EvalFunction)(
+                               loop, globals, globals)
+                         : 0;
+  HdPyObject* const mine[] = {loop, globals, done};
+  for (int i = 0; i < 3; i++) {
+    if (mine[i]) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(mine[i]);
+    }
+  }
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
+  return 0;
+}
+
+static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
+  if (!session) {
+    return raise(state, "not on a hangdbg thread");
+  }
+  struct HdAgent* agent = hd_agent(session);
+  HD_CALL(state, Py_IncRef, ObjectFunction)(cls);
+  HdPyObject* old = agent->cancelled_class;
+  agent->cancelled_class = cls;
+  if (old) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(old);
+  }
+  return none(state);
+}
+
+/* Up to 3.12 f_locals is a snapshot that stays with the frame, and with it the
+ * values of that moment: tensors, perhaps, which the program has long let go
+ * of. So what reading it made is dropped again; what was there before (the
+ * program called locals(), or is being traced) is left alone. */
+static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame) {
+  const struct HdApi* api = &state->region->api;
+  if (api->frame_locals == HD_NO_OFFSET) {
+    return 0;
+  }
+  uint64_t at = (uint64_t)frame;
+  if (api->frame_inner != HD_NO_OFFSET) {
+    at = *(const uint64_t*)(at + api->frame_inner);
+  }
+  return (HdPyObject**)(at + api->frame_locals);
+}
+
+static void drop_snapshot(struct HdState* state,
+                          HdPyObject** place,
+                          HdPyObject* before) {
+  if (place && !before && *place) {
+    HdPyObject* made = *place;
+    *place = 0;
+    HD_CALL(state, Py_DecRef, ObjectFunction)(made);
+  }
+}
+
+/* A dict of its own with the frame's locals. */
+static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
+  (void)self;
+  typedef HdPyObject* (*CopyFunction)(HdPyObject*);
+  struct HdState* state = hd_state();
+  HdPyObject** place = snapshot_of(state, frame);
+  HdPyObject* before = place ? *place : 0;
+  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
+                               AttributeFunction)(frame, "f_locals");
+  if (!locals) {
+    return 0;
+  }
+  HdPyObject* copy = HD_CALL(state, PyDict_Copy, CopyFunction)(locals);
+  drop_snapshot(state, place, before);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  return copy;
+}
+
+/* A reference to the value of a name, or 0. */
+static HdPyObject* value_in(struct HdState* state,
+                            HdPyObject* names,
+                            HdPyObject* name) {
+  typedef const char* (*Utf8Function)(HdPyObject*);
+  const char* utf8 = HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(name);
+  HdPyObject* value =
+      utf8 ? HD_CALL(state, PyDict_GetItemString, GetItemFunction)(names, utf8)
+           : 0;
+  if (value) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(value);
+  }
+  return value;
+}
+
+/* Up to 3.12 f_locals is a snapshot: PyFrame_LocalsToFast writes *all* of it
+ * back, so nothing may run between taking it and the end of that call. The
+ * value that is replaced goes last: its finaliser may let the frame's thread
+ * in. */
+static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const TupleGetFunction get =
+      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  const long count = HD_CALL(state, PyTuple_Size, SizeFunction)(args);
+  if (count != 2 && count != 3) {
+    return raise(state, "_set_local(frame, name[, value])");
+  }
+  HdPyObject* frame = get(args, 0);
+  HdPyObject** place = snapshot_of(state, frame);
+  HdPyObject* before = place ? *place : 0;
+  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
+                               AttributeFunction)(frame, "f_locals");
+  if (!locals) {
+    return 0;
+  }
+  HdPyObject* replaced = value_in(state, locals, get(args, 1));
+  const int failed = count == 3
+                         ? HD_CALL(state, PyObject_SetItem, ObjectSetFunction)(
+                               locals, get(args, 1), get(args, 2))
+                         : HD_CALL(state, PyObject_DelItem, ObjectDelFunction)(
+                               locals, get(args, 1));
+  if (!failed && state->region->api.PyFrame_LocalsToFast) {
+    typedef void (*LocalsFunction)(HdPyObject*, int);
+    /* clear=1: a name that is not in the dict is unbound in the frame. */
+    HD_CALL(state, PyFrame_LocalsToFast, LocalsFunction)(frame, count == 2);
+  }
+  drop_snapshot(state, place, before);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  if (replaced) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(replaced);
+  }
+  return failed ? 0 : none(state);
+}
