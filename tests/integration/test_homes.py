@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import processes
 from harness import PATIENCE, TARGETS, Target, as_nobody, behind, hangdbg
 
 INCLUDED = "/usr/lib/python3.11/config-3.11-x86_64-linux-gnu/libpython3.11.a"
@@ -27,6 +28,7 @@ BUILDS = {
     "local": ['-DLIBPYTHON="%s"' % SHARED],
     "thread": ["-DIN_THREAD", SHARED],
     "never": ["-DNEVER", SHARED],
+    "stays": ["-DSTAYS", SHARED],
 }
 
 
@@ -232,3 +234,24 @@ def test_not_started(build):
     target.process.stdin.write(b"\n")
     target.process.stdin.flush()
     assert target.process.wait(PATIENCE) == 7
+
+
+def test_python_ends_under_a_session(build, terminal):
+    """And its program lives on."""
+    script = (
+        "import runpy, sys; sys.path.insert(0, sys.argv[1])\n"
+        "try: runpy.run_path(sys.argv[1] + '/lock_main.py')\n"
+        "except SystemExit: pass\n"
+    )
+    target = Target([build("stays"), "-c", script, TARGETS])
+    target.wait_hung()
+    session = terminal(target.pid)
+    session.expect_prompt()
+    target.go_on()
+    assert target.read_line(PATIENCE)["answer"] == 41
+    session.type("p answer\r")
+    session.expect("ended its Python")
+    assert session.wait() == 4
+    hangdbg("eval", target.pid, "1").assert_refused(4, "shutting down")
+    assert list(processes.threads(target.pid)) == [target.pid]
+    assert target.alive()

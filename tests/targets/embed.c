@@ -4,7 +4,8 @@
  *
  * Built with -DLIBPYTHON="path" it opens that library for itself alone
  * (RTLD_LOCAL), as a plugin host does; with -DIN_THREAD Python's main thread is
- * not the process's; with -DNEVER Python is there and not started. */
+ * not the process's; with -DNEVER Python is there and not started; with -DSTAYS
+ * the program lives on after Python has ended, until SIGTERM. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -58,6 +59,9 @@ int main(int argc, char** argv) {
          getpid());
   fflush(stdout);
   return argc > 1 ? run_python() : read(0, &byte, 1) == 1 ? 7 : 1;
+#elif defined STAYS
+  run_python();
+  return pause();
 #else
   return run_python();
 #endif
