@@ -13,6 +13,7 @@ def run_coroutine(coroutine):
     if make_loop is None:
         return _run_by_hand(coroutine)
     loop = make_loop()
+    _at_end.setdefault(_thread.get_ident(), []).append(loop.close)
     try:
         return _run_on_loop(loop, coroutine)
     except (RuntimeError, ValueError) as error:
@@ -23,10 +24,7 @@ def run_coroutine(coroutine):
                 "only the program's thread can run; look at it without await") from None
         raise
     finally:
-        try:
-            _end_tasks(loop, asyncio.all_tasks(loop))
-        finally:
-            loop.close()
+        _end_tasks(loop, asyncio.all_tasks(loop))
 
 
 def _run_on_loop(loop, coroutine):

@@ -65,6 +65,8 @@ def run_in_frame(session, arguments, use):
     except Cancelled:
         outcome[:] = [("cancelled", "cancelled")]
     finally:
+        for work in _at_end.pop(ident, ()):
+            work()
         for name, stream in streams:
             stream._sink = None
             if getattr(sys, name, None) is stream:
@@ -83,6 +85,11 @@ def run_in_frame(session, arguments, use):
     if len(outcome) == 1:
         raise Failure(*outcome[0])
     return outcome[1]
+
+
+# What is to be done after a thread's evaluation: inside it, Cancelled may come a
+# second time.
+_at_end = {}
 
 
 def _run(frame, text, extra):
