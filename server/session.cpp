@@ -265,12 +265,17 @@ asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
 }
 
 asio::awaitable<void> Session::Impl::watch_interrupts() {
-  const auto [error] = co_await interrupts.async_wait(
-      asio::posix::stream_descriptor::wait_read, as_result);
-  if (!error && calling) {
-    interrupted = true;
-    connection.stop_waiting();
-  }
+  // Asio may wake us for one that came before this call and has been read.
+  std::uint64_t count = 0;
+  do {
+    const auto [error] = co_await interrupts.async_wait(
+        asio::posix::stream_descriptor::wait_read, as_result);
+    if (error || !calling) {
+      co_return;
+    }
+  } while (::read(interrupt_fd.get(), &count, sizeof count) != sizeof count);
+  interrupted = true;
+  connection.stop_waiting();
 }
 
 // A child that the target has forked may hold the agent's ends open, so the
