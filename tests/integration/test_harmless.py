@@ -144,7 +144,8 @@ def test_stopped_and_continued_in_the_middle(point, newest_python):
     assert ended.rc in (0, 4), ended
     os.kill(target.pid, signal.SIGCONT)
     assert evaluate(target, "answer + 1") == "42"
-    target.assert_as_before(before)
+    # The first agent may still be there, and a second executor join it.
+    target.assert_as_before(before, arenas=3)
     assert target.finish()["answer"] == 41
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 
 from common import finish, on_sigusr1, ready
 
@@ -43,6 +44,8 @@ def go_on():
     lock.release()
 
 
+# From 3.12 on, that this program forks beside a thread of its own.
+warnings.simplefilter("ignore", DeprecationWarning)
 kind = sys.argv[1]
 stop = False
 lock = threading.Lock()
