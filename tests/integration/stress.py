@@ -75,6 +75,13 @@ def compile_churn(folder):
     return library
 
 
+def can_load(python, library):
+    """Not one that brings a C library of its own, which is older or another."""
+    load = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+    return subprocess.run([python, "-c", load, library],
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Churn(Target):
     """tests/targets/churn.py."""
 
