@@ -96,7 +96,7 @@ Result<Channels> join_agent(const Target& target,
   // The agent may have closed it before we fetched it, and the program before
   // that; then the number may be a file of the program's.
   struct stat file {};
-  if (!door || ::fstat(door->get(), &file) != 0 ||
+  if (!door || ::fstat(door->get(), &file) != 0 || !S_ISFIFO(file.st_mode) ||
       file.st_ino != seen.door_inode) {
     return fail(ErrorId::ChannelClosed, "the agent's door is closed");
   }

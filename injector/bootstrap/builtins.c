@@ -74,7 +74,7 @@ static HdPyObject* raise(struct HdState* state, const char* message) {
   return 0;
 }
 
-/* The session whose executor is this very thread. */
+/* The session whose executor is this very thread; 0 with an exception set. */
 static struct HdSession* this_session(struct HdState* state) {
   const unsigned long self = HD_CALL(state, pthread_self, SelfFunction)();
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
@@ -83,6 +83,7 @@ static struct HdSession* this_session(struct HdState* state) {
       return session;
     }
   }
+  raise(state, "not on a hangdbg thread");
   return 0;
 }
 
@@ -110,8 +111,7 @@ static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none) {
   (void)none;
   struct HdState* state = hd_state();
   struct HdSession* session = this_session(state);
-  return session ? hd_current_frames(session)
-                 : raise(state, "not on a hangdbg thread");
+  return session ? hd_current_frames(session) : 0;
 }
 
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
@@ -121,7 +121,7 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   char* text = 0;
   long size = 0;
   if (!session) {
-    return raise(state, "not on a hangdbg thread");
+    return 0;
   }
   if (hd_is_forked(state)) {
     return none(state); /* what a child prints is lost */
@@ -150,7 +150,7 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   struct HdState* state = hd_state();
   struct HdSession* session = this_session(state);
   if (!session) {
-    return raise(state, "not on a hangdbg thread");
+    return 0;
   }
   HdPyObject* cancelled = hd_agent(session)->cancelled_class;
   if (hd_wants_cancel(session) && cancelled) {
@@ -214,7 +214,7 @@ static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
   struct HdState* state = hd_state();
   struct HdSession* session = this_session(state);
   if (!session) {
-    return raise(state, "not on a hangdbg thread");
+    return 0;
   }
   struct HdAgent* agent = hd_agent(session);
   HD_CALL(state, Py_IncRef, ObjectFunction)(cls);

@@ -252,9 +252,10 @@ def hangdbg(*args, env=None):
 def behind(*command):
     """hangdbg, run by another program."""
 
-    def run(*arguments):
+    def run(*arguments, env=None):
         done = subprocess.run(
             [*map(str, command), *map(str, arguments)], cwd="/", text=True,
+            env=dict(os.environ, **(env or {})),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             timeout=PATIENCE,
         )

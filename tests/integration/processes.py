@@ -120,9 +120,14 @@ def threads(pid):
     return found
 
 
-def state(pid):
-    """R, S, D, T, t, Z: proc_pid_stat(5)."""
-    return _read("/proc/%d/stat" % pid).rpartition(")")[2].split()[0]
+def state(pid, tid=None):
+    """R, S, D, T, t, Z: proc_pid_stat(5). Of the main thread, or of `tid`."""
+    return _read("/proc/%d/task/%d/stat" % (pid, tid or pid)).rpartition(")")[2].split()[0]
+
+
+def catches(pid, number):
+    """Whether it has a handler for that signal."""
+    return bool(int(_status("/proc/%d/status" % pid)["SigCgt"], 16) >> (number - 1) & 1)
 
 
 def tracer(pid):

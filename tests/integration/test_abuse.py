@@ -203,7 +203,7 @@ def test_ctrl_c_while_the_gil_is_held(edge_python):
     before = target.snapshot()
     run = start_hangdbg("attach", target.pid, "-c", "p answer")
     until("it waits", lambda: "hangdbg-ctl" in processes.threads(target.pid).values())
-    time.sleep(0.2)  # Ctrl-C is hangdbg's own, not the tty's, once it asks
+    until("Ctrl-C is its own affair", lambda: processes.catches(run.pid, signal.SIGINT))
     run.send_signal(signal.SIGINT)
     assert outcome(run).rc == 130
     target.assert_as_before(before, arenas=3)
@@ -345,8 +345,8 @@ def test_no_threads_left(target):
             write(folder + "/pids.max", room)
             hangdbg("eval", target.pid, "answer").assert_refused(4, "room")
             until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
-        write("/sys/fs/cgroup/pids/cgroup.procs", target.pid)
     finally:
+        write("/sys/fs/cgroup/pids/cgroup.procs", target.pid)
         os.rmdir(folder)
 
 

@@ -3,20 +3,17 @@ to type: by `eval`, and by `doctor --json`, which names it."""
 
 import ctypes
 import os
-import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 import harness
 import processes
-from harness import PROGRAM, TARGETS, Outcome, Target, hangdbg, start, until
+from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
 
-NOBODY = 65534
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
 FREEZER_V1 = "/sys/fs/cgroup/freezer"
 
@@ -35,36 +32,13 @@ def assert_named(pid, name, rc, *words, run=hangdbg, eval_word="1"):
 
 
 @pytest.fixture
-def open_folder():
-    """A folder that everybody may read."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        os.chmod(folder, 0o755)
-        yield Path(folder)
-
-
-@pytest.fixture
-def as_nobody(open_folder):
+def nobody(public):
     """Runs hangdbg as a user without rights."""
-    program = shutil.copy(PROGRAM, open_folder)
-
-    def run(*args, env=None):
-        done = subprocess.run(
-            ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY),
-             "--clear-groups", program, *map(str, args)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, timeout=20, cwd="/", text=True,
-            env=dict(os.environ, **(env or {})),
-        )
-        return Outcome(done.returncode, done.stdout, done.stderr, 0)
-
-    return run
+    return behind(*as_nobody(public + "/hangdbg"))
 
 
-def nobodys(python, *before, script="lock_main.py"):
-    target = Target(
-        ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups",
-         *before, "--", python, TARGETS / script]
-    )
+def nobodys(python, *flags, script=TARGETS / "lock_main.py"):
+    target = Target(as_nobody(*flags, "--", python, script))
     target.wait_hung()
     return target
 
@@ -80,53 +54,43 @@ def raw(*command, **options):
     )
 
 
-def state_of(pid):
-    with open("/proc/%s/stat" % pid) as file:
-        return file.read().rpartition(")")[2].split()[0]
-
-
 # ---- permission
 
 
 @root_only
-def test_other_user(newest_python, as_nobody):
+def test_other_user(newest_python, nobody):
     target = start("lock_main", newest_python)
-    assert_named(target.pid, "other-user", 3, "uid 0", run=as_nobody)
+    assert_named(target.pid, "other-user", 3, "uid 0", run=nobody)
     target.finish()
 
 
 @root_only
-def test_own_process_without_root(as_nobody):
+def test_own_process_without_root(nobody):
     target = nobodys("/usr/bin/python3")
-    done = as_nobody("eval", target.pid, "answer + 1")
+    done = nobody("eval", target.pid, "answer + 1")
     assert (done.rc, done.out) == (0, "42\n"), done
     target.finish()
 
 
 @root_only
-def test_not_dumpable(as_nobody, open_folder):
-    script = open_folder / "hidden.py"
-    shutil.copy(TARGETS / "common.py", open_folder)
+def test_not_dumpable(nobody, public):
+    script = Path(public, "targets", "hidden.py")
     script.write_text(
         "import ctypes\nctypes.CDLL(None).prctl(4, 0)\n"  # PR_SET_DUMPABLE
         + (TARGETS / "lock_main.py").read_text()
     )
-    target = Target(
-        ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--",
-         "/usr/bin/python3", script]
-    )
-    target.wait_hung()
-    assert_named(target.pid, "not-dumpable", 3, "dumpable", run=as_nobody)
+    target = nobodys("/usr/bin/python3", script=script)
+    assert_named(target.pid, "not-dumpable", 3, "dumpable", run=nobody)
     done = hangdbg("eval", target.pid, "answer + 1")  # as root
     assert (done.rc, done.out) == (0, "42\n"), done
     target.finish()
 
 
 @root_only
-def test_more_capable(as_nobody):
+def test_more_capable(nobody):
     target = nobodys("/usr/bin/python3", "--inh-caps", "+net_raw",
                      "--ambient-caps", "+net_raw")
-    assert_named(target.pid, "more-capable", 3, "net_raw", run=as_nobody)
+    assert_named(target.pid, "more-capable", 3, "net_raw", run=nobody)
     target.finish()
 
 
@@ -140,10 +104,10 @@ def test_yama(newest_python):
 
 
 @root_only
-def test_in_a_pod_it_is_kubectl(newest_python, as_nobody):
+def test_in_a_pod_it_is_kubectl(newest_python, nobody):
     target = start("lock_main", newest_python)
     pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
-    done = as_nobody("doctor", target.pid, env=pod)
+    done = nobody("doctor", target.pid, env=pod)
     assert done.rc == 3, done
     assert "kubectl debug -it " + os.uname().nodename in done.out, done
     assert "sysctl" not in done.out and "sudo" not in done.out, done
@@ -156,7 +120,7 @@ def test_in_a_pod_it_is_kubectl(newest_python, as_nobody):
 def test_stopped(newest_python):
     target = start("lock_main", newest_python)
     os.kill(target.pid, signal.SIGSTOP)
-    until("the stop", lambda: state_of(target.pid) == "T")
+    until("the stop", lambda: processes.state(target.pid) == "T")
     mend = assert_named(target.pid, "stopped", 4, "stopped")
     assert mend.startswith("kill -CONT %d" % target.pid)
     os.kill(target.pid, signal.SIGCONT)
@@ -251,7 +215,7 @@ def hung_mount(tmp_path):
 
 def test_state_d(newest_python, hung_mount):
     process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
-    until("state D", lambda: state_of(process.pid) == "D")
+    until("state D", lambda: processes.state(process.pid) == "D")
     assert_named(process.pid, "disk-sleep", 4, "state D")
 
 
@@ -276,7 +240,7 @@ def test_another_thread_in_state_d(newest_python, hung_mount):
 def in_state_d(pid):
     """The thread that is, or None."""
     for tid in processes.threads(pid):
-        if state_of("%d/task/%d" % (pid, tid)) == "D":
+        if processes.state(pid, tid) == "D":
             return tid
     return None
 
@@ -284,7 +248,7 @@ def in_state_d(pid):
 def test_in_exec(newest_python, hung_mount):
     path = str(hung_mount / "x")
     process = raw(newest_python, "-c", "import os; os.execv(%r, ['x'])" % path)
-    until("state D", lambda: state_of(process.pid) == "D")
+    until("state D", lambda: processes.state(process.pid) == "D")
     assert_named(process.pid, "in-exec", 4, "execve")
 
 
@@ -295,7 +259,7 @@ def test_in_vfork(newest_python, hung_mount):
         "os.posix_spawn(%r, ['x'], {})\n" % str(hung_mount / "x")
     )
     process = raw(newest_python, "-c", code)
-    until("state D", lambda: state_of(process.pid) == "D")
+    until("state D", lambda: processes.state(process.pid) == "D")
     child = processes.children(process.pid)[0]
     assert_named(process.pid, "in-vfork", 4, "vfork", child)
 
@@ -321,7 +285,7 @@ def test_32_bit(tmp_path):
         process = raw(program)
     except OSError as error:
         pytest.skip("this kernel runs no 32-bit programs: %s" % error)
-    until("pause", lambda: state_of(process.pid) == "S")
+    until("pause", lambda: processes.state(process.pid) == "S")
     assert_named(process.pid, "32-bit", 4, "32-bit")
 
 
