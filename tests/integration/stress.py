@@ -34,7 +34,8 @@ Run = collections.namedtuple("Run", "rc output seconds")
 
 def run_to_end(command, kill_after=None, env=None):
     """Runs a program and, after `kill_after` seconds, kills it. By posix_spawn,
-    and with one pipe for both its outputs: a Popen takes as long as an eval."""
+    and with one pipe for both its outputs: a Popen takes as long as an eval. A
+    Ctrl-C of ours is not its own."""
     read_end, write_end = os.pipe()
     start = time.monotonic()
     try:
@@ -42,7 +43,8 @@ def run_to_end(command, kill_after=None, env=None):
             command[0], [str(word) for word in command], dict(os.environ, **(env or {})),
             file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                           (os.POSIX_SPAWN_DUP2, write_end, 1),
-                          (os.POSIX_SPAWN_DUP2, write_end, 2)])
+                          (os.POSIX_SPAWN_DUP2, write_end, 2)],
+            setpgroup=0)
     finally:
         os.close(write_end)
     try:

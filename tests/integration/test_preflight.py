@@ -259,8 +259,7 @@ def test_in_vfork(newest_python, hung_mount):
         "os.posix_spawn(%r, ['x'], {})\n" % str(hung_mount / "x")
     )
     process = raw(newest_python, "-c", code)
-    until("state D", lambda: processes.state(process.pid) == "D")
-    child = processes.children(process.pid)[0]
+    child = until("the vfork", lambda: processes.children(process.pid))[0]
     assert_named(process.pid, "in-vfork", 4, "vfork", child)
 
 
