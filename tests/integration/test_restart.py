@@ -2,6 +2,10 @@
 thread that there is to borrow: those that the kernel can restart end on time and
 as they always do. The others are avoided as long as another thread sleeps.
 (thread_choice.cpp: rank_of_call; the table in docs/injection.md.)
+
+On a busy machine a call ends late whoever looks. So beside each target the same
+call runs in two processes that nobody attaches to, and it may be LATE later than
+the later one of those.
 """
 
 import pytest
@@ -11,10 +15,12 @@ from harness import evaluate, hangdbg, start
 ATTACHES = 20
 EARLY = 0.001  # seconds; a call must not end before its time
 LATE = 0.010
-BUSY = 0.140  # both CPUs may be busy with other tests
 # A relative time is restarted with what was left of it: the call ends later by
 # the time for which the thread stood still.
 STOP = 0.015
+# Where an untouched call is later than this, a delay of ours could hide in it.
+QUIET = 0.040
+TRIES = 3
 
 RESTARTED = [
     "accept", "accept4", "clock_nanosleep", "clock_nanosleep_until", "connect", "fcntl",
@@ -35,11 +41,29 @@ EINTR = [
 WITH_BOTH_PYTHONS = ["futex", "nanosleep", "poll", "read", "select"]
 
 
-def ends_on_time(target, call, seconds, stops=1):
+def ends_on_time(seconds, begin, attach, stops=0):
+    """begin() starts a target whose call lasts so long; attach(target) is what it
+    must not notice. Tried again where the machine may have been too busy."""
+    seen = []
+    for _ in range(TRIES):
+        untouched = [begin() for _ in range(2)]
+        target = begin()
+        attach(target)
+        late = lateness(target, seconds)
+        usual = max(lateness(other, seconds) for other in untouched)
+        assert late >= -EARLY
+        seen.append((late, usual))
+        if usual <= QUIET and late <= usual + LATE + stops * STOP:
+            return
+    if all(usual > QUIET for _, usual in seen):
+        pytest.skip("too busy a machine: what nobody touches is late as well: %s" % seen)
+    raise AssertionError("late, and what nobody touched: %s" % seen)
+
+
+def lateness(target, seconds):
     result = target.finish(seconds + 20)
-    assert result["result"] == result["normal"], result
-    late = LATE + BUSY + (stops * STOP if call in RELATIVE else 0)
-    assert seconds - EARLY <= result["duration"] <= seconds + late, result
+    assert result["result"] == result.get("normal", 0), result
+    return result["duration"] - seconds
 
 
 def attach_often(target):
@@ -62,19 +86,20 @@ def test_others_on_time_after_twenty_evals(call, newest_python):
 
 def interrupt(call, python):
     seconds = 4.0
-    target = start("timed_call", python, call, seconds)
-    attach_often(target)
-    ends_on_time(target, call, seconds, stops=ATTACHES)
+    ends_on_time(seconds, lambda: start("timed_call", python, call, seconds), attach_often,
+                 stops=ATTACHES if call in RELATIVE else 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", [*EINTR, *RELATIVE, "write_half"])
 def test_avoided_while_another_thread_sleeps(call, newest_python):
+    def attach(target):
+        for _ in range(5):
+            assert evaluate(target, "answer") == "41"
+
     seconds = 2.0
-    target = start("timed_call", newest_python, call, seconds, "beside")
-    for _ in range(5):
-        assert evaluate(target, "answer") == "41"
-    ends_on_time(target, "not interrupted", seconds)
+    ends_on_time(
+        seconds, lambda: start("timed_call", newest_python, call, seconds, "beside"), attach)
 
 
 @pytest.mark.parametrize("call", EINTR)
@@ -94,8 +119,10 @@ def test_a_write_that_has_done_half(newest_python):
 
 def test_low_level_lock_is_not_interrupted(newest_python):
     """Only an exact unwind could tell it from a lock of the libc's own."""
+    def attach(target):
+        refused = hangdbg("eval", target.pid, "answer", "--timeout", "1")
+        refused.assert_refused(4, "low-level lock")
+
     seconds = 3.0
-    target = start("timed_call", newest_python, "futex_plain", seconds)
-    refused = hangdbg("eval", target.pid, "answer", "--timeout", "1")
-    refused.assert_refused(4, "low-level lock")
-    ends_on_time(target, "futex_plain", seconds)
+    ends_on_time(
+        seconds, lambda: start("timed_call", newest_python, "futex_plain", seconds), attach)
