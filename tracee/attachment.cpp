@@ -77,6 +77,10 @@ Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
   if (call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return ptrace_failed("INTERRUPT", tid_);
   }
+  return await_stop(deadline, later);
+}
+
+Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
   // A thread that sleeps or runs stops within microseconds, sooner than a
   // sleep of ours would end; and no descriptor becomes readable for a stop.
   const Deadline spin = deadline.capped(kSpin);
@@ -90,9 +94,9 @@ Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
       if (status->interrupted()) {
         return {};
       }
-      const bool keep = later != nullptr && status->signal() == SIGTRAP;
+      const bool keep = later != nullptr && TRY(was_sent(status->signal()));
       if (keep) {
-        later->push_back(SIGTRAP);
+        later->push_back(status->signal());
       }
       TRY(resume(keep ? 0 : status->signal()));
     }
@@ -157,6 +161,12 @@ Result<siginfo_t> Attachment::signal_info() const {
     return ptrace_failed("GETSIGINFO", tid_);
   }
   return info;
+}
+
+// The kernel's code is above 0 for what the CPU raised, and no process can send
+// such a one (sigaction(2)). Of SIGTRAP there are other kinds.
+Result<bool> Attachment::was_sent(int signal) const {
+  return signal == SIGTRAP || TRY(signal_info()).si_code <= 0;
 }
 
 Status Attachment::set_signal_mask(std::uint64_t mask) {

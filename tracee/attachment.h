@@ -36,10 +36,14 @@ class Attachment {
   bool stopped() const { return stopped_; }
 
   // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
-  // passed on, but a SIGTRAP is put into `later` if there is one. Errors:
-  // TimedOut, TargetDied, Stopped (a group stop: the thread is stopped and can
-  // be detached).
+  // passed on. If there is a `later`, those that somebody has sent are put
+  // there, and only the CPU's are passed on. Errors: TimedOut (the stop may
+  // still come), TargetDied, Stopped (a group stop: the thread is stopped and
+  // can be detached).
   Status interrupt(Deadline deadline, std::vector<int>* later = nullptr);
+
+  // Waits on for the stop that `interrupt` has asked for.
+  Status await_stop(Deadline deadline, std::vector<int>* later = nullptr);
 
   // The registers, extended state and signal mask of the stopped thread.
   Result<Registers> registers() const;
@@ -70,6 +74,8 @@ class Attachment {
 
  private:
   explicit Attachment(int tid) : tid_(tid) {}
+
+  Result<bool> was_sent(int signal) const;
 
   int tid_;
   bool stopped_ = false;
