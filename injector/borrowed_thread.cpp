@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "injector/checkpoint.h"
+#include "injector/process_state.h"
 
 namespace hangdbg {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::int64_t kHeartbeatNs = 60'000'000;
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(100);
 constexpr auto kStopAgain = std::chrono::seconds(5);
+// After so long we ask whether the target has been frozen meanwhile.
+constexpr auto kAskFrozen = std::chrono::milliseconds(200);
 // pthread_create takes 50 us, and must not be broken off in the middle.
 constexpr auto kThreadStart = std::chrono::seconds(2);
 
@@ -167,8 +170,10 @@ Status BorrowedThread::give_back() {
               thread_->tid());
     return detach();
   }
-  if (entered_ && !told_to_go_ && !disturbed_) {
-    TRY(let_it_unmap());
+  if (entered_ && !told_to_go_ && !disturbed_ && !TRY(let_it_unmap())) {
+    log::info(log::Area::Injector,
+              "thread {} will unmap the region when thawed", thread_->tid());
+    return detach();
   }
   TRY(restore());
   TRY(detach());
@@ -262,9 +267,11 @@ Status BorrowedThread::detach() {
 }
 
 // A region without a thread would stay for ever, and only the stub can unmap
-// it: with its deadline passed it does, and restores itself.
-Status BorrowedThread::let_it_unmap() {
+// it: with its deadline passed it does, and restores itself. False: the target
+// is frozen, and so that is yet to come.
+Result<bool> BorrowedThread::let_it_unmap() {
   const Deadline patience = Deadline::in(kStopAgain);
+  const Deadline ask = Deadline::in(kAskFrozen);
   while (TRY(still_inside()) && !patience.expired()) {
     const std::int64_t passed = 0;
     TRY(target_->memory.write(stack_.state + offsetof(StubState, deadline),
@@ -272,14 +279,17 @@ Status BorrowedThread::let_it_unmap() {
     TRY(thread_->resume());
     std::this_thread::sleep_for(kNap);
     TRY(stop_again());
+    if (ask.expired() && !check_frozen(target_->pid)) {
+      return false;
+    }
   }
-  return {};
+  return true;
 }
 
 // Stops the thread, if it is not, inside the stub.
 Status BorrowedThread::hold() {
   if (!thread_->stopped()) {
-    TRY(thread_->interrupt(Deadline::in(kStopAgain), &late_signals_));
+    TRY(interrupt());
   }
   if (!TRY(still_inside())) {
     return too_late();
@@ -298,15 +308,25 @@ Status BorrowedThread::stop_again() {
   if (thread_->stopped()) {
     return {};
   }
-  // Not the operation's deadline: that may be what brought us here, and a
-  // detach without restoring is the one thing that must not happen. If even
-  // this passes, the stub helps itself.
-  const Status stopped =
-      thread_->interrupt(Deadline::in(kStopAgain), &late_signals_);
+  const Status stopped = interrupt();
   if (!stopped && stopped.error().id != ErrorId::Stopped) {
     return stopped;
   }
   return {};
+}
+
+// Not with the operation's deadline: that may be what brought us here, and a
+// detach without restoring is the one thing that must not happen. If even this
+// one passes, the stub helps itself; and that is all that can be hoped for in a
+// frozen target, which does not stop before it is thawed.
+Status BorrowedThread::interrupt() {
+  const Status stopped =
+      thread_->interrupt(Deadline::in(kAskFrozen), &late_signals_);
+  if (stopped || stopped.error().id != ErrorId::TimedOut) {
+    return stopped;
+  }
+  TRY(check_frozen(target_->pid));
+  return thread_->await_stop(Deadline::in(kStopAgain), &late_signals_);
 }
 
 Status BorrowedThread::restore() {

@@ -76,10 +76,11 @@ class BorrowedThread {
   Result<StubState> wait_for(StubPhase phase, Deadline deadline);
   Status pass_on_events();
   Status detach();
-  Status let_it_unmap();
+  Result<bool> let_it_unmap();
   Status hold();
   Status push_deadline();
   Status stop_again();
+  Status interrupt();
   Status restore();
   Result<bool> still_inside() const;
   Result<bool> must_finish_first() const;

@@ -75,6 +75,9 @@ constexpr TargetCall starts_thread(long number,
 }
 
 const TargetCall kCalls[] = {
+    // The first, for filter_probe.cpp.
+    needed(HANGDBG_CALL(prctl), kBootstrap, -EFAULT, {just(PR_SET_NAME)}),
+
     needed(HANGDBG_CALL(mmap),
            kStub,
            -EINVAL,
@@ -100,7 +103,6 @@ const TargetCall kCalls[] = {
            kBootstrap,
            -EINVAL,
            {kAny, kAny, just(PROT_READ | PROT_WRITE), just(kPrivate)}),
-    needed(HANGDBG_CALL(prctl), kBootstrap, -EFAULT, {just(PR_SET_NAME)}),
     needed(HANGDBG_CALL(gettid), kBootstrap, 0),
     needed(HANGDBG_CALL(getpid), kBootstrap, 0),
     needed(HANGDBG_CALL(pipe2), kBootstrap, -EFAULT),
