@@ -60,8 +60,9 @@ Error explain_loss(const Target& target) {
   }
   return {.id = ErrorId::ChannelClosed,
           .message = fmt::format("process {} lives, but our agent has left it: "
-                                 "the program has closed all its descriptors, "
-                                 "or ended its Python",
+                                 "the program has closed all its descriptors "
+                                 "or ended its Python, or the expression has "
+                                 "ended our thread",
                                  pid),
           .hint = fmt::format("hangdbg attach {} again", pid)};
 }

@@ -67,6 +67,7 @@ struct HdSession {
   uint64_t executor;         /* pthread_t; control */
   uint32_t executor_running; /* control */
   uint32_t executor_done;    /* executor; its last word */
+  const int* executor_tid;   /* executor: the libc's, which the kernel clears */
   uint32_t stage;            /* executor: enum HdExecutorStage */
   int64_t enter_now_until;   /* control */
   uint32_t used_agent;       /* executor: the main interpreter's */
@@ -77,7 +78,7 @@ struct HdSession {
   uint32_t canceller_running; /* control */
   uint32_t canceller_done;    /* canceller; its last word */
   uint32_t cancel;            /* control; executor clears */
-  uint32_t cancellable;       /* GIL */
+  uint32_t cancellable;       /* GIL: in which interpreter, plus 1 */
   uint32_t cancel_raised;     /* GIL */
 
   char* buffer; /* executor: what has been read and not yet handled */
@@ -97,7 +98,8 @@ struct HdAgent {
 
 /* How a thread of ours came into Python, and so how it leaves. */
 struct HdEntry {
-  int gil;      /* of PyGILState_Ensure, in the main interpreter */
+  uint32_t interpreter;
+  int gil;      /* of PyGILState_Ensure, in the main one */
   void* thread; /* PyThreadState, in another one; else 0 */
 };
 

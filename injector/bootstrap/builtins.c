@@ -162,7 +162,7 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
     return 0;
   }
   session->cancel_raised = 0;
-  session->cancellable = 1;
+  HD_STORE(session->cancellable, session->interpreter + 1);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
   if (hd_is_forked(state)) {

@@ -40,6 +40,7 @@ static void handle_record(struct HdSession* session,
                           struct HdControlRecord record);
 static void say_hello(struct HdSession* session);
 static void tell(struct HdSession* session, uint32_t kind, uint32_t value);
+static int has_ended(const struct HdSession* session);
 static void start_canceller(struct HdSession* session);
 static void leave(struct HdSession* session);
 static void look_after(struct HdState* state);
@@ -248,12 +249,14 @@ static struct HdSession* open_session(struct HdState* state) {
     session->offered_at = hd_now();
     session->executor_running = 0;
     session->executor_done = 0;
+    session->executor_tid = 0;
     session->canceller_running = 0;
     session->canceller_done = 0;
     session->used_agent = 0;
     session->wanted = 0;
     session->interpreter = 0;
     session->cancel = 0;
+    session->cancellable = 0;
     session->enter_now_until = 0;
     session->stage = HD_EXECUTOR_IDLE;
     HD_STORE(session->phase, error ? HD_PHASE_FREE : HD_PHASE_OFFERED);
@@ -414,6 +417,11 @@ static void look_after(struct HdState* state) {
         leave(session);
       }
     }
+    if (session->executor_running && has_ended(session)) {
+      HD_STORE(state->must_stay, 1);
+      HD_STORE(session->executor_running, 0);
+      leave(session);
+    }
     if (hd_wants_cancel(session) && session->executor_running &&
         !session->canceller_running && HD_LOAD(session->cancellable)) {
       start_canceller(session);
@@ -423,6 +431,13 @@ static void look_after(struct HdState* state) {
       close_session(session);
     }
   }
+}
+
+/* By a pthread_exit in an expression. Its PyThreadState is still there, and
+ * refers to its stack: so nobody joins it, and that stays. */
+static int has_ended(const struct HdSession* session) {
+  const int* tid = HD_LOAD(session->executor_tid);
+  return tid && HD_LOAD(*tid) == 0;
 }
 
 static void start_canceller(struct HdSession* session) {

@@ -36,6 +36,10 @@ void* hd_executor_main(void* argument) {
   typedef uint64_t (*SelfFunction)(void);
   /* musl writes it for pthread_create's caller only after we run. */
   session->executor = HD_CALL(session->state, pthread_self, SelfFunction)();
+  if (session->state->tid_offset) {
+    HD_STORE(session->executor_tid,
+             (int*)(session->executor + session->state->tid_offset));
+  }
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   while (serve_one(session)) {
   }
@@ -52,8 +56,11 @@ void* hd_canceller_main(void* argument) {
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
   if (!python_is_ending(state) && hd_enter(session, &entry)) {
-    HdPyObject* cancelled = hd_agent(session)->cancelled_class;
-    if (session->cancellable && hd_wants_cancel(session) && cancelled) {
+    /* Without this GIL the executor does not get out of such code; before, it
+     * may have gone on to another interpreter. */
+    const int found = session->cancellable == entry.interpreter + 1;
+    HdPyObject* cancelled = found ? hd_agent(session)->cancelled_class : 0;
+    if (cancelled && hd_wants_cancel(session)) {
       HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
       (session->executor, cancelled);
       session->cancel_raised = 1;
@@ -76,7 +83,7 @@ static int serve_one(struct HdSession* session) {
   const uint32_t wanted = HD_LOAD(session->wanted);
   if (wanted != session->interpreter) {
     leave_interpreter(session);
-    session->interpreter = wanted;
+    HD_STORE(session->interpreter, wanted);
   }
   if (!answer(session, body, size)) {
     return 0;
@@ -232,7 +239,7 @@ static void leave_interpreter(struct HdSession* session) {
       HD_STORE(session->state->must_stay, 1);
     }
   }
-  session->interpreter = 0;
+  HD_STORE(session->interpreter, 0);
 }
 
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless

@@ -21,18 +21,19 @@ typedef void* (*NewFunction)(void*);
 typedef void (*ThreadFunction)(void*);
 typedef void (*DeleteFunction)(void);
 
-static uint64_t find_interpreter(struct HdSession* session);
+static uint64_t find_interpreter(uint32_t wanted);
 static int read_word(uint64_t at, uint64_t* word);
 
 int hd_enter(struct HdSession* session, struct HdEntry* entry) {
   struct HdState* state = session->state;
   const struct HdApi* api = &state->region->api;
+  entry->interpreter = HD_LOAD(session->interpreter);
   entry->thread = 0;
-  if (!session->interpreter) {
+  if (!entry->interpreter) {
     entry->gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
     return 1;
   }
-  const uint64_t interpreter = find_interpreter(session);
+  const uint64_t interpreter = find_interpreter(entry->interpreter);
   if (!interpreter || !api->PyThreadState_New || !api->PyThreadState_Clear ||
       !api->PyThreadState_DeleteCurrent || !api->PyEval_AcquireThread) {
     return 0;
@@ -62,7 +63,7 @@ int hd_gil_is_free(struct HdSession* session) {
     return !api->gil_locked ||
            __atomic_load_n((int*)api->gil_locked, __ATOMIC_ACQUIRE) == 0;
   }
-  const uint64_t interpreter = find_interpreter(session);
+  const uint64_t interpreter = find_interpreter(session->interpreter);
   uint64_t gil = 0;
   uint64_t locked = 0;
   return !interpreter || !read_word(interpreter + api->interpreter_gil, &gil) ||
@@ -89,7 +90,7 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
     return (HdPyObject*)api->none;
   }
   HdPyObject* frames = HD_CALL(state, PyDict_New, NewDictFunction)();
-  const uint64_t own = find_interpreter(session);
+  const uint64_t own = find_interpreter(session->interpreter);
   thread = 0;
   read_word(own + api->interpreter_threads, &thread);
   for (int i = 0; frames && thread && i < MOST_THREADS; i++) {
@@ -120,15 +121,14 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
   return frames;
 }
 
-static uint64_t find_interpreter(struct HdSession* session) {
-  const struct HdApi* api = &session->state->region->api;
+static uint64_t find_interpreter(uint32_t wanted) {
+  const struct HdApi* api = &hd_state()->region->api;
   uint64_t at = 0;
   read_word(api->interpreters_head, &at);
   for (int i = 0; at && i < MOST_INTERPRETERS; i++) {
     uint64_t id = 0;
-    if (!read_word(at + api->interpreter_id, &id) ||
-        id == session->interpreter) {
-      return id == session->interpreter ? at : 0;
+    if (!read_word(at + api->interpreter_id, &id) || id == wanted) {
+      return id == wanted ? at : 0;
     }
     if (!read_word(at + api->interpreter_next, &at)) {
       return 0;
