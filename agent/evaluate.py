@@ -80,7 +80,7 @@ def run_in_frame(session, arguments, use):
         # Code that asks for current_thread() enters a _DummyThread for us.
         _active_threads().pop(ident, None)
     if session.output is not None:
-        session.output.send()
+        session.output.end()
         session.output = None
     if len(outcome) == 1:
         raise Failure(*outcome[0])

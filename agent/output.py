@@ -3,7 +3,7 @@
 
 class Output:
     """The output of one evaluation, sent as output events: in chunks, and not
-    without end."""
+    without end. What is over the budget is counted, and said at the end."""
 
     CHUNK = 64 * 1024
     BUDGET = 8 * 1024 * 1024
@@ -14,6 +14,7 @@ class Output:
         self.category = ""
         self.pieces = []
         self.size = 0
+        self.dropped = 0
 
     def write(self, category, text):
         if not issubclass(type(text), str):
@@ -21,13 +22,20 @@ class Output:
         if category != self.category or self.size >= self.CHUNK:
             self.send()
             self.category = category
-        if self.budget > 0:
-            self.pieces.append(text[:self.budget])
-            self.size += len(text)
-            self.budget -= len(text)
-            if self.budget <= 0:
-                self.pieces.append("\n[hangdbg: output cut after 8 MiB]\n")
+        kept = min(len(text), self.budget)
+        if kept:
+            self.pieces.append(text[:kept])
+            self.size += kept
+            self.budget -= kept
+        if kept < len(text) and not self.dropped:
+            self.pieces.append("\n[hangdbg: output cut after 8 MiB]\n")
+        self.dropped += len(text) - kept
         return len(text)
+
+    def end(self):
+        if self.dropped:
+            self.pieces.append("[hangdbg: %d characters more are left out]\n" % self.dropped)
+        self.send()
 
     def send(self):
         text = "".join(self.pieces)
