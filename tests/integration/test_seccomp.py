@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -47,16 +48,24 @@ needs_root = pytest.mark.skipif(
 
 
 def filtered(python, spec, *how):
+    environment = {}
     if interpreters.variant(python) == interpreters.MUSL:
-        if spec is not DOCKER:
-            pytest.skip("without ctypes, no filter can be installed after the start")
-        target = Target([sys.executable, TARGETS / "seccomp_filter.py",
-                         json.dumps(spec), python, TARGETS / "lock_main.py"])
-    else:
-        target = Target([python, TARGETS / "filtered.py", json.dumps(spec), *how])
+        environment["SECCOMP_LIBRARY"] = library_for_musl()
+    target = Target([python, TARGETS / "filtered.py", json.dumps(spec), *how], env=environment)
     until("the filter", lambda: "\nSeccomp:\t2\n" in status(target))
     target.wait_hung()
     return target
+
+
+def library_for_musl():
+    """What installs a filter there, where Python has no ctypes."""
+    library = tempfile.mkdtemp() + "/seccomp_on_load.so"
+    try:
+        subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", library,
+                        TARGETS / "seccomp_on_load.c"], check=True)
+    except FileNotFoundError:
+        pytest.skip("no musl-gcc")
+    return library
 
 
 def status(target):

@@ -2,7 +2,6 @@
 with a second argument "poll" for 2 s in poll(2), which the kernel restarts by
 restart_syscall."""
 
-import ctypes
 import json
 import sys
 import threading
@@ -19,8 +18,11 @@ def wait_for_lock(lock):
     return answer
 
 
-def wait_in_poll(libc):
+def wait_in_poll():
+    import ctypes
+
     answer = 41
+    libc = ctypes.CDLL(None)
     ready("wait_in_poll", ["poll"], go_on="wait")
     install(spec)
     libc.poll(None, 0, 2000)
@@ -29,7 +31,7 @@ def wait_in_poll(libc):
 
 spec = json.loads(sys.argv[1])
 if sys.argv[2:] == ["poll"]:
-    answer = wait_in_poll(ctypes.CDLL(None))
+    answer = wait_in_poll()
 else:
     lock = threading.Lock()
     lock.acquire()

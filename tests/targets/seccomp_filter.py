@@ -5,13 +5,23 @@
 
 A rule is an action, or [mask, action]: that action if the call's first argument
 has none of the mask's bits. Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
+
+A Python without ctypes needs $SECCOMP_LIBRARY, made of seccomp_on_load.c.
 """
 
-import ctypes
 import json
 import os
 import struct
 import sys
+import tempfile
+
+try:
+    import ctypes
+except ImportError:
+    import _imp
+    from importlib.machinery import ModuleSpec
+
+    ctypes = None
 
 ALLOW = 0x7FFF0000
 ERRNO = 0x00050000  # | errno
@@ -46,6 +56,9 @@ def program(spec):
 
 
 def install(spec):
+    if ctypes is None:
+        install_by_library(program(spec))
+        return
     code = ctypes.create_string_buffer(program(spec))
     header = ctypes.create_string_buffer(
         struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(code))
@@ -55,6 +68,17 @@ def install(spec):
                       (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0)):
         if libc.prctl(*arguments) != 0:
             raise OSError(ctypes.get_errno(), "prctl(%d)" % arguments[0])
+
+
+def install_by_library(code):
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(code)
+    os.environ["SECCOMP_PROGRAM"] = file.name
+    try:
+        _imp.create_dynamic(
+            ModuleSpec("seccomp_on_load", None, origin=os.environ["SECCOMP_LIBRARY"]))
+    except ImportError:  # it is no module, and has done its work
+        pass
 
 
 if __name__ == "__main__":
