@@ -7,11 +7,11 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
+import interpreters
 import processes
 from harness import (
     PROGRAM,
@@ -74,6 +74,18 @@ def test_repr_without_end(target):
     done.assert_refused(4, "time is up")
 
 
+def test_expression_that_ends_our_thread(python):
+    if interpreters.variant(python) == interpreters.MUSL:
+        pytest.skip("musl's Python has no ctypes: Debian has no libffi for musl")
+    target = start("lock_main", python)
+    done = hangdbg("eval", target.pid, "__import__('ctypes').CDLL(None).pthread_exit(None)")
+    done.assert_refused(4, "our thread")
+    assert done.seconds < 5, done
+    until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
 def test_a_forked_child_ends_with_the_expression(target):
     """It has our descriptors, and prints into no session."""
     assert evaluate(target, "__import__('os').fork() > 0") == "True"
@@ -104,6 +116,7 @@ def test_print_100_mb(newest_python):
     done = outcome(run)
     assert done.rc == 0, done
     assert 8_000_000 < len(done.out) and "cut after 8 MiB" in done.out
+    assert done.out.endswith("[hangdbg: 91611492 characters more are left out]\n"), done.out[-200:]
     assert memory_peak(target.pid) - before < 32 * 1024  # KiB
     target.finish()
 
@@ -287,24 +300,6 @@ def test_clients_killed_at_random(newest_python):
     assert target.finish()["answer"] == 41
 
 
-def test_junk_on_the_channels(target):
-    """Written to every descriptor of a session, at both ends."""
-    dice = random.Random(3)
-    for which in range(2):
-        run = start_hangdbg("eval", target.pid, "__import__('time').sleep(0.5)")
-        until("an agent", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
-        until("its channels", lambda: len(processes.sockets(target.pid)) == 2)
-        pid = (target.pid, run.pid)[which]
-        for number, what in processes.fds(pid).items():
-            if number > 2 and what.startswith(("socket:", "pipe:")):
-                write_into(pid, number, dice.randbytes(dice.randrange(1, 100)))
-        done = outcome(run)
-        assert done.rc in (0, 4), done
-        if done.rc:
-            done.assert_refused(4)
-        until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
-
-
 # ---- no room
 
 
@@ -430,13 +425,3 @@ def anonymous_code(pid):
 def write(path, value):
     with open(path, "w") as file:
         file.write(str(value))
-
-
-def write_into(pid, number, data):
-    """Into another process's descriptor, as if it had written itself."""
-    script = ("import ctypes, os, sys; pid, fd = map(int, sys.argv[1:]); "
-              "call = ctypes.CDLL(None).syscall; "
-              "taken = call(438, call(434, pid, 0), fd, 0); "  # pidfd_getfd, pidfd_open
-              "os.set_blocking(taken, False); os.write(taken, sys.stdin.buffer.read())")
-    subprocess.run([sys.executable, "-c", script, str(pid), str(number)], input=data,
-                   stderr=subprocess.DEVNULL)

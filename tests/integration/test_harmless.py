@@ -12,11 +12,12 @@ import pytest
 
 import processes
 from harness import (
-    TARGETS, Target, evaluate, hangdbg, outcome, start, start_hangdbg, until,
+    PATIENCE, TARGETS, Target, evaluate, hangdbg, outcome, start, start_hangdbg, until,
 )
-from test_restart import BUSY, EARLY, LATE
+from test_restart import ends_on_time
 
 CYCLES = 100
+SOON = 1.5  # seconds; some hundred milliseconds on a quiet machine
 
 
 def test_python_is_as_before(python):
@@ -115,7 +116,7 @@ def caught(target):
     return int(evaluate(target, "sum(caught.values())"))
 
 
-@pytest.mark.parametrize("name", ["SIGTRAP", "SIGPROF", "SIGALRM"])
+@pytest.mark.parametrize("name", ["SIGTRAP", "SIGSEGV", "SIGPROF", "SIGALRM"])
 @pytest.mark.parametrize("point", ["switched", "running", "mapped", "told-to-go"])
 def test_signal_with_a_handler_in_the_middle(point, name, newest_python):
     """The thread is borrowed when the signal comes; its handler runs all the same."""
@@ -128,6 +129,18 @@ def test_signal_with_a_handler_in_the_middle(point, name, newest_python):
     until("its handler has run",
           lambda: evaluate(target, "caught[%r]" % name) == "1")
     assert target.finish()["caught"] == {name: 1}
+
+
+@pytest.mark.parametrize("point", ["switched", "running", "mapped", "told-to-go"])
+def test_signal_that_kills_in_the_middle(point, newest_python):
+    """It dies of it, as it would have."""
+    target = start("lock_main", newest_python)
+    run = stopped_at(point, target)
+    os.kill(target.pid, signal.SIGSEGV)
+    os.kill(run.pid, signal.SIGCONT)
+    done = outcome(run)
+    assert done.rc in (0, 4), done
+    assert target.process.wait(PATIENCE) == -signal.SIGSEGV
 
 
 POINTS = ["stopped", "switched", "running", "filled", "told-to-go", "registers-back"]
@@ -157,12 +170,14 @@ def test_frozen_in_the_middle(point, newest_python, freezer):
     freezer.add(target.pid)
     run = stopped_at(point, target, "--timeout", "1")
     freezer.freeze(True)
+    let_go = time.monotonic()
     os.kill(run.pid, signal.SIGCONT)
     ended = outcome(run)
     assert ended.rc in (0, 4), ended
+    assert time.monotonic() - let_go < 1 + SOON, ended
     freezer.freeze(False)
     assert evaluate(target, "answer + 1") == "42"
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=3)
     assert target.finish()["answer"] == 41
 
 
@@ -224,13 +239,31 @@ def removed(folder):
     [("sleep_on_alternate_stack", "on a stack of unknown size"),
      ("sleep_on_deep_stack", "no thread of the target can be borrowed")])
 def test_odd_stacks_are_refused(function, why, newest_python, tmp_path):
+    def attach(target):
+        hangdbg("eval", target.pid, "1 + 1", "--timeout", "1").assert_refused(4, why)
+
     seconds = 3
-    target = start("odd_threads", newest_python,
-                   compiled(tmp_path, "odd_threads.c"), function, seconds)
-    hangdbg("eval", target.pid, "1 + 1", "--timeout", "1").assert_refused(4, why)
-    result = target.finish()
-    assert result["result"] == 0
-    assert seconds - EARLY <= result["duration"] <= seconds + LATE + BUSY, result
+    library = compiled(tmp_path, "odd_threads.c")
+    ends_on_time(seconds, lambda: start("odd_threads", newest_python, library, function, seconds),
+                 attach)
+
+
+def test_worker_of_io_uring_is_left_alone(newest_python):
+    """It is the kernel's, and the only other thread that there is."""
+    try:
+        target = start("io_worker", newest_python, 3)
+    except AssertionError as error:
+        if "no io_uring" in str(error):
+            pytest.skip(str(error).rpartition(": no ")[2].strip())
+        raise
+    (worker,) = until("the worker", lambda: [
+        tid for tid, name in processes.threads(target.pid).items() if name.startswith("iou-")])
+    before = processes.thread_activity(target.pid, worker)
+    done = hangdbg("eval", target.pid, "1 + 1", "--timeout", "1", "--log=injector:debug")
+    assert done.rc == 4 and "low-level lock" in done.err.splitlines()[-2], done
+    assert "thread %d" % worker not in done.err, done
+    assert processes.thread_activity(target.pid, worker) == before
+    assert target.finish()["answer"] == 41
 
 
 def test_thread_local_memory_of_a_megabyte(newest_python, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 import harness
 import processes
 from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from test_harmless import stopped_at
 
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
 FREEZER_V1 = "/sys/fs/cgroup/freezer"
@@ -237,10 +238,33 @@ def test_another_thread_in_state_d(newest_python, hung_mount):
     assert in_state_d(process.pid) == worker
 
 
+def test_thread_that_falls_into_state_d(newest_python, hung_mount):
+    """It is traced by then, and does not stop: it is let go all the same."""
+    path = str(hung_mount / "x")
+    code = ("import os\n"
+            "os.read(0, 1)\n"
+            "try: os.stat(%r)\n"
+            "except OSError: print('went on')\n" % path)
+    process = raw(newest_python, "-c", code)
+    until("the read",
+          lambda: processes.thread_activity(process.pid, process.pid).syscall == "read")
+    run = stopped_at("seized", process, "--timeout", "2")
+    assert processes.tracer(process.pid)
+    process.stdin.write(b"x")
+    process.stdin.flush()
+    until("state D", lambda: processes.state(process.pid) == "D")
+    os.kill(run.pid, signal.SIGCONT)
+    until("it is let go", lambda: processes.tracer(process.pid) == 0)
+    assert run.poll() is None and processes.state(process.pid) == "D"
+    harness.outcome(run).assert_refused(4)
+    ctypes.CDLL(None).umount2(bytes(hung_mount), 1)  # MNT_FORCE: aborts what waits
+    assert process.stdout.read() == b"went on\n" and process.wait(10) == 0
+
+
 def in_state_d(pid):
-    """The thread that is, or None."""
+    """The thread that is, or None; not main, which reads files at its start."""
     for tid in processes.threads(pid):
-        if processes.state(pid, tid) == "D":
+        if tid != pid and processes.state(pid, tid) == "D":
             return tid
     return None
 

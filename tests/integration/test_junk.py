@@ -1,0 +1,132 @@
+"""What comes on a channel is not what hangdbg writes: noise, and records of the
+right shape whose fields are hostile. Nothing gets stuck, and nothing stays."""
+
+import random
+import struct
+import subprocess
+import sys
+
+import pytest
+
+import processes
+from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
+
+# bootstrap/shared.h: HdControlKind, HdDoorKind, and some that are no such kind
+HELLO, STATUS, ENTER_NOW, CANCEL, STAGE, ERROR, INTERPRETER = range(1, 8)
+TO_AGENT = [HELLO, STATUS, ENTER_NOW, CANCEL, INTERPRETER, 0, 8, 0xFFFFFFFF]
+TO_HANGDBG = [STAGE, ERROR, HELLO, 0, 8, 0xFFFFFFFF]
+JOIN, THREAD_DONE = 1, 2
+VALUES = [0, 1, 5, 7, 8, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
+MOST_SESSIONS = 8
+
+
+@pytest.fixture
+def target(edge_python):
+    hung = start("lock_main", edge_python)
+    before = hung.snapshot()
+    yield hung
+    until("our threads gone", lambda: len(processes.threads(hung.pid)) == 1)
+    hung.assert_as_before(before, arenas=4)
+    assert evaluate(hung, "answer + 1") == "42"
+    assert hung.finish()["answer"] == 41
+
+
+@pytest.fixture
+def dice():
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    return random.Random(seed)
+
+
+def test_noise(target, dice):
+    """Written to every descriptor of a session, at both ends."""
+    for which in range(2):
+        run = session_of(target)
+        pid = (target.pid, run.pid)[which]
+        for number, what in processes.fds(pid).items():
+            if number > 2 and what.startswith(("socket:", "pipe:")):
+                write_into(pid, number, dice.randbytes(dice.randrange(1, 100)))
+        ends_in_good_manners(run, 0, 4)
+
+
+@pytest.mark.parametrize("kinds", [TO_AGENT, TO_HANGDBG], ids=["to-agent", "to-hangdbg"])
+def test_hostile_records(target, dice, kinds):
+    for _ in range(8):
+        run = session_of(target)
+        pid = run.pid if kinds is TO_AGENT else target.pid
+        write_into(pid, control_channel(pid), b"".join(
+            record(dice.choice(kinds), dice.choice(VALUES)) for _ in range(dice.randrange(1, 9))))
+        ends_in_good_manners(run, 0, 1, 4)
+
+
+def test_every_hostile_record(target):
+    """One at a time, to a session that answers when it is not refused."""
+    for kind in TO_AGENT:
+        run = session_of(target, "__import__('time').sleep(0.1)")
+        write_into(run.pid, control_channel(run.pid), record(kind, 0xFFFFFFFF))
+        ends_in_good_manners(run, 0, 1, 4)
+
+
+def test_strangers_at_the_door(target):
+    """They say that they come, and never do; a real client finds its place when
+    the agent has given them up."""
+    run = session_of(target, "__import__('time').sleep(2)")
+    (door,) = [number for number, what in processes.fds(target.pid).items()
+               if number > 2 and what.startswith("pipe:") and is_writable(target.pid, number)]
+    for index in range(3 * MOST_SESSIONS):
+        write_into(target.pid, door, record(THREAD_DONE, VALUES[index % len(VALUES)]))
+        write_into(target.pid, door, record(0xFFFFFFFF, index))
+    write_into(target.pid, door, b"".join(
+        record(JOIN, 1000 + index) for index in range(3 * MOST_SESSIONS)))
+    for index in range(MOST_SESSIONS):
+        write_into(target.pid, door, record(JOIN, 2000 + index))
+    until("all places taken", lambda: len(processes.sockets(target.pid)) > 2 * MOST_SESSIONS)
+    hangdbg("eval", target.pid, "1").assert_refused(4, "8 hangdbg sessions")
+    until("they are given up", lambda: len(processes.sockets(target.pid)) == 2)
+    assert evaluate(target, "answer + 1") == "42"
+    ends_in_good_manners(run, 0)
+
+
+# ---- helpers
+
+
+def session_of(target, expression="__import__('time').sleep(0.5)"):
+    """A hangdbg whose expression is running."""
+    run = start_hangdbg("eval", target.pid, expression)
+    until("an agent", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
+    until("its channels", lambda: (
+        len(processes.sockets(run.pid)) == len(processes.sockets(target.pid)) == 2))
+    return run
+
+
+def ends_in_good_manners(run, *codes):
+    done = outcome(run)
+    assert done.rc in codes, done
+    if done.rc:
+        done.assert_refused(done.rc)
+
+
+def record(kind, value):
+    return struct.pack("II", kind, value)
+
+
+def control_channel(pid):
+    """It was made before the other one."""
+    inodes = {what: number for number, what in processes.fds(pid).items()
+              if what.startswith("socket:")}
+    return inodes[min(inodes, key=lambda what: int(what[len("socket:["):-1]))]
+
+
+def is_writable(pid, number):
+    with open("/proc/%d/fdinfo/%d" % (pid, number)) as file:
+        return any(line.startswith("flags:") and int(line.split()[1], 8) & 1 for line in file)
+
+
+def write_into(pid, number, data):
+    """Into another process's descriptor, as if it had written itself."""
+    script = ("import ctypes, os, sys; pid, fd = map(int, sys.argv[1:]); "
+              "call = ctypes.CDLL(None).syscall; "
+              "taken = call(438, call(434, pid, 0), fd, 0); "  # pidfd_getfd, pidfd_open
+              "os.set_blocking(taken, False); os.write(taken, sys.stdin.buffer.read())")
+    subprocess.run([sys.executable, "-c", script, str(pid), str(number)], input=data,
+                   stderr=subprocess.DEVNULL)
