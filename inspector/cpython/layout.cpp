@@ -99,7 +99,9 @@ bool makes_sense(const Table& t) {
          all_inside(t.frame.size, {t.frame.previous, t.frame.executable,
                                    t.frame.instr_ptr, t.frame.owner}) &&
          all_inside(t.code.size, {t.code.filename, t.code.name, t.code.qualname,
-                                  t.code.firstlineno}) &&
+                                  t.code.firstlineno, t.code.linetable,
+                                  t.code.co_code_adaptive}) &&
+         t.code.co_code_adaptive >= 16 &&
          all_inside(t.object.size, {t.object.ob_type});
 }
 
@@ -146,10 +148,27 @@ CPythonLayout layout_of(const Table& t, int minor) {
   layout.code_qualname = narrow(t.code.qualname);
   layout.code_filename = narrow(t.code.filename);
   layout.code_first_line = narrow(t.code.firstlineno);
+  layout.code_line_table = narrow(t.code.linetable);
+  layout.code_instructions = narrow(t.code.co_code_adaptive);
+  // The structure ends with _co_firsttraceable, an int, co_extra, a pointer,
+  // perhaps the copies of the bytecode, and the bytecode itself.
+  // (Include/cpython/code.h)
+  Word end = t.code.co_code_adaptive;
+  if constexpr (requires { t.code.co_tlbc; }) {
+    if (free_threaded) {
+      layout.frame_bytecode_index = narrow(t.frame.tlbc_index);
+      layout.code_bytecodes = narrow(t.code.co_tlbc);
+      end = t.code.co_tlbc;
+    }
+  }
+  layout.code_first_traceable = narrow(end - 16);
 
-  // PyASCIIObject: the object, length, hash, state and padding, then the text;
+  // PyBytesObject: the object, length, hash, then the bytes. PyASCIIObject: the
+  // object, length, hash, state and padding, then the text;
   // PyCompactUnicodeObject adds two words. (Include/cpython/unicodeobject.h)
   layout.object_type = narrow(t.object.ob_type);
+  layout.bytes_size = narrow(t.object.size);
+  layout.bytes_data = narrow(t.object.size + 16);
   layout.str_length = narrow(t.object.size);
   layout.str_state = narrow(t.object.size + 16);
   layout.str_ascii_data = narrow(t.object.size + 24);

@@ -58,7 +58,8 @@ struct CPythonLayout {
   std::uint32_t frame_position = kAbsent;  // f_lasti, prev_instr, instr_ptr
   std::uint32_t frame_position_size = 0;   // 4 for f_lasti, 8 for a pointer
   std::uint32_t frame_owner = kAbsent;     // char; from 3.11
-  std::uint32_t frame_owner_c_stack = kAbsent;  // from this value on no code
+  std::uint32_t frame_owner_c_stack = kAbsent;   // from this value on no code
+  std::uint32_t frame_bytecode_index = kAbsent;  // int32; free-threaded 3.14
 
   // The snapshot that frame.f_locals makes of a function's locals; up to 3.12.
   std::uint32_t frame_locals = kAbsent;
@@ -68,10 +69,16 @@ struct CPythonLayout {
   std::uint32_t code_name = kAbsent;
   std::uint32_t code_qualname = kAbsent;  // from 3.11
   std::uint32_t code_filename = kAbsent;
-  std::uint32_t code_first_line = kAbsent;  // int
+  std::uint32_t code_first_line = kAbsent;       // int
+  std::uint32_t code_line_table = kAbsent;       // bytes; co_lnotab up to 3.9
+  std::uint32_t code_instructions = kAbsent;     // the first; from 3.11
+  std::uint32_t code_first_traceable = kAbsent;  // int, a unit; from 3.11
+  std::uint32_t code_bytecodes = kAbsent;        // copies; free-threaded 3.14
 
-  // PyObject, PyASCIIObject, PyCompactUnicodeObject
+  // PyObject, PyBytesObject, PyASCIIObject, PyCompactUnicodeObject
   std::uint32_t object_type = kAbsent;
+  std::uint32_t bytes_size = kAbsent;
+  std::uint32_t bytes_data = kAbsent;
   std::uint32_t str_length = kAbsent;
   std::uint32_t str_state = kAbsent;
   std::uint32_t str_kind_shift = 0;  // kind:3, compact:1, ascii:1 from there

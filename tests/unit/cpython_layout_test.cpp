@@ -70,6 +70,11 @@ TEST(DebugOffsets, OfPython313) {
   EXPECT_EQ(offsets->layout.gil_last_holder, 8);
   EXPECT_EQ(offsets->layout.frame_owner, 70);
   EXPECT_EQ(offsets->layout.code_qualname, 128);
+  EXPECT_EQ(offsets->layout.code_line_table, 136);
+  EXPECT_EQ(offsets->layout.code_instructions, 200);
+  EXPECT_EQ(offsets->layout.code_first_traceable, 184);
+  EXPECT_EQ(offsets->layout.code_bytecodes, CPythonLayout::kAbsent);
+  EXPECT_EQ(offsets->layout.bytes_data, 32);
   EXPECT_EQ(offsets->layout.str_ascii_data, 40);
 }
 

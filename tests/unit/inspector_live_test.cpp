@@ -1,10 +1,6 @@
-// The inspector on real interpreters: each one found is started, hung in a
-// known way, and looked at.
-//
-// HANGDBG_PYTHONS (paths, separated by colons) or pyenv's and the system's. A
-// version that is not there is skipped by name.
+// The inspector on real interpreters: each one found is hung in a known way,
+// and looked at.
 #include <fcntl.h>
-#include <glob.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,11 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,12 +18,10 @@
 #include "inspector/gil.h"
 #include "inspector/native_stack.h"
 #include "inspector/python_runtime.h"
+#include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 #include "tracee/attachment.h"
-#include "tracee/proc_maps.h"
 #include "tracee/proc_tasks.h"
-
-extern char** environ;
 
 namespace hangdbg {
 namespace {
@@ -39,111 +29,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-std::vector<std::string> candidates() {
-  std::vector<std::string> found;
-  if (const char* listed = std::getenv("HANGDBG_PYTHONS")) {
-    std::istringstream stream(listed);
-    for (std::string path; std::getline(stream, path, ':');) {
-      found.push_back(path);
-    }
-    return found;
-  }
-  const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
-  for (const std::string& pattern :
-       {home + "/.pyenv/versions/*/bin/python", std::string("/usr/bin/python3"),
-        std::string("/usr/local/bin/python3")}) {
-    glob_t matches{};
-    if (::glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
-      found.insert(found.end(), matches.gl_pathv,
-                   matches.gl_pathv + matches.gl_pathc);
-    }
-    ::globfree(&matches);
-  }
-  return found;
-}
-
-// "3.7", or "system" for /usr/bin/python3, which has no libpython of its own
-// (a statically linked interpreter is the other shape there is).
-std::optional<std::string> python_named(const std::string& wanted) {
-  for (const std::string& path : candidates()) {
-    std::error_code error;
-    const auto real = std::filesystem::canonical(path, error);
-    if (error) {
-      continue;
-    }
-    if (wanted == "system" ? path == "/usr/bin/python3"
-                           : real.filename() == "python" + wanted &&
-                                 !path.starts_with("/usr/bin")) {
-      return real;
-    }
-  }
-  return {};
-}
-
-constexpr const char* kPrelude = R"(
-import ctypes, os, sys, threading
-def say(*words):
-    os.write(1, (" ".join(map(str, words)) + "\n").encode())
-def tid():
-    return ctypes.CDLL(None).syscall(186)
-)";
-
-// A child running a script, whose first line of output has come.
-class Target {
- public:
-  Target(const std::string& python, const std::string& script) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-      return;
-    }
-    output_ = Fd(ends[0]);
-    Fd write_end(ends[1]);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, write_end.get(), 1);
-    const std::string text = kPrelude + script;
-    const char* const arguments[] = {python.c_str(), "-c", text.c_str(),
-                                     nullptr};
-    ::posix_spawn(&pid_, python.c_str(), &actions, nullptr,
-                  const_cast<char* const*>(arguments), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    write_end.reset();
-    char c = 0;
-    while (::read(output_.get(), &c, 1) == 1 && c != '\n') {
-      said_.push_back(c);
-    }
-  }
-  ~Target() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-
-  int pid() const { return pid_; }
-  const std::string& said() const { return said_; }
-  int said_number() const { return std::atoi(said_.c_str()); }
-
- private:
-  pid_t pid_ = -1;
-  Fd output_;
-  std::string said_;
-};
-
 int other_thread(int pid) {
   const auto tasks = list_tasks(pid);
   return tasks && tasks->size() > 1 ? tasks->back() : -1;
 }
-
-class Look {
- public:
-  explicit Look(int pid)
-      : memory(pid),
-        modules(find_modules(read_maps(pid).value())),
-        tasks(TaskIds::read(pid).value()) {}
-
-  LiveMemory memory;
-  std::vector<Module> modules;
-  TaskIds tasks;
-};
 
 template <class Work>
 long microseconds_of(const Work& work) {
@@ -192,17 +81,7 @@ const PythonThread* thread_of(const std::vector<PythonThread>& threads,
   return found == threads.end() ? nullptr : &*found;
 }
 
-class InspectorLive : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    const auto found = python_named(GetParam());
-    if (!found) {
-      GTEST_SKIP() << "no python " << GetParam() << " here";
-    }
-    path_ = *found;
-  }
-  std::string path_;
-};
+class InspectorLive : public OnEachPython {};
 
 constexpr const char* kHungInALock = R"(
 lock, other = threading.Lock(), threading.Lock()
@@ -217,7 +96,7 @@ wait_in_main()
 )";
 
 TEST_P(InspectorLive, HungInALock) {
-  const Target target(path_, kHungInALock);
+  const PythonChild target(path_, kHungInALock);
   const int worker = other_thread(target.pid());
   ASSERT_TRUE(sleeps_in(target.pid(), target.pid(), "futex"));
   ASSERT_TRUE(sleeps_in(target.pid(), worker, "futex"));
@@ -283,7 +162,7 @@ TEST_P(InspectorLive, HungInALock) {
 // What is on the stack of a sleeping thread besides return addresses may or
 // may not look dangerous; that a dangerous one is seen must be certain.
 TEST_P(InspectorLive, DangerousFramesAreSeen) {
-  const Target target(path_, kHungInALock);
+  const PythonChild target(path_, kHungInALock);
   ASSERT_TRUE(sleeps_in(target.pid(), target.pid(), "futex"));
   const Look look(target.pid());
   const auto python = find_python(look.memory, look.modules);
@@ -340,7 +219,7 @@ TEST_P(InspectorLive, DangerousFramesAreSeen) {
 }
 
 TEST_P(InspectorLive, GilHeldInACall) {
-  const Target target(path_, R"(
+  const PythonChild target(path_, R"(
 def hold():
     say(tid())
     ctypes.PyDLL(None).sleep(1000)
@@ -395,7 +274,7 @@ while True:
 }
 
 TEST_P(InspectorLive, BusyLoopMakesProgress) {
-  const Target target(path_, R"(
+  const PythonChild target(path_, R"(
 def spin():
     say("ready")
     i = 0
@@ -431,7 +310,7 @@ spin()
 }
 
 TEST_P(InspectorLive, Finalizing) {
-  const Target target(path_, R"(
+  const PythonChild target(path_, R"(
 import time
 class Last:
     def __del__(self, say=say, sleep=time.sleep):
@@ -448,7 +327,7 @@ last = Last()
 }
 
 TEST_P(InspectorLive, ForkedChild) {
-  const Target target(path_, R"(
+  const PythonChild target(path_, R"(
 lock = threading.Lock()
 lock.acquire()
 import signal
@@ -472,25 +351,14 @@ lock.acquire()
 
 INSTANTIATE_TEST_SUITE_P(Pythons,
                          InspectorLive,
-                         testing::Values("3.7",
-                                         "3.8",
-                                         "3.9",
-                                         "3.10",
-                                         "3.11",
-                                         "3.12",
-                                         "3.13",
-                                         "3.14",
-                                         "system"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::ranges::replace(name, '.', '_');
-                           return name;
-                         });
+                         testing::ValuesIn(kSupported),
+                         python_name);
 
 class TooOld : public InspectorLive {};
 
 TEST_P(TooOld, IsRefusedByName) {
-  const Target target(path_, "say('ready'); import time; time.sleep(1000)");
+  const PythonChild target(path_,
+                           "say('ready'); import time; time.sleep(1000)");
   const Look look(target.pid());
   const auto python = find_python(look.memory, look.modules);
   ASSERT_FALSE(python);
@@ -503,11 +371,7 @@ TEST_P(TooOld, IsRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(Pythons,
                          TooOld,
                          testing::Values("2.7", "3.6"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::ranges::replace(name, '.', '_');
-                           return name;
-                         });
+                         python_name);
 
 TEST(FindPython, OfAnotherProgramIsNotPython) {
   pid_t pid = -1;
