@@ -12,7 +12,8 @@ namespace {
 
 std::optional<NativePlace> describe(const MemoryReader& memory,
                                     const std::vector<Module>& modules,
-                                    std::span<const NativeFrame> frames) {
+                                    std::span<const NativeFrame> frames,
+                                    const HiddenName& hidden) {
   const NativeFrame& innermost = frames.front();
   if (!innermost.module) {
     return {};
@@ -30,7 +31,11 @@ std::optional<NativePlace> describe(const MemoryReader& memory,
     if (frame.module != innermost.module) {
       break;
     }
-    if (const auto name = image->function_at(memory, frame.code())) {
+    auto name = image->function_at(memory, frame.code());
+    if (!name && hidden) {
+      name = hidden(place.module, frame.code());
+    }
+    if (name) {
       place.function = &frame == &innermost ? *name : "";
       place.text = fmt::format("{} ({})", *name, file);
       break;
@@ -44,15 +49,18 @@ std::optional<NativePlace> describe(const MemoryReader& memory,
 std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const std::vector<Module>& modules,
                                         const user_regs_struct& registers,
+                                        const HiddenName& hidden,
                                         Deadline deadline) {
   NativeUnwinder unwinder(memory, modules);
   const auto stack = unwinder.unwind(registers, deadline);
-  return stack ? describe(memory, modules, stack->frames) : std::nullopt;
+  return stack ? describe(memory, modules, stack->frames, hidden)
+               : std::nullopt;
 }
 
 std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const std::vector<Module>& modules,
-                                        Address pc) {
+                                        Address pc,
+                                        const HiddenName& hidden) {
   const auto module = std::ranges::find_if(
       modules, [&](const Module& one) { return one.contains(pc); });
   if (module == modules.end()) {
@@ -60,7 +68,7 @@ std::optional<NativePlace> native_place(const MemoryReader& memory,
   }
   const NativeFrame only{
       pc, {}, static_cast<std::size_t>(module - modules.begin()), true};
-  return describe(memory, modules, std::span(&only, 1));
+  return describe(memory, modules, std::span(&only, 1), hidden);
 }
 
 }  // namespace hangdbg

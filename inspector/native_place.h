@@ -3,6 +3,7 @@
 
 #include <sys/user.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,18 +21,24 @@ struct NativePlace {
   std::string text;        // "read (libc.so.6)", "libfoo.so+0x1234"
 };
 
+// The name of a function that its library keeps to itself.
+using HiddenName =
+    std::function<std::optional<std::string>(std::size_t module, Address code)>;
+
 // Of a thread whose stack does not change, `registers` as
-// NativeUnwinder::unwind takes them. Where the innermost function is one that
-// its library keeps to itself, the text names the nearest caller within that
-// library that has a name. Empty when the thread is in no module at all.
+// NativeUnwinder::unwind takes them. Where the innermost function has no name,
+// exported or hidden, the text names the nearest caller within that library
+// that has one. Empty when the thread is in no module at all.
 std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const std::vector<Module>& modules,
                                         const user_regs_struct& registers,
+                                        const HiddenName& hidden,
                                         Deadline deadline);
 
 // Of a thread that was at `pc` a moment ago and has gone on since.
 std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const std::vector<Module>& modules,
-                                        Address pc);
+                                        Address pc,
+                                        const HiddenName& hidden);
 
 }  // namespace hangdbg

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "injector/injection_lock.h"
+#include "inspector/python_stack.h"
 #include "server/hung_thread.h"
 #include "tracee/attachment.h"
 #include "tracee/proc_tasks.h"
@@ -69,33 +70,43 @@ GilWatch::Verdict GilWatch::look() {
     since_ = Deadline::Clock::now();
     return first ? Verdict::Unknown : Verdict::Moves;
   }
-  return runs_bytecode() ? Verdict::Moves : Verdict::Stands;
+  if (runs_bytecode()) {
+    since_ = Deadline::Clock::now();
+    return Verdict::Moves;
+  }
+  return Verdict::Stands;
 }
 
-std::string GilWatch::holder() const {
+std::string GilWatch::holder() {
   if (!holder_ || !holder_->tid) {
     return "another thread";
   }
   std::string text = fmt::format("thread {}", *holder_->tid);
-  const auto native = native_place_of(*holder_->tid);
+  const auto native =
+      native_place_of(*holder_->tid, [this](std::size_t module, Address code) {
+        return hidden_name(module, code);
+      });
   if (native && native->function != kEvalLoop) {
     text += " in " + native->text;
   }
-  if (!holder_->function.empty()) {
-    const std::string& file = holder_->file;
+  PythonStackReader reader(target_.memory, target_.python);
+  if (const auto stack = reader.read(holder_->state, 1);
+      stack && !stack->frames.empty()) {
+    const PythonFrame& frame = stack->frames.front();
     text += fmt::format(
-        "{} {} ({})",
+        "{} {} ({}:{})",
         native && native->function != kEvalLoop ? ", called from" : " in",
-        holder_->function, file.substr(file.rfind('/') + 1));
+        frame.qualname, frame.file.substr(frame.file.rfind('/') + 1),
+        frame.line);
   }
   const auto wait = look_at_wait(target_.pid, *holder_->tid);
-  const auto stood =
+  const auto stands_for =
       wait && wait->asleep_s
           ? std::chrono::duration_cast<Deadline::Clock::duration>(
                 std::chrono::duration<double>(*wait->asleep_s))
-          : Deadline::Clock::now() - since_;
-  if (stood > kWorthSaying) {
-    text += ", for " + human_duration(stood);
+          : stood();
+  if (stands_for > kWorthSaying) {
+    text += ", for " + human_duration(stands_for);
   }
   return text;
 }
@@ -113,27 +124,51 @@ bool GilWatch::runs_bytecode() {
     return false;
   }
   looked_at_native_ = now;
-  const auto native = native_place_of(*holder_->tid);
+  const auto native = native_place_of(*holder_->tid, {});
   return native && native->module == target_.python.module &&
          (native->function.empty() || native->function == kEvalLoop);
 }
 
-std::optional<NativePlace> GilWatch::native_place_of(int tid) const {
+std::optional<NativePlace> GilWatch::native_place_of(
+    int tid,
+    const HiddenName& hidden) const {
   const auto call = read_task_syscall(target_.pid, tid);
   if (!call) {
     return {};
   }
   if (call->running) {
     const auto pc = stop_and_read_pc(target_.pid, tid);
-    return pc ? native_place(target_.memory, target_.modules, *pc)
+    return pc ? native_place(target_.memory, target_.modules, *pc, hidden)
               : std::nullopt;
   }
   // All that unwinding from a system call needs.
   user_regs_struct registers{};
   registers.rip = call->pc.value;
   registers.rsp = call->sp.value;
-  return native_place(target_.memory, target_.modules, registers,
+  return native_place(target_.memory, target_.modules, registers, hidden,
                       Deadline::in(kPatience));
+}
+
+// The compiler's own endings ("eval.cold", "step.part.0") are left out.
+std::optional<std::string> GilWatch::hidden_name(std::size_t module,
+                                                 Address code) {
+  auto known = file_symbols_.find(module);
+  if (known == file_symbols_.end()) {
+    const Module& at = target_.modules[module];
+    const auto image = ElfImage::read(target_.memory, at.base);
+    auto symbols =
+        image ? FileSymbols::read(target_.pid, target_.memory, at, *image)
+              : std::unexpected(image.error());
+    known = file_symbols_
+                .emplace(module, symbols ? std::optional(*std::move(symbols))
+                                         : std::nullopt)
+                .first;
+  }
+  if (!known->second) {
+    return {};
+  }
+  auto name = known->second->function_at(code);
+  return name ? std::optional(name->substr(0, name->find('.'))) : name;
 }
 
 }  // namespace hangdbg

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -33,19 +34,28 @@ class GilWatch {
   // Whose GIL; the main one's to begin with.
   void watch_interpreter(std::int64_t number) { interpreter_ = number; }
 
-  // "thread 79655 in read (libc.so.6), called from load (data.py), for 12 s";
-  // "another thread" where more is not known. Of the last look.
-  std::string holder() const;
+  // For how long the holder has stood still, as far as we have looked.
+  Deadline::Clock::duration stood() const {
+    return Deadline::Clock::now() - since_;
+  }
+
+  // "thread 79655 in read (libc.so.6), called from load (data.py:18), for 12
+  // s"; "another thread" where more is not known. Of the last look.
+  std::string holder();
 
  private:
   bool runs_bytecode();
-  std::optional<NativePlace> native_place_of(int tid) const;
+  std::optional<NativePlace> native_place_of(int tid,
+                                             const HiddenName& hidden) const;
+  std::optional<std::string> hidden_name(std::size_t module, Address code);
 
   const Target& target_;
   std::int64_t interpreter_ = 0;
   std::optional<PythonThread> holder_;
   Deadline::Clock::time_point since_;  // it stands where it stands
   Deadline::Clock::time_point looked_at_native_;
+  // Of the modules' files, where they were asked for: reading one is slow.
+  std::map<std::size_t, std::optional<FileSymbols>> file_symbols_;
 };
 
 }  // namespace hangdbg

@@ -20,6 +20,7 @@
 #include "protocol/requests/load.h"
 #include "server/agent_connection.h"
 #include "server/gil_watch.h"
+#include "server/outside_view.h"
 #include "server/target_end.h"
 
 namespace hangdbg {
@@ -34,6 +35,9 @@ constexpr auto kFirstLook = std::chrono::milliseconds(4);
 constexpr auto kSecondLook = std::chrono::milliseconds(2);
 constexpr auto kLaterLooks = std::chrono::milliseconds(20);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
+// How long the GIL's holder stands still before it is not waited for by a
+// question that can be answered without it.
+constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
@@ -47,6 +51,15 @@ AgentProgram::Compiled compiled_agent(int minor) {
   return {core.magic, core.code};
 }
 
+bool waits_for_gil(HdExecutorStage stage) {
+  return stage == HD_EXECUTOR_WATCHES_GIL || stage == HD_EXECUTOR_TAKES_GIL;
+}
+
+template <class T>
+bool gil_is_held(const Result<T>& answer) {
+  return !answer && answer.error().id == ErrorId::GilHeld;
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -58,7 +71,8 @@ struct Session::Impl {
         interrupt_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         interrupts(io, ::dup(interrupt_fd.get())),
         end(io),
-        gil(*target) {
+        gil(*target),
+        view(*target) {
     connection.on_event = hooks.on_event;
     // Not in kernels before 5.3: then only the channels tell.
     if (const long fd = ::syscall(SYS_pidfd_open, target->pid, 0); fd >= 0) {
@@ -67,12 +81,14 @@ struct Session::Impl {
   }
 
   asio::awaitable<Result<dap::Response>> call(dap::Request request,
-                                              Deadline deadline);
+                                              Deadline deadline,
+                                              WhileHeld then);
   asio::awaitable<void> watch_interrupts();
   asio::awaitable<void> watch_end();
   asio::awaitable<void> watch_gil();
-  asio::awaitable<Result<dap::Response>> end_call();
-  Error explain_timeout(HdExecutorStage stage) const;
+  asio::awaitable<Result<dap::Response>> end_call(bool sent);
+  asio::awaitable<void> settle();
+  Error explain_timeout(HdExecutorStage stage);
 
   // Fields in the order in which they are made; the last go first.
   asio::io_context io{1};
@@ -85,12 +101,17 @@ struct Session::Impl {
   asio::posix::stream_descriptor end;  // readable when the target has ended
   asio::steady_timer nap{io};  // watch_gil's, cut short by the call's end
   GilWatch gil;
+  OutsideView view;
   std::set<std::string> loaded;
   std::int64_t interpreter = 0;  // in which the requests run
   bool alive = true;
+  // The agent has a question that was given up: it waits for the GIL with it.
+  // What is queued behind it could not be cancelled, so nothing is.
+  bool owes_answer = false;
 
   // Of the running call.
   bool calling = false;
+  WhileHeld while_held = WhileHeld::Wait;
   bool interrupted = false;
   bool ended = false;
   bool querying = false;  // watch_gil asks for the stage
@@ -114,17 +135,23 @@ Result<std::unique_ptr<Session>> Session::attach(int pid,
 Result<dap::Response> Session::call_raw(const std::string& command,
                                         Json arguments,
                                         Deadline deadline) {
+  return ask({0, command, std::move(arguments)}, deadline, WhileHeld::Wait);
+}
+
+Result<dap::Response> Session::ask(dap::Request request,
+                                   Deadline deadline,
+                                   WhileHeld then) {
   Impl& impl = *impl_;
   if (!impl.alive) {
     return fail(ErrorId::ChannelClosed,
                 "this session is over: an earlier request could not be ended",
                 "detach and attach again");
   }
+  const std::string command = request.command;
   std::optional<Result<dap::Response>> result;
   impl.io.restart();
   asio::co_spawn(
-      impl.io,
-      impl.call(dap::Request{0, command, std::move(arguments)}, deadline),
+      impl.io, impl.call(std::move(request), deadline, then),
       [&](std::exception_ptr thrown, Result<dap::Response> response) {
         result = thrown ? fail(ErrorId::System, "an exception in a coroutine")
                         : std::move(response);
@@ -141,13 +168,33 @@ Result<dap::Response> Session::call_raw(const std::string& command,
   return *std::move(result);
 }
 
+// A question that the agent needs only to read, and we can read ourselves.
+template <class Pair>
+Result<typename Pair::Body> Session::look(
+    const typename Pair::Arguments& arguments,
+    Deadline deadline) {
+  const auto response = TRY(
+      ask(dap::make_request<Pair>(0, arguments), deadline, WhileHeld::GiveUp));
+  return dap::body_of<Pair>(response);
+}
+
+Result<dap::Hello::Body> Session::hello(Deadline deadline) {
+  auto body = look<dap::Hello>({}, deadline);
+  return gil_is_held(body) ? impl_->view.hello() : std::move(body);
+}
+
 Result<dap::Threads::Body> Session::threads(Deadline deadline) {
-  auto body = TRY(call<dap::Threads>({}, deadline));
-  const auto ids = TRY(TaskIds::read(impl_->target->pid));
-  for (dap::Thread& thread : body.threads) {
-    const auto inner = static_cast<std::uint64_t>(thread.id);
-    if (const auto outer = ids.outer(inner)) {
-      thread.id = *outer;
+  auto body = look<dap::Threads>({}, deadline);
+  if (gil_is_held(body)) {
+    return impl_->view.threads(impl_->interpreter);
+  }
+  if (body) {
+    const auto ids = TRY(TaskIds::read(impl_->target->pid));
+    for (dap::Thread& thread : body->threads) {
+      const auto inner = static_cast<std::uint64_t>(thread.id);
+      if (const auto outer = ids.outer(inner)) {
+        thread.id = *outer;
+      }
     }
   }
   return body;
@@ -157,10 +204,11 @@ Result<dap::StackTrace::Body> Session::stack(std::int64_t tid,
                                              std::int64_t levels,
                                              Deadline deadline) {
   const auto ids = TRY(TaskIds::read(impl_->target->pid));
-  if (const auto inner = ids.inner(static_cast<int>(tid))) {
-    tid = static_cast<std::int64_t>(*inner);
-  }
-  return call<dap::StackTrace>({tid, {}, levels}, deadline);
+  const auto inner = ids.inner(static_cast<int>(tid));
+  const auto known_as = inner ? static_cast<std::int64_t>(*inner) : tid;
+  auto body = look<dap::StackTrace>({known_as, {}, levels}, deadline);
+  return gil_is_held(body) ? impl_->view.stack(tid, levels, impl_->interpreter)
+                           : std::move(body);
 }
 
 Status Session::need(const std::string& module, Deadline deadline) {
@@ -227,13 +275,24 @@ const Target& Session::target() const {
   return *impl_->target;
 }
 
-bool Session::gil_locked() const {
+bool Session::read_only() {
+  Impl& impl = *impl_;
+  if (impl.owes_answer && impl.alive) {
+    impl.io.restart();
+    asio::co_spawn(impl.io, impl.settle(), asio::detached);
+    impl.io.run();
+  }
+  return impl.owes_answer;
+}
+
+std::string Session::gil_holder() {
+  return impl_->gil.holder();
+}
+
+Result<GilState> Session::gil() const {
   const Target& target = *impl_->target;
-  const auto tasks = TaskIds::read(target.pid);
-  const auto gil =
-      tasks ? read_gil(target.memory, target.python, *tasks, impl_->interpreter)
-            : fail({}, {});
-  return gil && gil->locked;
+  const auto tasks = TRY(TaskIds::read(target.pid));
+  return read_gil(target.memory, target.python, tasks, impl_->interpreter);
 }
 
 Steps& Session::steps() {
@@ -241,8 +300,10 @@ Steps& Session::steps() {
 }
 
 asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
-                                                           Deadline deadline) {
+                                                           Deadline deadline,
+                                                           WhileHeld then) {
   calling = true;
+  while_held = then;
   interrupted = false;
   ended = false;
   stage = HD_EXECUTOR_IDLE;
@@ -253,9 +314,18 @@ asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
   asio::co_spawn(io, watch_end(), asio::detached);
   asio::co_spawn(io, watch_gil(), asio::detached);
 
-  auto response = co_await connection.call(std::move(request), deadline);
+  Result<dap::Response> response;
+  bool sent = false;
+  if (owes_answer) {
+    response = co_await connection.wait_on(deadline);
+    owes_answer = !response;
+  }
+  if (!owes_answer) {
+    sent = true;
+    response = co_await connection.call(std::move(request), deadline);
+  }
   if (!response && response.error().id == ErrorId::TimedOut && !ended) {
-    response = co_await end_call();
+    response = co_await end_call(sent);
   }
   calling = false;
   interrupts.cancel();
@@ -296,7 +366,7 @@ asio::awaitable<void> Session::Impl::watch_end() {
 asio::awaitable<void> Session::Impl::watch_gil() {
   const auto started = Deadline::Clock::now();
   bool noticed = false;
-  for (int looks = 0; calling; ++looks) {
+  for (int looks = owes_answer ? 1 : 0; calling; ++looks) {
     nap.expires_after(looks == 0   ? kFirstLook
                       : looks == 1 ? kSecondLook
                                    : kLaterLooks);
@@ -311,7 +381,7 @@ asio::awaitable<void> Session::Impl::watch_gil() {
       co_return;
     }
     stage = *now;
-    if (stage != HD_EXECUTOR_WATCHES_GIL) {
+    if (!waits_for_gil(stage)) {
       continue;
     }
     const auto verdict = gil.look();
@@ -320,16 +390,33 @@ asio::awaitable<void> Session::Impl::watch_gil() {
       [[maybe_unused]] const Status told =
           connection.tell(HD_CONTROL_ENTER_NOW);
     }
-    if (!noticed && verdict == GilWatch::Verdict::Stands && hooks.on_notice &&
-        Deadline::Clock::now() - started > kNoticeAfter) {
+    if (verdict != GilWatch::Verdict::Stands) {
+      continue;
+    }
+    if (while_held == WhileHeld::GiveUp && gil.stood() > kPatience) {
+      connection.stop_waiting();
+      co_return;
+    }
+    if (while_held == WhileHeld::Wait && !noticed && hooks.on_notice &&
+        (owes_answer || Deadline::Clock::now() - started > kNoticeAfter)) {
       noticed = true;
       hooks.on_notice("waiting for the GIL, which is held by " + gil.holder());
     }
   }
 }
 
+// Outside of calls: whether the answer that is owed has come. What lets the
+// agent answer happens here as well.
+asio::awaitable<void> Session::Impl::settle() {
+  if (gil.look() == GilWatch::Verdict::Moves) {
+    [[maybe_unused]] const Status told = connection.tell(HD_CONTROL_ENTER_NOW);
+  }
+  owes_answer = !co_await connection.wait_on(Deadline::in({}));
+}
+
 // The deadline has passed, or Ctrl-C was pressed: what can be cancelled is.
-asio::awaitable<Result<dap::Response>> Session::Impl::end_call() {
+// `sent`: the agent has this call's question, and not only an earlier one.
+asio::awaitable<Result<dap::Response>> Session::Impl::end_call(bool sent) {
   while (querying) {
     asio::steady_timer moment(io, std::chrono::milliseconds(1));
     co_await moment.async_wait(as_result);
@@ -346,7 +433,8 @@ asio::awaitable<Result<dap::Response>> Session::Impl::end_call() {
   if (*now == HD_EXECUTOR_IN_PYTHON || *now == HD_EXECUTOR_REPLIES) {
     const auto late = co_await connection.wait_on(Deadline::in(kCancelGrace));
     if (late) {
-      if (late->success && !interrupted) {
+      owes_answer = false;
+      if (sent && late->success && !interrupted) {
         co_return *late;  // it was just about to come
       }
       if (interrupted) {
@@ -362,17 +450,19 @@ asio::awaitable<Result<dap::Response>> Session::Impl::end_call() {
         "the program itself goes on; attach again to look around");
   }
   // It waits for the GIL; when that comes, it finds itself cancelled.
+  owes_answer = true;
   if (interrupted) {
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
   co_return std::unexpected(timeout);
 }
 
-Error Session::Impl::explain_timeout(HdExecutorStage now) const {
-  if (now == HD_EXECUTOR_WATCHES_GIL || now == HD_EXECUTOR_TAKES_GIL) {
+Error Session::Impl::explain_timeout(HdExecutorStage now) {
+  if (waits_for_gil(now)) {
     return {ErrorId::GilHeld,
             "no answer in time: the GIL is held by " + gil.holder(),
-            fmt::format("py-spy dump --native --pid {} shows what it does",
+            fmt::format("hangdbg attach {} -c threads -c where: what can be "
+                        "told without it",
                         target->pid)};
   }
   return {ErrorId::TimedOut, "time is up: the expression was cancelled",

@@ -4,7 +4,8 @@
 // saw - and asks the agent typed DAP questions over them. A question that the
 // agent cannot answer because somebody holds the GIL is watched from outside:
 // the session says who has it, and lets the agent take it in earnest once the
-// holder is seen to make progress.
+// holder is seen to make progress. Meanwhile it answers what it can from
+// outside.
 //
 // Threads: one. interrupt() alone may come from anywhere, a signal handler
 // included.
@@ -18,7 +19,9 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "injector/steps.h"
+#include "inspector/gil.h"
 #include "protocol/message.h"
+#include "protocol/requests/hello.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
 
@@ -54,13 +57,25 @@ class Session {
     return dap::body_of<Pair>(response);
   }
 
-  // The threads that run Python, and the stack of one, its `levels` innermost
-  // frames (0: all). Threads go by our numbers here; the agent has those of
-  // the target's PID namespace. Errors: those of call().
+  // Which Python it is; the threads that run Python; the stack of one, its
+  // `levels` innermost frames (0: all). Threads go by our numbers here; the
+  // agent has those of the target's PID namespace. While the GIL is not to be
+  // had, the answers are made from outside (outside_view.h); its frames have no
+  // number, so that a question about one is answered with NoSuchFrame. Errors:
+  // those of call(), Unreadable.
+  Result<dap::Hello::Body> hello(Deadline deadline);
   Result<dap::Threads::Body> threads(Deadline deadline);
   Result<dap::StackTrace::Body> stack(std::int64_t tid,
                                       std::int64_t levels,
                                       Deadline deadline);
+
+  // Whether only those three can be answered: the agent waits for the GIL with
+  // a question that was given up. It ends by itself when the agent gets it; to
+  // be asked again and again, since this is also what lets it.
+  bool read_only();
+  // Who had the GIL when it was last looked for: "thread 79655 in read
+  // (libc.so.6), called from load (data.py:18), for 12 s".
+  std::string gil_holder();
 
   // The whole response, also one that says no (its ErrorBody has more than an
   // Error can carry).
@@ -88,14 +103,22 @@ class Session {
 
   const Target& target() const;
 
-  // Whether the target's GIL is locked right now, read from outside.
-  bool gil_locked() const;
+  // The GIL right now, read from outside. Errors: read_gil()'s.
+  Result<GilState> gil() const;
 
   // Where the time of attach and of the calls so far went.
   Steps& steps();
 
  private:
+  enum class WhileHeld { Wait, GiveUp };  // the GIL
+
   Session();
+  Result<dap::Response> ask(dap::Request request,
+                            Deadline deadline,
+                            WhileHeld then);
+  template <class Pair>
+  Result<typename Pair::Body> look(const typename Pair::Arguments& arguments,
+                                   Deadline deadline);
   Status enter(std::int64_t interpreter, Deadline deadline);
   struct Impl;
   std::unique_ptr<Impl> impl_;

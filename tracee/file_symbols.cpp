@@ -266,6 +266,22 @@ std::optional<Symbol> FileSymbols::find(std::string_view name) const {
   return local;
 }
 
+std::optional<std::string> FileSymbols::function_at(Address address) const {
+  const auto found =
+      std::ranges::find_if(symbols_, [&](const Elf64_Sym& symbol) {
+        const Address start{bias_ + symbol.st_value};
+        return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+               symbol.st_shndx != SHN_UNDEF &&
+               AddressRange{start, start + symbol.st_size}.contains(address);
+      });
+  if (found == symbols_.end() || found->st_name >= strings_.size()) {
+    return {};
+  }
+  const auto* name =
+      reinterpret_cast<const char*>(strings_.data()) + found->st_name;
+  return std::string(name, ::strnlen(name, strings_.size() - found->st_name));
+}
+
 bool FileSymbols::is_named(const Elf64_Sym& symbol,
                            std::string_view name) const {
   const std::size_t end = std::size_t{symbol.st_name} + name.size();

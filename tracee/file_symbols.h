@@ -35,6 +35,9 @@ class FileSymbols {
   // A defined symbol by its exact name; a global one before a local one.
   std::optional<Symbol> find(std::string_view name) const;
 
+  // The function that this address lies in.
+  std::optional<std::string> function_at(Address address) const;
+
   // The file that had them: "/usr/bin/app", "/usr/lib/debug/.build-id/ab/c…".
   const std::string& origin() const { return origin_; }
 

@@ -12,7 +12,6 @@
 #include "client/interrupt.h"
 #include "client/prompt/prompt.h"
 #include "protocol/events/output.h"
-#include "protocol/requests/hello.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
 #include "tracee/proc_tasks.h"
@@ -118,7 +117,7 @@ Status show_banner(PromptState& state,
                    const Looks& before,
                    std::chrono::nanoseconds took) {
   Session& session = state.session;
-  const auto hello = TRY(session.call<dap::Hello>({}, state.deadline()));
+  const auto hello = TRY(session.hello(state.deadline()));
   const bool interactive =
       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   fmt::print("attached to {} (python {}) in {} · nothing is stopped{}\n",
@@ -131,10 +130,12 @@ Status show_banner(PromptState& state,
       session, thread,
       look == before.end() ? std::nullopt : std::optional(look->second),
       state.deadline());
+  const auto gil = session.gil();
   fmt::print("Thread {} \"{}\" {} · GIL {}\n", thread.tid,
              printable(thread.name), wait,
-             session.gil_locked() ? "held" : "free");
+             gil && gil->locked ? "held" : "free");
   show_place(state);
+  say_if_read_only(state);
   std::fflush(stdout);
   return {};
 }

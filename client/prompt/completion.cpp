@@ -76,7 +76,8 @@ void add_python(PromptState& state,
                 std::string_view expression,
                 Names& names,
                 Deadline deadline) {
-  if (!state.session.need("completions", deadline)) {
+  if (state.session.read_only() ||
+      !state.session.need("completions", deadline)) {
     return;
   }
   const auto body = ask_in_frame<dap::Completions>(

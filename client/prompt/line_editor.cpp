@@ -9,6 +9,7 @@
 #include <clocale>
 #include <csignal>
 #include <cwchar>
+#include <utility>
 
 #include "base/text.h"
 #include "client/interrupt.h"
@@ -18,6 +19,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostListed = 200;
+constexpr timespec kBetweenPrompts = {0, 200'000'000};
 constexpr char kEscapeMark = '\1';  // around what takes no room in the prompt
 
 // Set by signals, seen by read_character().
@@ -41,7 +43,10 @@ struct LineEditor::Impl {
   History* history = nullptr;
   HistoryFile file;
   Completer completer;
-  std::string prompt;
+  std::function<Prompt()> ask_prompt;
+  Prompt prompt;
+  std::string shown_prompt;  // with its colours
+  bool has_colours = false;
   bool interrupted = false;
   int watched = -1;
   bool event = false;
@@ -52,8 +57,10 @@ struct LineEditor::Impl {
     return *static_cast<Impl*>(data);
   }
   static char* prompt_text(EditLine* editor) {
-    return of(editor).prompt.data();
+    return of(editor).shown_prompt.data();
   }
+  // Whether it is another than before.
+  bool renew_prompt();
   static int read_character(EditLine* editor, wchar_t* character);
   static unsigned char on_tab(EditLine* editor, int key);
 
@@ -119,13 +126,12 @@ void LineEditor::watch(int fd) {
   impl_->watched = fd;
 }
 
-LineEditor::Came LineEditor::read(const std::string& prompt,
+LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
                                   const Palette& palette,
                                   std::string& line) {
-  impl_->prompt =
-      palette.has_colours()
-          ? fmt::format("{0}\x1b[1;36m{0}{1}{0}\x1b[0m{0}", kEscapeMark, prompt)
-          : prompt;
+  impl_->ask_prompt = prompt;
+  impl_->has_colours = palette.has_colours();
+  impl_->renew_prompt();
   impl_->interrupted = false;
   impl_->event = false;
   std::fflush(stdout);
@@ -153,6 +159,14 @@ LineEditor::Came LineEditor::read(const std::string& prompt,
     impl_->file.append(line);
   }
   return Came::Line;
+}
+
+bool LineEditor::Impl::renew_prompt() {
+  const std::string before = std::exchange(prompt, ask_prompt()).text;
+  shown_prompt = has_colours ? fmt::format("{0}\x1b[1;36m{0}{1}{0}\x1b[0m{0}",
+                                           kEscapeMark, prompt.text)
+                             : prompt.text;
+  return prompt.text != before;
 }
 
 // In place of libedit's own: signals are taken here, between two keys, and
@@ -184,8 +198,19 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
     }
     pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
                       {of(editor).watched, POLLIN, 0}};
-    if (::ppoll(ready, 2, nullptr, &before) < 0) {
+    const int count = ::ppoll(
+        ready, 2, of(editor).prompt.may_change ? &kBetweenPrompts : nullptr,
+        &before);
+    if (count < 0) {
       continue;  // a signal
+    }
+    if (count == 0) {
+      if (of(editor).renew_prompt()) {
+        fmt::print("\n");
+        std::fflush(stdout);
+        ::el_set(editor, EL_REFRESH);
+      }
+      continue;
     }
     if (ready[1].revents != 0) {
       of(editor).event = true;

@@ -18,6 +18,10 @@ class LineEditor {
  public:
   using Completer = std::function<Completion(std::string_view before_cursor)>;
   enum class Came { Line, Interrupt, End, Event };
+  struct Prompt {
+    std::string text;
+    bool may_change = false;  // while nobody types
+  };
 
   // On stdin and stdout. Null if libedit cannot use this terminal.
   static std::unique_ptr<LineEditor> open();
@@ -30,8 +34,9 @@ class LineEditor {
   // read() comes back with Event as soon as this descriptor is readable.
   void watch(int fd);
 
-  // The line comes without its end, and is in the history from now on.
-  Came read(const std::string& prompt,
+  // The line comes without its end, and is in the history from now on. A prompt
+  // that may change is asked for again and again, and shown when it has.
+  Came read(const std::function<Prompt()>& prompt,
             const Palette& palette,
             std::string& line);
 

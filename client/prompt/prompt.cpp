@@ -16,7 +16,6 @@
 #include "client/prompt/line_editor.h"
 #include "client/prompt/parse.h"
 #include "injector/preflight.h"
-#include "protocol/requests/hello.h"
 
 namespace hangdbg {
 namespace {
@@ -62,6 +61,18 @@ void show_place(PromptState& state) {
   state.list_from.reset();
 }
 
+void say_if_read_only(PromptState& state) {
+  const bool now = state.session.read_only();
+  if (now && !state.said_read_only) {
+    const std::string why = fmt::format(
+        "read-only: the GIL is held by {}; stacks and source can be seen, the "
+        "rest waits",
+        state.session.gil_holder());
+    fmt::print(stderr, "{}\n", state.err.dim(printable(why)));
+  }
+  state.said_read_only = now;
+}
+
 Status follow(PromptState& state) {
   TRY(find_frame_again(state));
   return {};
@@ -86,6 +97,9 @@ int run_line(PromptState& state, std::string_view line) {
     const auto done = run_command(state, parse_command(text, word_kind));
     std::fflush(stdout);
     code = done ? 0 : show_failure(state, done.error());
+    // Then the failure has said it.
+    state.said_read_only |= !done && done.error().id == ErrorId::GilHeld;
+    say_if_read_only(state);
     if (state.leaving || target_is_lost(state) ||
         code == exit_code(ErrorId::Interrupted)) {
       break;
@@ -153,17 +167,21 @@ int run_terminal(PromptState& state, LineEditor& editor) {
   std::string last;
   while (!state.leaving && !target_is_lost(state)) {
     std::string line;
-    const auto came =
-        editor.read(fmt::format("(hangdbg {}) ", pid), state.out, line);
+    const auto came = editor.read(
+        [&] {
+          const bool read_only = state.session.read_only();
+          return LineEditor::Prompt{fmt::format("(hangdbg {}{}) ", pid,
+                                                read_only ? " read-only" : ""),
+                                    read_only};
+        },
+        state.out, line);
     if (came == LineEditor::Came::Interrupt) {
       Interruptible::take();
       continue;
     }
     if (came == LineEditor::Came::Event) {
       // The process has ended: whatever we ask, the answer says how.
-      if (const auto asked =
-              state.session.call<dap::Hello>({}, state.deadline());
-          !asked) {
+      if (const auto asked = state.session.hello(state.deadline()); !asked) {
         show_failure(state, asked.error());
       }
       editor.watch(-1);

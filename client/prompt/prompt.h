@@ -27,6 +27,7 @@ struct PromptState {
   // Of `list`: where the next one goes on; none after a change of frame.
   std::optional<std::int64_t> list_from{};
   bool leaving = false;
+  bool said_read_only = false;
 
   Deadline deadline() const { return options.deadline(); }
 };
@@ -41,6 +42,9 @@ Result<typename Pair::Body> ask_in_frame(PromptState& state,
 // The thread may have gone on since the place was looked at: looks again, and
 // says so if the frame is not the same any more.
 Status follow(PromptState& state);
+
+// Says, once, that Python cannot be asked, and why.
+void say_if_read_only(PromptState& state);
 
 // "> torch/utils/file_baton.py(42)wait()" and "-> while ...".
 void show_place(PromptState& state);

@@ -1,12 +1,15 @@
 // Where: w, u, d, threads, thread.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
-#include <ranges>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "injector/preflight.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
 #include "server/hung_thread.h"
@@ -61,23 +64,59 @@ Status down(PromptState& state, std::string_view argument) {
   return {};
 }
 
+// "runs", "in futex": what the kernel says of a thread.
+std::string activity(int pid, std::int64_t tid) {
+  const auto look = look_at_wait(pid, static_cast<int>(tid));
+  if (!look) {
+    return "";
+  }
+  if (!look->syscall.empty()) {
+    return "in " + look->syscall;
+  }
+  return look->state == 'R' ? "runs" : fmt::format("state {}", look->state);
+}
+
+// The innermost frame; of a thread that cannot be read, why. Errors: what ends
+// the whole listing.
+Result<std::string> innermost(PromptState& state,
+                              std::int64_t tid,
+                              Deadline deadline) {
+  const auto top = state.session.stack(tid, 1, deadline);
+  if (top) {
+    return top->stack_frames.empty() ? "has ended"
+                                     : place_text(top->stack_frames.front());
+  }
+  switch (top.error().id) {
+    case ErrorId::BadMessage:
+      return "has ended";
+    case ErrorId::Unreadable:
+      return top.error().text();
+    default:
+      return std::unexpected(top.error());
+  }
+}
+
 Status threads(PromptState& state, std::string_view) {
   const auto deadline = state.deadline();
   const auto listed = TRY(state.session.threads(deadline));
-  std::size_t width = 0;
+  const auto gil = state.session.gil();
+  std::size_t names = 0;
+  std::size_t activities = 0;
+  std::vector<std::string> activity_of;
   for (const dap::Thread& thread : listed.threads) {
-    width = std::max(width, thread.name.size());
+    activity_of.push_back(activity(state.session.target().pid, thread.id));
+    names = std::max(names, printable(thread.name).size());
+    activities = std::max(activities, activity_of.back().size());
   }
-  for (const dap::Thread& thread : listed.threads) {
-    const auto top = state.session.stack(thread.id, 1, deadline);
-    if (!top && top.error().id != ErrorId::BadMessage) {
-      return std::unexpected(top.error());
-    }
-    const bool has_frame = top && !top->stack_frames.empty();
+  for (std::size_t i = 0; i < listed.threads.size(); ++i) {
+    const dap::Thread& thread = listed.threads[i];
     const bool here = thread.id == state.place.thread().tid;
-    fmt::print("{} {:>7} {:<{}}  {}\n", here ? state.out.green("*") : " ",
-               thread.id, printable(thread.name), width,
-               has_frame ? place_text(top->stack_frames.front()) : "has ended");
+    const bool has_gil = gil && gil->holder_tid == thread.id;
+    fmt::print("{} {:>7} {:<{}}  {:<{}}  {}  {}\n",
+               here ? state.out.green("*") : " ", thread.id,
+               printable(thread.name), names, activity_of[i], activities,
+               has_gil ? state.out.red("GIL") : "   ",
+               TRY(innermost(state, thread.id, deadline)));
   }
   return {};
 }
@@ -115,10 +154,11 @@ std::span<const Command> stack_commands() {
               down,
               Word::Command,
               true},
-      Command{{"threads"},
-              "",
-              "The Python threads and where each of them is.",
-              threads},
+      Command{
+          {"threads"},
+          "",
+          "The Python threads: what each does, who has the GIL, where it is.",
+          threads},
       Command{{"thread"},
               "[tid|name|main]",
               "To another thread, or which one this is.",

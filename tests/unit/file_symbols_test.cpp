@@ -106,6 +106,10 @@ TEST_F(FileSymbolsTest, FindsWhatIsNotExported) {
   EXPECT_EQ(found->address.value,
             reinterpret_cast<std::uint64_t>(&known_to_the_file_alone));
   EXPECT_GT(found->size, 0u);
+  EXPECT_EQ(symbols->function_at(found->address), kName);
+  EXPECT_EQ(symbols->function_at(found->address + (found->size - 1)), kName);
+  EXPECT_NE(symbols->function_at(found->address + found->size), kName);
+  EXPECT_FALSE(symbols->function_at(Address{1}));
   EXPECT_FALSE(symbols->find(std::string_view(kName).substr(1)));
   EXPECT_FALSE(symbols->find("no_such_name"));
 }

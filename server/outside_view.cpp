@@ -1,0 +1,114 @@
+#include "server/outside_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "inspector/gil.h"
+#include "inspector/task_ids.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::string_view kAgentThreads = "hangdbg-";
+
+std::int64_t number_of(const PythonThread& thread) {
+  return thread.tid.value_or(static_cast<std::int64_t>(thread.ident));
+}
+
+std::string command_name(int pid, int tid) {
+  const auto stat = read_task_stat(pid, tid);
+  return stat ? stat->comm : "";
+}
+
+// From 3.14 on, and where the program does so itself, the kernel has the name
+// too; else a thread is called as its process.
+std::string thread_name(int pid, const PythonThread& thread) {
+  if (thread.tid == pid) {
+    return "MainThread";
+  }
+  const std::string own = thread.tid ? command_name(pid, *thread.tid) : "";
+  return own.empty() || own == command_name(pid, pid)
+             ? fmt::format("Thread-{}", number_of(thread))
+             : own;
+}
+
+// A session's thread of another client may be in Python, and have the GIL.
+bool is_agents(const Target& target, const PythonThread& thread) {
+  return thread.tid &&
+         command_name(target.pid, *thread.tid).starts_with(kAgentThreads);
+}
+
+// Those that run Python, main first, without the agent's.
+Result<std::vector<PythonThread>> threads_of(const Target& target,
+                                             std::int64_t interpreter) {
+  const auto tasks = TRY(TaskIds::read(target.pid));
+  auto threads = TRY(python_threads(target.memory, target.python, tasks));
+  std::erase_if(threads, [&](const PythonThread& thread) {
+    return !thread.frame || thread.interpreter != interpreter ||
+           is_agents(target, thread);
+  });
+  std::ranges::sort(threads, {}, [&](const PythonThread& thread) {
+    return std::pair(thread.tid != target.pid, number_of(thread));
+  });
+  return threads;
+}
+
+dap::StackFrame frame_of(PythonFrame frame) {
+  dap::StackFrame shown;
+  shown.name = std::move(frame.function);
+  shown.source = dap::Source{frame.file.substr(frame.file.rfind('/') + 1),
+                             std::move(frame.file)};
+  shown.line = frame.line;
+  shown.hangdbg =
+      dap::FrameDetail{std::move(frame.qualname), "", frame.first_line};
+  return shown;
+}
+
+}  // namespace
+
+OutsideView::OutsideView(const Target& target)
+    : target_(target), stacks_(target.memory, target.python) {}
+
+dap::Hello::Body OutsideView::hello() const {
+  return {target_.python.version.text(), "cpython", target_.pid, target_.pid,
+          read_proc_link(target_.pid, "exe").value_or("")};
+}
+
+Result<dap::Threads::Body> OutsideView::threads(
+    std::int64_t interpreter) const {
+  dap::Threads::Body body;
+  for (const PythonThread& thread : TRY(threads_of(target_, interpreter))) {
+    body.threads.push_back(
+        {number_of(thread), thread_name(target_.pid, thread)});
+  }
+  return body;
+}
+
+Result<dap::StackTrace::Body> OutsideView::stack(std::int64_t thread,
+                                                 std::int64_t levels,
+                                                 std::int64_t interpreter) {
+  const auto threads = TRY(threads_of(target_, interpreter));
+  const auto found = std::ranges::find(threads, thread, number_of);
+  if (found == threads.end()) {
+    return dap::StackTrace::Body{};
+  }
+  const auto most = levels > 0 ? static_cast<std::size_t>(levels)
+                               : PythonStackReader::kMostFrames;
+  auto stack = TRY(stacks_.read(target_.pid, *found, most));
+  dap::StackTrace::Body body;
+  for (PythonFrame& frame : stack.frames) {
+    body.stack_frames.push_back(frame_of(std::move(frame)));
+  }
+  if (stack.complete) {
+    body.total_frames = std::ssize(body.stack_frames);
+  }
+  return body;
+}
+
+}  // namespace hangdbg

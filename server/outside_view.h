@@ -1,0 +1,43 @@
+// OutsideView: what can be said of a target without its help, in the same typed
+// answers that the agent gives.
+//
+// Everything is read from its memory and /proc, so the answers come whoever has
+// the GIL. Where the agent knows more (a Thread's name, which only threading
+// has), it says the best that it can.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "injector/preflight.h"
+#include "inspector/python_stack.h"
+#include "protocol/requests/hello.h"
+#include "protocol/requests/stack_trace.h"
+#include "protocol/requests/threads.h"
+
+namespace hangdbg {
+
+class OutsideView {
+ public:
+  // `target` must outlive the view.
+  explicit OutsideView(const Target& target);
+
+  dap::Hello::Body hello() const;
+
+  // The threads that run Python in that interpreter. Threads go by our
+  // numbers. Errors: Unreadable, NoSuchProcess.
+  Result<dap::Threads::Body> threads(std::int64_t interpreter) const;
+
+  // The `levels` innermost frames of a thread (0: all), none if it runs no
+  // Python. They have no number by which the agent would know them. Errors:
+  // Unreadable, NoSuchProcess.
+  Result<dap::StackTrace::Body> stack(std::int64_t thread,
+                                      std::int64_t levels,
+                                      std::int64_t interpreter);
+
+ private:
+  const Target& target_;
+  PythonStackReader stacks_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,88 @@
+"""The GIL is held for ever: threads, stacks and source are shown from outside, what
+needs Python is refused by name, and all of it works again by itself once the GIL
+is free."""
+
+import re
+
+import pytest
+
+from harness import TARGETS, hangdbg, start
+
+
+@pytest.fixture
+def held(python, library):
+    """A C function computes with the GIL; a worker waits for a lock."""
+    return start("gil_held_by_library", python, library)
+
+
+def line_of(name, text):
+    """The number of the line of targets/NAME.py that holds `text`."""
+    lines = (TARGETS / (name + ".py")).read_text().splitlines()
+    return 1 + next(i for i, line in enumerate(lines) if text in line)
+
+
+def place(text, function):
+    """As `where` and `threads` show it."""
+    line = line_of("gil_held_by_library", text)
+    return r"gil_held_by_library\.py\(%d\)%s\(\)$" % (line, function)
+
+
+def test_look_around(held):
+    before = held.snapshot()
+    worker = held.ready["worker"]
+    commands = ("threads", "where", "list", "up", "thread %d" % worker, "bt")
+    done = hangdbg("attach", held.pid, *(part for c in commands for part in ("-c", c)))
+    assert done.rc == 0, done
+    banner, rest = done.out.split("GIL held", 1)
+    assert "attached to %d (python 3." % held.pid in banner, done
+    holds, waits = place("function(0)", "hold_gil"), place("with lock", "wait_in_worker")
+    calls = place("= hold_gil(library.spin)", "<module>")
+    for shown in (
+        r"^\* +%d MainThread +runs +GIL  \S*" % held.tid + holds,
+        r"^  +%d Thread-.*? +in futex +\S*" % worker + waits,
+        r"^  \S*" + calls + r"\n-> .*\n> \S*" + holds + r"\n-> function\(0\)$",
+        r"^ *%d  ->\t    function\(0\)$" % line_of("gil_held_by_library", "function(0)"),
+        r"^> \S*" + calls,  # up
+        r"^> \S*" + waits + r"\n-> with lock:$",
+        r"\(\d+\)_bootstrap_inner\(\)$",
+    ):
+        assert re.search(shown, rest, re.M), "%s\n%r" % (shown, done)
+    # The function that computes is not exported: its library's file has the name.
+    assert re.search(
+        r"read-only: the GIL is held by thread %d in count_rounds \(hang\.so\), "
+        r"called from hold_gil \(gil_held_by_library\.py:%d\)"
+        % (held.tid, line_of("gil_held_by_library", "function(0)")),
+        done.err,
+    ), done
+    held.assert_as_before(before, arenas=4)
+    assert held.finish() == {"answer": 41, "seen": [0, 2, 4]}
+
+
+def test_eval_says_where_the_gil_is(held):
+    done = hangdbg("eval", held.pid, "answer", "--timeout", "1", "--json")
+    assert done.rc == 4, done
+    found = done.json()
+    line = line_of("gil_held_by_library", "function(0)")
+    assert found["error"]["type"] == "gil-held"
+    assert "thread %d in count_rounds (hang.so)" % held.tid in found["error"]["message"]
+    assert "(gil_held_by_library.py:%d)" % line in found["error"]["message"]
+    assert (found["thread"], found["frame"]["function"]) == (held.tid, "hold_gil")
+    assert found["frame"]["line"] == line
+    held.finish()
+
+
+def test_goes_on_by_itself(python, terminal):
+    """The prompt says what it can, and says when it can all again. What was given
+    up meanwhile has not run and does not run then."""
+    target = start("gil_held", python, "then-free")
+    session = terminal(target.pid, "--timeout", "1")
+    session.expect(r"read-only: the GIL is held by thread %d in read " % target.tid)
+    session.expect(r"\(hangdbg %d read-only\) " % target.pid)
+    for given_up in ("seen.add(98)", "!seen.add(99)"):
+        session.ask(given_up, r"\*\*\* .*the GIL is held by thread %d" % target.tid)
+    session.ask("w", r"gil_held\.py\(\d+\)call_c_with_gil\(\)")
+    target.go_on()
+    session.expect(r"\(hangdbg %d\) " % target.pid)
+    session.ask("p answer + 1, sorted(seen)", r"^\(42, \[0, 2, 4\]\)$")
+    session.detach()
+    assert target.finish() == {"answer": 41, "seen": [0, 2, 4], "count": 1}
