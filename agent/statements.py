@@ -143,7 +143,9 @@ def _function_code(body, last, kinds, cells, globals):
     result = inner.body.pop()
     inner.body += body
     if last is not None:
-        result.value, result.lineno = last.value, last.lineno
+        result.value = last.value
+        for name in last._attributes:  # where it begins and ends
+            setattr(result, name, getattr(last, name))
         inner.body.append(result)
     code = compile(tree, "<expression>", "exec", 0, True)
     for _ in range(2):

@@ -519,6 +519,7 @@ def check_functions_see_locals():
                 ("def even(n): return n == 0 or odd(n - 1)\n"
                  "def odd(n): return n != 0 and even(n - 1)\neven(retries)", "True"),
                 ("def f():\n  nonlocal retries\n  retries += 1\nf(); f(); retries", "6"),
+                ("def f(): return key\n" + "\n" * 20 + "f(  )", "'K'"),
                 ("(lambda: sorted(k for k in options))()", "['depth']")):
             assert agent.result(text, frame) == answer, text
         # Called later, from an expression of its own or by the program.
