@@ -68,6 +68,7 @@ constexpr std::array kPython = {
     HANGDBG_WANTED(PyEval_SetProfile),
     Wanted{"_Py_NoneStruct", &HdApi::none},
     Wanted{"PyExc_RuntimeError", &HdApi::runtime_error},
+    Wanted{"PyExc_RecursionError", &HdApi::recursion_error},
 };
 
 #undef HANGDBG_WANTED
@@ -163,6 +164,10 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   api.table.thread_frame = at.thread_frame;
   if (!python.version.at_least(13)) {
     api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
+  }
+  // From then on Python code needs no C stack, and C code has its own limit.
+  if (!python.version.at_least(12)) {
+    api.table.Py_GetRecursionLimit = optional({"Py_GetRecursionLimit"});
   }
   static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
   api.table.frame_inner = at.frame_object_frame;

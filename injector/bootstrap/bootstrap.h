@@ -80,6 +80,7 @@ struct HdSession {
   uint32_t cancel;            /* control; executor clears */
   uint32_t cancellable;       /* GIL: in which interpreter, plus 1 */
   uint32_t cancel_raised;     /* GIL */
+  uint64_t lowest_stack;      /* executor: for the code that it runs */
 
   char* buffer; /* executor: what has been read and not yet handled */
   uint64_t capacity;

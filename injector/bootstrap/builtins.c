@@ -8,6 +8,12 @@
 #define METH_VARARGS 0x0001
 #define METH_NOARGS 0x0004
 #define METH_O 0x0008
+#define PY_TRACE_CALL 0 /* PyTrace_CALL, Include/pystate.h */
+
+/* Of the 8 MiB that the executor has; and a limit with which nobody gets there.
+ */
+#define MOST_STACK (6UL << 20)
+#define HARMLESS_RECURSION 3000
 
 typedef HdPyObject* (*NewFunction)(void);
 typedef HdPyObject* (
@@ -36,6 +42,11 @@ static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
+static void guard_stack(struct HdSession* session);
+static int look_at_stack(HdPyObject* self,
+                         HdPyObject* frame,
+                         int what,
+                         HdPyObject* arg);
 static HdPyObject* take_cancelled(struct HdState* state,
                                   HdPyObject* result,
                                   HdPyObject* cancelled);
@@ -143,6 +154,41 @@ static void stop_tracing(struct HdState* state) {
   HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
 }
 
+/* The program may have raised the limit of the recursion (it is for all
+ * threads) above what our stack holds. Then each call looks how much of that is
+ * left. */
+static void guard_stack(struct HdSession* session) {
+  typedef int (*LimitFunction)(void);
+  struct HdState* state = session->state;
+  session->lowest_stack = (uint64_t)__builtin_frame_address(0) - MOST_STACK;
+  if (state->region->api.Py_GetRecursionLimit &&
+      HD_CALL(state, Py_GetRecursionLimit, LimitFunction)() >
+          HARMLESS_RECURSION) {
+    HD_CALL(state, PyEval_SetProfile, TraceFunction)((void*)look_at_stack, 0);
+  }
+}
+
+static int look_at_stack(HdPyObject* self,
+                         HdPyObject* frame,
+                         int what,
+                         HdPyObject* arg) {
+  (void)self;
+  (void)frame;
+  (void)arg;
+  struct HdState* state = hd_state();
+  if (what != PY_TRACE_CALL) {
+    return 0;
+  }
+  const struct HdSession* session = this_session(state);
+  if (session && (uint64_t)__builtin_frame_address(0) > session->lowest_stack) {
+    return 0;
+  }
+  HD_CALL(state, PyErr_SetString, ErrorFunction)
+  (*(HdPyObject**)state->region->api.recursion_error,
+   "hangdbg's thread has no stack left");
+  return -1;
+}
+
 /* Cancelled may come up in here at any bytecode, and nowhere else: the
  * canceller looks at `cancellable` with the GIL in hand. */
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
@@ -162,6 +208,7 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
     return 0;
   }
   session->cancel_raised = 0;
+  guard_stack(session);
   HD_STORE(session->cancellable, session->interpreter + 1);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);

@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 5
+#define HD_ABI 6
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -87,13 +87,15 @@ struct HdApi {
   uint64_t PyEval_SetProfile;
   uint64_t none;          /* data: &_Py_NoneStruct */
   uint64_t runtime_error; /* data: &PyExc_RuntimeError */
+  uint64_t recursion_error;
 
   /* May be 0. */
   uint64_t PyMarshal_ReadObjectFromString;
   uint64_t PyImport_GetMagicNumber;
   uint64_t PyFrame_LocalsToFast;
-  uint64_t is_finalizing; /* Py_IsFinalizing or _Py_IsFinalizing */
-  uint64_t gil_locked;    /* data: the int that is 1 while the GIL is held */
+  uint64_t Py_GetRecursionLimit; /* 0 as well where the stack needs no guard */
+  uint64_t is_finalizing;        /* Py_IsFinalizing or _Py_IsFinalizing */
+  uint64_t gil_locked; /* data: the int that is 1 while the GIL is held */
 
   /* For the threads of other interpreters; any of them may be 0. */
   uint64_t PyThreadState_New;
