@@ -69,7 +69,7 @@ def test_survived(target, name):
 
 
 def test_repr_without_end(target):
-    done = hangdbg("eval", target.pid, "--timeout", "0.5",
+    done = hangdbg("eval", target.pid, "--timeout", "2",
                    "type('R', (), {'__repr__': lambda self: [0 for _ in iter(int, 1)]})()")
     done.assert_refused(4, "time is up")
 
@@ -83,6 +83,18 @@ def test_expression_that_ends_our_thread(python):
     assert done.seconds < 5, done
     until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
     assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
+def test_recursion_without_a_limit(python):
+    """The program has one of its own, far above what any stack holds."""
+    target = start("lock_main", python)
+    assert hangdbg("eval", target.pid, "import sys; sys.setrecursionlimit(10**6)").rc == 0
+    done = hangdbg("eval", target.pid, "def f(): f()\nf()")
+    done.assert_refused(1, "RecursionError")
+    deep = "def f(n): return n and f(n - 1)\nprint(f(3000))"
+    assert hangdbg("eval", target.pid, deep).out == "0\n"
+    assert evaluate(target, "__import__('sys').getrecursionlimit()") == "1000000"
     assert target.finish()["answer"] == 41
 
 

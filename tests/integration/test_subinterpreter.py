@@ -58,7 +58,7 @@ def test_from_one_to_the_other(inside):
 def test_timeout(inside):
     before = inside.snapshot()
     done = hangdbg(
-        "eval", inside.pid, "[0 for _ in iter(int, 1)]", *place(inside), "--timeout", "1"
+        "eval", inside.pid, "[0 for _ in iter(int, 1)]", *place(inside), "--timeout", "3"
     )
     done.assert_refused(4, "cancelled")
     assert evaluate(inside, "answer") == "41"
