@@ -55,11 +55,6 @@ bool waits_for_gil(HdExecutorStage stage) {
   return stage == HD_EXECUTOR_WATCHES_GIL || stage == HD_EXECUTOR_TAKES_GIL;
 }
 
-template <class T>
-bool gil_is_held(const Result<T>& answer) {
-  return !answer && answer.error().id == ErrorId::GilHeld;
-}
-
 }  // namespace
 
 struct Session::Impl {
@@ -89,6 +84,10 @@ struct Session::Impl {
   asio::awaitable<Result<dap::Response>> end_call(bool sent);
   asio::awaitable<void> settle();
   Error explain_timeout(HdExecutorStage stage);
+  template <class Body>
+  bool is_for_view(const Result<Body>& answer) const {
+    return outside_allowed && !answer && answer.error().id == ErrorId::GilHeld;
+  }
 
   // Fields in the order in which they are made; the last go first.
   asio::io_context io{1};
@@ -108,6 +107,7 @@ struct Session::Impl {
   // The agent has a question that was given up: it waits for the GIL with it.
   // What is queued behind it could not be cancelled, so nothing is.
   bool owes_answer = false;
+  bool outside_allowed = true;
 
   // Of the running call.
   bool calling = false;
@@ -173,19 +173,20 @@ template <class Pair>
 Result<typename Pair::Body> Session::look(
     const typename Pair::Arguments& arguments,
     Deadline deadline) {
-  const auto response = TRY(
-      ask(dap::make_request<Pair>(0, arguments), deadline, WhileHeld::GiveUp));
+  const auto response =
+      TRY(ask(dap::make_request<Pair>(0, arguments), deadline,
+              impl_->outside_allowed ? WhileHeld::GiveUp : WhileHeld::Wait));
   return dap::body_of<Pair>(response);
 }
 
 Result<dap::Hello::Body> Session::hello(Deadline deadline) {
   auto body = look<dap::Hello>({}, deadline);
-  return gil_is_held(body) ? impl_->view.hello() : std::move(body);
+  return impl_->is_for_view(body) ? impl_->view.hello() : std::move(body);
 }
 
 Result<dap::Threads::Body> Session::threads(Deadline deadline) {
   auto body = look<dap::Threads>({}, deadline);
-  if (gil_is_held(body)) {
+  if (impl_->is_for_view(body)) {
     return impl_->view.threads(impl_->interpreter);
   }
   if (body) {
@@ -207,8 +208,9 @@ Result<dap::StackTrace::Body> Session::stack(std::int64_t tid,
   const auto inner = ids.inner(static_cast<int>(tid));
   const auto known_as = inner ? static_cast<std::int64_t>(*inner) : tid;
   auto body = look<dap::StackTrace>({known_as, {}, levels}, deadline);
-  return gil_is_held(body) ? impl_->view.stack(tid, levels, impl_->interpreter)
-                           : std::move(body);
+  return impl_->is_for_view(body)
+             ? impl_->view.stack(tid, levels, impl_->interpreter)
+             : std::move(body);
 }
 
 Status Session::need(const std::string& module, Deadline deadline) {
@@ -273,6 +275,10 @@ bool Session::alive() const {
 
 const Target& Session::target() const {
   return *impl_->target;
+}
+
+void Session::allow_outside(bool allowed) {
+  impl_->outside_allowed = allowed;
 }
 
 bool Session::read_only() {
@@ -459,11 +465,12 @@ asio::awaitable<Result<dap::Response>> Session::Impl::end_call(bool sent) {
 
 Error Session::Impl::explain_timeout(HdExecutorStage now) {
   if (waits_for_gil(now)) {
-    return {ErrorId::GilHeld,
-            "no answer in time: the GIL is held by " + gil.holder(),
-            fmt::format("hangdbg attach {} -c threads -c where: what can be "
-                        "told without it",
-                        target->pid)};
+    return {
+        ErrorId::GilHeld,
+        "no answer in time: the GIL is held by " + gil.holder(),
+        fmt::format("hangdbg attach {} -c threads -c where shows the stacks "
+                    "all the same",
+                    target->pid)};
   }
   return {ErrorId::TimedOut, "time is up: the expression was cancelled",
           "--timeout SECONDS"};

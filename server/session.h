@@ -69,6 +69,10 @@ class Session {
                                       std::int64_t levels,
                                       Deadline deadline);
 
+  // Whether they may be; to begin with, yes. No: they wait for the agent as all
+  // others do. Then a frame has the number by which it can be asked something.
+  void allow_outside(bool allowed);
+
   // Whether only those three can be answered: the agent waits for the GIL with
   // a question that was given up. It ends by itself when the agent gets it; to
   // be asked again and again, since this is also what lets it.

@@ -109,6 +109,10 @@ Result<dap::Response> ask(const Options& options,
                           Session& session,
                           Answer& answer,
                           Deadline deadline);
+Result<Place> find_place(const Options& options,
+                         Session& session,
+                         Answer& answer,
+                         Deadline deadline);
 void show_value(const dap::Evaluate::Body& body);
 Error explain(const dap::Response& response, Answer& answer);
 void show_exception(const JsonError& exception);
@@ -189,7 +193,13 @@ Status evaluate(const Options& options, Answer& answer) {
       deadline));
   answer.rank = json ? rank_of(pid) : std::nullopt;
   const Interruptible interruptible(*session);
-  const auto response = TRY(ask(options, *session, answer, deadline));
+  session->allow_outside(false);
+  const auto asked = ask(options, *session, answer, deadline);
+  if (!asked && asked.error().id == ErrorId::GilHeld) {
+    session->allow_outside(true);
+    (void)find_place(options, *session, answer, deadline);
+  }
+  const auto response = TRY(asked);
   if (options.timings) {
     answer.timings = JsonTimings{session->steps().microseconds()};
   }
@@ -212,17 +222,11 @@ Result<dap::Response> ask(const Options& options,
                           Answer& answer,
                           Deadline deadline) {
   for (int tries = 1;; ++tries) {
-    auto thread = TRY(choose_thread(session, options.place.thread, deadline));
-    const Place place = TRY(Place::at(std::move(thread), options.place.frame));
-    const dap::StackFrame& frame = place.frame();
-    answer.thread = place.thread().tid;
-    answer.frame = JsonFrame{
-        frame.name, frame.source ? frame.source->path.value_or("") : "",
-        frame.line};
+    const Place place = TRY(find_place(options, session, answer, deadline));
     auto response = TRY(session.call_raw(
         std::string(dap::Evaluate::command),
         encode(dap::Evaluate::Arguments{.expression = options.expression(),
-                                        .frame_id = frame.id,
+                                        .frame_id = place.frame().id,
                                         .context = "repl"}),
         deadline));
     if (response.success || tries == kTries ||
@@ -230,6 +234,20 @@ Result<dap::Response> ask(const Options& options,
       return response;
     }
   }
+}
+
+Result<Place> find_place(const Options& options,
+                         Session& session,
+                         Answer& answer,
+                         Deadline deadline) {
+  auto thread = TRY(choose_thread(session, options.place.thread, deadline));
+  auto place = TRY(Place::at(std::move(thread), options.place.frame));
+  const dap::StackFrame& frame = place.frame();
+  answer.thread = place.thread().tid;
+  answer.frame =
+      JsonFrame{frame.name, frame.source ? frame.source->path.value_or("") : "",
+                frame.line};
+  return place;
 }
 
 // As at Python's prompt: nothing for None.

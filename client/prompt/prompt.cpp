@@ -20,6 +20,7 @@
 namespace hangdbg {
 namespace {
 
+Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
 int run_line(PromptState& state, std::string_view line);
 int show_failure(const PromptState& state, const Error& error);
@@ -74,11 +75,20 @@ void say_if_read_only(PromptState& state) {
 }
 
 Status follow(PromptState& state) {
-  TRY(find_frame_again(state));
+  TRY(look_again(state));
   return {};
 }
 
 Result<bool> find_frame_again(PromptState& state) {
+  state.session.allow_outside(false);
+  auto same = look_again(state);
+  state.session.allow_outside(true);
+  return same;
+}
+
+namespace {
+
+Result<bool> look_again(PromptState& state) {
   const bool same = TRY(state.place.refresh(state.session, state.deadline()));
   if (!same) {
     fmt::print("{}\n", state.out.dim("that frame has returned; now in"));
@@ -86,8 +96,6 @@ Result<bool> find_frame_again(PromptState& state) {
   }
   return same;
 }
-
-namespace {
 
 // ---- one line
 

@@ -57,7 +57,8 @@ int run_prompt(PromptState& state);
 
 // ---- only templates follow
 
-// Whether the same function is still there, after a NoSuchFrame.
+// Whether the same function is still there, after a NoSuchFrame. Of the agent,
+// which will be asked about that frame.
 Result<bool> find_frame_again(PromptState& state);
 
 template <class Pair>

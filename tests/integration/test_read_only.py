@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from harness import TARGETS, hangdbg, start
+import processes
+from harness import TARGETS, hangdbg, start, until
 
 
 @pytest.fixture
@@ -72,17 +73,42 @@ def test_eval_says_where_the_gil_is(held):
 
 
 def test_goes_on_by_itself(python, terminal):
-    """The prompt says what it can, and says when it can all again. What was given
-    up meanwhile has not run and does not run then."""
-    target = start("gil_held", python, "then-free")
+    """The GIL is kept in mid-session: the prompt says what it can, and says when it
+    can all again. What was given up meanwhile has not run, and does not run then."""
+    target = start("gil_held", python, "free-first", "then-free")
     session = terminal(target.pid, "--timeout", "1")
-    session.expect(r"read-only: the GIL is held by thread %d in read " % target.tid)
-    session.expect(r"\(hangdbg %d read-only\) " % target.pid)
+    session.expect(r"\(hangdbg %d\) " % target.pid)
+    session.ask("p answer", r"^41$")
+    free = processes.thread_activity(target.pid, target.tid)
+    target.go_on()
+    until("the GIL held", lambda: holds(target, free))
     for given_up in ("seen.add(98)", "!seen.add(99)"):
-        session.ask(given_up, r"\*\*\* .*the GIL is held by thread %d" % target.tid)
-    session.ask("w", r"gil_held\.py\(\d+\)call_c_with_gil\(\)")
+        session.ask(given_up, r"\*\*\* .*the GIL is held by thread %d in read" % target.tid)
+    line = line_of("gil_held", "libc.read(")
+    session.ask("w", r"gil_held\.py\(%d\)call_c_with_gil\(\)" % line)
+    session.type("\r")
+    session.expect(r"\(hangdbg %d read-only\) " % target.pid)
     target.go_on()
     session.expect(r"\(hangdbg %d\) " % target.pid)
     session.ask("p answer + 1, sorted(seen)", r"^\(42, \[0, 2, 4\]\)$")
     session.detach()
     assert target.finish() == {"answer": 41, "seen": [0, 2, 4], "count": 1}
+
+
+def holds(target, free):
+    """Whether the thread has come from the one read to the other."""
+    now = processes.thread_activity(target.pid, target.tid)
+    return now != free and now.syscall == free.syscall
+
+
+@pytest.mark.slow
+def test_held_most_of_the_time(newest_python):
+    """The agent gets the GIL once in a while: an expression is worth the wait, also
+    at a place that was found from outside."""
+    target = start("gil_held_in_turns", newest_python)
+    patient = ("--timeout", "30")
+    done = hangdbg("eval", target.pid, "answer", *patient)
+    assert (done.rc, done.out) == (0, "41\n"), done
+    done = hangdbg("attach", target.pid, "-c", "p answer + 1", "-c", "w", *patient)
+    assert done.rc == 0 and "42" in done.out.splitlines(), done
+    assert target.finish() == {"answer": 41, "seen": [0, 2, 4]}

@@ -1,5 +1,6 @@
 """A C function blocks and keeps the GIL: no Python code can run in here. With
-the argument then-free it blocks once more afterwards, and lets go of the GIL."""
+the argument free-first it blocks once before, with then-free once more
+afterwards, and lets go of the GIL there."""
 
 import ctypes
 import os
@@ -14,6 +15,8 @@ def call_c_with_gil():
     libc = ctypes.PyDLL(None)
     buffer = ctypes.create_string_buffer(1)
     ready("call_c_with_gil", ["read"], go_on="stdin")
+    if "free-first" in sys.argv:
+        os.read(0, 1)
     count = libc.read(0, buffer, 1)
     if "then-free" in sys.argv:
         os.read(0, 1)
