@@ -1,8 +1,8 @@
 // Real interpreters for tests to look at: each one found is started with a
 // script that hangs in a known way.
 //
-// HANGDBG_PYTHONS (paths, separated by colons) or pyenv's and the system's. A
-// version that is not there is skipped by name.
+// HANGDBG_PYTHONS (paths, separated by colons) or pyenv's, the system's and
+// those of scripts/get-pythons. A version that is not there is skipped by name.
 #pragma once
 
 #include <fcntl.h>
@@ -40,7 +40,8 @@ inline std::vector<std::string> candidates() {
   const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   for (const std::string& pattern :
        {home + "/.pyenv/versions/*/bin/python", std::string("/usr/bin/python3"),
-        std::string("/usr/local/bin/python3")}) {
+        std::string("/usr/local/bin/python3"),
+        std::string(HANGDBG_SOURCE_DIR "/.cache/pythons/*/python")}) {
     glob_t matches{};
     if (::glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
       found.insert(found.end(), matches.gl_pathv,
@@ -52,7 +53,8 @@ inline std::vector<std::string> candidates() {
 }
 
 // "3.7", or "system" for /usr/bin/python3, which has no libpython of its own
-// (a statically linked interpreter is the other shape there is).
+// (a statically linked interpreter is the other shape there is). Those of
+// get-pythons go by the name of their folder.
 inline std::optional<std::string> python_named(const std::string& wanted) {
   for (const std::string& path : candidates()) {
     std::error_code error;
@@ -61,8 +63,9 @@ inline std::optional<std::string> python_named(const std::string& wanted) {
       continue;
     }
     if (wanted == "system" ? path == "/usr/bin/python3"
-                           : real.filename() == "python" + wanted &&
-                                 !path.starts_with("/usr/bin")) {
+                           : (real.filename() == "python" + wanted &&
+                              !path.starts_with("/usr/bin")) ||
+                                 path.ends_with("/" + wanted + "/python")) {
       return real;
     }
   }

@@ -129,8 +129,8 @@ def long_function():
     lines += [" big = [" + "0," * 300, " park(", "", "", "  x", " )]"]
     in_file("long.py", "\n".join(lines + ["long()"]))
 Shapes.long_function = staticmethod(long_function)
-Shapes.wide_names = staticmethod(lambda: in_file(
-    "/tmp/имя 😀.py", "\n" * 1000 + "def ждать():\n  park()\nждать()"))
+Shapes.wide_name = staticmethod(lambda: in_file(
+    "/tmp/имя 😀.py", "\n" * 1000 + "def wait():\n  park()\nwait()"))
 
 work = [getattr(Shapes(), name) for name in dir(Shapes) if name[0] != "_"]
 for each in work:
@@ -369,7 +369,11 @@ TEST_P(PythonStackLive, SurvivesGarbage) {
 
 INSTANTIATE_TEST_SUITE_P(Pythons,
                          PythonStackLive,
-                         testing::ValuesIn(kSupported),
+                         testing::ValuesIn([] {
+                           auto names = kSupported;
+                           names.insert(names.end(), {"3.13t", "3.14t"});
+                           return names;
+                         }()),
                          python_name);
 
 }  // namespace
