@@ -16,6 +16,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::string_view kAgentThreads = "hangdbg-";
+constexpr auto kMoment = std::chrono::milliseconds(100);
 
 std::int64_t number_of(const PythonThread& thread) {
   return thread.tid.value_or(static_cast<std::int64_t>(thread.ident));
@@ -44,21 +45,6 @@ bool is_agents(const Target& target, const PythonThread& thread) {
          command_name(target.pid, *thread.tid).starts_with(kAgentThreads);
 }
 
-// Those that run Python, main first, without the agent's.
-Result<std::vector<PythonThread>> threads_of(const Target& target,
-                                             std::int64_t interpreter) {
-  const auto tasks = TRY(TaskIds::read(target.pid));
-  auto threads = TRY(python_threads(target.memory, target.python, tasks));
-  std::erase_if(threads, [&](const PythonThread& thread) {
-    return !thread.frame || thread.interpreter != interpreter ||
-           is_agents(target, thread);
-  });
-  std::ranges::sort(threads, {}, [&](const PythonThread& thread) {
-    return std::pair(thread.tid != target.pid, number_of(thread));
-  });
-  return threads;
-}
-
 dap::StackFrame frame_of(PythonFrame frame) {
   dap::StackFrame shown;
   shown.name = std::move(frame.function);
@@ -80,10 +66,10 @@ dap::Hello::Body OutsideView::hello() const {
           read_proc_link(target_.pid, "exe").value_or("")};
 }
 
-Result<dap::Threads::Body> OutsideView::threads(
-    std::int64_t interpreter) const {
+Result<dap::Threads::Body> OutsideView::threads(std::int64_t interpreter) {
+  TRY(find_threads(interpreter));
   dap::Threads::Body body;
-  for (const PythonThread& thread : TRY(threads_of(target_, interpreter))) {
+  for (const PythonThread& thread : threads_) {
     body.threads.push_back(
         {number_of(thread), thread_name(target_.pid, thread)});
   }
@@ -93,9 +79,11 @@ Result<dap::Threads::Body> OutsideView::threads(
 Result<dap::StackTrace::Body> OutsideView::stack(std::int64_t thread,
                                                  std::int64_t levels,
                                                  std::int64_t interpreter) {
-  const auto threads = TRY(threads_of(target_, interpreter));
-  const auto found = std::ranges::find(threads, thread, number_of);
-  if (found == threads.end()) {
+  if (fresh_.expired() || interpreter != interpreter_) {
+    TRY(find_threads(interpreter));
+  }
+  const auto found = std::ranges::find(threads_, thread, number_of);
+  if (found == threads_.end()) {
     return dap::StackTrace::Body{};
   }
   const auto most = levels > 0 ? static_cast<std::size_t>(levels)
@@ -109,6 +97,22 @@ Result<dap::StackTrace::Body> OutsideView::stack(std::int64_t thread,
     body.total_frames = std::ssize(body.stack_frames);
   }
   return body;
+}
+
+// Those that run Python, main first, without the agent's.
+Status OutsideView::find_threads(std::int64_t interpreter) {
+  const auto tasks = TRY(TaskIds::read(target_.pid));
+  threads_ = TRY(python_threads(target_.memory, target_.python, tasks));
+  interpreter_ = interpreter;
+  fresh_ = Deadline::in(kMoment);
+  std::erase_if(threads_, [&](const PythonThread& thread) {
+    return !thread.frame || thread.interpreter != interpreter ||
+           is_agents(target_, thread);
+  });
+  std::ranges::sort(threads_, {}, [&](const PythonThread& thread) {
+    return std::pair(thread.tid != target_.pid, number_of(thread));
+  });
+  return {};
 }
 
 }  // namespace hangdbg

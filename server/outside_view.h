@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "injector/preflight.h"
 #include "inspector/python_stack.h"
@@ -26,7 +28,7 @@ class OutsideView {
 
   // The threads that run Python in that interpreter. Threads go by our
   // numbers. Errors: Unreadable, NoSuchProcess.
-  Result<dap::Threads::Body> threads(std::int64_t interpreter) const;
+  Result<dap::Threads::Body> threads(std::int64_t interpreter);
 
   // The `levels` innermost frames of a thread (0: all), none if it runs no
   // Python. They have no number by which the agent would know them. Errors:
@@ -36,7 +38,13 @@ class OutsideView {
                                       std::int64_t interpreter);
 
  private:
+  Status find_threads(std::int64_t interpreter);
+
   const Target& target_;
+  // As they were a moment ago: whoever asks for one stack asks for the next.
+  std::vector<PythonThread> threads_;
+  std::int64_t interpreter_ = 0;
+  Deadline fresh_ = Deadline::in({});
   PythonStackReader stacks_;
 };
 

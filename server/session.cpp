@@ -38,6 +38,8 @@ constexpr auto kNoticeAfter = std::chrono::seconds(1);
 // How long the GIL's holder stands still before it is not waited for by a
 // question that can be answered without it.
 constexpr auto kPatience = std::chrono::milliseconds(500);
+// Then the next such question is not worth another look at the GIL.
+constexpr auto kMoment = std::chrono::milliseconds(100);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
@@ -107,6 +109,7 @@ struct Session::Impl {
   // The agent has a question that was given up: it waits for the GIL with it.
   // What is queued behind it could not be cancelled, so nothing is.
   bool owes_answer = false;
+  Deadline gave_up = Deadline::in({});  // until then, just now
   bool outside_allowed = true;
 
   // Of the running call.
@@ -204,6 +207,10 @@ Result<dap::Threads::Body> Session::threads(Deadline deadline) {
 Result<dap::StackTrace::Body> Session::stack(std::int64_t tid,
                                              std::int64_t levels,
                                              Deadline deadline) {
+  if (impl_->outside_allowed && impl_->owes_answer &&
+      !impl_->gave_up.expired()) {
+    return impl_->view.stack(tid, levels, impl_->interpreter);
+  }
   const auto ids = TRY(TaskIds::read(impl_->target->pid));
   const auto inner = ids.inner(static_cast<int>(tid));
   const auto known_as = inner ? static_cast<std::int64_t>(*inner) : tid;
@@ -457,6 +464,7 @@ asio::awaitable<Result<dap::Response>> Session::Impl::end_call(bool sent) {
   }
   // It waits for the GIL; when that comes, it finds itself cancelled.
   owes_answer = true;
+  gave_up = Deadline::in(kMoment);
   if (interrupted) {
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
