@@ -472,6 +472,9 @@ asio::awaitable<Result<dap::Response>> Session::Impl::end_call(bool sent) {
 }
 
 Error Session::Impl::explain_timeout(HdExecutorStage now) {
+  if (waits_for_gil(now) && while_held == WhileHeld::GiveUp) {
+    return {ErrorId::GilHeld, "the GIL is held", ""};  // nobody will see it
+  }
   if (waits_for_gil(now)) {
     return {
         ErrorId::GilHeld,

@@ -196,6 +196,7 @@ Status evaluate(const Options& options, Answer& answer) {
   session->allow_outside(false);
   const auto asked = ask(options, *session, answer, deadline);
   if (!asked && asked.error().id == ErrorId::GilHeld) {
+    // Where it would have been evaluated can be told all the same.
     session->allow_outside(true);
     (void)find_place(options, *session, answer, deadline);
   }

@@ -88,9 +88,11 @@ def test_goes_on_by_itself(python, terminal):
     session.ask("w", r"gil_held\.py\(%d\)call_c_with_gil\(\)" % line)
     session.type("\r")
     session.expect(r"\(hangdbg %d read-only\) " % target.pid)
+    session.type("p answer + 1, ")
+    session.expect(r"p answer \+ 1, ")
     target.go_on()
-    session.expect(r"\(hangdbg %d\) " % target.pid)
-    session.ask("p answer + 1, sorted(seen)", r"^\(42, \[0, 2, 4\]\)$")
+    session.expect(r"\(hangdbg %d\) p answer \+ 1, $" % target.pid)
+    session.ask("sorted(seen)", r"^\(42, \[0, 2, 4\]\)$")
     session.detach()
     assert target.finish() == {"answer": 41, "seen": [0, 2, 4], "count": 1}
 
