@@ -49,15 +49,16 @@ def test_there_are_points():
 )
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at(point, call, edge_python):
-    target = start("timed_call", edge_python, call, SECONDS)
-    before = target.snapshot()
-    died = hangdbg("eval", target.pid, "answer", env={"HANGDBG_TEST_DIE_AT": point})
-    assert died.rc == -signal.SIGKILL, died
-    assert target.alive()
-    assert processes.tracer(target.pid) == 0
-    assert evaluate(target, "answer + 1") == "42"
-    target.assert_as_before(before, arenas=3)
-    ends_on_time(target, call, SECONDS)
+    def die(target):
+        before = target.snapshot()
+        died = hangdbg("eval", target.pid, "answer", env={"HANGDBG_TEST_DIE_AT": point})
+        assert died.rc == -signal.SIGKILL, died
+        assert target.alive()
+        assert processes.tracer(target.pid) == 0
+        assert evaluate(target, "answer + 1") == "42"
+        target.assert_as_before(before, arenas=3)
+
+    ends_on_time(SECONDS, lambda: start("timed_call", edge_python, call, SECONDS), die)
 
 
 KILLS = 50  # of each of the hangs below, with the oldest and the newest Python: 500
@@ -71,7 +72,7 @@ def test_killed_at_random_moments(hang, edge_python, tmp_path, record_property):
     last_point = tmp_path / "last_point"
     killed_after = collections.Counter()
     left = KILLS
-    while left:
+    while left > 0:
         left -= kill_some(hang, edge_python, left, moments, last_point, killed_after)
     record_property("killed after", ", ".join(
         "%s %d" % (point, killed_after[point])
@@ -81,36 +82,40 @@ def test_killed_at_random_moments(hang, edge_python, tmp_path, record_property):
 
 
 def kill_some(hang, python, count, moments, last_point, killed_after):
-    """Kills on one target, `count` or as many as its call's time allows."""
+    """Kills on one target, `count` or as many as its call's time allows; how many."""
     seconds = 8
-    target = (start(hang, python) if hang == "busy"
-              else start("timed_call", python, hang, seconds))
-    enough = time.monotonic() + seconds - 2
-    before = target.snapshot()
-    command = [PROGRAM, "eval", target.pid, "answer", *place(target)]
-    median = statistics.median(run_to_end(command).seconds for _ in range(5))
-    target.assert_as_before(before, arenas=3)
-    done = 0
-    while done < count and (done == 0 or time.monotonic() < enough):
-        last_point.write_bytes(b"\0")
-        died = run_to_end(command, moments.uniform(0, 1.3 * median),
-                          env={"HANGDBG_TEST_LAST_POINT": str(last_point)})
-        done += 1
-        assert target.alive(), target.stderr()
-        assert processes.tracer(target.pid) == 0
-        if died.rc == -signal.SIGKILL:
-            killed_after[["start", *POINTS][last_point.read_bytes()[0]]] += 1
-        else:
-            assert (died.rc, died.output.splitlines()[-1:]) == (0, ["41"]), died
-            killed_after["its end"] += 1
-        assert evaluate(target, "answer + 1") == "42"
-        # Masks, descriptors, threads. A busy program makes an arena at a time.
+    done = []
+
+    def kill(target):
+        done.append(0)
+        enough = time.monotonic() + seconds - 2
+        before = target.snapshot()
+        command = [PROGRAM, "eval", target.pid, "answer", *place(target)]
+        median = statistics.median(run_to_end(command).seconds for _ in range(5))
         target.assert_as_before(before, arenas=3)
+        while done[-1] < count and (done[-1] == 0 or time.monotonic() < enough):
+            last_point.write_bytes(b"\0")
+            died = run_to_end(command, moments.uniform(0, 1.3 * median),
+                              env={"HANGDBG_TEST_LAST_POINT": str(last_point)})
+            done[-1] += 1
+            assert target.alive(), target.stderr()
+            assert processes.tracer(target.pid) == 0
+            if died.rc == -signal.SIGKILL:
+                killed_after[["start", *POINTS][last_point.read_bytes()[0]]] += 1
+            else:
+                assert (died.rc, died.output.splitlines()[-1:]) == (0, ["41"]), died
+                killed_after["its end"] += 1
+            assert evaluate(target, "answer + 1") == "42"
+            # Masks, descriptors, threads. A busy program makes an arena at a time.
+            target.assert_as_before(before, arenas=3)
+
     if hang == "busy":
+        target = start(hang, python)
+        kill(target)
         assert target.finish()["answer"] == 41
     else:
-        ends_on_time(target, hang, seconds)
-    return done
+        ends_on_time(seconds, lambda: start("timed_call", python, hang, seconds), kill)
+    return sum(done)
 
 
 @pytest.mark.slow
