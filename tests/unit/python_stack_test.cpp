@@ -161,6 +161,19 @@ std::string said_by(const PythonFrame& frame) {
                      frame.qualname, frame.file, frame.line, frame.first_line);
 }
 
+// As soon as the thread sleeps; it may be on its way there.
+Result<PythonStack> exact_stack(PythonStackReader& reader,
+                                int pid,
+                                const PythonThread& thread) {
+  const auto deadline = patience();
+  auto stack = reader.read(pid, thread);
+  while (!(stack && stack->exact) && !deadline.expired()) {
+    ::usleep(1000);
+    stack = reader.read(pid, thread);
+  }
+  return stack;
+}
+
 TEST_P(PythonStackLive, IsWhatTheInterpreterSays) {
   const PythonChild target(path_, kShapes);
   const Look look(target.pid());
@@ -179,7 +192,7 @@ TEST_P(PythonStackLive, IsWhatTheInterpreterSays) {
     ASSERT_NE(thread, threads->end()) << *ident;
     ASSERT_TRUE(thread->tid);
     ASSERT_TRUE(sleeps_in(target.pid(), *thread->tid, "futex"));
-    const auto stack = reader.read(target.pid(), *thread);
+    const auto stack = exact_stack(reader, target.pid(), *thread);
     ASSERT_TRUE(stack) << stack.error().text();
     EXPECT_TRUE(stack->exact);
     EXPECT_TRUE(stack->complete);
@@ -305,9 +318,9 @@ lock.acquire()
 TEST_P(PythonStackLive, OfAThreadThatRunsIsNotExact) {
   const PythonChild target(path_, R"(
 def spin():
-    say("ready")
     while True:
         pass
+say("ready")
 spin()
 )");
   const Look look(target.pid());
@@ -316,9 +329,17 @@ spin()
   const auto threads = python_threads(look.memory, *python, look.tasks);
   ASSERT_TRUE(threads) << threads.error().text();
   PythonStackReader reader(look.memory, *python);
-  const auto stack = reader.read(target.pid(), threads->front());
+  auto stack = reader.read(target.pid(), threads->front());
+  for (const auto deadline = patience(); !deadline.expired();) {
+    if (stack && !stack->frames.empty() &&
+        stack->frames.front().function == "spin") {
+      break;
+    }
+    stack = reader.read(target.pid(), threads->front());
+  }
   ASSERT_TRUE(stack) << stack.error().text();
   EXPECT_FALSE(stack->exact);
+  ASSERT_EQ(stack->frames.size(), 2);
   EXPECT_EQ(stack->frames.back().function, "<module>");
 }
 
