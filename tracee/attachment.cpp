@@ -94,7 +94,7 @@ Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
       if (status->interrupted()) {
         return {};
       }
-      const bool keep = later != nullptr && TRY(was_sent(status->signal()));
+      const bool keep = later != nullptr && TRY(may_wait(status->signal()));
       if (keep) {
         later->push_back(status->signal());
       }
@@ -163,10 +163,12 @@ Result<siginfo_t> Attachment::signal_info() const {
   return info;
 }
 
-// The kernel's code is above 0 for what the CPU raised, and no process can send
-// such a one (sigaction(2)). Of SIGTRAP there are other kinds.
-Result<bool> Attachment::was_sent(int signal) const {
-  return signal == SIGTRAP || TRY(signal_info()).si_code <= 0;
+// What the CPU raised may not: the kernel's code for that is above 0, and no
+// process can send such a one (sigaction(2)); of SIGTRAP there are other kinds.
+// Nor may a SIGSTOP, which would come after the SIGCONT that takes it back.
+Result<bool> Attachment::may_wait(int signal) const {
+  return signal == SIGTRAP ||
+         (signal != SIGSTOP && TRY(signal_info()).si_code <= 0);
 }
 
 Status Attachment::set_signal_mask(std::uint64_t mask) {

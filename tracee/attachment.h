@@ -37,9 +37,9 @@ class Attachment {
 
   // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
   // passed on. If there is a `later`, those that somebody has sent are put
-  // there, and only the CPU's are passed on. Errors: TimedOut (the stop may
-  // still come), TargetDied, Stopped (a group stop: the thread is stopped and
-  // can be detached).
+  // there, and only SIGSTOP and the CPU's are passed on. Errors: TimedOut (the
+  // stop may still come), TargetDied, Stopped (a group stop: the thread is
+  // stopped and can be detached).
   Status interrupt(Deadline deadline, std::vector<int>* later = nullptr);
 
   // Waits on for the stop that `interrupt` has asked for.
@@ -75,7 +75,7 @@ class Attachment {
  private:
   explicit Attachment(int tid) : tid_(tid) {}
 
-  Result<bool> was_sent(int signal) const;
+  Result<bool> may_wait(int signal) const;
 
   int tid_;
   bool stopped_ = false;

@@ -433,11 +433,12 @@ static void look_after(struct HdState* state) {
   }
 }
 
-/* By a pthread_exit in an expression. Its PyThreadState is still there, and
- * refers to its stack: so nobody joins it, and that stays. */
+/* By a pthread_exit in an expression, and not as it should. Its PyThreadState
+ * is still there, and refers to its stack: so nobody joins it, and that stays.
+ */
 static int has_ended(const struct HdSession* session) {
   const int* tid = HD_LOAD(session->executor_tid);
-  return tid && HD_LOAD(*tid) == 0;
+  return tid && HD_LOAD(*tid) == 0 && !HD_LOAD(session->executor_done);
 }
 
 static void start_canceller(struct HdSession* session) {
