@@ -253,6 +253,9 @@ Status BorrowedThread::pass_on_events() {
                 fmt::format("signal {} in the injected code", signal));
   }
   disturbed_ = false;
+  if (signal == SIGSTOP) {  // its SIGCONT may come any moment
+    return thread_->resume(signal);
+  }
   // Its handler would run here, and the interrupted call would not hear of it.
   late_signals_.push_back(signal);
   return thread_->resume();

@@ -149,6 +149,22 @@ def test_signal_that_kills_in_the_middle(point, newest_python):
     assert target.process.wait(PATIENCE) == -signal.SIGSEGV
 
 
+@pytest.mark.parametrize("point", ["switched", "running", "mapped", "told-to-go"])
+def test_stopped_for_a_moment_in_the_middle(point, newest_python):
+    """A SIGSTOP that its SIGCONT has taken back does not come again."""
+    target = start("lock_main", newest_python)
+    run = stopped_at(point, target)
+    os.kill(target.pid, signal.SIGSTOP)
+    until("hangdbg is to hear of it", lambda: processes.state(target.pid) == "t")
+    os.kill(target.pid, signal.SIGCONT)
+    os.kill(run.pid, signal.SIGCONT)
+    done = outcome(run)
+    assert done.rc in (0, 4), done
+    assert evaluate(target, "answer + 1") == "42"
+    assert processes.state(target.pid) == "S"
+    assert target.finish()["answer"] == 41
+
+
 POINTS = ["stopped", "switched", "running", "filled", "told-to-go", "registers-back"]
 
 
