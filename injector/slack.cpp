@@ -35,7 +35,7 @@ bool may_be_inside(const Target& target,
                    AddressRange room) {
   const auto call = read_task_syscall(target.pid, static_cast<int>(marker.tid));
   if (!call) {
-    return call.error().id != ErrorId::NoSuchProcess;
+    return call.error().id != ErrorId::NoSuchThread;
   }
   if (call->running || room.contains(call->pc)) {
     return true;

@@ -11,10 +11,17 @@
 namespace hangdbg {
 namespace {
 
-std::unexpected<Error> cannot_read(int pid, const std::string& path) {
+std::unexpected<Error> cannot_read(int pid,
+                                   const std::string& name,
+                                   const std::string& path) {
   switch (errno) {
     case ENOENT:
     case ESRCH:
+      if (name.starts_with("task/") &&
+          ::access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0) {
+        return fail(ErrorId::NoSuchThread,
+                    fmt::format("a thread of process {} has ended", pid));
+      }
       return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
                   "pgrep -a python lists the Python processes");
     case EACCES:
@@ -32,7 +39,7 @@ Result<std::string> read_proc_file(int pid, const std::string& name) {
   const std::string path = fmt::format("/proc/{}/{}", pid, name);
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
-    return cannot_read(pid, path);
+    return cannot_read(pid, name, path);
   }
   std::string text;
   std::array<char, 16384> chunk;
@@ -42,7 +49,7 @@ Result<std::string> read_proc_file(int pid, const std::string& name) {
       if (errno == EINTR) {
         continue;
       }
-      return cannot_read(pid, path);
+      return cannot_read(pid, name, path);
     }
     if (got == 0) {
       return text;
@@ -56,7 +63,7 @@ Result<std::string> read_proc_link(int pid, const std::string& name) {
   std::array<char, 4096> target;
   const ssize_t got = ::readlink(path.c_str(), target.data(), target.size());
   if (got < 0) {
-    return cannot_read(pid, path);
+    return cannot_read(pid, name, path);
   }
   return std::string(target.data(), static_cast<std::size_t>(got));
 }

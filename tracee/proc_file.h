@@ -11,8 +11,8 @@
 
 namespace hangdbg {
 
-// `name` is relative to /proc/PID. Errors: NoSuchProcess, NotPermitted,
-// System.
+// `name` is relative to /proc/PID. Errors: NoSuchProcess; NoSuchThread, of a
+// "task/TID/..." whose process is there; NotPermitted; System.
 Result<std::string> read_proc_file(int pid, const std::string& name);
 
 // What a link in /proc/PID points to ("exe", "root", "fd/3").

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -88,6 +89,14 @@ TEST(ReadTaskStat, OfNobody) {
   const auto stat = read_task_stat(pid, pid);
   ASSERT_FALSE(stat);
   EXPECT_EQ(stat.error().id, ErrorId::NoSuchProcess);
+}
+
+TEST(ReadTaskStat, OfAThreadThatEnded) {
+  int tid = 0;
+  std::thread([&] { tid = ::gettid(); }).join();
+  const auto stat = read_task_stat(::getpid(), tid);
+  ASSERT_FALSE(stat);
+  EXPECT_EQ(stat.error().id, ErrorId::NoSuchThread);
 }
 
 TEST(ReadTaskSyscall, NumberArgumentsAndPlace) {
