@@ -9,8 +9,8 @@ def completions(session, arguments):
     if arguments.get("frameId") is None:
         scopes = [sys.modules["__main__"].__dict__]
     else:
-        frame = find_frame(session, arguments)
-        scopes = [locals_of(frame), frame.f_globals]
+        place = find_frame(session, arguments)
+        scopes = [locals_of(place), place[3]]
     scopes.append(sys.modules["builtins"].__dict__)
 
     key = _open_key(text)

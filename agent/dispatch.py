@@ -36,6 +36,7 @@ class Session:
         self.extras = {}  # key of a frame -> names that only our expressions have
         self.next_number = 1
         self.output = None
+        self.stacks = None  # without a GIL, of all threads while a request lasts
         self.has_device = False  # its thread has the program's GPU (tensors.py)
 
     def frame_number(self, key):
@@ -86,7 +87,7 @@ def run_source(source):
 def hello(session, arguments):
     return {"python": "%d.%d.%d" % sys.version_info[:3],
             "implementation": sys.implementation.name, "pid": process_id(),
-            "mainThreadId": main_thread_id(), "executable": sys.executable or ""}
+            "mainThreadId": main_thread_id(session), "executable": sys.executable or ""}
 
 
 def load(session, arguments):
@@ -124,6 +125,8 @@ def _answer(state, message):
     except BaseException as error:
         need("errors")
         return _error(state, request, *explain(error, "agent-failed"))
+    finally:
+        state.stacks = None
 
 
 def _parse(message):

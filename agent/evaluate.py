@@ -32,11 +32,12 @@ def run_in_frame(session, arguments, use):
     cancelled."""
     text = field(arguments, "expression", str).strip()
     forget_extras(session)
-    frame = None
+    place = None
     extra = {}
     if arguments.get("frameId") is not None:
-        frame = find_frame(session, arguments)
+        place = find_frame(session, arguments)
         extra = session.extras.get(session.keys[arguments["frameId"]], extra)
+    session.stacks = None  # frames of others, which may outlive them
     outcome = []
 
     def run():
@@ -46,7 +47,7 @@ def run_in_frame(session, arguments, use):
             if "torch" in sys.modules:
                 need("tensors")
                 take_device(session)
-            outcome[:] = [None, _show(use, *_run(frame, text, extra))]
+            outcome[:] = [None, _show(use, *_run(place, text, extra))]
         except Cancelled:
             raise
         except BaseException as error:
@@ -65,8 +66,6 @@ def run_in_frame(session, arguments, use):
     except Cancelled:
         outcome[:] = [("cancelled", "cancelled")]
     finally:
-        for work in _at_end.pop(ident, ()):
-            work()
         for name, stream in streams:
             stream._sink = None
             if getattr(sys, name, None) is stream:
@@ -74,6 +73,8 @@ def run_in_frame(session, arguments, use):
                 while type(stream) is _Stream and stream._sink is None:
                     stream = stream._original
                 setattr(sys, name, stream)
+        for work in _at_end.pop(ident, ()):
+            work()
     if extra:
         session.extras[session.keys[arguments["frameId"]]] = extra
     if not known:
@@ -92,23 +93,23 @@ def run_in_frame(session, arguments, use):
 _at_end = {}
 
 
-def _run(frame, text, extra):
+def _run(place, text, extra):
     """(value, whether text is a statement). extra: the names that expressions
     bound in this frame before, and its function has no place for."""
     try:
         code = compile(text, "<expression>", "eval", 0, True)
     except SyntaxError:
         code = None
-    names = sys.modules["__main__"].__dict__ if frame is None else frame.f_globals
-    if frame is None or _is_module(frame):
-        frame = None
+    names = sys.modules["__main__"].__dict__ if place is None else place[3]
+    if place is None or _is_module(place):
+        place = None
         local = names
     else:
-        local = {**locals_of(frame), **extra}
-    if code is not None and (frame is None or ":=" not in text and not has_functions(code)):
+        local = {**locals_of(place), **extra}
+    if code is not None and (place is None or ":=" not in text and not has_functions(code)):
         return eval(code, names, local), False
     need("statements")
-    return execute(text, frame, names, local, extra)
+    return execute(text, place, names, local, extra)
 
 
 def has_functions(code):
@@ -124,9 +125,9 @@ def _show(show, *arguments):
     return with_metadata_only(show, *arguments)
 
 
-def _is_module(frame):
-    # To read a function's f_locals (CO_OPTIMIZED) would leave a snapshot there.
-    return not frame.f_code.co_flags & 0x01 and frame.f_locals is frame.f_globals
+def _is_module(place):
+    # To read a function's f_locals would leave a snapshot there.
+    return not of_function(place) and _f_locals(place[0]) is place[3]
 
 
 def _active_threads():

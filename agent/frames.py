@@ -6,14 +6,18 @@
 # the frame up again. The fingerprint covers the frame and where each of its
 # callers stands: a new call of the same function by the same instruction
 # cannot be told from the old one and counts as the same frame.
+#
+# Without a GIL a frame of a thread that runs may not be touched but by the
+# bootstrap (pause.c): what is to be known of one is fetched with it, as a place:
+# (frame, code, lasti, globals).
 import sys
 import _thread
 
 
 def list_threads(session, arguments):
     threads = []
-    main = main_thread_id()
-    for ident, frame in _other_frames().items():
+    main = main_thread_id(session)
+    for ident, frame in _other_frames(session).items():
         if not _is_ours(frame):
             thread = _thread_id(ident)
             threads.append({"id": thread, "name": _thread_name(ident, thread)})
@@ -22,34 +26,34 @@ def list_threads(session, arguments):
 
 
 def stack_trace(session, arguments):
-    ident = _ident_of(field(arguments, "threadId", int))
+    ident = _ident_of(session, field(arguments, "threadId", int))
     start = max(field(arguments, "startFrame", int, 0), 0)
     levels = field(arguments, "levels", int, 0)
-    frames, prints = _stack(ident)
-    total = len(frames)
+    places, prints = _stack(session, ident)
+    total = len(places)
     # Ours run outermost first, the client's innermost first.
     wanted = range(total)[::-1][start:start + levels if levels > 0 else total]
     return {"totalFrames": total,
             "stackFrames": [_stack_frame(session, (ident, depth, prints[depth]),
-                                         frames[depth]) for depth in wanted]}
+                                         *places[depth]) for depth in wanted]}
 
 
 def find_frame(session, arguments):
-    """The frame that frameId names. Failure no-such-frame if its thread has
-    gone on since."""
+    """The place of the frame that frameId names. Failure no-such-frame if its
+    thread has gone on since."""
     number = field(arguments, "frameId", int)
     ident, depth, fingerprint = session.keys.get(number, (0, 0, 0))
-    frames, prints = _stack(ident)
-    if depth >= len(frames) or prints[depth] != fingerprint:
+    places, prints = _stack(session, ident)
+    if depth >= len(places) or prints[depth] != fingerprint:
         raise Failure("no-such-frame",
                       "frame has returned: the thread has moved on; type w")
-    return frames[depth]
+    return places[depth]
 
 
 def forget_extras(session):
     """Drops the names that expressions bound in frames which have returned."""
     for ident, depth, fingerprint in list(session.extras):
-        prints = _stack(ident)[1]
+        prints = _stack(session, ident)[1]
         if depth >= len(prints) or prints[depth] != fingerprint:
             del session.extras[ident, depth, fingerprint]
 
@@ -72,38 +76,55 @@ def type_module(kind):
     return module if type(module) is str else "?"
 
 
-def _stack(ident):
-    """A thread's frames, outermost first, and the fingerprint of each."""
-    frames = []
-    frame = _other_frames().get(ident)
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
-    frames.reverse()
+def _stack(session, ident):
+    """The places of a thread's frames, outermost first, and the fingerprint of
+    each."""
+    places = _places(_other_frames(session).get(ident))
     prints = []
     callers = 0
-    for frame in frames:
-        own = hash((callers, id(frame), id(frame.f_code)))
+    for frame, code, lasti, _ in places:
+        own = hash((callers, id(frame), id(code)))
         prints.append(own)
-        callers = hash((own, frame.f_lasti))
-    return frames, prints
+        callers = hash((own, lasti))
+    return places, prints
 
 
-def _stack_frame(session, key, frame):
-    code = frame.f_code
-    module = dict.get(frame.f_globals, "__name__")
+def _places(frame):
+    """Of the frame and of its callers, outermost first."""
+    places = frame
+    if type(frame) is not list:
+        places = []
+        while frame is not None:
+            places.append((frame, frame.f_code, frame.f_lasti, frame.f_globals))
+            frame = frame.f_back
+    return places[::-1]
+
+
+def _stack_frame(session, key, frame, code, lasti, names):
+    module = dict.get(names, "__name__")
     return {"id": session.frame_number(key), "name": code.co_name,
-            "source": source_of(code), "line": frame.f_lineno or 0, "column": 0,
+            "source": source_of(code), "line": _line(frame, code, lasti), "column": 0,
             "hangdbg": {"qualname": getattr(code, "co_qualname", code.co_name),
                         "module": module if type(module) is str else "",
                         "firstLine": code.co_firstlineno}}
 
 
-def locals_of(frame):
+def _line(frame, code, lasti):
+    if "t" not in getattr(sys, "abiflags", ""):
+        return frame.f_lineno or 0
+    return next((line or 0 for start, end, line in code.co_lines()
+                 if start <= lasti < end), code.co_firstlineno)
+
+
+def locals_of(place):
     """A dict of its own with the frame's locals."""
-    if frame.f_code.co_flags & 0x01 and sys.version_info < (3, 13):  # CO_OPTIMIZED
-        return _locals_of(frame)
-    return dict(frame.f_locals)
+    if of_function(place):
+        return _locals_of(place[0])
+    return dict(_f_locals(place[0]))
+
+
+def of_function(place):
+    return place[1].co_flags & 0x01  # CO_OPTIMIZED: its locals are no dict
 
 
 def source_of(code):
@@ -111,36 +132,39 @@ def source_of(code):
     return {"name": path[path.rfind("/") + 1:], "path": path}
 
 
-def _other_frames():
+def _other_frames(session):
+    """{ident: the innermost frame}; without a GIL {ident: places}, the same for
+    the whole request: each look pauses the program."""
+    if session.stacks:
+        return session.stacks
     # Not our own: a frame that holds itself is a cycle, and lives on. (It is not
     # found by get_ident, which gevent replaces.)
     own = id(sys._getframe())
-    return {ident: frame
-            for ident, frame in (_current_frames() or sys._current_frames()).items()
-            if id(frame) != own}
+    frames = _current_frames() or sys._current_frames()
+    frames = {ident: frame for ident, frame in frames.items() if id(frame) != own}
+    if list in map(type, frames.values()):
+        session.stacks = frames
+    return frames
 
 
 def _is_ours(frame):
-    while frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code.co_filename == "<hangdbg>"
+    return _places(frame)[0][1].co_filename == "<hangdbg>"
 
 
 def _thread_id(ident):
     return _tid_of(ident) or ident
 
 
-def _ident_of(thread):
-    for ident in _other_frames():
+def _ident_of(session, thread):
+    for ident in _other_frames(session):
         if thread == _thread_id(ident):
             return ident
     raise Failure("bad-message", "no Python thread %d" % thread)
 
 
-def main_thread_id():
+def main_thread_id(session):
     pid = process_id()
-    return pid if any(_tid_of(ident) == pid for ident in
-                      _current_frames() or sys._current_frames()) else 0
+    return pid if any(_tid_of(ident) == pid for ident in _other_frames(session)) else 0
 
 
 def process_id():

@@ -9,24 +9,24 @@
 # coroutine function. What it bound is carried back to the frame.
 
 
-def execute(text, frame, names, local, extra):
+def execute(text, place, names, local, extra):
     """(value of the last expression or None, whether more than an expression).
     names: the frame's globals; local: a dict of the frame's locals and extra.
-    frame None: local is names itself, and nothing has to be carried back."""
+    place None: local is names itself, and nothing has to be carried back."""
     body = _read(text)
     last = body.pop() if body and type(body[-1]).__name__ == "Expr" else None
     kinds, declared = _outer_scope(body + [last])
     before = dict(local)
     try:
-        if _needs_function(kinds, body, last, frame):
+        if _needs_function(kinds, body, last, place):
             value = _run_as_function(body, last, kinds, names,
-                                     None if frame is None else local, declared)
+                                     None if place is None else local, declared)
         else:
             value = _run_as_class_body(body, last, names, local)
     finally:
         # What the code bound before it failed stays bound, as at a prompt.
-        if frame is not None:
-            _carry_back(frame, before, local, extra)
+        if place is not None:
+            _carry_back(place, before, local, extra)
     return value, bool(body) or last is None
 
 
@@ -65,7 +65,7 @@ _AWAITS = frozenset(["Await", "AsyncFor", "AsyncWith"])
 _OF_FUNCTIONS = frozenset(["Return", "Yield", "YieldFrom"])
 
 
-def _needs_function(kinds, body, last, frame):
+def _needs_function(kinds, body, last, place):
     if kinds & _OF_FUNCTIONS:
         return False  # and so a SyntaxError, as it should be
     if kinds & _AWAITS:
@@ -74,7 +74,7 @@ def _needs_function(kinds, body, last, frame):
         codes = _compile(body, last)
     except SyntaxError:  # nonlocal, perhaps
         return True
-    return frame is not None and any(map(has_functions, filter(None, codes)))
+    return place is not None and any(map(has_functions, filter(None, codes)))
 
 
 def _compile(body, last):
@@ -161,12 +161,12 @@ def _cell(*value):
     return (lambda: value).__closure__[0]
 
 
-def _carry_back(frame, before, after, extra):
+def _carry_back(place, before, after, extra):
     for name, value in after.items():
         if type(name) is not str or before.get(name, _ABSENT) is value:
             continue
-        if _has_place(frame, name):
-            _bind_local(frame, name, value)
+        if _has_place(place, name):
+            _bind_local(place, name, value)
         else:
             extra[name] = value
     for name in before:
@@ -175,30 +175,29 @@ def _carry_back(frame, before, after, extra):
         if name in extra:
             del extra[name]
         else:
-            _bind_local(frame, name)
+            _bind_local(place, name)
 
 
 _ABSENT = object()
 
 
-def _has_place(frame, name):
+def _has_place(place, name):
     """Whether the frame can hold the name: a function only those that it was
     compiled with. (f_locals would take others, and keep them for as long as
     the function runs.)"""
-    code = frame.f_code
-    return not code.co_flags & 0x01 or (  # CO_OPTIMIZED: else f_locals is real
+    code = place[1]
+    return not of_function(place) or (
         name in code.co_varnames + code.co_cellvars + code.co_freevars)
 
 
-def _bind_local(frame, name, *value):
-    is_variable = frame.f_code.co_flags & 0x01
-    if is_variable and not value and sys.version_info >= (3, 12):
-        # 3.12's PyFrame_LocalsToFast would bind None, 3.13's proxy refuses.
-        raise TypeError("the local variable '%s' cannot be deleted from outside "
-                        "on Python %d.%d" % ((name,) + sys.version_info[:2]))
-    if is_variable and sys.version_info < (3, 13):
-        _set_local(frame, name, *value)
+def _bind_local(place, name, *value):
+    if of_function(place):
+        if not value and sys.version_info >= (3, 12):
+            # 3.12's PyFrame_LocalsToFast would bind None, 3.13's proxy refuses.
+            raise TypeError("the local variable '%s' cannot be deleted from outside "
+                            "on Python %d.%d" % ((name,) + sys.version_info[:2]))
+        _set_local(place[0], name, *value)
     elif value:
-        frame.f_locals[name] = value[0]
+        _f_locals(place[0])[name] = value[0]
     else:
-        del frame.f_locals[name]
+        del _f_locals(place[0])[name]

@@ -3,7 +3,7 @@
 
 
 def scopes(session, arguments):
-    code = find_frame(session, arguments).f_code
+    code = find_frame(session, arguments)[1]
     return {"scopes": [{
         "name": "Locals", "presentationHint": "locals", "expensive": False,
         "variablesReference": 0, "source": source_of(code),
@@ -11,8 +11,8 @@ def scopes(session, arguments):
 
 
 def list_arguments(session, arguments):
-    frame = find_frame(session, arguments)
-    code = frame.f_code
+    place = find_frame(session, arguments)
+    code = place[1]
     names = code.co_varnames
     plain, keyword_only = code.co_argcount, code.co_kwonlyargcount
     end = plain + keyword_only
@@ -22,7 +22,7 @@ def list_arguments(session, arguments):
     order += names[plain:end]
     if code.co_flags & 0x08:  # **kwargs
         order.append(names[end + (1 if code.co_flags & 0x04 else 0)])
-    values = locals_of(frame)
+    values = locals_of(place)
     variables = []
     for name in order:
         variable = {"name": name, "value": "*** undefined ***", "type": "",

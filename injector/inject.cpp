@@ -300,7 +300,8 @@ Result<AgentImage> make_image(const Target& target,
   region.code_size = static_cast<std::uint32_t>(compiled.code.size());
   region.code_magic = compiled.magic;
   region.api = target.api.table;
-  if (const auto tasks = TaskIds::read(target.pid)) {
+  if (const auto tasks = TaskIds::read(target.pid);
+      tasks && !target.python.free_threaded) {
     if (const auto gil = read_gil(target.memory, target.python, *tasks)) {
       region.api.gil_locked = gil->locked_word.value;
     }

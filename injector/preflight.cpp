@@ -41,16 +41,12 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   if (!python) {
     return std::unexpected(name_process(pid, std::move(python).error()));
   }
-  if (python->free_threaded) {
-    const bool can_pause =
-        python->find(cached, "_PyEval_StopTheWorld").has_value();
+  if (python->free_threaded && !python->find(cached, "_PyEval_StopTheWorld")) {
     return fail(
         ErrorId::UnsupportedPython,
-        fmt::format("process {} runs a free-threaded Python {}, {}", pid,
-                    python->version.text(),
-                    can_pause ? "which cannot be entered yet"
-                              : "which has no way to pause its threads while "
-                                "their frames are read"),
+        fmt::format("process {} runs a free-threaded Python {}, which has no "
+                    "way to pause its threads while their frames are read",
+                    pid, python->version.text()),
         fmt::format("py-spy dump --pid {} may read its stacks", pid));
   }
   if (auto ready = check_ready(memory, *python); !ready) {

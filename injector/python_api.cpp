@@ -39,12 +39,13 @@ constexpr std::array kPython = {
     HANGDBG_WANTED(Py_DecRef),
     HANGDBG_WANTED(Py_IncRef),
     HANGDBG_WANTED(PyDict_New),
-    HANGDBG_WANTED(PyDict_Copy),
+    HANGDBG_WANTED(PyDict_Update),
     HANGDBG_WANTED(PyDict_Clear),
     HANGDBG_WANTED(PyDict_SetItemString),
     HANGDBG_WANTED(PyDict_GetItemString),
     HANGDBG_WANTED(PyObject_Call),
     HANGDBG_WANTED(PyObject_GetAttrString),
+    HANGDBG_WANTED(PyObject_GetItem),
     HANGDBG_WANTED(PyObject_SetItem),
     HANGDBG_WANTED(PyObject_DelItem),
     HANGDBG_WANTED(PyTuple_New),
@@ -59,16 +60,29 @@ constexpr std::array kPython = {
     HANGDBG_WANTED(PyCFunction_NewEx),
     HANGDBG_WANTED(PyErr_Clear),
     HANGDBG_WANTED(PyErr_Fetch),
+    HANGDBG_WANTED(PyErr_Restore),
     HANGDBG_WANTED(PyObject_Str),
     HANGDBG_WANTED(PyUnicode_AsUTF8),
-    HANGDBG_WANTED(PyErr_Occurred),
     HANGDBG_WANTED(PyErr_SetString),
     HANGDBG_WANTED(PyThreadState_SetAsyncExc),
     HANGDBG_WANTED(PyEval_SetTrace),
     HANGDBG_WANTED(PyEval_SetProfile),
+    HANGDBG_WANTED(PySys_GetObject),
     Wanted{"_Py_NoneStruct", &HdApi::none},
     Wanted{"PyExc_RuntimeError", &HdApi::runtime_error},
     Wanted{"PyExc_RecursionError", &HdApi::recursion_error},
+};
+
+constexpr std::array kPause = {
+    Wanted{"_PyEval_StopTheWorld", &HdApi::stop_the_world},
+    Wanted{"_PyEval_StartTheWorld", &HdApi::start_the_world},
+    HANGDBG_WANTED(PyInterpreterState_Get),
+    HANGDBG_WANTED(PyList_New),
+    HANGDBG_WANTED(PyList_Append),
+    HANGDBG_WANTED(PyFrame_GetBack),
+    HANGDBG_WANTED(PyFrame_GetCode),
+    HANGDBG_WANTED(PyFrame_GetGlobals),
+    HANGDBG_WANTED(PyFrame_GetLasti),
 };
 
 #undef HANGDBG_WANTED
@@ -122,7 +136,11 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
                   "py-spy dump --pid PID may show its stacks");
     }
   }
-  for (const auto& [name, place] : kPython) {
+  std::vector<Wanted> wanted(kPython.begin(), kPython.end());
+  if (python.free_threaded) {
+    wanted.insert(wanted.end(), kPause.begin(), kPause.end());
+  }
+  for (const auto& [name, place] : wanted) {
     const auto address = python.find(memory, name);
     if (!address) {
       return fail(ErrorId::UnsupportedPython,
@@ -142,6 +160,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     return std::uint64_t{0};
   };
   api.table.is_finalizing = optional({"Py_IsFinalizing", "_Py_IsFinalizing"});
+  api.table.Py_REFCNT = optional({"Py_REFCNT"});
   api.table.PyMarshal_ReadObjectFromString =
       optional({"PyMarshal_ReadObjectFromString"});
   api.table.PyImport_GetMagicNumber = optional({"PyImport_GetMagicNumber"});

@@ -130,6 +130,9 @@ const TargetCall kCalls[] = {
     needed(HANGDBG_CALL(exit), kLibc, 0),
     may_fail(HANGDBG_CALL(madvise), kLibc, 0),
     may_fail(HANGDBG_CALL(brk), kLibc, 0),
+    // For a heap of the thread's own, where there is no GIL (mimalloc). That
+    // Python's locks call sched_yield is its own affair: it does so anyway.
+    may_fail(HANGDBG_CALL(getrandom), kLibc, 0),
 
     starts_thread(HANGDBG_CALL(clone3), kGlibc, -EINVAL),
     starts_thread(HANGDBG_CALL(clone), kGlibc, 0, {just(kGlibcFlags)}),

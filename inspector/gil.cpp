@@ -58,7 +58,8 @@ Result<Block> read_thread_state(const MemoryReader& memory,
                                 Address state) {
   return Block::read(memory, state,
                      {at.thread_next, at.thread_interpreter, at.thread_ident,
-                      at.thread_native_id, at.thread_frame, at.thread_cframe});
+                      at.thread_native_id, at.thread_frame, at.thread_cframe,
+                      at.thread_attachment});
 }
 
 // Where struct pthread keeps the kernel's number: glibc on x86-64 (all
@@ -87,6 +88,11 @@ std::optional<int> thread_tid(const MemoryReader& memory,
     }
   }
   return {};
+}
+
+bool is_attached(const CPythonLayout& at, const Block& state) {
+  return at.thread_attachment != CPythonLayout::kAbsent &&
+         state.get<std::int32_t>(at.thread_attachment) == 1;
 }
 
 Result<Address> main_interpreter(const MemoryReader& memory,
@@ -178,14 +184,14 @@ Status name_frame(const MemoryReader& memory,
   return {};
 }
 
-Status read_place(const MemoryReader& memory,
-                  const PythonRuntime& python,
-                  const Block& state,
-                  PythonThread& thread) {
-  const CPythonLayout& at = python.layout;
+// Its frame and position; the code object that it runs, 0 if none.
+Result<Address> read_place(const MemoryReader& memory,
+                           const CPythonLayout& at,
+                           const Block& state,
+                           PythonThread& thread) {
   thread.frame = TRY(innermost_frame(memory, at, state));
   if (!thread.frame) {
-    return {};
+    return Address{};
   }
   const auto frame = TRY(
       Block::read(memory, thread.frame, {at.frame_code, at.frame_position}));
@@ -194,9 +200,7 @@ Status read_place(const MemoryReader& memory,
                               frame.get<std::uint32_t>(at.frame_position))
                         : frame.get<std::uint64_t>(at.frame_position);
   // From 3.14 the lowest bits of a reference are tags; objects are aligned.
-  const Address code{frame.get<std::uint64_t>(at.frame_code) &
-                     ~std::uint64_t{7}};
-  return name_frame(memory, python, code, thread);
+  return Address{frame.get<std::uint64_t>(at.frame_code) & ~std::uint64_t{7}};
 }
 
 Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& memory,
@@ -233,9 +237,11 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& memory,
       thread.interpreter = id;
       thread.ident = fields.get<std::uint64_t>(at.thread_ident);
       thread.tid = thread_tid(memory, at, fields, tasks);
+      thread.attached = is_attached(at, fields);
       // A frame that changes while we look has no name this time; the thread
       // is there all the same.
-      if (!read_place(memory, python, fields, thread)) {
+      const auto code = read_place(memory, at, fields, thread);
+      if (code && *code && !name_frame(memory, python, *code, thread)) {
         thread.function.clear();
         thread.file.clear();
       }
@@ -295,6 +301,16 @@ Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
     threads = read_threads_once(memory, python, tasks);
   }
   return threads;
+}
+
+bool has_moved(const MemoryReader& memory,
+               const PythonRuntime& python,
+               const PythonThread& thread) {
+  const auto fields = read_thread_state(memory, python.layout, thread.state);
+  PythonThread now = thread;
+  return fields && (is_attached(python.layout, *fields) != thread.attached ||
+                    (read_place(memory, python.layout, *fields, now) &&
+                     !now.same_place(thread)));
 }
 
 Result<std::int64_t> interpreter_of(const MemoryReader& memory,

@@ -16,7 +16,7 @@ namespace hangdbg {
 
 // An interpreter's GIL at one moment; it may change the next.
 struct GilState {
-  bool enabled = true;  // false in a free-threaded process that runs without
+  bool enabled = true;  // false in a free-threaded process, unless switched on
   bool locked = false;
   Address locked_word;            // an int in the target: 1 while held
   Address holder;                 // PyThreadState of who has it; 0 when nobody
@@ -36,6 +36,8 @@ struct PythonThread {
   std::int64_t interpreter = 0;  // 0 is the main one
   std::uint64_t ident = 0;       // threading.get_ident(): the pthread_t
   std::optional<int> tid;        // our number; empty if it could not be told
+  bool attached = false;         // runs Python or C that keeps others waiting;
+                                 // told of free-threaded builds only
   Address frame;                 // innermost frame; 0 when it runs no Python
   std::uint64_t position = 0;    // its instruction: differs after progress
   std::string function;          // qualified from 3.11 on; "" when unknown
@@ -55,6 +57,11 @@ struct PythonThread {
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
                                                  const TaskIds& tasks);
+
+// Whether the thread is elsewhere by now, or attached no more.
+bool has_moved(const MemoryReader& memory,
+               const PythonRuntime& python,
+               const PythonThread& thread);
 
 // In which interpreter the thread is. One that has entered another from the
 // main one is known to both, and is in the newer.

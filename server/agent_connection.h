@@ -37,6 +37,15 @@ class AgentConnection {
   // What the executor does right now. Errors: ChannelClosed, TimedOut.
   boost::asio::awaitable<Result<HdExecutorStage>> stage(Deadline deadline);
 
+  // The number of the call that is or was under way, and of the next: what
+  // HD_CONTROL_ENTER_NOW is for.
+  std::uint32_t call_number() const {
+    return static_cast<std::uint32_t>(waiting_for_);
+  }
+  std::uint32_t next_number() const {
+    return static_cast<std::uint32_t>(next_seq_);
+  }
+
   // HD_CONTROL_CANCEL, HD_CONTROL_ENTER_NOW or HD_CONTROL_INTERPRETER.
   Status tell(HdControlKind kind, std::uint32_t value = 0);
 

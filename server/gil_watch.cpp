@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "injector/injection_lock.h"
@@ -17,64 +19,100 @@ namespace {
 // A holder that runs is stopped for a moment to see where: not often.
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::milliseconds(100);
+constexpr int kGlances = 20;
+constexpr auto kBetweenGlances = std::chrono::microseconds(50);
 constexpr auto kWorthSaying = std::chrono::seconds(1);
 
 constexpr std::string_view kEvalLoop = "_PyEval_EvalFrameDefault";
 
 // Where a thread is that runs. Under the injection lock: another hangdbg would
 // take us for a debugger.
-std::optional<Address> stop_and_read_pc(int pid, int tid) {
+std::optional<Registers> stop_and_read(int pid, int tid) {
   const auto lock = lock_injections(pid, Deadline::in({}));
   if (!lock) {
     return {};
   }
-  return run_as_tracer([&]() -> std::optional<Address> {
+  return run_as_tracer([&]() -> std::optional<Registers> {
     auto thread = Attachment::seize(tid);
     if (!thread || !thread->interrupt(Deadline::in(kPatience))) {
       return {};
     }
     const auto registers = thread->registers();
-    return registers ? std::optional(registers->pc()) : std::nullopt;
+    return registers ? std::optional(*registers) : std::nullopt;
   });
+}
+
+bool is_asleep(int pid, std::optional<int> tid) {
+  const auto call = tid ? read_task_syscall(pid, *tid) : fail({}, {});
+  return call && !call->running;
 }
 
 }  // namespace
 
 GilWatch::Verdict GilWatch::look() {
-  const auto tasks = TaskIds::read(target_.pid);
-  if (!tasks) {
+  auto holders = read_holders();
+  if (!holders) {
     return Verdict::Unknown;
   }
-  const auto gil =
-      read_gil(target_.memory, target_.python, *tasks, interpreter_);
-  if (!gil) {
-    return Verdict::Unknown;
-  }
-  if (!gil->locked) {
+  const auto before = std::exchange(holders_, *std::move(holders));
+  if (holders_.empty()) {
     holder_.reset();
     return Verdict::Free;
   }
-  auto threads = python_threads(target_.memory, target_.python, *tasks);
-  if (!threads) {
-    return Verdict::Unknown;
+  const auto now = Deadline::Clock::now();
+  may_stop_ = now - looked_at_native_ >= kBetweenStops;
+  auto verdict = Verdict::Moves;
+  const PythonThread* holder = &holders_.front();
+  for (const PythonThread& thread : holders_) {
+    const auto last =
+        std::ranges::find(before, thread.state, &PythonThread::state);
+    if (last == before.end()) {
+      verdict = verdict == Verdict::Stands ? verdict : Verdict::Unknown;
+    } else if (thread.same_place(*last) && !moves_soon(thread) &&
+               !runs_bytecode(thread)) {
+      // Of several, one that sleeps: the others may just have no CPU.
+      const bool sleeps = is_asleep(target_.pid, thread.tid);
+      if (verdict != Verdict::Stands || sleeps) {
+        verdict = Verdict::Stands;
+        holder = &thread;
+      }
+      if (sleeps) {
+        break;
+      }
+    }
   }
-  const auto found =
-      std::ranges::find(*threads, gil->holder, &PythonThread::state);
-  if (found == threads->end()) {
-    return Verdict::Unknown;
+  if (verdict == Verdict::Moves || !holder_ || !holder->same_place(*holder_)) {
+    since_ = now;
   }
-  const bool first = !holder_;
-  const bool stands = holder_ && found->same_place(*holder_);
-  holder_ = *std::move(found);
-  if (!stands) {
-    since_ = Deadline::Clock::now();
-    return first ? Verdict::Unknown : Verdict::Moves;
+  holder_ = *holder;
+  return verdict;
+}
+
+// None, if it is free.
+Result<std::vector<PythonThread>> GilWatch::read_holders() const {
+  const auto tasks = TRY(TaskIds::read(target_.pid));
+  const auto gil =
+      TRY(read_gil(target_.memory, target_.python, tasks, interpreter_));
+  if (gil.enabled && !gil.locked) {
+    return {};
   }
-  if (runs_bytecode()) {
-    since_ = Deadline::Clock::now();
-    return Verdict::Moves;
+  auto threads = TRY(python_threads(target_.memory, target_.python, tasks));
+  std::erase_if(threads, [&](const PythonThread& thread) {
+    return gil.enabled
+               ? thread.state != gil.holder
+               : !thread.attached || thread.interpreter != interpreter_ ||
+                     thread.file == "<hangdbg>";  // waits as we do
+  });
+  if (gil.enabled && threads.empty()) {
+    return fail(ErrorId::Unreadable, "the GIL's holder is no thread of it");
   }
-  return Verdict::Stands;
+  return threads;
+}
+
+std::string GilWatch::reason() {
+  return (target_.python.free_threaded ? "a pause of all threads is held up by "
+                                       : "the GIL is held by ") +
+         holder();
 }
 
 std::string GilWatch::holder() {
@@ -111,21 +149,43 @@ std::string GilWatch::holder() {
   return text;
 }
 
+// One that is often in the same call has perhaps left it since and come back.
+bool GilWatch::moves_soon(const PythonThread& thread) const {
+  for (int i = 0; i < kGlances; ++i) {
+    if (has_moved(target_.memory, target_.python, thread)) {
+      return true;
+    }
+    std::this_thread::sleep_for(kBetweenGlances);
+  }
+  return false;
+}
+
 // A loop of one instruction is always at the same place. It runs, and not in
 // a C function: in the loop that looks whether others want the GIL, or (its
-// symbols may be gone) in some function of Python's own.
-bool GilWatch::runs_bytecode() {
-  const auto now = Deadline::Clock::now();
-  if (!holder_->tid || now - looked_at_native_ < kBetweenStops) {
+// symbols may be gone) in some function of Python's own. And without a GIL
+// Python's locks yield some forty times before they sleep, which may take long
+// where many want a CPU.
+bool GilWatch::runs_bytecode(const PythonThread& thread) {
+  if (!thread.tid || !may_stop_) {
     return false;
   }
-  const auto call = read_task_syscall(target_.pid, *holder_->tid);
+  const auto call = read_task_syscall(target_.pid, *thread.tid);
   if (!call || !call->running) {
     return false;
   }
-  looked_at_native_ = now;
-  const auto native = native_place_of(*holder_->tid, {});
-  return native && native->module == target_.python.module &&
+  looked_at_native_ = Deadline::Clock::now();
+  const auto registers = stop_and_read(target_.pid, *thread.tid);
+  const auto native = registers ? native_place(target_.memory, target_.modules,
+                                               registers->pc(), {})
+                                : std::nullopt;
+  if (!native) {
+    return false;
+  }
+  if (native->function.ends_with("sched_yield")) {
+    const auto caller = target_.memory.read_address(registers->sp());
+    return caller && target_.modules[target_.python.module].contains(*caller);
+  }
+  return native->module == target_.python.module &&
          (native->function.empty() || native->function == kEvalLoop);
 }
 
@@ -137,9 +197,10 @@ std::optional<NativePlace> GilWatch::native_place_of(
     return {};
   }
   if (call->running) {
-    const auto pc = stop_and_read_pc(target_.pid, tid);
-    return pc ? native_place(target_.memory, target_.modules, *pc, hidden)
-              : std::nullopt;
+    const auto registers = stop_and_read(target_.pid, tid);
+    return registers ? native_place(target_.memory, target_.modules,
+                                    registers->pc(), hidden)
+                     : std::nullopt;
   }
   // All that unwinding from a system call needs.
   user_regs_struct registers{};

@@ -3,13 +3,15 @@
 // The agent does not queue for a GIL that may never come
 // (bootstrap/executor.c). Whether it will come is seen from outside: a holder
 // that runs Python bytecode lets go when asked; one that stands in native code
-// does not.
+// does not. Without a GIL it is a pause of all threads that is waited for, and
+// each that is attached to the interpreter holds it up as a holder does.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/result.h"
@@ -25,7 +27,7 @@ class GilWatch {
 
   enum class Verdict {
     Free,     // or has been since the last look
-    Moves,    // held, and the holder runs Python
+    Moves,    // held, and the holder runs Python; all of them
     Stands,   // held by the same thread at the same instruction
     Unknown,  // first look, or unreadable
   };
@@ -42,18 +44,25 @@ class GilWatch {
   // "thread 79655 in read (libc.so.6), called from load (data.py:18), for 12
   // s"; "another thread" where more is not known. Of the last look.
   std::string holder();
+  // "the GIL is held by " him; without one, "a pause of all threads is held up
+  // by " him.
+  std::string reason();
 
  private:
-  bool runs_bytecode();
+  Result<std::vector<PythonThread>> read_holders() const;
+  bool moves_soon(const PythonThread& thread) const;
+  bool runs_bytecode(const PythonThread& thread);
   std::optional<NativePlace> native_place_of(int tid,
                                              const HiddenName& hidden) const;
   std::optional<std::string> hidden_name(std::size_t module, Address code);
 
   const Target& target_;
   std::int64_t interpreter_ = 0;
-  std::optional<PythonThread> holder_;
-  Deadline::Clock::time_point since_;  // it stands where it stands
+  std::vector<PythonThread> holders_;   // one, if there is a GIL
+  std::optional<PythonThread> holder_;  // the one that stands, if one does
+  Deadline::Clock::time_point since_;   // it stands where it stands
   Deadline::Clock::time_point looked_at_native_;
+  bool may_stop_ = false;  // a thread, in this look, to see where it is
   // Of the modules' files, where they were asked for: reading one is slow.
   std::map<std::size_t, std::optional<FileSymbols>> file_symbols_;
 };

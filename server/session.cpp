@@ -83,6 +83,7 @@ struct Session::Impl {
   asio::awaitable<void> watch_interrupts();
   asio::awaitable<void> watch_end();
   asio::awaitable<void> watch_gil();
+  void enter_if(GilWatch::Verdict verdict, std::uint32_t call_number);
   asio::awaitable<Result<dap::Response>> end_call(bool sent);
   asio::awaitable<void> settle();
   Error explain_timeout(HdExecutorStage stage);
@@ -298,8 +299,8 @@ bool Session::read_only() {
   return impl.owes_answer;
 }
 
-std::string Session::gil_holder() {
-  return impl_->gil.holder();
+std::string Session::why_read_only() {
+  return impl_->gil.reason();
 }
 
 Result<GilState> Session::gil() const {
@@ -335,6 +336,9 @@ asio::awaitable<Result<dap::Response>> Session::Impl::call(dap::Request request,
   }
   if (!owes_answer) {
     sent = true;
+    if (target->python.free_threaded) {
+      enter_if(gil.look(), connection.next_number());
+    }
     response = co_await connection.call(std::move(request), deadline);
   }
   if (!response && response.error().id == ErrorId::TimedOut && !ended) {
@@ -398,11 +402,7 @@ asio::awaitable<void> Session::Impl::watch_gil() {
       continue;
     }
     const auto verdict = gil.look();
-    if (verdict == GilWatch::Verdict::Moves) {
-      log::debug(log::Area::Server, "the GIL's holder runs: entering");
-      [[maybe_unused]] const Status told =
-          connection.tell(HD_CONTROL_ENTER_NOW);
-    }
+    enter_if(verdict, connection.call_number());
     if (verdict != GilWatch::Verdict::Stands) {
       continue;
     }
@@ -413,7 +413,7 @@ asio::awaitable<void> Session::Impl::watch_gil() {
     if (while_held == WhileHeld::Wait && !noticed && hooks.on_notice &&
         (owes_answer || Deadline::Clock::now() - started > kNoticeAfter)) {
       noticed = true;
-      hooks.on_notice("waiting for the GIL, which is held by " + gil.holder());
+      hooks.on_notice("waiting: " + gil.reason());
     }
   }
 }
@@ -421,10 +421,19 @@ asio::awaitable<void> Session::Impl::watch_gil() {
 // Outside of calls: whether the answer that is owed has come. What lets the
 // agent answer happens here as well.
 asio::awaitable<void> Session::Impl::settle() {
-  if (gil.look() == GilWatch::Verdict::Moves) {
-    [[maybe_unused]] const Status told = connection.tell(HD_CONTROL_ENTER_NOW);
-  }
+  enter_if(gil.look(), connection.call_number());
   owes_answer = !co_await connection.wait_on(Deadline::in({}));
+}
+
+// Where there is no GIL the agent cannot see for itself that it may enter.
+void Session::Impl::enter_if(GilWatch::Verdict verdict,
+                             std::uint32_t call_number) {
+  if (verdict == GilWatch::Verdict::Moves ||
+      (verdict == GilWatch::Verdict::Free && target->python.free_threaded)) {
+    log::debug(log::Area::Server, "nobody holds us up: entering");
+    [[maybe_unused]] const Status told =
+        connection.tell(HD_CONTROL_ENTER_NOW, call_number);
+  }
 }
 
 // The deadline has passed, or Ctrl-C was pressed: what can be cancelled is.
@@ -477,8 +486,7 @@ Error Session::Impl::explain_timeout(HdExecutorStage now) {
   }
   if (waits_for_gil(now)) {
     return {
-        ErrorId::GilHeld,
-        "no answer in time: the GIL is held by " + gil.holder(),
+        ErrorId::GilHeld, "no answer in time: " + gil.reason(),
         fmt::format("hangdbg attach {} -c threads -c where shows the stacks "
                     "all the same",
                     target->pid)};

@@ -77,9 +77,8 @@ class Session {
   // a question that was given up. It ends by itself when the agent gets it; to
   // be asked again and again, since this is also what lets it.
   bool read_only();
-  // Who had the GIL when it was last looked for: "thread 79655 in read
-  // (libc.so.6), called from load (data.py:18), for 12 s".
-  std::string gil_holder();
+  // GilWatch::reason() of the last look.
+  std::string why_read_only();
 
   // The whole response, also one that says no (its ErrorBody has more than an
   // Error can carry).

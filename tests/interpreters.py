@@ -31,13 +31,17 @@ WANTED["3.11", MUSL] = "musl"
 def found():
     """Interpreters of MINORS that hangdbg can enter, by version, those with the
     GIL and glibc first; each executable once."""
-    return [it for it in _all() if it.variant != FREE_THREADED]
+    return [it for it in _all() if not _is_refused(it)]
 
 
 @functools.lru_cache(maxsize=None)
-def free_threaded():
-    """Those that it refuses (docs/decisions/0012)."""
-    return [it for it in _all() if it.variant == FREE_THREADED]
+def refused():
+    """Those that it cannot (docs/decisions/0012)."""
+    return [it for it in _all() if _is_refused(it)]
+
+
+def _is_refused(interpreter):
+    return (interpreter.variant, interpreter.minor) == (FREE_THREADED, "3.13")
 
 
 def variant(path):

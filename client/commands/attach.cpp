@@ -131,9 +131,11 @@ Status show_banner(PromptState& state,
       look == before.end() ? std::nullopt : std::optional(look->second),
       state.deadline());
   const auto gil = session.gil();
-  fmt::print("Thread {} \"{}\" {} · GIL {}\n", thread.tid,
-             printable(thread.name), wait,
-             gil && gil->locked ? "held" : "free");
+  fmt::print("Thread {} \"{}\" {} · {}\n", thread.tid, printable(thread.name),
+             wait,
+             gil && !gil->enabled ? "no GIL"
+             : gil && gil->locked ? "GIL held"
+                                  : "GIL free");
   show_place(state);
   say_if_read_only(state);
   std::fflush(stdout);

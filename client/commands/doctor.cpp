@@ -294,6 +294,9 @@ Check global_lock(const Target& target) {
   if (!gil) {
     return {"GIL", "note", gil.error().text()};
   }
+  if (!gil->enabled) {
+    return {"GIL", "ok", "none: a free-threaded Python"};
+  }
   if (!gil->locked) {
     return {"GIL", "ok", "free"};
   }

@@ -66,9 +66,8 @@ void say_if_read_only(PromptState& state) {
   const bool now = state.session.read_only();
   if (now && !state.said_read_only) {
     const std::string why = fmt::format(
-        "read-only: the GIL is held by {}; stacks and source can be seen, the "
-        "rest waits",
-        state.session.gil_holder());
+        "read-only: {}; stacks and source can be seen, the rest waits",
+        state.session.why_read_only());
     fmt::print(stderr, "{}\n", state.err.dim(printable(why)));
   }
   state.said_read_only = now;

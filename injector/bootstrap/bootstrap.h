@@ -3,6 +3,7 @@
  *   control.c   the control thread: sessions come and go, records, the door
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   interpreters.c  into an interpreter and out of it
+ *   pause.c     all other threads stand still, where no GIL sees to that
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
  *   io.c        bounded reads and writes
@@ -14,7 +15,8 @@
  * executor; a canceller exists while an evaluation is being cancelled. The
  * control thread joins them all before it unmaps the region, so no code of
  * ours can be on any stack then. Fields are written by the thread named beside
- * them; those marked GIL, by whoever holds it. */
+ * them; those marked GIL, by whoever holds it; those of an agent that is being
+ * loaded or unloaded, by whoever has set `changing`. */
 #ifndef HANGDBG_BOOTSTRAP_H
 #define HANGDBG_BOOTSTRAP_H
 
@@ -33,13 +35,22 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 7
+#define HD_BUILTINS 8
 
 enum HdPhase {
   HD_PHASE_FREE = 0,
   HD_PHASE_OFFERED = 1, /* its channels wait to be taken */
   HD_PHASE_LIVE = 2,
   HD_PHASE_LEAVING = 3, /* its client has gone; the executor finishes */
+};
+
+/* Whether Cancelled may be raised in the executor. Where there is no GIL the
+ * canceller is not alone, so each change is an exchange. */
+enum HdCancellable {
+  HD_NOT_CANCELLABLE = 0,
+  HD_CANCELLABLE = 1,
+  HD_CANCELLING = 2, /* canceller; the executor waits for the end of it */
+  HD_CANCELLED = 3,  /* raised, once or more */
 };
 
 struct HdState;
@@ -70,16 +81,18 @@ struct HdSession {
   const int* executor_tid;   /* executor: the libc's, which the kernel clears */
   uint32_t stage;            /* executor: enum HdExecutorStage */
   int64_t enter_now_until;   /* control */
+  uint32_t enter_now_for;    /* control: for this message alone */
+  uint32_t messages;         /* executor: so many have come */
   uint32_t used_agent;       /* executor: the main interpreter's */
   uint32_t wanted;           /* control: the interpreter for the next request */
   uint32_t interpreter;      /* executor: for this one; 0 is the main one */
 
   uint64_t canceller;         /* pthread_t; control */
   uint32_t canceller_running; /* control */
+  int64_t cancel_again_at;    /* control */
   uint32_t canceller_done;    /* canceller; its last word */
   uint32_t cancel;            /* control; executor clears */
-  uint32_t cancellable;       /* GIL: in which interpreter, plus 1 */
-  uint32_t cancel_raised;     /* GIL */
+  uint32_t cancellable;       /* enum HdCancellable */
   uint64_t lowest_stack;      /* executor: for the code that it runs */
 
   char* buffer; /* executor: what has been read and not yet handled */
@@ -87,9 +100,9 @@ struct HdSession {
   uint64_t filled;
 };
 
-/* The agent in one interpreter; written with the GIL of that. */
+/* The agent in one interpreter. */
 struct HdAgent {
-  uint32_t loading;    /* or unloading */
+  uint32_t changing;   /* it is being loaded or unloaded */
   HdPyObject* globals; /* the agent's dict; 0 while it is not loaded */
   HdPyObject* handle;
   HdPyObject* forget;
@@ -164,10 +177,21 @@ int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
 int hd_gil_is_free(struct HdSession* session);
 /* With its GIL: {ident: frame} of its threads, 0 with an exception set; or None
- * where it is the only one, and Python can say it. */
+ * where it is the only one, and Python can say it. Without a GIL {ident: stack}
+ * of the threads but ours: hd_stack's. */
 HdPyObject* hd_current_frames(struct HdSession* session);
 
-/* python.c: call with the GIL. */
+/* pause.c: with the GIL, or attached where there is none. */
+static inline int hd_is_free_threaded(const struct HdState* state) {
+  return state->region->api.stop_the_world != 0;
+}
+void hd_pause(struct HdState* state);
+void hd_resume(struct HdState* state);
+/* In a pause: a list of (frame, code, lasti, globals), innermost first, of a
+ * frame and its callers. Takes over the reference. */
+HdPyObject* hd_stack(struct HdState* state, HdPyObject* frame);
+
+/* python.c: call with the GIL; load and unload when `changing` is ours. */
 static inline struct HdAgent* hd_agent(struct HdSession* session) {
   return &session->state
               ->agents[session->interpreter ? session->index : HD_MAX_SESSIONS];
@@ -208,14 +232,14 @@ int hd_read_message(struct HdSession* session,
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size);
 void hd_free_buffer(struct HdSession* session);
 
-/* PyObject.ob_refcnt, the first word; its lower half on 3.12 and later. */
-static inline uint32_t hd_refcount(const HdPyObject* object) {
-  return *(const uint32_t*)object;
-}
-
 #define HD_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #define HD_STORE(field, value) \
   __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+/* Whether the field was `seen`, and then is `value`; else `seen` is what it is.
+ */
+#define HD_EXCHANGE(field, seen, value)                                        \
+  __atomic_compare_exchange_n(&(field), &(seen), (value), 0, __ATOMIC_ACQ_REL, \
+                              __ATOMIC_ACQUIRE)
 
 /* Its client asked for it, or is no more. */
 static inline int hd_wants_cancel(const struct HdSession* session) {

@@ -20,7 +20,7 @@ typedef HdPyObject* (
     *CompileFunction)(const char*, const char*, int, void*, int);
 typedef HdPyObject* (*EvalFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 typedef HdPyObject* (*CallFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
-typedef HdPyObject* (*GetItemFunction)(HdPyObject*, const char*);
+typedef HdPyObject* (*GetItemFunction)(HdPyObject*, HdPyObject*);
 typedef HdPyObject* (*NumberFunction)(long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef int (*AsBytesFunction)(HdPyObject*, char**, long*);
@@ -37,40 +37,47 @@ typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
 typedef unsigned long (*SelfFunction)(void);
 typedef void (*TraceFunction)(void*, HdPyObject*);
+typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
+typedef HdPyObject* (*NamedFunction)(const char*);
 
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
-static void guard_stack(struct HdSession* session);
+static void stop_tracing(struct HdState* state, int guarded);
+static int is_set(struct HdState* state, const char* getter);
+static int guard_stack(struct HdSession* session);
 static int look_at_stack(HdPyObject* self,
                          HdPyObject* frame,
                          int what,
                          HdPyObject* arg);
+static int end_cancellable(struct HdSession* session);
 static HdPyObject* take_cancelled(struct HdState* state,
                                   HdPyObject* result,
                                   HdPyObject* cancelled);
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
+static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame);
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
 static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame);
 static void drop_snapshot(struct HdState* state,
                           HdPyObject** place,
                           HdPyObject* before);
 
+/* One by one: of a table the compiler may make data that wants relocation. */
 void hd_builtins(struct HdMethod* methods) {
-  const struct HdMethod ours[HD_BUILTINS] = {
-      {"_tid_of", builtin_tid_of, METH_O, 0},
-      {"_current_frames", builtin_current_frames, METH_NOARGS, 0},
-      {"_send", builtin_send, METH_O, 0},
-      {"_run_cancellable", builtin_run_cancellable, METH_O, 0},
-      {"_set_cancelled", builtin_set_cancelled, METH_O, 0},
-      {"_set_local", builtin_set_local, METH_VARARGS, 0},
-      {"_locals_of", builtin_locals_of, METH_O, 0},
-  };
-  for (int i = 0; i < HD_BUILTINS; i++) {
-    methods[i] = ours[i];
-  }
+  struct HdMethod* next = methods;
+  *next++ = (struct HdMethod){"_tid_of", builtin_tid_of, METH_O, 0};
+  *next++ = (struct HdMethod){"_current_frames", builtin_current_frames,
+                              METH_NOARGS, 0};
+  *next++ = (struct HdMethod){"_send", builtin_send, METH_O, 0};
+  *next++ =
+      (struct HdMethod){"_run_cancellable", builtin_run_cancellable, METH_O, 0};
+  *next++ =
+      (struct HdMethod){"_set_cancelled", builtin_set_cancelled, METH_O, 0};
+  *next++ = (struct HdMethod){"_set_local", builtin_set_local, METH_VARARGS, 0};
+  *next++ = (struct HdMethod){"_f_locals", builtin_f_locals, METH_O, 0};
+  *next++ = (struct HdMethod){"_locals_of", builtin_locals_of, METH_O, 0};
 }
 
 static HdPyObject* none(struct HdState* state) {
@@ -148,24 +155,55 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
 }
 
 /* sys.settrace in an expression is for the rest of it: on our thread it would
- * trace the agent. */
-static void stop_tracing(struct HdState* state) {
-  HD_CALL(state, PyEval_SetTrace, TraceFunction)(0, 0);
-  HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
+ * trace the agent. From 3.12 on to set nothing where nothing is changes the
+ * interpreter all the same, and without a GIL pauses it. */
+static void stop_tracing(struct HdState* state, int guarded) {
+  typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+  HdPyObject* error[3] = {0, 0, 0};
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
+  if (is_set(state, "gettrace")) {
+    HD_CALL(state, PyEval_SetTrace, TraceFunction)(0, 0);
+  }
+  if (guarded || is_set(state, "getprofile")) {
+    HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
+  }
+  HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
+  (error[0], error[1], error[2]);
+}
+
+/* Whether sys.gettrace(), say, is not None. */
+static int is_set(struct HdState* state, const char* getter) {
+  HdPyObject* function = HD_CALL(state, PySys_GetObject, NamedFunction)(getter);
+  HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
+  HdPyObject* value =
+      function && args
+          ? HD_CALL(state, PyObject_Call, CallFunction)(function, args, 0)
+          : 0;
+  const int set = value != (HdPyObject*)state->region->api.none;
+  HD_CALL(state, PyErr_Clear, VoidFunction)();
+  if (args) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(args);
+  }
+  if (value) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(value);
+  }
+  return set;
 }
 
 /* The program may have raised the limit of the recursion (it is for all
  * threads) above what our stack holds. Then each call looks how much of that is
- * left. */
-static void guard_stack(struct HdSession* session) {
+ * left; whether so. */
+static int guard_stack(struct HdSession* session) {
   typedef int (*LimitFunction)(void);
   struct HdState* state = session->state;
   session->lowest_stack = (uint64_t)__builtin_frame_address(0) - MOST_STACK;
-  if (state->region->api.Py_GetRecursionLimit &&
-      HD_CALL(state, Py_GetRecursionLimit, LimitFunction)() >
+  if (!state->region->api.Py_GetRecursionLimit ||
+      HD_CALL(state, Py_GetRecursionLimit, LimitFunction)() <=
           HARMLESS_RECURSION) {
-    HD_CALL(state, PyEval_SetProfile, TraceFunction)((void*)look_at_stack, 0);
+    return 0;
   }
+  HD_CALL(state, PyEval_SetProfile, TraceFunction)((void*)look_at_stack, 0);
+  return 1;
 }
 
 static int look_at_stack(HdPyObject* self,
@@ -189,8 +227,7 @@ static int look_at_stack(HdPyObject* self,
   return -1;
 }
 
-/* Cancelled may come up in here at any bytecode, and nowhere else: the
- * canceller looks at `cancellable` with the GIL in hand. */
+/* Cancelled may come up in here at any bytecode, and nowhere else. */
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   (void)self;
   struct HdState* state = hd_state();
@@ -207,9 +244,8 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   if (!args) {
     return 0;
   }
-  session->cancel_raised = 0;
-  guard_stack(session);
-  HD_STORE(session->cancellable, session->interpreter + 1);
+  const int guarded = guard_stack(session);
+  HD_STORE(session->cancellable, HD_CANCELLABLE);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
   if (hd_is_forked(state)) {
@@ -217,24 +253,30 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
      * do, nor has the child. The session is its parent's. */
     hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }
-  session->cancellable = 0;
-  stop_tracing(state);
+  const int raised = end_cancellable(session);
+  stop_tracing(state, guarded);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
-  return session->cancel_raised ? take_cancelled(state, result, cancelled)
-                                : result;
+  return raised ? take_cancelled(state, result, cancelled) : result;
 }
 
-/* `result` came, or another exception, before the raised Cancelled did: that is
- * taken by running something, and is the result. To call SetAsyncExc with a
+/* Whether Cancelled has been raised. */
+static int end_cancellable(struct HdSession* session) {
+  uint32_t seen = HD_CANCELLABLE;
+  while (!HD_EXCHANGE(session->cancellable, seen, HD_NOT_CANCELLABLE)) {
+    /* Only without a GIL: the canceller is between two instructions. */
+    seen = seen == HD_CANCELLING ? HD_CANCELLED : seen;
+  }
+  return seen == HD_CANCELLED;
+}
+
+/* The raised Cancelled may not have come up yet, or another one after it: that
+ * is taken by running something, and is the result. To call SetAsyncExc with a
  * null would not do: up to 3.12 the flag that it sets, also then, goes only
  * with an exception that is raised; left behind, it makes each loop of the
  * program look for one, and 3.11 never leaves a traced function. */
 static HdPyObject* take_cancelled(struct HdState* state,
                                   HdPyObject* result,
                                   HdPyObject* cancelled) {
-  if (HD_CALL(state, PyErr_Occurred, NewFunction)() == cancelled) {
-    return 0;
-  }
   if (result) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);
   }
@@ -299,35 +341,50 @@ static void drop_snapshot(struct HdState* state,
   }
 }
 
-/* A dict of its own with the frame's locals. */
+/* frame.f_locals: of a module's or a class's frame, the mapping itself. */
+static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame) {
+  (void)self;
+  struct HdState* state = hd_state();
+  hd_pause(state);
+  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
+                               AttributeFunction)(frame, "f_locals");
+  hd_resume(state);
+  return locals;
+}
+
+/* A dict of its own with the locals of a function's frame. */
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  typedef HdPyObject* (*CopyFunction)(HdPyObject*);
+  typedef int (*UpdateFunction)(HdPyObject*, HdPyObject*);
   struct HdState* state = hd_state();
   HdPyObject** place = snapshot_of(state, frame);
   HdPyObject* before = place ? *place : 0;
-  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
-                               AttributeFunction)(frame, "f_locals");
-  if (!locals) {
-    return 0;
-  }
-  HdPyObject* copy = HD_CALL(state, PyDict_Copy, CopyFunction)(locals);
+  HdPyObject* copy = HD_CALL(state, PyDict_New, NewFunction)();
+  hd_pause(state);
+  HdPyObject* locals = copy ? HD_CALL(state, PyObject_GetAttrString,
+                                      AttributeFunction)(frame, "f_locals")
+                            : 0;
+  const int failed = !locals || HD_CALL(state, PyDict_Update, UpdateFunction)(
+                                    copy, locals) != 0;
+  hd_resume(state);
   drop_snapshot(state, place, before);
-  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
-  return copy;
+  if (locals) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
+  }
+  if (failed && copy) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(copy);
+  }
+  return failed ? 0 : copy;
 }
 
 /* A reference to the value of a name, or 0. */
 static HdPyObject* value_in(struct HdState* state,
                             HdPyObject* names,
                             HdPyObject* name) {
-  typedef const char* (*Utf8Function)(HdPyObject*);
-  const char* utf8 = HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(name);
   HdPyObject* value =
-      utf8 ? HD_CALL(state, PyDict_GetItemString, GetItemFunction)(names, utf8)
-           : 0;
-  if (value) {
-    HD_CALL(state, Py_IncRef, ObjectFunction)(value);
+      HD_CALL(state, PyObject_GetItem, GetItemFunction)(names, name);
+  if (!value) {
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
   }
   return value;
 }
@@ -348,9 +405,11 @@ static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   HdPyObject* frame = get(args, 0);
   HdPyObject** place = snapshot_of(state, frame);
   HdPyObject* before = place ? *place : 0;
+  hd_pause(state);
   HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
                                AttributeFunction)(frame, "f_locals");
   if (!locals) {
+    hd_resume(state);
     return 0;
   }
   HdPyObject* replaced = value_in(state, locals, get(args, 1));
@@ -359,6 +418,7 @@ static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
                                locals, get(args, 1), get(args, 2))
                          : HD_CALL(state, PyObject_DelItem, ObjectDelFunction)(
                                locals, get(args, 1));
+  hd_resume(state);
   if (!failed && state->region->api.PyFrame_LocalsToFast) {
     typedef void (*LocalsFunction)(HdPyObject*, int);
     /* clear=1: a name that is not in the dict is unbound in the frame. */

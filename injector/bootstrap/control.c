@@ -16,6 +16,7 @@
 #define CANCELLER_STACK (256UL << 10)
 /* A client that dies between its join and its hello. */
 #define OFFER_NS 1000000000L
+/* Code that catches Cancelled, or cleans up after it, has so long for that. */
 #define CANCEL_AGAIN_MS 200
 
 typedef int (*CreateFunction)(uint64_t*, void*, void* (*)(void*), void*);
@@ -257,7 +258,9 @@ static struct HdSession* open_session(struct HdState* state) {
     session->interpreter = 0;
     session->cancel = 0;
     session->cancellable = 0;
+    session->cancel_again_at = 0;
     session->enter_now_until = 0;
+    session->messages = 0;
     session->stage = HD_EXECUTOR_IDLE;
     HD_STORE(session->phase, error ? HD_PHASE_FREE : HD_PHASE_OFFERED);
     place->error = error;
@@ -340,6 +343,7 @@ static void handle_record(struct HdSession* session,
       tell(session, HD_CONTROL_STAGE, HD_LOAD(session->stage));
       break;
     case HD_CONTROL_ENTER_NOW:
+      HD_STORE(session->enter_now_for, record.value);
       HD_STORE(session->enter_now_until, hd_now() + HD_ENTER_NOW_NS);
       break;
     case HD_CONTROL_INTERPRETER:
@@ -347,6 +351,7 @@ static void handle_record(struct HdSession* session,
       break;
     case HD_CONTROL_CANCEL:
       HD_STORE(session->cancel, 1);
+      session->cancel_again_at = 0;
       break; /* look_after starts the canceller */
     default:
       leave(session);
@@ -423,7 +428,8 @@ static void look_after(struct HdState* state) {
       leave(session);
     }
     if (hd_wants_cancel(session) && session->executor_running &&
-        !session->canceller_running && HD_LOAD(session->cancellable)) {
+        !session->canceller_running && HD_LOAD(session->cancellable) &&
+        hd_now() >= session->cancel_again_at) {
       start_canceller(session);
     }
     if (session->phase == HD_PHASE_LEAVING && !session->executor_running &&
@@ -442,6 +448,7 @@ static int has_ended(const struct HdSession* session) {
 }
 
 static void start_canceller(struct HdSession* session) {
+  session->cancel_again_at = hd_now() + CANCEL_AGAIN_MS * 1000000L;
   session->canceller_done = 0;
   session->canceller_running =
       start_thread(session->state, &session->canceller, CANCELLER_STACK,

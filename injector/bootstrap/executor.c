@@ -20,10 +20,13 @@ typedef int (*FlagFunction)(void);
 #define FAREWELL_NS 1000000000L
 #define SPINS 200
 
+static void raise_cancelled(struct HdSession* session, uint32_t interpreter);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
 static void say_failure(struct HdSession* session);
 static int take_gil(struct HdSession* session, struct HdEntry* entry);
+static int begin_change(struct HdSession* session);
+static void end_change(struct HdSession* session);
 static void say_ended(struct HdSession* session);
 static void farewell(struct HdSession* session);
 static void leave_interpreter(struct HdSession* session);
@@ -56,19 +59,31 @@ void* hd_canceller_main(void* argument) {
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
   if (!python_is_ending(state) && hd_enter(session, &entry)) {
-    /* Without this GIL the executor does not get out of such code; before, it
-     * may have gone on to another interpreter. */
-    const int found = session->cancellable == entry.interpreter + 1;
-    HdPyObject* cancelled = found ? hd_agent(session)->cancelled_class : 0;
-    if (cancelled && hd_wants_cancel(session)) {
-      HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-      (session->executor, cancelled);
-      session->cancel_raised = 1;
-    }
+    raise_cancelled(session, entry.interpreter);
     hd_exit(session, entry);
   }
   say_done(session, &session->canceller_done);
   return 0;
+}
+
+/* While it is HD_CANCELLING the executor does not get out of such code; before,
+ * it may have gone on to another interpreter than ours. */
+static void raise_cancelled(struct HdSession* session, uint32_t interpreter) {
+  struct HdState* state = session->state;
+  uint32_t seen = HD_LOAD(session->cancellable);
+  if (seen == HD_NOT_CANCELLABLE ||
+      !HD_EXCHANGE(session->cancellable, seen, HD_CANCELLING)) {
+    return;
+  }
+  HdPyObject* cancelled = HD_LOAD(session->interpreter) == interpreter
+                              ? hd_agent(session)->cancelled_class
+                              : 0;
+  if (cancelled && hd_wants_cancel(session)) {
+    HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+    (session->executor, cancelled);
+    seen = HD_CANCELLED;
+  }
+  HD_STORE(session->cancellable, seen);
 }
 
 static int serve_one(struct HdSession* session) {
@@ -79,6 +94,7 @@ static int serve_one(struct HdSession* session) {
   if (!hd_read_message(session, &body, &size, &taken)) {
     return 0;
   }
+  session->messages++;
   HD_STORE(session->cancel, 0);
   const uint32_t wanted = HD_LOAD(session->wanted);
   if (wanted != session->interpreter) {
@@ -104,8 +120,10 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   HdPyObject* reply = 0;
   char* text = 0;
   long length = 0;
-  if (hd_agent_load(session)) {
-    session->used_agent |= !session->interpreter;
+  const int loaded = hd_agent_load(session);
+  session->used_agent |= loaded && !session->interpreter;
+  end_change(session);
+  if (loaded) {
     reply = hd_agent_handle(session, body, size);
   }
   /* Written without the GIL and from a copy: to take the GIL a second time,
@@ -157,8 +175,9 @@ static void say_failure(struct HdSession* session) {
   hd_write_all(session, kAfter, sizeof kAfter - 1);
 }
 
-/* With the GIL, and no other executor in the middle of loading the agent. 0
- * when the client has gone, or the interpreter has. */
+/* With the GIL, and with the agent for us to change: another executor may be in
+ * the middle of loading it. 0 when the client has gone, or the interpreter
+ * has. */
 static int take_gil(struct HdSession* session, struct HdEntry* entry) {
   for (;;) {
     HD_STORE(session->stage, HD_EXECUTOR_WATCHES_GIL);
@@ -174,13 +193,24 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry) {
       hd_exit(session, *entry);
       return 0;
     }
-    if (!hd_agent(session)->loading) {
+    if (begin_change(session)) {
       HD_STORE(session->stage, HD_EXECUTOR_IN_PYTHON);
       return 1;
     }
     hd_exit(session, *entry);
     hd_poll(-1, 0, 1);
   }
+}
+
+/* Running its source may let go of the GIL, where there is one. Who does not
+ * succeed must leave Python before the next try. */
+static int begin_change(struct HdSession* session) {
+  uint32_t seen = 0;
+  return HD_EXCHANGE(hd_agent(session)->changing, seen, 1);
+}
+
+static void end_change(struct HdSession* session) {
+  HD_STORE(hd_agent(session)->changing, 0);
 }
 
 static void say_ended(struct HdSession* session) {
@@ -204,9 +234,14 @@ static void farewell(struct HdSession* session) {
       !hd_enter(session, &entry)) {
     return;
   }
-  /* This runs Python, which may let go of the GIL and another executor in: who
-   * is the last is to be seen after it. */
   hd_agent_forget(session);
+  while (!begin_change(session)) {
+    hd_exit(session, entry);
+    hd_poll(-1, 0, 1);
+    if (!hd_enter(session, &entry)) {
+      return;
+    }
+  }
   int last = 1;
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     const struct HdSession* other = &state->sessions[i];
@@ -219,6 +254,7 @@ static void farewell(struct HdSession* session) {
     hd_agent_unload(session);
   }
   session->used_agent = 0;
+  end_change(session);
   hd_exit(session, entry);
 }
 
@@ -244,7 +280,8 @@ static void leave_interpreter(struct HdSession* session) {
 
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
  * 0) has come: then whoever needs it waits in earnest. 0: the interpreter is
- * ending, or the client has gone, which with `queue_at` is known. */
+ * ending, or the client has gone, which with `queue_at` is known. Without a GIL
+ * nothing that comes after that wants a pause. */
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {
@@ -252,8 +289,9 @@ static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
       return 0;
     }
     if (hd_gil_is_free(session) ||
-        hd_now() < HD_LOAD(session->enter_now_until) ||
-        (queue_at && hd_now() > queue_at)) {
+        (hd_now() < HD_LOAD(session->enter_now_until) &&
+         session->messages == HD_LOAD(session->enter_now_for)) ||
+        (queue_at && (hd_now() > queue_at || hd_is_free_threaded(state)))) {
       return 1;
     }
     if (!queue_at && hd_is_leaving(session)) {

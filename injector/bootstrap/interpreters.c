@@ -59,6 +59,9 @@ void hd_exit(struct HdSession* session, struct HdEntry entry) {
 
 int hd_gil_is_free(struct HdSession* session) {
   const struct HdApi* api = &session->state->region->api;
+  if (hd_is_free_threaded(session->state)) {
+    return 0; /* whether a pause can be had is seen from outside */
+  }
   if (!session->interpreter || api->interpreter_gil == HD_NO_OFFSET) {
     return !api->gil_locked ||
            __atomic_load_n((int*)api->gil_locked, __ATOMIC_ACQUIRE) == 0;
@@ -79,29 +82,37 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
   typedef HdPyObject* (*NumberFunction)(long);
   typedef int (*SetFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
   typedef void (*ObjectFunction)(HdPyObject*);
+  typedef uint64_t (*SelfFunction)(void);
   struct HdState* state = session->state;
   const struct HdApi* api = &state->region->api;
   uint64_t thread = 0;
   uint64_t older = 0;
   read_word(api->interpreters_head, &thread);
   read_word(thread + api->interpreter_next, &older);
-  if (!older) {
+  if (!older && !hd_is_free_threaded(state)) {
     HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)api->none);
     return (HdPyObject*)api->none;
   }
   HdPyObject* frames = HD_CALL(state, PyDict_New, NewDictFunction)();
   const uint64_t own = find_interpreter(session->interpreter);
+  const uint64_t self = HD_CALL(state, pthread_self, SelfFunction)();
   thread = 0;
+  hd_pause(state); /* where sys._current_frames() would make one by itself */
   read_word(own + api->interpreter_threads, &thread);
   for (int i = 0; frames && thread && i < MOST_THREADS; i++) {
     uint64_t ident = 0;
     uint64_t frame = 0;
     read_word(thread + api->thread_ident, &ident);
-    if (api->PyThreadState_GetFrame) {
+    if (hd_is_free_threaded(state) && ident == self) {
+      /* Ours: a frame that refers to itself would live on. */
+    } else if (api->PyThreadState_GetFrame) {
       frame = (uint64_t)HD_CALL(state, PyThreadState_GetFrame,
                                 FrameFunction)((void*)thread);
     } else if (read_word(thread + api->thread_frame, &frame) && frame) {
       HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)frame);
+    }
+    if (frame && hd_is_free_threaded(state)) {
+      frame = (uint64_t)hd_stack(state, (HdPyObject*)frame);
     }
     HdPyObject* key =
         frame ? HD_CALL(state, PyLong_FromLong, NumberFunction)((long)ident)
@@ -118,6 +129,7 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
       break;
     }
   }
+  hd_resume(state);
   return frames;
 }
 
@@ -137,10 +149,15 @@ static uint64_t find_interpreter(uint32_t wanted) {
   return 0;
 }
 
-/* Not at all where a filter forbids that; then other interpreters than the main
- * one cannot be entered. */
+/* Where a filter forbids that, not at all, and other interpreters than the main
+ * one cannot be entered; but without a GIL the threads are read in a pause. */
 static int read_word(uint64_t at, uint64_t* word) {
-  if (hd_state()->region->forbidden & HD_FORBIDS_READ_SELF) {
+  const struct HdState* state = hd_state();
+  if (state->region->forbidden & HD_FORBIDS_READ_SELF) {
+    if (hd_is_free_threaded(state)) {
+      *word = *(const uint64_t*)at;
+      return 1;
+    }
     return 0;
   }
   const long self = hd_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);

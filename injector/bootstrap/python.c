@@ -28,6 +28,7 @@ static HdPyObject* call(struct HdState* state,
                         HdPyObject* callable,
                         HdPyObject* first,
                         HdPyObject* second);
+static long refcount(struct HdState* state, HdPyObject* object);
 
 int hd_agent_load(struct HdSession* session) {
   struct HdState* state = session->state;
@@ -35,17 +36,11 @@ int hd_agent_load(struct HdSession* session) {
   if (agent->handle) {
     return 1;
   }
-  /* Running the source may let go of the GIL, and another executor in. */
-  if (agent->loading) {
-    return 0;
-  }
-  agent->loading = 1;
   const int loaded = run_source(state, agent);
   if (!loaded) {
     keep_failure(state);
     hd_agent_unload(session);
   }
-  agent->loading = 0;
   return loaded;
 }
 
@@ -155,8 +150,6 @@ void hd_agent_unload(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdAgent* agent = hd_agent(session);
   HdPyObject* globals = agent->globals;
-  /* What goes with the agent may run Python as well. */
-  agent->loading = 1;
   agent->handle = 0;
   agent->forget = 0;
   agent->globals = 0;
@@ -175,13 +168,21 @@ void hd_agent_unload(struct HdSession* session) {
     if (!function) {
       continue;
     }
-    if (hd_refcount(function) != 1) {
+    if (refcount(state, function) != 1) {
       HD_STORE(state->must_stay, 1); /* a user's expression has kept it */
     } else {
       HD_CALL(state, Py_DecRef, ObjectFunction)(function);
     }
   }
-  agent->loading = 0;
+}
+
+/* Before Py_REFCNT was a function: PyObject.ob_refcnt, the first word; on 3.12
+ * and later its lower half. */
+static long refcount(struct HdState* state, HdPyObject* object) {
+  typedef long (*CountFunction)(HdPyObject*);
+  return state->region->api.Py_REFCNT
+             ? HD_CALL(state, Py_REFCNT, CountFunction)(object)
+             : *(const uint32_t*)object;
 }
 
 /* The exception that is set goes, its text stays for the client to see. */

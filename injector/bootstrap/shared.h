@@ -58,12 +58,13 @@ struct HdApi {
   uint64_t Py_DecRef;
   uint64_t Py_IncRef;
   uint64_t PyDict_New;
-  uint64_t PyDict_Copy;
+  uint64_t PyDict_Update;
   uint64_t PyDict_Clear;
   uint64_t PyDict_SetItemString;
   uint64_t PyDict_GetItemString;
   uint64_t PyObject_Call;
   uint64_t PyObject_GetAttrString;
+  uint64_t PyObject_GetItem;
   uint64_t PyObject_SetItem;
   uint64_t PyObject_DelItem;
   uint64_t PyTuple_New;
@@ -78,13 +79,14 @@ struct HdApi {
   uint64_t PyCFunction_NewEx;
   uint64_t PyErr_Clear;
   uint64_t PyErr_Fetch;
+  uint64_t PyErr_Restore;
   uint64_t PyObject_Str;
   uint64_t PyUnicode_AsUTF8;
-  uint64_t PyErr_Occurred;
   uint64_t PyErr_SetString;
   uint64_t PyThreadState_SetAsyncExc;
   uint64_t PyEval_SetTrace;
   uint64_t PyEval_SetProfile;
+  uint64_t PySys_GetObject;
   uint64_t none;          /* data: &_Py_NoneStruct */
   uint64_t runtime_error; /* data: &PyExc_RuntimeError */
   uint64_t recursion_error;
@@ -96,6 +98,18 @@ struct HdApi {
   uint64_t Py_GetRecursionLimit; /* 0 as well where the stack needs no guard */
   uint64_t is_finalizing;        /* Py_IsFinalizing or _Py_IsFinalizing */
   uint64_t gil_locked; /* data: the int that is 1 while the GIL is held */
+  uint64_t Py_REFCNT;  /* from 3.14 on */
+
+  /* Of a free-threaded build all, else none: see pause.c. */
+  uint64_t stop_the_world;  /* _PyEval_StopTheWorld */
+  uint64_t start_the_world; /* _PyEval_StartTheWorld */
+  uint64_t PyInterpreterState_Get;
+  uint64_t PyList_New;
+  uint64_t PyList_Append;
+  uint64_t PyFrame_GetBack;
+  uint64_t PyFrame_GetCode;
+  uint64_t PyFrame_GetGlobals;
+  uint64_t PyFrame_GetLasti;
 
   /* For the threads of other interpreters; any of them may be 0. */
   uint64_t PyThreadState_New;
@@ -188,7 +202,9 @@ enum HdControlKind {
   HD_CONTROL_HELLO = 1,       /* value: HD_ABI; the first record of a client */
   HD_CONTROL_STATUS = 2,      /* asks for HD_CONTROL_STAGE */
   HD_CONTROL_ENTER_NOW = 3,   /* for the next moment (HD_ENTER_NOW_NS), wait for
-                                 the GIL in earnest: its holder runs Python */
+                                 the GIL in earnest: its holder runs Python; or
+                                 all threads, where there is none. value: for
+                                 which message, from 1 on */
   HD_CONTROL_CANCEL = 4,      /* the evaluation that runs */
   HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */
   /* From the agent. */

@@ -95,7 +95,8 @@ bool makes_sense(const Table& t) {
          t.interpreter.gil <= t.interpreter.gil_holder &&
          all_inside(t.thread.size,
                     {t.thread.next, t.thread.interp, t.thread.current_frame,
-                     t.thread.thread_id, t.thread.native_thread_id}) &&
+                     t.thread.thread_id, t.thread.native_thread_id,
+                     t.thread.status + 12}) &&
          all_inside(t.frame.size, {t.frame.previous, t.frame.executable,
                                    t.frame.instr_ptr, t.frame.owner}) &&
          all_inside(t.code.size, {t.code.filename, t.code.name, t.code.qualname,
@@ -135,6 +136,11 @@ CPythonLayout layout_of(const Table& t, int minor) {
   layout.thread_ident = narrow(t.thread.thread_id);
   layout.thread_native_id = narrow(t.thread.native_thread_id);
   layout.thread_frame = narrow(t.thread.current_frame);
+  if (free_threaded && minor >= 14) {
+    // _status, holds_gil, _whence, state (struct _ts,
+    // Include/cpython/pystate.h)
+    layout.thread_attachment = narrow(t.thread.status + 12);
+  }
 
   layout.frame_previous = narrow(t.frame.previous);
   layout.frame_code = narrow(t.frame.executable);

@@ -51,6 +51,8 @@ struct CPythonLayout {
   std::uint32_t thread_frame = kAbsent;      // absent where there is a cframe
   std::uint32_t thread_cframe = kAbsent;     // 3.11 and 3.12
   std::uint32_t cframe_current_frame = kAbsent;
+  // int: 0 detached, 1 attached, 2 suspended; free-threaded builds, from 3.14
+  std::uint32_t thread_attachment = kAbsent;
 
   // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11
   std::uint32_t frame_previous = kAbsent;

@@ -56,6 +56,7 @@ class Agent:
         self.main = _thread.get_ident()
         self.names = {"__name__": "hangdbg", "_tid_of": self.tid_of, "_send": self.send,
                       "_current_frames": lambda: None,
+                      "_f_locals": lambda frame: frame.f_locals,
                       "_run_cancellable": lambda function: function(),
                       "_set_cancelled": self.set_cancelled, "_set_local": set_local,
                       "_locals_of": lambda frame: dict(frame.f_locals)}

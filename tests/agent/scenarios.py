@@ -34,7 +34,12 @@ def hang_baton(hung):
 
 def check_hello():
     import os
-    body = Agent().request("hangdbg/hello")
+    import threading
+    agent, bodies = Agent(), []
+    asking = threading.Thread(target=lambda: bodies.append(agent.request("hangdbg/hello")))
+    asking.start()  # from a thread beside the main one, as always
+    asking.join()
+    body, = bodies
     assert body == {"python": "%d.%d.%d" % sys.version_info[:3], "implementation": "cpython",
                     "pid": os.getpid(), "mainThreadId": os.getpid(),
                     "executable": sys.executable}, body
@@ -1184,10 +1189,11 @@ def check_cancel():
     agent = Agent(_run_cancellable=run_cancellable)
     sys.modules["__main__"].started = started
     stdout = sys.stdout
-    for loop in ("while True: pass", "print('out')\nwhile True:\n  x = 1\n  try: x += 1\n"
+    for loop in ("started.set()\nwhile True: pass",
+                 "print('out')\nstarted.set()\nwhile True:\n  x = 1\n  try: x += 1\n"
                  "  except Exception: pass"):
         started.clear()
-        refused = agent.refused("evaluate", expression="started.set()\n" + loop)
+        refused = agent.refused("evaluate", expression=loop)
         assert (refused.id, refused.text) == ("cancelled", "cancelled")
         assert sys.stdout is stdout
     assert agent.output() == [("stdout", "out\n")]

@@ -17,6 +17,7 @@ import interpreters
 
 FOUND = interpreters.found()
 PLAIN = [it for it in FOUND if not it.variant]  # by version
+FREE_THREADED = [it for it in FOUND if it.variant == interpreters.FREE_THREADED]
 
 
 def _parameters(chosen):
@@ -26,15 +27,15 @@ def _parameters(chosen):
     ]
 
 
-def _missing(free_threaded):
+def _missing(refused):
     return [
         pytest.param(None, id=name, marks=pytest.mark.skip(why))
         for name, why in interpreters.missing().items()
-        if name.endswith(interpreters.FREE_THREADED) == free_threaded
+        if (name == "3.13t") == refused
     ]
 
 
-@pytest.fixture(params=_parameters(FOUND) + _missing(free_threaded=False))
+@pytest.fixture(params=_parameters(FOUND) + _missing(refused=False))
 def python(request):
     """Every interpreter that can be entered."""
     return _existing(request.param)
@@ -43,17 +44,17 @@ def python(request):
 @pytest.fixture(
     params=[
         pytest.param(it.path, id=interpreters.name(it))
-        for it in interpreters.free_threaded()
+        for it in interpreters.refused()
     ]
-    + _missing(free_threaded=True)
+    + _missing(refused=True)
 )
-def free_threaded_python(request):
+def refused_python(request):
     return request.param
 
 
-@pytest.fixture(params=_parameters(PLAIN[:1] + PLAIN[1:][-1:]))
+@pytest.fixture(params=_parameters(PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED))
 def edge_python(request):
-    """The oldest and the newest."""
+    """The oldest and the newest, and one without a GIL."""
     return _existing(request.param)
 
 

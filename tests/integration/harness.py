@@ -91,6 +91,10 @@ class Target:
             preexec_fn=die_with_us,
         )
         _started.append(self.process)
+        # Without a GIL the first thread beside main's may want a heap of its own:
+        # 1 GiB of address space, once.
+        self.heaps = 16 * any(interpreters.variant(str(part)) == interpreters.FREE_THREADED
+                              for part in command)
         self.unread = b""
         self.ready = self.read_line(ready_seconds)
         self.pid = self.ready["pid"]
@@ -171,7 +175,8 @@ class Target:
         differences = []
 
         def same():
-            differences[:] = processes.differences(before, self.snapshot(), arenas)
+            kept = arenas and arenas + self.heaps
+            differences[:] = processes.differences(before, self.snapshot(), kept)
             return not differences
 
         try:

@@ -125,6 +125,11 @@ def state(pid, tid=None):
     return _read("/proc/%d/task/%d/stat" % (pid, tid or pid)).rpartition(")")[2].split()[0]
 
 
+def cpu_ticks(pid):
+    """How long its threads have run in user mode."""
+    return int(_read("/proc/%d/stat" % pid).rpartition(")")[2].split()[11])
+
+
 def catches(pid, number):
     """Whether it has a handler for that signal."""
     return bool(int(_status("/proc/%d/status" % pid)["SigCgt"], 16) >> (number - 1) & 1)

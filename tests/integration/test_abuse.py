@@ -213,7 +213,7 @@ def test_waits_until_the_gil_is_free(edge_python, terminal):
     """It says who has it, and goes on by itself."""
     target = start("gil_held_once", edge_python)
     session = terminal(target.pid)
-    session.expect(r"held by thread %d in read \(libc\S*\), called from "
+    session.expect(r"held (?:up )?by thread %d in read \(libc\S*\), called from "
                    r"call_c_with_gil" % target.tid)
     target.process.stdin.write(b"\n")
     target.process.stdin.flush()
@@ -234,6 +234,9 @@ def test_ctrl_c_while_the_gil_is_held(edge_python):
     target.assert_as_before(before, arenas=3)
     target.process.stdin.write(b"\n")
     target.process.stdin.flush()
+    # A signal before that would not wake it.
+    until("it waits for the lock",
+          lambda: processes.thread_activity(target.pid, target.pid).syscall == "futex")
     assert target.finish()["answer"] == 41
 
 

@@ -178,15 +178,15 @@ def test_held_gil(command, edge_python):
     before = target.snapshot()
     name, *rest = command
     done = hangdbg(name, target.pid, *rest, "--timeout", "1")
-    done.assert_refused(4, "GIL", target.tid)
+    done.assert_refused(4, "held", target.tid)
     assert done.seconds < 1 + LATE, done
     target.assert_as_before(before, arenas=3)
     target.finish()
 
 
-def test_free_threaded(free_threaded_python):
-    """Refused before anything is touched."""
-    target = start("lock_main", free_threaded_python)
+def test_no_way_to_pause(refused_python):
+    """3.13t: refused before anything is touched."""
+    target = start("lock_main", refused_python)
     before = target.snapshot()
     hangdbg("eval", target.pid, "answer").assert_refused(4, "free-threaded", "py-spy")
     target.assert_as_before(before, arenas=0)

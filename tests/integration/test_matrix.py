@@ -95,7 +95,7 @@ def test_c_that_holds_the_gil(python):
     target = start("gil_held", python, "then-free")
     before = target.snapshot()
     for command in (("eval", target.pid, "answer"), ("attach", target.pid, "-c", "p answer")):
-        hangdbg(*command, "--timeout", "1").assert_refused(4, "GIL", target.tid, "read")
+        hangdbg(*command, "--timeout", "1").assert_refused(4, "held", target.tid, "read")
     target.assert_as_before(before, arenas=4)
     target.go_on()
     until("the GIL let go of", lambda: hangdbg("eval", target.pid, "answer").out == "41\n")

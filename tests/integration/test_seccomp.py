@@ -162,7 +162,9 @@ def test_nothing_but_the_least(python):
     listed = hangdbg("doctor", "--target-calls").out.split()
     spec = {"default": KILL, "rules": {number: ALLOW for number in listed}}
     for spared in ("24", "48", "53", "310"):
-        del spec["rules"][spared]
+        # Without a GIL Python's own locks yield.
+        if spared != "24" or interpreters.variant(python) != interpreters.FREE_THREADED:
+            del spec["rules"][spared]
     target = filtered(python, spec)
     before = target.snapshot()
     done = hangdbg("eval", target.pid, "answer + 1")

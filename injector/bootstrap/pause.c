@@ -1,0 +1,81 @@
+/* All other threads of an interpreter stand still, where no GIL sees to that.
+ *
+ * A frame of a thread that runs may be taken down while it is read. So all that
+ * needs one to stand happens here, in C, and all at once: CPython's own pause,
+ * as the garbage collector makes it (stop_the_world in Python/pystate.c). It
+ * has no deadline: it waits until each thread has come to its next bytecode.
+ * The client has seen from outside that they all do (HD_CONTROL_ENTER_NOW).
+ *
+ * Within a pause no Python may run and nothing may be destroyed: the collector,
+ * or a finaliser, would wait for the threads that wait for us. */
+#include "injector/bootstrap/bootstrap.h"
+
+typedef void* (*InterpreterFunction)(void);
+typedef void (*WorldFunction)(void*);
+typedef HdPyObject* (*FrameFunction)(HdPyObject*);
+typedef int (*PositionFunction)(HdPyObject*);
+typedef HdPyObject* (*NumberFunction)(long);
+typedef HdPyObject* (*SizedFunction)(long);
+typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
+typedef int (*AppendFunction)(HdPyObject*, HdPyObject*);
+typedef void (*ObjectFunction)(HdPyObject*);
+
+static int add_frame(struct HdState* state,
+                     HdPyObject* stack,
+                     HdPyObject* frame);
+
+void hd_pause(struct HdState* state) {
+  if (hd_is_free_threaded(state)) {
+    HD_CALL(state, stop_the_world, WorldFunction)
+    (HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)());
+  }
+}
+
+void hd_resume(struct HdState* state) {
+  if (hd_is_free_threaded(state)) {
+    HD_CALL(state, start_the_world, WorldFunction)
+    (HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)());
+  }
+}
+
+HdPyObject* hd_stack(struct HdState* state, HdPyObject* frame) {
+  HdPyObject* stack = HD_CALL(state, PyList_New, SizedFunction)(0);
+  int whole = stack != 0;
+  while (frame) {
+    HdPyObject* caller = HD_CALL(state, PyFrame_GetBack, FrameFunction)(frame);
+    whole = whole && add_frame(state, stack, frame);
+    HD_CALL(state, Py_DecRef, ObjectFunction)(frame); /* its thread has it */
+    frame = caller;
+  }
+  if (stack && !whole) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(stack);
+    stack = 0;
+  }
+  return stack;
+}
+
+static int add_frame(struct HdState* state,
+                     HdPyObject* stack,
+                     HdPyObject* frame) {
+  HdPyObject* place = HD_CALL(state, PyTuple_New, SizedFunction)(4);
+  if (!place) {
+    return 0;
+  }
+  HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
+  HdPyObject* const fields[] = {
+      frame,
+      HD_CALL(state, PyFrame_GetCode, FrameFunction)(frame),
+      HD_CALL(state, PyLong_FromLong, NumberFunction)(
+          HD_CALL(state, PyFrame_GetLasti, PositionFunction)(frame)),
+      HD_CALL(state, PyFrame_GetGlobals, FrameFunction)(frame),
+  };
+  int whole = 1;
+  for (int i = 0; i < 4; i++) {
+    whole &= fields[i] != 0;
+    HD_CALL(state, PyTuple_SetItem, TupleSetFunction)(place, i, fields[i]);
+  }
+  whole =
+      whole && HD_CALL(state, PyList_Append, AppendFunction)(stack, place) == 0;
+  HD_CALL(state, Py_DecRef, ObjectFunction)(place);
+  return whole;
+}

@@ -1,0 +1,80 @@
+"""Without a GIL: frames are read while their threads run, in a pause of all of
+them, and none is asked for that would not come."""
+
+import threading
+
+import pytest
+
+import interpreters
+import processes
+from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
+
+
+@pytest.fixture
+def python():
+    found = [it for it in interpreters.found()
+             if it.variant == interpreters.FREE_THREADED]
+    if not found:
+        pytest.skip(interpreters.missing().get("3.14t", "no free-threaded CPython"))
+    return found[-1].path
+
+
+def test_frames_of_threads_that_run(python):
+    """Two clients walk the stacks of hot threads, read and write their locals."""
+    target = start("hot_threads", python)
+    before = target.snapshot()
+    looks = [part for look in ("where", "args", "p sorted(locals())", "pair = [0, 1]", "threads")
+             for part in ("-c", look)]
+    # A frame that has gone on since is said to have; then the client is done.
+    said = []
+
+    def walk(name):
+        for _ in range(20):
+            said.append(hangdbg("attach", target.pid, "--thread", name, *looks))
+
+    clients = [threading.Thread(target=walk, args=(name,)) for name in ("hot-0", "hot-1")]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    for done in said:
+        assert done.rc == 0 or "has returned" in done.err, done
+        assert "churn()" in done.out, done
+    assert any(done.rc == 0 for done in said), said
+    target.assert_as_before(before, arenas=4)
+    result = target.finish()
+    assert (result["answer"], result["failed"]) == (41, [])
+
+
+def test_a_thread_that_cannot_be_paused(python):
+    """Nobody waits for it but we; when it goes on, so do we."""
+    target = start("hot_threads", python, "held")
+    before = target.snapshot()
+    done = hangdbg("eval", target.pid, "answer", "--thread", "main", "--timeout", "1")
+    done.assert_refused(4, "a pause of all threads is held up by thread", "in read", "hold_up")
+    done = hangdbg("attach", target.pid, "-c", "where", "-c", "threads")
+    assert done.rc == 0 and "wait_for_lock()" in done.out and "hold_up()" in done.out, done
+    target.assert_as_before(before, arenas=4)
+    run = start_hangdbg("eval", target.pid, "answer", "--thread", "main")
+    until("it waits", lambda: "hangdbg-ctl" in processes.threads(target.pid).values())
+    ran = processes.cpu_ticks(target.pid)
+    until("the others run on", lambda: processes.cpu_ticks(target.pid) > ran + 10)
+    target.process.stdin.write(b"\n")
+    target.process.stdin.flush()
+    done = outcome(run)
+    assert done.rc == 0 and done.out == "41\n", done
+    target.finish()
+
+
+def test_with_the_gil_switched_on(python):
+    target = start("lock_main", python, env={"PYTHON_GIL": "1"})
+    before = target.snapshot()
+    assert evaluate(target, "__import__('sys')._is_gil_enabled(), answer") == "(True, 41)"
+    target.assert_as_before(before)
+    target.finish()
+    held = start("gil_held", python, "then-free", env={"PYTHON_GIL": "1"})
+    hangdbg("eval", held.pid, "answer", "--timeout", "1").assert_refused(
+        4, "held", held.tid, "read")
+    held.go_on()
+    until("the GIL let go of", lambda: hangdbg("eval", held.pid, "answer").out == "41\n")
+    held.finish()
