@@ -8,6 +8,7 @@ import os
 import sys
 import _thread
 
+PY = sys.version_info[:2]
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "agent")
 
 

@@ -1,5 +1,5 @@
-"""The agent's Python, under every CPython found: each check_ function of
-scenarios.py in a process of its own (driver.py), with the bootstrap's builtins
+"""The agent's Python, under every CPython found: each check_ function in
+scenarios/*.py in a process of its own (driver.py), with the bootstrap's builtins
 faked (harness.py)."""
 
 import ast
@@ -19,8 +19,9 @@ SKIP = 77  # exit status of a scenario that this interpreter cannot show
 
 
 def _scenarios():
-    tree = ast.parse((HERE / "scenarios.py").read_text())
-    return [node.name for node in tree.body
+    return [pytest.param(path.stem, node.name, id=node.name)
+            for path in sorted((HERE / "scenarios").glob("*.py"))
+            for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")]
 
 
@@ -49,11 +50,11 @@ def test_interpreter_is_there(name):
         pytest.skip(reason)
 
 
-@pytest.mark.parametrize("scenario", _scenarios())
+@pytest.mark.parametrize("file, scenario", _scenarios())
 @pytest.mark.parametrize("interpreter", FOUND, ids=interpreters.label)
-def test_agent(interpreter, scenario):
+def test_agent(interpreter, file, scenario):
     done = subprocess.run(
-        [interpreter.path, "-I", "-S", str(HERE / "driver.py"), scenario], timeout=60,
+        [interpreter.path, "-I", "-S", str(HERE / "driver.py"), file, scenario], timeout=60,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = done.stdout.decode(errors="replace")
     if done.returncode == SKIP:

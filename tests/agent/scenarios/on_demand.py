@@ -1,0 +1,150 @@
+"""The modules that come when they are asked for: completions, objects, pretty."""
+
+import sys
+
+import baton
+from baton import Baton, hang_baton
+from harness import Agent, Hung
+
+
+def check_completions():
+    agent = Agent()
+    agent.load("completions")
+
+    class Base:
+        __slots__ = ("slot", "empty")
+
+        @property
+        def prop(self):
+            raise AssertionError("user code ran")
+
+        def method(self):
+            pass
+
+    class Evil(Base):
+        def __init__(self):
+            self.slot = {"inner key": [Baton()]}
+            self.instance = 1
+            self.module = sys
+
+        def __getattr__(self, name):
+            raise AssertionError("user code ran")
+
+        def __dir__(self):
+            raise AssertionError("user code ran")
+
+    def complete(hung):
+        evil = Evil()
+        table = {"alpha": 1, "beta": 2, 3: 4}
+        hung.wait()
+        return evil, table
+
+    with Hung(complete) as hung:
+        frame = agent.frame(hung, "complete")
+
+        def ask(text, column=None):
+            targets = agent.request("completions", frameId=frame, text=text,
+                                    column=column or len(text) + 1)["targets"]
+            return [(t["label"], t["type"]) for t in targets], targets
+
+        assert ask("evil.")[0] == [
+            ("empty", "property"), ("instance", "variable"), ("method", "method"),
+            ("module", "module"), ("prop", "property"), ("slot", "property")]
+        assert ask("1 + evil.me")[1] == [
+            {"label": "method", "type": "method", "start": 9, "length": 2}]
+        assert ("__init__", "method") in ask("evil.__")[0]
+        assert ask("evil.prop.")[0] == ask("evil.empty.")[0] == ask("nothing.")[0] == []
+        assert ("lock_file_path", "variable") in ask("f(evil.slot['inner key'][0].")[0]
+        assert ("_current_frames", "function") in ask("evil.module._c")[0]
+        assert ask('table["')[0] == [("alpha", "variable"), ("beta", "variable")]
+        assert ask('table["al')[1] == [
+            {"label": "alpha", "type": "variable", "start": 7, "length": 2}]
+        assert ask('evil.slot["')[0] == [("inner key", "variable")]
+        assert ("hang", "method") in ask("Baton.")[0]
+        assert ask("hang_b")[0] == [("hang_baton", "function")]
+        assert ask("Bat")[0] == [("Baton", "class")]
+        assert ask("evi + 1", 4)[0] == [("evil", "variable")]
+        assert ("isinstance", "function") in ask("isin")[0]
+        assert ("while", "keyword") in ask("whi")[0]
+        assert len(ask("")[0]) > 100
+        for text in (".", "].", "a[.", "[\"", "['x", "evil..", "evil.slot[99999999999999999999].",
+                     "evil.slot[", "table[3][0].", "\u20ac.", "evil.slot[].", "((.", "1."):
+            ask(text)
+        ask("evil", 10 ** 9)
+        ask("evil", 1)
+    assert agent.refused("completions", text=1, column=1).id == "bad-message"
+    assert agent.request("completions", text="agent_nothing_", column=15)["targets"] == []
+
+
+def check_whatis():
+    agent = Agent()
+    agent.load("objects")
+    main = sys.modules["__main__"]
+    main.Baton, main.function = Baton, hang_baton
+    for expression, answer in (
+            ("Baton().hang", "Method hang"), ("function", "Function hang_baton"),
+            ("Baton", "Class baton.Baton"), ("3", "<class 'int'>"),
+            ("Baton()", "<class 'baton.Baton'>"), ("len", repr(type(len)))):
+        assert agent.request("hangdbg/whatis", expression=expression) == {"text": answer}
+    assert agent.refused("hangdbg/whatis", expression="1/0").id == "expression-failed"
+
+
+def check_source():
+    import functools
+    import _weakrefset
+    agent = Agent()
+    agent.load("objects")
+    main = sys.modules["__main__"]
+
+    @functools.wraps(hang_baton)
+    def wrapped():
+        pass
+
+    main.Baton, main.function, main.wrapped, main.module = Baton, hang_baton, wrapped, _weakrefset
+    first = hang_baton.__code__.co_firstlineno
+    place = {"path": baton.__file__, "line": first, "endLine": first + 1}
+    for expression in ("function", "wrapped", "function.__code__"):
+        assert agent.request("hangdbg/source", expression=expression) == place
+    hang = Baton.hang.__code__.co_firstlineno
+    for expression in ("Baton.hang", "Baton().hang"):
+        assert agent.request("hangdbg/source", expression=expression)["line"] == hang
+    for expression in ("Baton", "Baton()"):
+        body = agent.request("hangdbg/source", expression=expression)
+        assert body["path"] == baton.__file__ and body["endLine"] == hang + 8
+        assert hang - 5 <= body["line"] < hang
+    assert agent.request("hangdbg/source", expression="module")["path"] == _weakrefset.__file__
+    refused = agent.refused("hangdbg/source", expression="3")
+    assert refused.type == "TypeError" and "built in" in refused.text, refused
+    assert agent.refused("hangdbg/source", expression="len").id == "expression-failed"
+
+
+def check_pretty():
+    agent = Agent()
+    refused = agent.refused("evaluate", expression="[1]", hangdbg_pretty=40)
+    assert refused.id == "bad-message" and "objects" in refused.text
+    agent.load("objects")
+
+    def pretty(expression, width=40):
+        return agent.result(expression, hangdbg_pretty=width)
+
+    assert pretty("[1, 2, {3: (4,)}]") == "[1, 2, {3: (4,)}]"
+    for expression in ("{'k%d' % i: list(range(i)) for i in range(40)}",
+                       "[('x' * 30,), {'a' * 9: {'b' * 9: ['c' * 30] * 2}}]", "set(range(50))",
+                       "frozenset(range(60))", "('x' * 50,)", "{}", "[[[[[[[[[[1] * 30]]]]]]]]]"):
+        text = pretty(expression)
+        assert eval(text) == eval(expression), text
+        assert all(len(line) <= 70 for line in text.split("\n")), text
+    assert pretty("['a' * 20, 'b' * 20]") == "['%s',\n '%s']" % ("a" * 20, "b" * 20)
+    agent.result("me = [0] * 30; me.append(me)")
+    assert "[...]" in pretty("me")
+    deep = "d = []\nfor _ in range(300): d = [d, 'x' * 30]"
+    agent.result(deep)
+    assert agent.request("evaluate", expression="d", hangdbg_pretty=40)["result"]
+
+
+def check_load_refuses_bad_source():
+    agent = Agent()
+    assert agent.refused("hangdbg/load", name="x", source="x = = 1").id == "agent-failed"
+    assert agent.refused("hangdbg/load", name="x").id == "bad-message"
+    refused = agent.refused("hangdbg/load", name="x", source="1/0")
+    assert refused.id == "agent-failed" and refused.type == "ZeroDivisionError"
