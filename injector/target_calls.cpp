@@ -152,6 +152,8 @@ const TargetCall kCalls[] = {
              {kAny, kAny, just(PROT_NONE), just(kPrivate | MAP_NORESERVE)}),
     may_fail(HANGDBG_CALL(sched_getaffinity), kGlibc, -EINVAL),
     may_fail(HANGDBG_CALL(openat), kGlibc, -EFAULT),
+    // 3.14t's garbage collector reads /proc/self/status, by stdio.
+    may_fail(HANGDBG_CALL(newfstatat), kGlibc, -EFAULT),
 
     starts_thread(HANGDBG_CALL(clone), kMusl, 0, {just(kMuslFlags)}),
     needed(HANGDBG_CALL(mmap),
