@@ -1,6 +1,7 @@
 /* The bootstrap's own memory, and what its files call of each other.
  *
- *   control.c   the control thread: sessions come and go, records, the door
+ *   control.c   the control thread: the door, the first thread, the end
+ *   sessions.c  sessions come and go; their records
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   interpreters.c  into an interpreter and out of it
  *   pause.c     all other threads stand still, where no GIL sees to that
@@ -163,6 +164,26 @@ static inline int hd_uses_pipes(const struct HdState* state) {
 /* control.c */
 void hd_first_main(uint64_t base, struct HdExit* out);
 void hd_control_main(uint64_t base, struct HdExit* out);
+
+/* sessions.c: in the control thread */
+/* A client that dies between its join and its hello. */
+#define HD_OFFER_NS 1000000000L
+/* Code that catches Cancelled, or cleans up after it, has so long for that. */
+#define HD_CANCEL_AGAIN_MS 200
+/* A session with its place among the offers filled in, or with the error there
+ * that keeps it from having channels; 0 when there are too many. */
+struct HdSession* hd_session_open(struct HdState* state);
+/* The records that have come. */
+void hd_session_read(struct HdSession* session);
+void hd_session_look_after(struct HdSession* session);
+/* Its client has gone, or is to. */
+void hd_session_leave(struct HdSession* session);
+void hd_session_close(struct HdSession* session);
+int hd_start_thread(struct HdState* state,
+                    uint64_t* thread,
+                    unsigned long stack,
+                    void* (*start)(void*),
+                    void* argument); /* 0 or an errno */
 
 /* entry_x86_64.S */
 void* hd_control_entry(void* base);
