@@ -83,6 +83,8 @@ constexpr std::array kPause = {
     HANGDBG_WANTED(PyFrame_GetCode),
     HANGDBG_WANTED(PyFrame_GetGlobals),
     HANGDBG_WANTED(PyFrame_GetLasti),
+    HANGDBG_WANTED(PyFrame_GetLocals),
+    HANGDBG_WANTED(PyThreadState_Delete),
 };
 
 #undef HANGDBG_WANTED

@@ -303,14 +303,14 @@ Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
   return threads;
 }
 
-bool has_moved(const MemoryReader& memory,
-               const PythonRuntime& python,
-               const PythonThread& thread) {
-  const auto fields = read_thread_state(memory, python.layout, thread.state);
-  PythonThread now = thread;
-  return fields && (is_attached(python.layout, *fields) != thread.attached ||
-                    (read_place(memory, python.layout, *fields, now) &&
-                     !now.same_place(thread)));
+Result<PythonThread> look_again(const MemoryReader& memory,
+                                const PythonRuntime& python,
+                                PythonThread thread) {
+  const auto fields =
+      TRY(read_thread_state(memory, python.layout, thread.state));
+  thread.attached = is_attached(python.layout, fields);
+  TRY(read_place(memory, python.layout, fields, thread));
+  return thread;
 }
 
 Result<std::int64_t> interpreter_of(const MemoryReader& memory,

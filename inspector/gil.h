@@ -58,10 +58,11 @@ Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
                                                  const TaskIds& tasks);
 
-// Whether the thread is elsewhere by now, or attached no more.
-bool has_moved(const MemoryReader& memory,
-               const PythonRuntime& python,
-               const PythonThread& thread);
+// The same thread as it is now: its place and whether it is attached. Errors:
+// Unreadable.
+Result<PythonThread> look_again(const MemoryReader& memory,
+                                const PythonRuntime& python,
+                                PythonThread thread);
 
 // In which interpreter the thread is. One that has entered another from the
 // main one is known to both, and is in the newer.

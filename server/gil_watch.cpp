@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,8 @@ namespace {
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::milliseconds(100);
 constexpr int kGlances = 20;
+constexpr int kGlancesAtRunning = 200;
+constexpr auto kSteady = std::chrono::milliseconds(3);
 constexpr auto kBetweenGlances = std::chrono::microseconds(50);
 constexpr auto kWorthSaying = std::chrono::seconds(1);
 
@@ -40,6 +43,14 @@ std::optional<Registers> stop_and_read(int pid, int tid) {
     const auto registers = thread->registers();
     return registers ? std::optional(*registers) : std::nullopt;
   });
+}
+
+// Another client's, in those functions of agent/ that ask for one.
+bool waits_for_a_pause(const PythonThread& thread) {
+  constexpr std::array<std::string_view, 4> kAsk = {
+      "_other_frames", "locals_of", "_is_module", "_bind_local"};
+  return thread.file == "<hangdbg>" &&
+         std::ranges::find(kAsk, thread.function) != kAsk.end();
 }
 
 bool is_asleep(int pid, std::optional<int> tid) {
@@ -64,21 +75,22 @@ GilWatch::Verdict GilWatch::look() {
   auto verdict = Verdict::Moves;
   const PythonThread* holder = &holders_.front();
   for (const PythonThread& thread : holders_) {
-    const auto last =
-        std::ranges::find(before, thread.state, &PythonThread::state);
-    if (last == before.end()) {
+    if (gets_on(thread, before)) {
+      continue;
+    }
+    if (std::ranges::find(before, thread.state, &PythonThread::state) ==
+        before.end()) {
       verdict = verdict == Verdict::Stands ? verdict : Verdict::Unknown;
-    } else if (thread.same_place(*last) && !moves_soon(thread) &&
-               !runs_bytecode(thread)) {
-      // Of several, one that sleeps: the others may just have no CPU.
-      const bool sleeps = is_asleep(target_.pid, thread.tid);
-      if (verdict != Verdict::Stands || sleeps) {
-        verdict = Verdict::Stands;
-        holder = &thread;
-      }
-      if (sleeps) {
-        break;
-      }
+      continue;
+    }
+    // Of several, one that sleeps: the others may just have no CPU.
+    const bool sleeps = is_asleep(target_.pid, thread.tid);
+    if (verdict != Verdict::Stands || sleeps) {
+      verdict = Verdict::Stands;
+      holder = &thread;
+    }
+    if (sleeps) {
+      break;
     }
   }
   if (verdict == Verdict::Moves || !holder_ || !holder->same_place(*holder_)) {
@@ -88,11 +100,23 @@ GilWatch::Verdict GilWatch::look() {
   return verdict;
 }
 
+// The GIL changes hands, or its holder is elsewhere than at the last look.
+// Where there is none that look may be long ago, and a pause that does not come
+// stops the program: there each thread must be seen to move now.
+bool GilWatch::gets_on(const PythonThread& thread,
+                       const std::vector<PythonThread>& before) {
+  if (has_gil_ && !before.empty() && !before.front().same_place(thread)) {
+    return true;
+  }
+  return moves_soon(thread) || runs_bytecode(thread);
+}
+
 // None, if it is free.
-Result<std::vector<PythonThread>> GilWatch::read_holders() const {
+Result<std::vector<PythonThread>> GilWatch::read_holders() {
   const auto tasks = TRY(TaskIds::read(target_.pid));
   const auto gil =
       TRY(read_gil(target_.memory, target_.python, tasks, interpreter_));
+  has_gil_ = gil.enabled;
   if (gil.enabled && !gil.locked) {
     return {};
   }
@@ -101,7 +125,7 @@ Result<std::vector<PythonThread>> GilWatch::read_holders() const {
     return gil.enabled
                ? thread.state != gil.holder
                : !thread.attached || thread.interpreter != interpreter_ ||
-                     thread.file == "<hangdbg>";  // waits as we do
+                     waits_for_a_pause(thread);
   });
   if (gil.enabled && threads.empty()) {
     return fail(ErrorId::Unreadable, "the GIL's holder is no thread of it");
@@ -149,11 +173,26 @@ std::string GilWatch::holder() {
   return text;
 }
 
-// One that is often in the same call has perhaps left it since and come back.
+// One that is often in the same call has perhaps left it since and come back;
+// one that can run, and does not move, may have no CPU. Without a GIL it is not
+// enough to see one call end: the next may be as long. So it must still move
+// after that.
 bool GilWatch::moves_soon(const PythonThread& thread) const {
-  for (int i = 0; i < kGlances; ++i) {
-    if (has_moved(target_.memory, target_.python, thread)) {
+  const int glances =
+      is_asleep(target_.pid, thread.tid) ? kGlances : kGlancesAtRunning;
+  std::optional<Deadline> steady;
+  PythonThread last = thread;
+  for (int i = 0; i < glances; ++i) {
+    const auto now = look_again(target_.memory, target_.python, last);
+    if (now && now->attached != last.attached) {
       return true;
+    }
+    if (now && !now->same_place(last)) {
+      if (has_gil_ || (steady && steady->expired())) {
+        return true;
+      }
+      steady = steady.value_or(Deadline::in(kSteady));
+      last = *now;
     }
     std::this_thread::sleep_for(kBetweenGlances);
   }
@@ -161,10 +200,10 @@ bool GilWatch::moves_soon(const PythonThread& thread) const {
 }
 
 // A loop of one instruction is always at the same place. It runs, and not in
-// a C function: in the loop that looks whether others want the GIL, or (its
-// symbols may be gone) in some function of Python's own. And without a GIL
-// Python's locks yield some forty times before they sleep, which may take long
-// where many want a CPU.
+// a C function: in the loop that looks whether others want the GIL, or, if its
+// symbols are gone, in some function of Python's own; but a wrong guess may
+// cost too much where there is no GIL. There Python's locks yield some forty
+// times before they sleep, which may take long where many want a CPU.
 bool GilWatch::runs_bytecode(const PythonThread& thread) {
   if (!thread.tid || !may_stop_) {
     return false;
@@ -175,9 +214,12 @@ bool GilWatch::runs_bytecode(const PythonThread& thread) {
   }
   looked_at_native_ = Deadline::Clock::now();
   const auto registers = stop_and_read(target_.pid, *thread.tid);
-  const auto native = registers ? native_place(target_.memory, target_.modules,
-                                               registers->pc(), {})
-                                : std::nullopt;
+  const auto native =
+      registers ? native_place(target_.memory, target_.modules, registers->pc(),
+                               [this](std::size_t module, Address code) {
+                                 return hidden_name(module, code);
+                               })
+                : std::nullopt;
   if (!native) {
     return false;
   }
@@ -185,8 +227,11 @@ bool GilWatch::runs_bytecode(const PythonThread& thread) {
     const auto caller = target_.memory.read_address(registers->sp());
     return caller && target_.modules[target_.python.module].contains(*caller);
   }
-  return native->module == target_.python.module &&
-         (native->function.empty() || native->function == kEvalLoop);
+  if (native->module != target_.python.module) {
+    return false;
+  }
+  return native->function.empty() ? has_gil_
+                                  : native->function.starts_with(kEvalLoop);
 }
 
 std::optional<NativePlace> GilWatch::native_place_of(

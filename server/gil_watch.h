@@ -49,7 +49,9 @@ class GilWatch {
   std::string reason();
 
  private:
-  Result<std::vector<PythonThread>> read_holders() const;
+  Result<std::vector<PythonThread>> read_holders();
+  bool gets_on(const PythonThread& thread,
+               const std::vector<PythonThread>& before);
   bool moves_soon(const PythonThread& thread) const;
   bool runs_bytecode(const PythonThread& thread);
   std::optional<NativePlace> native_place_of(int tid,
@@ -58,6 +60,7 @@ class GilWatch {
 
   const Target& target_;
   std::int64_t interpreter_ = 0;
+  bool has_gil_ = true;
   std::vector<PythonThread> holders_;   // one, if there is a GIL
   std::optional<PythonThread> holder_;  // the one that stands, if one does
   Deadline::Clock::time_point since_;   // it stands where it stands

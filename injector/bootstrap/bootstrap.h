@@ -4,6 +4,7 @@
  *   sessions.c  sessions come and go; their records
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   interpreters.c  into an interpreter and out of it
+ *   frame_locals.c  reading and writing them
  *   pause.c     all other threads stand still, where no GIL sees to that
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
@@ -192,6 +193,10 @@ void* hd_control_entry(void* base);
 void* hd_executor_main(void* session);
 void* hd_canceller_main(void* session);
 
+/* Whether it may take the GIL or pause the program: waits for that without it.
+ * 0 when the client has gone, or the interpreter ends. */
+int hd_may_enter(struct HdSession* session);
+
 /* interpreters.c: the interpreter that the session wants. hd_enter may wait for
  * its GIL without end; 0 when it is no more. */
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
@@ -206,11 +211,26 @@ HdPyObject* hd_current_frames(struct HdSession* session);
 static inline int hd_is_free_threaded(const struct HdState* state) {
   return state->region->api.stop_the_world != 0;
 }
-void hd_pause(struct HdState* state);
-void hd_resume(struct HdState* state);
+/* 0 with an exception set: there is none to be had for this session any more.
+ */
+int hd_pause(struct HdSession* session);
+void hd_resume(struct HdSession* session);
+/* A thread state more can come into this interpreter without a pause. */
+void hd_make_room(struct HdSession* session);
 /* In a pause: a list of (frame, code, lasti, globals), innermost first, of a
  * frame and its callers. Takes over the reference. */
 HdPyObject* hd_stack(struct HdState* state, HdPyObject* frame);
+
+/* frame_locals.c: with the GIL */
+/* frame.f_locals: of a module's or a class's frame, the mapping itself. */
+HdPyObject* hd_f_locals(struct HdSession* session, HdPyObject* frame);
+/* A dict of its own with the locals of a function's frame. */
+HdPyObject* hd_locals_of(struct HdSession* session, HdPyObject* frame);
+/* Without a value, the name is unbound. 0 with an exception set. */
+int hd_set_local(struct HdSession* session,
+                 HdPyObject* frame,
+                 HdPyObject* name,
+                 HdPyObject* value);
 
 /* python.c: call with the GIL; load and unload when `changing` is ours. */
 static inline struct HdAgent* hd_agent(struct HdSession* session) {

@@ -20,16 +20,12 @@ typedef HdPyObject* (
     *CompileFunction)(const char*, const char*, int, void*, int);
 typedef HdPyObject* (*EvalFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 typedef HdPyObject* (*CallFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
-typedef HdPyObject* (*GetItemFunction)(HdPyObject*, HdPyObject*);
 typedef HdPyObject* (*NumberFunction)(long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef int (*AsBytesFunction)(HdPyObject*, char**, long*);
 typedef HdPyObject* (*TupleFunction)(long);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
 typedef long (*SizeFunction)(HdPyObject*);
-typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
-typedef int (*ObjectSetFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
-typedef int (*ObjectDelFunction)(HdPyObject*, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef void (*VoidFunction)(void);
 typedef void (*ErrorFunction)(HdPyObject*, const char*);
@@ -59,10 +55,6 @@ static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls);
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args);
 static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame);
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
-static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame);
-static void drop_snapshot(struct HdState* state,
-                          HdPyObject** place,
-                          HdPyObject* before);
 
 /* One by one: of a table the compiler may make data that wants relocation. */
 void hd_builtins(struct HdMethod* methods) {
@@ -315,119 +307,34 @@ static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
   return none(state);
 }
 
-/* Up to 3.12 f_locals is a snapshot that stays with the frame, and with it the
- * values of that moment: tensors, perhaps, which the program has long let go
- * of. So what reading it made is dropped again; what was there before (the
- * program called locals(), or is being traced) is left alone. */
-static HdPyObject** snapshot_of(struct HdState* state, HdPyObject* frame) {
-  const struct HdApi* api = &state->region->api;
-  if (api->frame_locals == HD_NO_OFFSET) {
-    return 0;
-  }
-  uint64_t at = (uint64_t)frame;
-  if (api->frame_inner != HD_NO_OFFSET) {
-    at = *(const uint64_t*)(at + api->frame_inner);
-  }
-  return (HdPyObject**)(at + api->frame_locals);
-}
-
-static void drop_snapshot(struct HdState* state,
-                          HdPyObject** place,
-                          HdPyObject* before) {
-  if (place && !before && *place) {
-    HdPyObject* made = *place;
-    *place = 0;
-    HD_CALL(state, Py_DecRef, ObjectFunction)(made);
-  }
-}
-
-/* frame.f_locals: of a module's or a class's frame, the mapping itself. */
 static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  struct HdState* state = hd_state();
-  hd_pause(state);
-  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
-                               AttributeFunction)(frame, "f_locals");
-  hd_resume(state);
-  return locals;
+  struct HdSession* session = this_session(hd_state());
+  return session ? hd_f_locals(session, frame) : 0;
 }
 
-/* A dict of its own with the locals of a function's frame. */
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  typedef int (*UpdateFunction)(HdPyObject*, HdPyObject*);
-  struct HdState* state = hd_state();
-  HdPyObject** place = snapshot_of(state, frame);
-  HdPyObject* before = place ? *place : 0;
-  HdPyObject* copy = HD_CALL(state, PyDict_New, NewFunction)();
-  hd_pause(state);
-  HdPyObject* locals = copy ? HD_CALL(state, PyObject_GetAttrString,
-                                      AttributeFunction)(frame, "f_locals")
-                            : 0;
-  const int failed = !locals || HD_CALL(state, PyDict_Update, UpdateFunction)(
-                                    copy, locals) != 0;
-  hd_resume(state);
-  drop_snapshot(state, place, before);
-  if (locals) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
-  }
-  if (failed && copy) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(copy);
-  }
-  return failed ? 0 : copy;
+  struct HdSession* session = this_session(hd_state());
+  return session ? hd_locals_of(session, frame) : 0;
 }
 
-/* A reference to the value of a name, or 0. */
-static HdPyObject* value_in(struct HdState* state,
-                            HdPyObject* names,
-                            HdPyObject* name) {
-  HdPyObject* value =
-      HD_CALL(state, PyObject_GetItem, GetItemFunction)(names, name);
-  if (!value) {
-    HD_CALL(state, PyErr_Clear, VoidFunction)();
-  }
-  return value;
-}
-
-/* Up to 3.12 f_locals is a snapshot: PyFrame_LocalsToFast writes *all* of it
- * back, so nothing may run between taking it and the end of that call. The
- * value that is replaced goes last: its finaliser may let the frame's thread
- * in. */
+/* (frame, name[, value]) */
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   (void)self;
   struct HdState* state = hd_state();
+  struct HdSession* session = this_session(state);
   const TupleGetFunction get =
       HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  if (!session) {
+    return 0;
+  }
   const long count = HD_CALL(state, PyTuple_Size, SizeFunction)(args);
   if (count != 2 && count != 3) {
     return raise(state, "_set_local(frame, name[, value])");
   }
-  HdPyObject* frame = get(args, 0);
-  HdPyObject** place = snapshot_of(state, frame);
-  HdPyObject* before = place ? *place : 0;
-  hd_pause(state);
-  HdPyObject* locals = HD_CALL(state, PyObject_GetAttrString,
-                               AttributeFunction)(frame, "f_locals");
-  if (!locals) {
-    hd_resume(state);
-    return 0;
-  }
-  HdPyObject* replaced = value_in(state, locals, get(args, 1));
-  const int failed = count == 3
-                         ? HD_CALL(state, PyObject_SetItem, ObjectSetFunction)(
-                               locals, get(args, 1), get(args, 2))
-                         : HD_CALL(state, PyObject_DelItem, ObjectDelFunction)(
-                               locals, get(args, 1));
-  hd_resume(state);
-  if (!failed && state->region->api.PyFrame_LocalsToFast) {
-    typedef void (*LocalsFunction)(HdPyObject*, int);
-    /* clear=1: a name that is not in the dict is unbound in the frame. */
-    HD_CALL(state, PyFrame_LocalsToFast, LocalsFunction)(frame, count == 2);
-  }
-  drop_snapshot(state, place, before);
-  HD_CALL(state, Py_DecRef, ObjectFunction)(locals);
-  if (replaced) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(replaced);
-  }
-  return failed ? 0 : none(state);
+  return hd_set_local(session, get(args, 0), get(args, 1),
+                      count == 3 ? get(args, 2) : 0)
+             ? none(state)
+             : 0;
 }

@@ -123,6 +123,7 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   const int loaded = hd_agent_load(session);
   session->used_agent |= loaded && !session->interpreter;
   end_change(session);
+  hd_make_room(session);
   if (loaded) {
     reply = hd_agent_handle(session, body, size);
   }
@@ -180,8 +181,7 @@ static void say_failure(struct HdSession* session) {
  * has. */
 static int take_gil(struct HdSession* session, struct HdEntry* entry) {
   for (;;) {
-    HD_STORE(session->stage, HD_EXECUTOR_WATCHES_GIL);
-    if (!gil_may_be_taken(session, 0)) {
+    if (!hd_may_enter(session)) {
       return 0;
     }
     HD_STORE(session->stage, HD_EXECUTOR_TAKES_GIL);
@@ -200,6 +200,11 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry) {
     hd_exit(session, *entry);
     hd_poll(-1, 0, 1);
   }
+}
+
+int hd_may_enter(struct HdSession* session) {
+  HD_STORE(session->stage, HD_EXECUTOR_WATCHES_GIL);
+  return gil_may_be_taken(session, 0);
 }
 
 /* Running its source may let go of the GIL, where there is one. Who does not
@@ -281,7 +286,7 @@ static void leave_interpreter(struct HdSession* session) {
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
  * 0) has come: then whoever needs it waits in earnest. 0: the interpreter is
  * ending, or the client has gone, which with `queue_at` is known. Without a GIL
- * nothing that comes after that wants a pause. */
+ * nothing that comes after that wants a pause of ours. */
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {

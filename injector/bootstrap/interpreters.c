@@ -87,17 +87,28 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
   const struct HdApi* api = &state->region->api;
   uint64_t thread = 0;
   uint64_t older = 0;
-  read_word(api->interpreters_head, &thread);
-  read_word(thread + api->interpreter_next, &older);
+  if (!hd_is_free_threaded(state)) {
+    read_word(api->interpreters_head, &thread);
+    read_word(thread + api->interpreter_next, &older);
+  }
   if (!older && !hd_is_free_threaded(state)) {
     HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)api->none);
     return (HdPyObject*)api->none;
   }
   HdPyObject* frames = HD_CALL(state, PyDict_New, NewDictFunction)();
-  const uint64_t own = find_interpreter(session->interpreter);
+  const uint64_t own =
+      hd_is_free_threaded(state)
+          ? (uint64_t)HD_CALL(state, PyInterpreterState_Get, NewDictFunction)()
+          : find_interpreter(session->interpreter);
   const uint64_t self = HD_CALL(state, pthread_self, SelfFunction)();
   thread = 0;
-  hd_pause(state); /* where sys._current_frames() would make one by itself */
+  /* Where sys._current_frames() would make one by itself. */
+  if (!frames || !hd_pause(session)) {
+    if (frames) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(frames);
+    }
+    return 0;
+  }
   read_word(own + api->interpreter_threads, &thread);
   for (int i = 0; frames && thread && i < MOST_THREADS; i++) {
     uint64_t ident = 0;
@@ -129,11 +140,14 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
       break;
     }
   }
-  hd_resume(state);
+  hd_resume(session);
   return frames;
 }
 
 static uint64_t find_interpreter(uint32_t wanted) {
+  if (hd_state()->region->forbidden & HD_FORBIDS_READ_SELF) {
+    return 0;
+  }
   const struct HdApi* api = &hd_state()->region->api;
   uint64_t at = 0;
   read_word(api->interpreters_head, &at);

@@ -19,23 +19,63 @@ typedef HdPyObject* (*SizedFunction)(long);
 typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
 typedef int (*AppendFunction)(HdPyObject*, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
+typedef void* (*ThreadOfFunction)(void*);
+typedef void* (*SaveFunction)(void);
+typedef void (*RestoreFunction)(void*);
+typedef void (*ErrorFunction)(HdPyObject*, const char*);
 
+static void* interpreter(struct HdState* state);
 static int add_frame(struct HdState* state,
                      HdPyObject* stack,
                      HdPyObject* frame);
 
-void hd_pause(struct HdState* state) {
+/* The permission with which the executor came in is for the next moment only.
+ */
+int hd_pause(struct HdSession* session) {
+  struct HdState* state = session->state;
+  if (!hd_is_free_threaded(state)) {
+    return 1;
+  }
+  if (hd_now() >= HD_LOAD(session->enter_now_until)) {
+    void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+    const int may = hd_may_enter(session);
+    HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+    HD_STORE(session->stage, HD_EXECUTOR_IN_PYTHON);
+    if (!may) {
+      HD_CALL(state, PyErr_SetString, ErrorFunction)
+      (*(HdPyObject**)state->region->api.runtime_error,
+       "the hangdbg client has gone");
+      return 0;
+    }
+  }
+  HD_CALL(state, stop_the_world, WorldFunction)(interpreter(state));
+  return 1;
+}
+
+void hd_resume(struct HdSession* session) {
+  struct HdState* state = session->state;
   if (hd_is_free_threaded(state)) {
-    HD_CALL(state, stop_the_world, WorldFunction)
-    (HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)());
+    HD_CALL(state, start_the_world, WorldFunction)(interpreter(state));
   }
 }
 
-void hd_resume(struct HdState* state) {
+/* CPython pauses the program to grow its list of thread states
+ * (_Py_qsbr_reserve in Python/qsbr.c), which never shrinks. The canceller's is
+ * to be there before an expression hangs in C. */
+void hd_make_room(struct HdSession* session) {
+  struct HdState* state = session->state;
   if (hd_is_free_threaded(state)) {
-    HD_CALL(state, start_the_world, WorldFunction)
-    (HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)());
+    void* thread =
+        HD_CALL(state, PyThreadState_New, ThreadOfFunction)(interpreter(state));
+    if (thread) {
+      HD_CALL(state, PyThreadState_Clear, WorldFunction)(thread);
+      HD_CALL(state, PyThreadState_Delete, WorldFunction)(thread);
+    }
   }
+}
+
+static void* interpreter(struct HdState* state) {
+  return HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)();
 }
 
 HdPyObject* hd_stack(struct HdState* state, HdPyObject* frame) {

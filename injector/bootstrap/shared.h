@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 6
+#define HD_ABI 7
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -110,6 +110,8 @@ struct HdApi {
   uint64_t PyFrame_GetCode;
   uint64_t PyFrame_GetGlobals;
   uint64_t PyFrame_GetLasti;
+  uint64_t PyFrame_GetLocals;
+  uint64_t PyThreadState_Delete;
 
   /* For the threads of other interpreters; any of them may be 0. */
   uint64_t PyThreadState_New;
