@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -20,8 +21,8 @@ namespace {
 // A holder that runs is stopped for a moment to see where: not often.
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::milliseconds(100);
-constexpr int kGlances = 20;
-constexpr int kGlancesAtRunning = 200;
+constexpr int kGlances = 500;
+constexpr int kGlancesAtSleeping = 20;
 constexpr auto kSteady = std::chrono::milliseconds(3);
 constexpr auto kBetweenGlances = std::chrono::microseconds(50);
 constexpr auto kWorthSaying = std::chrono::seconds(1);
@@ -72,10 +73,16 @@ GilWatch::Verdict GilWatch::look() {
   }
   const auto now = Deadline::Clock::now();
   may_stop_ = now - looked_at_native_ >= kBetweenStops;
+  // With a GIL: it changes hands, or its holder is elsewhere than at the last
+  // look. Without, that look may be long ago, and a pause that does not come
+  // stops the program.
+  const bool moved = has_gil_ && !before.empty() &&
+                     !before.front().same_place(holders_.front());
   auto verdict = Verdict::Moves;
-  const PythonThread* holder = &holders_.front();
-  for (const PythonThread& thread : holders_) {
-    if (gets_on(thread, before)) {
+  PythonThread holder = holders_.front();
+  for (PythonThread& thread :
+       moved ? std::vector<PythonThread>() : those_that_stand(holders_)) {
+    if (runs_bytecode(thread)) {
       continue;
     }
     if (std::ranges::find(before, thread.state, &PythonThread::state) ==
@@ -87,28 +94,17 @@ GilWatch::Verdict GilWatch::look() {
     const bool sleeps = is_asleep(target_.pid, thread.tid);
     if (verdict != Verdict::Stands || sleeps) {
       verdict = Verdict::Stands;
-      holder = &thread;
+      holder = std::move(thread);
     }
     if (sleeps) {
       break;
     }
   }
-  if (verdict == Verdict::Moves || !holder_ || !holder->same_place(*holder_)) {
+  if (verdict == Verdict::Moves || !holder_ || !holder.same_place(*holder_)) {
     since_ = now;
   }
-  holder_ = *holder;
+  holder_ = std::move(holder);
   return verdict;
-}
-
-// The GIL changes hands, or its holder is elsewhere than at the last look.
-// Where there is none that look may be long ago, and a pause that does not come
-// stops the program: there each thread must be seen to move now.
-bool GilWatch::gets_on(const PythonThread& thread,
-                       const std::vector<PythonThread>& before) {
-  if (has_gil_ && !before.empty() && !before.front().same_place(thread)) {
-    return true;
-  }
-  return moves_soon(thread) || runs_bytecode(thread);
 }
 
 // None, if it is free.
@@ -177,26 +173,31 @@ std::string GilWatch::holder() {
 // one that can run, and does not move, may have no CPU. Without a GIL it is not
 // enough to see one call end: the next may be as long. So it must still move
 // after that.
-bool GilWatch::moves_soon(const PythonThread& thread) const {
-  const int glances =
-      is_asleep(target_.pid, thread.tid) ? kGlances : kGlancesAtRunning;
-  std::optional<Deadline> steady;
-  PythonThread last = thread;
-  for (int i = 0; i < glances; ++i) {
-    const auto now = look_again(target_.memory, target_.python, last);
-    if (now && now->attached != last.attached) {
-      return true;
+std::vector<PythonThread> GilWatch::those_that_stand(
+    std::vector<PythonThread> threads) const {
+  std::map<Address, Deadline> steady;  // of those that have moved, by state
+  const auto moves = [&](PythonThread& thread) {
+    const auto now = look_again(target_.memory, target_.python, thread);
+    if (!now || (now->attached == thread.attached && now->same_place(thread))) {
+      return false;
     }
-    if (now && !now->same_place(last)) {
-      if (has_gil_ || (steady && steady->expired())) {
-        return true;
-      }
-      steady = steady.value_or(Deadline::in(kSteady));
-      last = *now;
+    const bool is_free = has_gil_ || now->attached != thread.attached;
+    const auto [since, first] =
+        steady.try_emplace(thread.state, Deadline::in(kSteady));
+    thread = *now;
+    return is_free || (!first && since->second.expired());
+  };
+  const auto sleeps = [&](const PythonThread& thread) {
+    return is_asleep(target_.pid, thread.tid);
+  };
+  for (int i = 0; i < kGlances && !threads.empty(); ++i) {
+    if (i == kGlancesAtSleeping && std::ranges::all_of(threads, sleeps)) {
+      break;
     }
+    std::erase_if(threads, moves);
     std::this_thread::sleep_for(kBetweenGlances);
   }
-  return false;
+  return threads;
 }
 
 // A loop of one instruction is always at the same place. It runs, and not in

@@ -50,9 +50,8 @@ class GilWatch {
 
  private:
   Result<std::vector<PythonThread>> read_holders();
-  bool gets_on(const PythonThread& thread,
-               const std::vector<PythonThread>& before);
-  bool moves_soon(const PythonThread& thread) const;
+  std::vector<PythonThread> those_that_stand(
+      std::vector<PythonThread> threads) const;
   bool runs_bytecode(const PythonThread& thread);
   std::optional<NativePlace> native_place_of(int tid,
                                              const HiddenName& hidden) const;

@@ -32,7 +32,7 @@ def test_frames_of_threads_that_run(python):
     said = []
 
     def walk(name):
-        for _ in range(20):
+        for _ in range(5):
             said.append(hangdbg("attach", target.pid, "--thread", name, *looks))
 
     clients = [threading.Thread(target=walk, args=(name,)) for name in ("hot-0", "hot-1")]
@@ -66,35 +66,43 @@ def test_a_thread_that_cannot_be_paused(python):
     target.process.stdin.flush()
     done = outcome(run)
     assert done.rc == 0 and done.out == "41\n", done
+    assert_gone(target, fds)
     target.finish()
 
 
 def test_c_code_that_begins_between_two_commands(python, terminal, tmp_path):
     """A look of before says nothing: the second command waits, and nobody else."""
     target = start("held_up", python, tmp_path / "go")
+    fds = processes.fds(target.pid)
     session = terminal(target.pid, "--thread", "main")
     session.expect_prompt()
     session.ask("p answer", "^41$")
     compute(target, tmp_path / "go")
     session.ask("p answer + 1", "^42$")
     session.detach()
+    assert_gone(target, fds)
     assert target.finish()["longest"] < STILL
 
 
 def test_c_code_that_begins_in_mid_expression(python, tmp_path):
     """The expression was let in before; what it has bound is written later."""
     target = start("held_up", python, tmp_path / "go")
+    fds = processes.fds(target.pid)
     run = start_hangdbg("eval", target.pid, "answer = [__import__('time').sleep(1), 43][1]",
                         "--thread", "main")
     until("it runs", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
     compute(target, tmp_path / "go")
     assert outcome(run).rc == 0
+    assert_gone(target, fds)
     result = target.finish()
     assert (result["answer"], result["longest"] < STILL) == (43, True), result
 
 
 def assert_gone(target, fds):
-    """Its own threads come and go."""
+    """Its own threads come and go. Main sleeps again: to a thread that has not run
+    since we let it go the kernel gives no signal."""
+    until("main asleep", lambda: processes.thread_activity(
+        target.pid, target.pid).syscall == "futex")
     until("nothing of hangdbg's", lambda: processes.fds(target.pid) == fds and not any(
         name.startswith("hangdbg-") for name in processes.threads(target.pid).values()))
 
