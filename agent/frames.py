@@ -140,7 +140,9 @@ def _other_frames(session):
     # Not our own: a frame that holds itself is a cycle, and lives on. (It is not
     # found by get_ident, which gevent replaces.)
     own = id(sys._getframe())
-    frames = _current_frames() or sys._current_frames()
+    frames = _current_frames()
+    if frames is None:
+        frames = sys._current_frames()
     frames = {ident: frame for ident, frame in frames.items() if id(frame) != own}
     if list in map(type, frames.values()):
         session.stacks = frames

@@ -21,8 +21,10 @@ namespace {
 // A holder that runs is stopped for a moment to see where: not often.
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::milliseconds(100);
-constexpr int kGlances = 500;
-constexpr int kGlancesAtSleeping = 20;
+// For how long threads that hold us up are watched, and for how long if all of
+// them sleep.
+constexpr auto kWatch = std::chrono::milliseconds(60);
+constexpr auto kWatchSleepers = std::chrono::milliseconds(2);
 constexpr auto kSteady = std::chrono::milliseconds(3);
 constexpr auto kBetweenGlances = std::chrono::microseconds(50);
 constexpr auto kWorthSaying = std::chrono::seconds(1);
@@ -130,8 +132,8 @@ Result<std::vector<PythonThread>> GilWatch::read_holders() {
 }
 
 std::string GilWatch::reason() {
-  return (target_.python.free_threaded ? "a pause of all threads is held up by "
-                                       : "the GIL is held by ") +
+  return (has_gil_ ? "the GIL is held by "
+                   : "a pause of all threads is held up by ") +
          holder();
 }
 
@@ -190,10 +192,10 @@ std::vector<PythonThread> GilWatch::those_that_stand(
   const auto sleeps = [&](const PythonThread& thread) {
     return is_asleep(target_.pid, thread.tid);
   };
-  for (int i = 0; i < kGlances && !threads.empty(); ++i) {
-    if (i == kGlancesAtSleeping && std::ranges::all_of(threads, sleeps)) {
-      break;
-    }
+  const auto end = Deadline::in(kWatch);
+  const auto sleepers_end = Deadline::in(kWatchSleepers);
+  while (!threads.empty() && !end.expired() &&
+         !(sleepers_end.expired() && std::ranges::all_of(threads, sleeps))) {
     std::erase_if(threads, moves);
     std::this_thread::sleep_for(kBetweenGlances);
   }

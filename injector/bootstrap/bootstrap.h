@@ -288,6 +288,13 @@ static inline int hd_wants_cancel(const struct HdSession* session) {
          HD_LOAD(session->phase) == HD_PHASE_LEAVING;
 }
 
+/* Its client has seen, a moment ago, that the message which it serves may enter
+ * Python, and pause the program where there is no GIL. */
+static inline int hd_is_let_in(const struct HdSession* session) {
+  return hd_now() < HD_LOAD(session->enter_now_until) &&
+         session->messages == HD_LOAD(session->enter_now_for);
+}
+
 /* A function of the target by its name in struct HdApi. */
 #define HD_CALL(state, name, type) ((type)(state)->region->api.name)
 

@@ -293,9 +293,7 @@ static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
     if (python_is_ending(state)) {
       return 0;
     }
-    if (hd_gil_is_free(session) ||
-        (hd_now() < HD_LOAD(session->enter_now_until) &&
-         session->messages == HD_LOAD(session->enter_now_for)) ||
+    if (hd_gil_is_free(session) || hd_is_let_in(session) ||
         (queue_at && (hd_now() > queue_at || hd_is_free_threaded(state)))) {
       return 1;
     }
@@ -320,7 +318,7 @@ static int python_is_ending(struct HdState* state) {
 }
 
 /* The thread's last touch of the region but for its way out, which the join
- * in control.c waits for. */
+ * in sessions.c waits for. */
 static void say_done(struct HdSession* session, uint32_t* flag) {
   const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, session->index};
   const struct HdFile door = session->state->door_write;

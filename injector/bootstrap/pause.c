@@ -36,7 +36,7 @@ int hd_pause(struct HdSession* session) {
   if (!hd_is_free_threaded(state)) {
     return 1;
   }
-  if (hd_now() >= HD_LOAD(session->enter_now_until)) {
+  if (!hd_is_let_in(session)) {
     void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
     const int may = hd_may_enter(session);
     HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);

@@ -93,8 +93,8 @@ class Target:
         _started.append(self.process)
         # Without a GIL the first thread beside main's may want a heap of its own:
         # 1 GiB of address space, once.
-        self.heaps = 16 * any(interpreters.variant(str(part)) == interpreters.FREE_THREADED
-                              for part in command)
+        self.heap = (1 << 30) * any(
+            interpreters.variant(str(part)) == interpreters.FREE_THREADED for part in command)
         self.unread = b""
         self.ready = self.read_line(ready_seconds)
         self.pid = self.ready["pid"]
@@ -175,8 +175,8 @@ class Target:
         differences = []
 
         def same():
-            kept = arenas and arenas + self.heaps
-            differences[:] = processes.differences(before, self.snapshot(), kept)
+            differences[:] = processes.differences(
+                before, self.snapshot(), arenas, self.heap if arenas else 0)
             return not differences
 
         try:

@@ -81,7 +81,7 @@ def snapshot(pid):
 ALLOCATOR_NOISE = 512 * 2**10
 
 
-def differences(before, after, arenas=1):
+def differences(before, after, arenas=1, heap=0):
     """What differs, as a list of sentences, beyond what is allowed to stay."""
     found = []
     for what in ("fds", "threads", "signals", "files"):
@@ -95,7 +95,7 @@ def differences(before, after, arenas=1):
     grown = after.anonymous.bytes - before.anonymous.bytes
     if more > KEPT_MAPPINGS * arenas + 2:
         found.append("%d anonymous mappings more" % more)
-    if grown > KEPT_BYTES * arenas + ALLOCATOR_NOISE:
+    if grown > KEPT_BYTES * arenas + ALLOCATOR_NOISE + heap:
         found.append("%d bytes of anonymous mappings more" % grown)
     return found
 

@@ -59,7 +59,7 @@ def filtered(python, spec, *how):
 
 def library_for_musl():
     """What installs a filter there, where Python has no ctypes."""
-    library = tempfile.mkdtemp() + "/seccomp_on_load.so"
+    library = tempfile.mkdtemp(dir=os.environ["TMPDIR"]) + "/seccomp_on_load.so"
     try:
         subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", library,
                         TARGETS / "seccomp_on_load.c"], check=True)
