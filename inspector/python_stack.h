@@ -1,16 +1,18 @@
-// The Python stack of a thread, read from outside: nothing is stopped and
-// nothing runs in the target, so it can be had whoever has the GIL.
+// The Python stack of a thread, read from outside: nothing runs in the target,
+// so it can be had whoever has the GIL.
 //
-// A thread that sleeps is read exactly. One that runs meanwhile changes its
-// frames under our eyes: what is read of it may be torn, from two moments.
+// What a thread's words say (frame_chain.h) becomes names and lines here. Of a
+// thread that runs meanwhile the words may be torn, from two moments; who must
+// not be, see thread_look.h.
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "inspector/frame_chain.h"
 #include "inspector/gil.h"
 #include "inspector/python_runtime.h"
 #include "tracee/address.h"
@@ -24,12 +26,15 @@ struct PythonFrame {
   std::string file;      // as in co_filename
   int line = 0;          // 0: the instruction belongs to none
   int first_line = 0;    // of the function
+  Address address;       // of the frame itself
+  Address code;          // of its code object
+  bool entry = false;    // the outermost of a C eval loop's frames
 };
 
 struct PythonStack {
   std::vector<PythonFrame> frames;  // innermost first
   bool complete = true;             // false: it is deeper than was asked for
-  bool exact = false;               // the thread slept all the while
+  bool exact = false;               // all of it is from one moment
 };
 
 // For one target. Keeps what it has read of code objects, as far as they are
@@ -43,36 +48,33 @@ class PythonStackReader {
   PythonStackReader(const MemoryReader& memory, const PythonRuntime& python)
       : memory_(memory), python_(python) {}
 
-  // The `most` innermost frames. Never `exact`: memory alone does not tell.
-  // Errors: Unreadable.
+  // The `most` innermost frames as they are right now. Never `exact`: memory
+  // alone does not tell. Errors: Unreadable.
   Result<PythonStack> read(Address thread_state,
                            std::size_t most = kMostFrames);
 
-  // Of a thread of the live process `pid`. Errors: Unreadable.
-  Result<PythonStack> read(int pid,
-                           const PythonThread& thread,
-                           std::size_t most = kMostFrames);
+  // What those words say. Errors: Unreadable, also when a code object that it
+  // has not met before is gone.
+  Result<PythonStack> name(const FrameChain& chain);
 
  private:
   // What a code object says of itself.
   struct Code {
-    Address name, qualname, file, table;
+    CodeWords words;
     std::int64_t first_traceable = 0;  // bytes from the first instruction
     std::vector<std::byte> lines;
-    PythonFrame frame;  // but for the line
-
-    // Whether these are one object, read twice, and not two of which the later
-    // took the earlier's place in memory.
-    bool is_same(const Code& other) const;
+    PythonFrame frame;  // but for the place
   };
-  Result<const Code*> code_at(const MemoryReader& memory, Address object);
-  Status read_frame(const MemoryReader& memory,
-                    Address frame,
-                    std::vector<PythonFrame>& frames);
+  Result<const Code*> code_at(const MemoryReader& memory,
+                              Address object,
+                              const CodeWords& words);
+  Result<Code> read_code(const MemoryReader& memory,
+                         Address object,
+                         const CodeWords& words) const;
 
   const MemoryReader& memory_;
   const PythonRuntime& python_;
-  std::map<Address, Code> codes_;
+  std::unordered_map<Address, Code> codes_;
 };
 
 }  // namespace hangdbg

@@ -88,7 +88,7 @@ Result<dap::StackTrace::Body> OutsideView::stack(std::int64_t thread,
   }
   const auto most = levels > 0 ? static_cast<std::size_t>(levels)
                                : PythonStackReader::kMostFrames;
-  auto stack = TRY(stacks_.read(target_.pid, *found, most));
+  auto stack = TRY(stacks_.read(found->state, most));
   dap::StackTrace::Body body;
   for (PythonFrame& frame : stack.frames) {
     body.stack_frames.push_back(frame_of(std::move(frame)));

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 
 namespace hangdbg {
 
@@ -24,3 +25,10 @@ struct Address {
 };
 
 }  // namespace hangdbg
+
+template <>
+struct std::hash<hangdbg::Address> {
+  std::size_t operator()(hangdbg::Address at) const noexcept {
+    return std::hash<std::uint64_t>()(at.value);
+  }
+};

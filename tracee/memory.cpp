@@ -11,6 +11,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint64_t kPageSize = 4096;
+constexpr std::size_t kMaxVectors = 1024;  // IOV_MAX
 
 std::unexpected<Error> unreadable(Address at, std::size_t size) {
   return fail_errno(
@@ -39,6 +40,12 @@ Result<std::string> MemoryReader::read_string(Address from,
   return text;
 }
 
+std::size_t MemoryReader::read_each(std::span<const Piece> pieces) const {
+  const auto failed = std::ranges::find_if(
+      pieces, [&](const Piece& piece) { return !read(piece.from, piece.out); });
+  return static_cast<std::size_t>(failed - pieces.begin());
+}
+
 Status LiveMemory::read(Address from, std::span<std::byte> out) const {
   const iovec local{out.data(), out.size()};
   const iovec remote{reinterpret_cast<void*>(from.value), out.size()};
@@ -50,6 +57,33 @@ Status LiveMemory::read(Address from, std::span<std::byte> out) const {
     return unreadable(from, out.size());
   }
   return {};
+}
+
+std::size_t LiveMemory::read_each(std::span<const Piece> pieces) const {
+  std::vector<iovec> local(std::min(pieces.size(), kMaxVectors));
+  std::vector<iovec> remote(local.size());
+  std::size_t filled = 0;
+  while (filled < pieces.size()) {
+    const auto batch =
+        pieces.subspan(filled, std::min(pieces.size() - filled, local.size()));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      local[i] = {batch[i].out.data(), batch[i].out.size()};
+      remote[i] = {reinterpret_cast<void*>(batch[i].from.value),
+                   batch[i].out.size()};
+    }
+    const ssize_t got = ::process_vm_readv(pid_, local.data(), batch.size(),
+                                           remote.data(), batch.size(), 0);
+    std::size_t whole = 0;
+    for (std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0;
+         whole < batch.size() && batch[whole].out.size() <= left; ++whole) {
+      left -= batch[whole].out.size();
+    }
+    filled += whole;
+    if (whole < batch.size()) {
+      break;
+    }
+  }
+  return filled;
 }
 
 Status LiveMemory::write(Address to, std::span<const std::byte> bytes) const {
@@ -68,17 +102,18 @@ Status LiveMemory::write(Address to, std::span<const std::byte> bytes) const {
 }
 
 void FakeMemory::add(Address at, std::vector<std::byte> bytes) {
-  pieces_.push_back({at, std::move(bytes)});
+  extents_.push_back({at, std::move(bytes)});
 }
 
 Status FakeMemory::read(Address from, std::span<std::byte> out) const {
-  for (const Piece& piece : pieces_) {
-    if (from < piece.at || from.value - piece.at.value > piece.bytes.size() ||
-        piece.bytes.size() - (from - piece.at) < out.size()) {
+  for (const Extent& extent : extents_) {
+    if (from < extent.at ||
+        from.value - extent.at.value > extent.bytes.size() ||
+        extent.bytes.size() - (from - extent.at) < out.size()) {
       continue;
     }
     const auto first =
-        piece.bytes.begin() + static_cast<std::ptrdiff_t>(from - piece.at);
+        extent.bytes.begin() + static_cast<std::ptrdiff_t>(from - extent.at);
     std::copy_n(first, out.size(), out.begin());
     return {};
   }

@@ -21,6 +21,15 @@ class MemoryReader {
   // fails as a whole.
   virtual Status read(Address from, std::span<std::byte> out) const = 0;
 
+  // One of several reads that are done together.
+  struct Piece {
+    Address from;
+    std::span<std::byte> out;
+  };
+  // Fills the pieces in order, up to the first that cannot be read; returns how
+  // many were filled. Few system calls where that is possible.
+  virtual std::size_t read_each(std::span<const Piece> pieces) const;
+
   template <class T>
   Result<T> read_value(Address from) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -42,6 +51,7 @@ class LiveMemory final : public MemoryReader {
  public:
   explicit LiveMemory(int pid) : pid_(pid) {}
   Status read(Address from, std::span<std::byte> out) const override;
+  std::size_t read_each(std::span<const Piece> pieces) const override;
 
   // process_vm_writev(2): only to pages that the target itself may write.
   Status write(Address to, std::span<const std::byte> bytes) const;
@@ -57,11 +67,11 @@ class FakeMemory final : public MemoryReader {
   Status read(Address from, std::span<std::byte> out) const override;
 
  private:
-  struct Piece {
+  struct Extent {
     Address at;
     std::vector<std::byte> bytes;
   };
-  std::vector<Piece> pieces_;
+  std::vector<Extent> extents_;
 };
 
 }  // namespace hangdbg

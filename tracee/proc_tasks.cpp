@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "tracee/proc_file.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg {
 
@@ -79,6 +80,21 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
   stat.cpu_ticks = utime + stime;
   stat.start_ticks = start;
   return stat;
+}
+
+Result<TaskRuns> read_task_runs(int pid, int tid) {
+  TaskRuns runs;
+  if (const auto text =
+          read_proc_file(pid, fmt::format("task/{}/schedstat", tid))) {
+    unsigned long long ran = 0;
+    unsigned long long times = 0;
+    if (std::sscanf(text->c_str(), "%llu %*u %llu", &ran, &times) == 2 &&
+        times > 0) {
+      return TaskRuns{times, ran};
+    }
+  }
+  const auto status = TRY(read_task_status(pid, tid));
+  return TaskRuns{status.voluntary_switches + status.involuntary_switches, 0};
 }
 
 std::string syscall_name(long number) {

@@ -61,6 +61,7 @@ struct CPythonLayout {
   std::uint32_t frame_position_size = 0;   // 4 for f_lasti, 8 for a pointer
   std::uint32_t frame_owner = kAbsent;     // char; from 3.11
   std::uint32_t frame_owner_c_stack = kAbsent;   // from this value on no code
+  std::uint32_t frame_is_entry = kAbsent;        // bool; 3.11 only
   std::uint32_t frame_bytecode_index = kAbsent;  // int32; free-threaded 3.14
 
   // The snapshot that frame.f_locals makes of a function's locals; up to 3.12.

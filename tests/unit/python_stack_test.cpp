@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "inspector/cpython/line_table.h"
+#include "inspector/thread_look.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 
@@ -162,16 +163,20 @@ std::string said_by(const PythonFrame& frame) {
 }
 
 // As soon as the thread sleeps; it may be on its way there.
-Result<PythonStack> exact_stack(PythonStackReader& reader,
-                                int pid,
+Result<PythonStack> exact_stack(int pid,
+                                const Look& look,
+                                const PythonRuntime& python,
+                                PythonStackReader& reader,
                                 const PythonThread& thread) {
   const auto deadline = patience();
-  auto stack = reader.read(pid, thread);
-  while (!(stack && stack->exact) && !deadline.expired()) {
+  for (;;) {
+    auto seen = look_at_thread(pid, look.memory, python, reader, thread,
+                               {.may_stop = false});
+    if ((seen && seen->stack.exact) || deadline.expired()) {
+      return std::move(TRY(seen).stack);
+    }
     ::usleep(1000);
-    stack = reader.read(pid, thread);
   }
-  return stack;
 }
 
 TEST_P(PythonStackLive, IsWhatTheInterpreterSays) {
@@ -192,7 +197,8 @@ TEST_P(PythonStackLive, IsWhatTheInterpreterSays) {
     ASSERT_NE(thread, threads->end()) << *ident;
     ASSERT_TRUE(thread->tid);
     ASSERT_TRUE(sleeps_in(target.pid(), *thread->tid, "futex"));
-    const auto stack = exact_stack(reader, target.pid(), *thread);
+    const auto stack =
+        exact_stack(target.pid(), look, *python, reader, *thread);
     ASSERT_TRUE(stack) << stack.error().text();
     EXPECT_TRUE(stack->exact);
     EXPECT_TRUE(stack->complete);
@@ -313,34 +319,6 @@ lock.acquire()
   EXPECT_TRUE(stack->complete);
   EXPECT_GT(stack->frames.size(), 20'000);
   EXPECT_EQ(stack->frames[20'000].function, "deep");
-}
-
-TEST_P(PythonStackLive, OfAThreadThatRunsIsNotExact) {
-  const PythonChild target(path_, R"(
-def spin():
-    while True:
-        pass
-say("ready")
-spin()
-)");
-  const Look look(target.pid());
-  const auto python = find_python(look.memory, look.modules);
-  ASSERT_TRUE(python) << python.error().text();
-  const auto threads = python_threads(look.memory, *python, look.tasks);
-  ASSERT_TRUE(threads) << threads.error().text();
-  PythonStackReader reader(look.memory, *python);
-  auto stack = reader.read(target.pid(), threads->front());
-  for (const auto deadline = patience(); !deadline.expired();) {
-    if (stack && !stack->frames.empty() &&
-        stack->frames.front().function == "spin") {
-      break;
-    }
-    stack = reader.read(target.pid(), threads->front());
-  }
-  ASSERT_TRUE(stack) << stack.error().text();
-  EXPECT_FALSE(stack->exact);
-  ASSERT_EQ(stack->frames.size(), 2);
-  EXPECT_EQ(stack->frames.back().function, "<module>");
 }
 
 // The target's memory with a few bytes of each read changed.

@@ -1,0 +1,47 @@
+// A thread's stack, all of it from one moment.
+//
+// A thread that sleeps is read as it is, and it is seen afterwards that it did
+// not run meanwhile. One that runs is stopped for the few system calls that
+// read its words (frame_chain.h), and let go. Reading twice instead would be no
+// substitute: a hot loop comes back to the same words between two looks.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "base/result.h"
+#include "inspector/frame_chain.h"
+#include "inspector/gil.h"
+#include "inspector/python_stack.h"
+#include "tracee/attachment.h"
+#include "tracee/memory.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+
+struct ThreadLook {
+  PythonStack stack;
+  std::optional<TaskSyscall> call;     // as it was meanwhile, where known
+  std::chrono::nanoseconds stopped{};  // for how long it stood still for us
+};
+
+struct LookOptions {
+  std::size_t most = PythonStackReader::kMostFrames;
+  bool may_stop = true;
+  // What else is to be copied while the thread does not run: it is stopped, or
+  // (without an Attachment) has been asleep. What it copies counts only if the
+  // look that comes back is exact; it may be called more than once.
+  std::function<Status(const Attachment*, const TaskSyscall&)> copy = {};
+};
+
+// Of a thread of the live process `pid`. Must be called on a thread of ours
+// that traces nothing else of it. Errors: Unreadable, NoSuchThread.
+Result<ThreadLook> look_at_thread(int pid,
+                                  const MemoryReader& memory,
+                                  const PythonRuntime& python,
+                                  PythonStackReader& stacks,
+                                  const PythonThread& thread,
+                                  const LookOptions& options = {});
+
+}  // namespace hangdbg

@@ -1,0 +1,156 @@
+// Stacks of threads that run, on real interpreters: each has to be one that the
+// program can have had, and the thread must hardly feel it.
+#include "inspector/thread_look.h"
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "tests/unit/interpreters.h"
+#include "tests/unit/processes.h"
+
+namespace hangdbg {
+namespace {
+
+// Each leaf has one caller, which calls it from one line; so has each caller.
+constexpr const char* kHotLoop = R"py(
+import time
+def leaf_a(n):
+    x = 0
+    for i in range(n):
+        x += i
+    return x
+def leaf_b(n):
+    x = 0
+    for i in range(n):
+        x ^= i
+    return x
+def calls_a(n):
+    return leaf_a(n)
+def calls_b(n):
+    return leaf_b(n)
+def loop():
+    while True:
+        calls_a(20)
+        calls_b(20)
+say("ready")
+loop()
+)py";
+
+class ThreadLookLive : public OnEachPython {};
+
+struct HotLoop {
+  explicit HotLoop(const std::string& python)
+      : target(python, kHotLoop), look(target.pid()) {
+    runtime = *find_python(look.memory, look.modules);
+    for (const auto deadline = patience(); !deadline.expired();) {
+      const auto threads = python_threads(look.memory, runtime, look.tasks);
+      if (threads && !threads->empty()) {
+        thread = threads->front();
+        const auto stack =
+            PythonStackReader(look.memory, runtime).read(thread.state);
+        if (stack && stack->frames.size() > 2) {
+          break;
+        }
+      }
+    }
+  }
+
+  PythonChild target;
+  Look look;
+  PythonRuntime runtime;
+  PythonThread thread;
+};
+
+// "" if the program can be there, else what it was seen to do.
+std::string impossible(const PythonStack& stack) {
+  std::vector<std::string> names;
+  for (const PythonFrame& frame : stack.frames) {
+    names.insert(names.begin(), frame.function);
+  }
+  const std::vector<std::vector<std::string>> possible = {
+      {"<module>", "loop"},
+      {"<module>", "loop", "calls_a"},
+      {"<module>", "loop", "calls_a", "leaf_a"},
+      {"<module>", "loop", "calls_b"},
+      {"<module>", "loop", "calls_b", "leaf_b"}};
+  const std::string text = fmt::format("{}", fmt::join(names, " > "));
+  if (std::ranges::find(possible, names) == possible.end()) {
+    return text;
+  }
+  if (names.size() > 2) {
+    // In kHotLoop; the prelude comes before it.
+    const auto line_of = [&](std::size_t depth) {
+      const auto& frame = stack.frames[names.size() - 1 - depth];
+      return frame.line - frame.first_line;
+    };
+    if (line_of(1) != (names[2] == "calls_a" ? 2 : 3) ||
+        (names.size() > 3 && line_of(2) != 1)) {
+      return fmt::format("{} at +{}", text, line_of(1));
+    }
+  }
+  return {};
+}
+
+TEST_P(ThreadLookLive, OfOneThatRunsIsFromOneMoment) {
+  const HotLoop hot(path_);
+  PythonStackReader stacks(hot.look.memory, hot.runtime);
+  constexpr int kLooks = 1000;
+  std::map<std::string, int> leaves;
+  std::vector<double> pauses;
+  for (int i = 0; i < kLooks; ++i) {
+    const auto seen = look_at_thread(hot.target.pid(), hot.look.memory,
+                                     hot.runtime, stacks, hot.thread);
+    ASSERT_TRUE(seen) << seen.error().text();
+    ASSERT_TRUE(seen->stack.exact);
+    ASSERT_EQ(impossible(seen->stack), "") << "look " << i;
+    ++leaves[seen->stack.frames.front().function];
+    pauses.push_back(
+        std::chrono::duration<double, std::micro>(seen->stopped).count());
+  }
+  std::ranges::sort(pauses);
+  fmt::print(
+      "python {}: stopped for {:.0f} us (median), {:.0f} (99 %), {:.0f} "
+      "(longest); leaf_a {}, leaf_b {}\n",
+      hot.runtime.version.text(), pauses[kLooks / 2], pauses[kLooks * 99 / 100],
+      pauses.back(), leaves["leaf_a"], leaves["leaf_b"]);
+  // Both leaves do the same work.
+  EXPECT_GT(leaves["leaf_a"], kLooks / 5);
+  EXPECT_GT(leaves["leaf_b"], kLooks / 5);
+}
+
+TEST_P(ThreadLookLive, WithoutAStopIsNotCalledExact) {
+  const HotLoop hot(path_);
+  PythonStackReader stacks(hot.look.memory, hot.runtime);
+  int torn = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto seen =
+        look_at_thread(hot.target.pid(), hot.look.memory, hot.runtime, stacks,
+                       hot.thread, {.may_stop = false});
+    if (seen && seen->stack.exact) {
+      ASSERT_EQ(impossible(seen->stack), "") << "look " << i;
+    }
+    torn += !seen || !impossible(seen->stack).empty() ? 1 : 0;
+  }
+  fmt::print("python {}: {} of 1000 torn, none called exact\n",
+             hot.runtime.version.text(), torn);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pythons,
+                         ThreadLookLive,
+                         testing::ValuesIn([] {
+                           auto names = kSupported;
+                           names.insert(names.end(), {"3.13t", "3.14t"});
+                           return names;
+                         }()),
+                         python_name);
+
+}  // namespace
+}  // namespace hangdbg
