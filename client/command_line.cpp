@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -11,13 +13,15 @@
 #include "client/commands/attach.h"
 #include "client/commands/doctor.h"
 #include "client/commands/eval.h"
+#include "client/commands/run.h"
 #include "client/options.h"
 #include "client/render.h"
 
 namespace hangdbg {
 namespace {
 
-void set_up(CLI::App& app, Run& chosen);
+std::span<char*> command_to_run(std::span<char*> words);
+void set_up(CLI::App& app, Run& chosen, std::span<char*> command);
 int explain(const CLI::App& app, const CLI::ParseError& error);
 int exceptions_work();
 
@@ -27,9 +31,11 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("Attach to a hung Python process and ask it anything.",
                "hangdbg");
   Run chosen;
-  set_up(app, chosen);
+  const std::span words(argv, static_cast<std::size_t>(argc));
+  const auto command = command_to_run(words);
+  set_up(app, chosen, command);
   try {
-    app.parse(argc, argv);
+    app.parse(argc - static_cast<int>(command.size()), argv);
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
   }
@@ -38,7 +44,19 @@ int run_command_line(int argc, char** argv) {
 
 namespace {
 
-void set_up(CLI::App& app, Run& chosen) {
+// What stands after "hangdbg run --" is another program's: CLI11, which would
+// take "[a,b]" for two words, does not see it.
+std::span<char*> command_to_run(std::span<char*> words) {
+  if (words.size() < 2 || std::strcmp(words[1], "run") != 0) {
+    return {};
+  }
+  const auto mark = std::ranges::find_if(
+      words, [](const char* word) { return std::strcmp(word, "--") == 0; });
+  return mark == words.end() ? std::span<char*>()
+                             : std::span(mark + 1, words.end());
+}
+
+void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
   app.footer(
       "Examples:\n"
       "  hangdbg attach 79655                        a prompt in its hung "
@@ -58,6 +76,7 @@ void set_up(CLI::App& app, Run& chosen) {
   add_eval(app, chosen);
   add_attach(app, chosen);
   add_doctor(app, chosen);
+  add_run(app, chosen, command);
 }
 
 // Help and version are "errors" to CLI11; the others are one line and a hint.

@@ -184,17 +184,21 @@ std::optional<int> ptrace_scope() {
   return {};
 }
 
-// An ancestor may trace where it is 1; hangdbg starts no programs yet.
+// Where it is 1 a process may say that it can be traced, and `run` has it said.
 std::string way_past_yama(int scope,
                           Surroundings where,
                           const std::string& pid) {
   if (scope >= 3) {
     return "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot";
   }
-  const std::string more = way_to_more_rights(where, pid);
-  return where == Surroundings::Machine
-             ? more + ", or as root: sysctl kernel.yama.ptrace_scope=0"
-             : more;
+  std::string way = way_to_more_rights(where, pid);
+  if (where == Surroundings::Machine) {
+    way += ", or as root: sysctl kernel.yama.ptrace_scope=0";
+  }
+  if (scope == 1) {
+    way += ", or next time, without root: hangdbg run -- COMMAND";
+  }
+  return way;
 }
 
 // PID 0 is nobody, and no memory is asked for.

@@ -95,15 +95,6 @@ def test_more_capable(nobody):
     target.finish()
 
 
-def test_yama(newest_python):
-    if not os.path.exists("/proc/sys/kernel/yama/ptrace_scope"):
-        pytest.skip("this kernel has no Yama; tests/unit/permission_test.cpp")
-    target = start("lock_main", newest_python)
-    doctor = hangdbg("doctor", target.pid)
-    assert "ptrace_scope" in doctor.out, doctor
-    target.finish()
-
-
 @root_only
 def test_in_a_pod_it_is_kubectl(newest_python, nobody):
     target = start("lock_main", newest_python)

@@ -58,8 +58,11 @@ TEST(ExplainRefusal, Yama) {
   EXPECT_EQ(error.id, ErrorId::Yama);
   EXPECT_THAT(error.message, HasSubstr("ancestor"));
   EXPECT_THAT(error.hint, HasSubstr("sysctl kernel.yama.ptrace_scope=0"));
+  EXPECT_THAT(error.hint, HasSubstr("hangdbg run -- COMMAND"));
   restricted.ptrace_scope = 2;
-  EXPECT_THAT(explain_refusal(restricted).message, HasSubstr("root"));
+  error = explain_refusal(restricted);
+  EXPECT_THAT(error.message, HasSubstr("root"));
+  EXPECT_THAT(error.hint, Not(HasSubstr("hangdbg run")));
   restricted.ptrace_scope = 3;
   restricted.own_capabilities = ~std::uint64_t{0};
   error = explain_refusal(restricted);
@@ -92,6 +95,7 @@ TEST(ExplainRefusal, InAPodItIsKubectlAndNoSysctl) {
   const Error error = explain_refusal(pod);
   EXPECT_THAT(error.hint, HasSubstr("kubectl debug -it "));
   EXPECT_THAT(error.hint, HasSubstr("hangdbg attach 79655"));
+  EXPECT_THAT(error.hint, HasSubstr("hangdbg run -- COMMAND"));
   EXPECT_THAT(error.hint, Not(HasSubstr("sysctl")));
 }
 

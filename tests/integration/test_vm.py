@@ -1,0 +1,55 @@
+"""Who may attach where Yama is set to what, on a kernel that has it."""
+
+import json
+
+import pytest
+
+import vm
+
+SUDO = "sudo hangdbg attach "
+SYSCTL = "sysctl kernel.yama.ptrace_scope=0"
+RUN = "hangdbg run -- COMMAND"
+
+
+@pytest.mark.timeout(400)  # the kernel may be fetched
+def test_yama(tmp_path):
+    lines = vm.boot("yama_guest", "/usr/bin/python3", tmp_path)
+    told = {}
+    for line in lines:
+        try:
+            one = json.loads(line)
+        except ValueError:
+            raise AssertionError("\n".join(lines)) from None
+        told[one["scope"], one["as"], one["asked"], one["of"]] = one
+
+    def works(scope, user, of):
+        one = told.pop((scope, user, "eval", of))
+        assert (one["rc"], one["out"], one["err"]) == (0, "42\n", ""), one
+
+    def refused(scope, user, of, *hints):
+        one = told.pop((scope, user, "eval", of))
+        assert (one["rc"], one["out"]) == (3, ""), one
+        assert "kernel.yama.ptrace_scope is %d" % scope in one["err"], one
+        for hint in (SUDO, SYSCTL, RUN, "reboot"):
+            assert (hint in one["err"]) == (hint in hints), (hint, one)
+
+    works(0, "user", "sleeper")
+
+    refused(1, "user", "sleeper", SUDO, SYSCTL, RUN)
+    works(1, "user", "run")
+    refused(1, "user", "child", SUDO, SYSCTL, RUN)
+    doctor = told.pop((1, "user", "doctor", "sleeper"))
+    assert doctor["rc"] == 3 and "only an ancestor" in doctor["out"], doctor
+    assert RUN in doctor["out"], doctor
+
+    command = told.pop((2, "user", "run", "version"))
+    assert command["rc"] == 0 and command["out"].startswith("Python 3"), command
+    assert "ptrace_scope is 2" in command["err"], command
+
+    for of in ("sleeper", "run", "child"):
+        works(1, "root", of)
+        refused(2, "user", of, SUDO, SYSCTL)
+        works(2, "root", of)
+        refused(3, "user", of, "reboot")
+        refused(3, "root", of, "reboot")
+    assert not told, told

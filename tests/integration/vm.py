@@ -1,0 +1,120 @@
+"""A virtual machine with Debian's own kernel, which has what the kernel that the
+tests run on may lack (Yama): one boot, one Python script, its output.
+
+    lines = boot("yama_guest")                  # tests/targets/yama_guest.py
+
+The machine has no disk: its root is a RAM disk with the program, the script, the
+files of an interpreter that the script needs, and busybox to begin with. It needs
+no rights and no KVM, and takes some seconds.
+"""
+
+import fcntl
+import glob
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import ROOT, TARGETS
+
+CACHE = ROOT / ".cache" / "kernel"
+QEMU = "qemu-system-x86_64"
+BUSYBOX = "/bin/busybox"  # busybox-static
+
+INIT = """#!%s sh
+%s mount -t proc proc /proc
+%s -I -S -B /guest.py
+%s reboot -f
+"""
+
+
+def boot(script, python, folder, seconds=100):
+    """The lines that tests/targets/SCRIPT.py printed as the machine's root, with
+    nothing beside it but /hangdbg; SKIPPED where no machine can be had."""
+    for program in (QEMU, BUSYBOX):
+        if not shutil.which(program):
+            pytest.skip("%s is not installed: scripts/setup test" % program)
+    image = folder / "image.cpio"
+    image.write_bytes(pack(fill(folder / "root", TARGETS / (script + ".py"), python)))
+    machine = [
+        QEMU, "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
+        "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", "512",
+        "-kernel", kernel(), "-initrd", image,
+        "-append", "console=ttyS0 loglevel=0 panic=-1",
+    ]
+    done = subprocess.run(
+        machine, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, timeout=seconds, preexec_fn=harness.die_with_us,
+    )
+    return done.stdout.decode(errors="replace").splitlines()
+
+
+def fill(root, script, python):
+    """The machine's files."""
+    for name in ("proc", "dev", "tmp"):
+        (root / name).mkdir(parents=True)
+    (root / "tmp").chmod(0o1777)
+    shutil.copy(harness.PROGRAM, root / "hangdbg")
+    shutil.copy(script, root / "guest.py")
+    for file in [BUSYBOX, *files_of(python, script)]:
+        copy = root / file.lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+    init = root / "init"
+    init.write_text(INIT % (BUSYBOX, BUSYBOX, python, BUSYBOX))
+    init.chmod(0o755)
+    return root
+
+
+def files_of(python, script):
+    """The interpreter, what the script imports and what both are linked with."""
+    imports = "\n".join(re.findall("^import .*", script.read_text(), re.MULTILINE))
+    ask = "\nprint(*{m.__file__ for m in sys.modules.values() if hasattr(m, '__file__')})"
+    answer = subprocess.run(
+        [python, "-I", "-S", "-c", "import os, sys\n" + imports + ask],
+        stdout=subprocess.PIPE, check=True)
+    files = [python, *answer.stdout.decode().split()]
+    linked = subprocess.run(
+        ["ldd", python, *(file for file in files if ".so" in file)],
+        stdout=subprocess.PIPE, check=True).stdout.decode()
+    return {*files, *re.findall(r"(/\S+\.so\S*) \(", linked)}
+
+
+def pack(root):
+    names = subprocess.run(["find", "."], cwd=root, stdout=subprocess.PIPE, check=True)
+    return subprocess.run(
+        [BUSYBOX, "cpio", "-o", "-H", "newc"], cwd=root, input=names.stdout,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+
+
+def kernel():
+    """Debian's for virtual machines, unpacked and not installed."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:  # the other xdist worker
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = glob.glob(str(CACHE / "vmlinuz-*"))
+        return found[0] if found else fetch_kernel()
+
+
+def fetch_kernel():
+    script = """
+        set -e
+        package=$(apt-cache depends linux-image-cloud-amd64 |
+            sed -n 's/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p' | head -n1)
+        apt-get -q -o APT::Sandbox::User=root download "${package:?no kernel in apt}"
+        dpkg-deb --fsys-tarfile linux-image-*.deb |
+            tar -x --strip-components=2 --wildcards './boot/vmlinuz-*'
+        rm linux-image-*.deb
+    """
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script], cwd=CACHE, timeout=200,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    found = glob.glob(str(CACHE / "vmlinuz-*"))
+    if done.returncode or not found:
+        last = done.stdout.decode(errors="replace").strip().splitlines()[-1:]
+        pytest.skip("no kernel to boot: " + " ".join(last))
+    return found[0]

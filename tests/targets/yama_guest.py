@@ -1,0 +1,74 @@
+"""What a machine with Yama is asked, by its root: the first program of the
+virtual machine in tests/integration/vm.py. Prints a JSON line for each question.
+
+    {"scope": 1, "as": "user", "asked": "eval", "of": "sleeper", "rc": 3, ...}
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+USER = 1000
+
+SLEEPER = """
+import time
+def wait(answer):
+    print("ready", flush=True)
+    time.sleep(1000)
+wait(42)
+"""
+PYTHON = [sys.executable, "-I", "-S", "-u", "-c"]
+RUN = ["/hangdbg", "run", "--"]
+PARENT = "import subprocess; subprocess.run(%r)" % (PYTHON + [SLEEPER])
+
+
+def main():
+    targets = {"sleeper": start(*PYTHON, SLEEPER)}
+    set_scope(0)
+    ask_all(targets, "user")
+    set_scope(1)
+    targets["run"] = start(*RUN, *PYTHON, SLEEPER)
+    targets["child"] = child_of(start(*RUN, *PYTHON, PARENT))
+    ask_all(targets, "user", "root")
+    tell("user", "doctor", "sleeper", ["/hangdbg", "doctor", str(targets["sleeper"])])
+    set_scope(2)
+    tell("user", "run", "version", RUN + [sys.executable, "--version"])
+    ask_all(targets, "user", "root")
+    set_scope(3)
+    ask_all(targets, "user", "root")
+
+
+def set_scope(scope):
+    with open("/proc/sys/kernel/yama/ptrace_scope", "w") as file:
+        file.write(str(scope))
+
+
+def start(*command):
+    """As the user; returns the pid of a program that says when it sleeps."""
+    process = subprocess.Popen(command, user=USER, group=USER, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    return process.pid
+
+
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as children:
+        return int(children.read())
+
+
+def ask_all(targets, *users):
+    for user in users:
+        for name, pid in targets.items():
+            tell(user, "eval", name, ["/hangdbg", "eval", str(pid), "answer"])
+
+
+def tell(user, asked, of, command):
+    uid = USER if user == "user" else 0
+    done = subprocess.run(command, user=uid, group=uid, capture_output=True, text=True)
+    with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+        scope = int(file.read())
+    print(json.dumps({"scope": scope, "as": user, "asked": asked, "of": of,
+                      "rc": done.returncode, "out": done.stdout, "err": done.stderr}))
+
+
+main()
