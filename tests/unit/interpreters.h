@@ -150,6 +150,13 @@ class OnEachPython : public testing::TestWithParam<std::string> {
 inline const std::vector<std::string> kSupported = {
     "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "system"};
 
+// Those without a GIL too, whose objects are laid out otherwise.
+inline const std::vector<std::string> kEveryBuild = [] {
+  auto names = kSupported;
+  names.insert(names.end(), {"3.13t", "3.14t"});
+  return names;
+}();
+
 // "3_7": what a test's name can hold.
 inline std::string python_name(const testing::TestParamInfo<std::string>& at) {
   std::string name = at.param;

@@ -1,0 +1,123 @@
+// ObjectLayout: where, inside CPython's objects, their values are.
+//
+// One row a minor version and kind of build, made by scripts/generate-layouts
+// from the interpreters' own headers; _Py_DebugOffsets says too little of
+// objects. What all versions have alike is a constant where it is read.
+#pragma once
+
+#include <cstdint>
+
+namespace hangdbg {
+
+// Where the attributes of an instance are while it has no dict of its own.
+enum class InstanceValues {
+  None,        // they always have one
+  BeforeDict,  // a word before the dict's points to them
+  TaggedDict,  // the dict's own word does, its lowest bit set
+  Inline,      // at the end of the instance
+};
+
+// Offsets in bytes; kAbsent where this version has no such field.
+struct ObjectLayout {
+  static constexpr std::uint32_t kAbsent = 0xffff'ffff;
+
+  int minor = 0;  // of 3.x
+  bool free_threaded = false;
+
+  std::uint32_t object_size = kAbsent;  // of a bare PyObject
+  std::uint32_t size = kAbsent;         // ob_size, of PyVarObject
+
+  // PyTypeObject, PyHeapTypeObject
+  std::uint32_t type_name = kAbsent;  // a C string
+  std::uint32_t type_basic_size = kAbsent;
+  std::uint32_t type_item_size = kAbsent;
+  std::uint32_t type_flags = kAbsent;
+  std::uint32_t type_members = kAbsent;  // PyMemberDef[]
+  std::uint32_t type_base = kAbsent;
+  std::uint32_t type_dict = kAbsent;
+  std::uint32_t type_dict_offset = kAbsent;
+  std::uint32_t type_mro = kAbsent;
+  std::uint32_t heap_type_qualname = kAbsent;
+  std::uint32_t heap_type_cached_keys = kAbsent;
+
+  // Instances with a managed dict; from 3.11.
+  InstanceValues instance_values = InstanceValues::None;
+  std::uint32_t managed_dict_before = kAbsent;  // bytes before the object
+
+  // PyLongObject, PyFloatObject, PyComplexObject, PyByteArrayObject
+  std::uint32_t int_size = kAbsent;  // how many digits, and the sign
+  std::uint32_t int_size_shift = 0;  // 0: the sign is the size's
+  std::uint32_t int_digits = kAbsent;
+  std::uint32_t int_digit_bits = 0;
+  std::uint32_t float_value = kAbsent;
+  std::uint32_t complex_value = kAbsent;
+  std::uint32_t bytearray_start = kAbsent;
+
+  // PyTupleObject, PyListObject, PySetObject
+  std::uint32_t tuple_items = kAbsent;
+  std::uint32_t list_items = kAbsent;
+  std::uint32_t set_used = kAbsent;
+  std::uint32_t set_mask = kAbsent;
+  std::uint32_t set_table = kAbsent;
+  std::uint32_t set_size = kAbsent;
+
+  // PyDictObject, PyDictKeysObject, PyDictValues
+  std::uint32_t dict_used = kAbsent;
+  std::uint32_t dict_keys = kAbsent;
+  std::uint32_t dict_values = kAbsent;
+  std::uint32_t dict_size = kAbsent;
+  std::uint32_t keys_index_count = kAbsent;       // dk_size; up to 3.10
+  std::uint32_t keys_log2_index_bytes = kAbsent;  // from 3.11
+  std::uint32_t keys_kind = kAbsent;              // from 3.11
+  std::uint32_t keys_entry_count = kAbsent;
+  std::uint32_t keys_indices = kAbsent;
+  std::uint32_t values_items = kAbsent;  // from 3.11; 0: the sizes lie before
+
+  // PyFunctionObject, PyMethodObject, PyCFunctionObject, PyDescrObject
+  std::uint32_t function_code = kAbsent;
+  std::uint32_t function_qualname = kAbsent;
+  std::uint32_t method_function = kAbsent;
+  std::uint32_t method_self = kAbsent;
+  std::uint32_t builtin_definition = kAbsent;  // PyMethodDef
+  std::uint32_t builtin_self = kAbsent;
+  std::uint32_t descriptor_type = kAbsent;
+  std::uint32_t descriptor_name = kAbsent;
+  std::uint32_t member_definition = kAbsent;  // PyMemberDef
+
+  std::uint32_t cell_value = kAbsent;
+  std::uint32_t weakref_object = kAbsent;
+  std::uint32_t exception_args = kAbsent;
+  std::uint32_t slice_start = kAbsent;
+  std::uint32_t slice_stop = kAbsent;
+  std::uint32_t slice_step = kAbsent;
+
+  // PyGenObject
+  std::uint32_t generator_qualname = kAbsent;
+  std::uint32_t generator_frame = kAbsent;   // a pointer to it; up to 3.10
+  std::uint32_t generator_iframe = kAbsent;  // the frame itself; from 3.11
+  std::uint32_t generator_state = kAbsent;   // int8; from 3.11
+
+  // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11
+  std::uint32_t frame_state = kAbsent;      // int8; 3.10
+  std::uint32_t frame_executing = kAbsent;  // char; up to 3.9
+  std::uint32_t frame_locals = kAbsent;
+  std::uint32_t frame_globals = kAbsent;
+  std::uint32_t frame_builtins = kAbsent;
+  std::uint32_t frame_values = kAbsent;  // of the fast locals, cells and free
+
+  // PyCodeObject
+  std::uint32_t code_names = kAbsent;       // all from 3.11, else co_varnames
+  std::uint32_t code_kinds = kAbsent;       // bytes; from 3.11
+  std::uint32_t code_cell_names = kAbsent;  // up to 3.10
+  std::uint32_t code_free_names = kAbsent;  // up to 3.10
+  std::uint32_t code_flags = kAbsent;
+  std::uint32_t code_argument_count = kAbsent;
+  std::uint32_t code_keyword_only_count = kAbsent;
+
+  std::uint32_t interpreter_modules = kAbsent;  // PyInterpreterState
+};
+
+// None outside 3.7 to 3.14.
+const ObjectLayout* object_layout(int minor, bool free_threaded);
+
+}  // namespace hangdbg

@@ -1,0 +1,18 @@
+// Text and bytes as repr() quotes them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hangdbg {
+
+// "'it\n'": in double quotes where that saves a backslash. What Python holds
+// to be unprintable is escaped, as far as no table of all characters is needed.
+std::string quoted(std::u32string_view text);
+
+// "b'\x00a'".
+std::string quoted(std::span<const std::byte> bytes);
+
+}  // namespace hangdbg

@@ -1,0 +1,187 @@
+// Objects read from outside, beside what the interpreter itself prints of
+// them: its repr() where that runs no code of the program, else what we say.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "inspector/objects/heap.h"
+#include "inspector/objects/repr.h"
+#include "tests/unit/interpreters.h"
+
+namespace hangdbg {
+namespace {
+
+class ObjectsLive : public OnEachPython {};
+
+// Values by name; one that Python prints otherwise has its text beside it.
+// Then the interpreter says name, address and text of each.
+constexpr const char* kZoo = R"py(
+import collections, enum, functools, time, types, weakref
+class Text(str): pass
+class Number(int): pass
+class Real(float): pass
+class Row(list): pass
+class Table(dict): pass
+class Pair(tuple): pass
+class Bag(set): pass
+class Failure(ValueError): pass
+class Empty: pass
+class Slotted(object):
+    __slots__ = ("left", "right", "unset")
+class Both(Slotted):
+    pass
+class Color(enum.Enum):
+    RED = 1
+    GREEN = "g"
+class Level(enum.IntEnum):
+    LOW = 1
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+    def method(self): pass
+class Grown(Point): pass
+Named = collections.namedtuple("Named", "first second")
+def function(a=1): pass
+def outer():
+    held = [1]
+    def inner(): return held
+    return inner
+def produce():
+    yield 1
+    yield 2
+def at(value): return " at 0x%x>" % id(value)
+
+loop = [1]; loop.append(loop)
+ring = {}; ring["self"] = ring
+slotted = Slotted(); slotted.left = 1; slotted.right = "r"
+both = Both(); both.left = 1; both.extra = 2
+split = Point(1, "two")
+grown = Grown(1, 2)
+for i in range(40): setattr(grown, "a%d" % i, i)
+reset = Point(1, 2); del reset.x; reset.x = 3
+asked = Point(1, 2); asked.__dict__
+emptied = {i: i for i in range(1000)}
+for i in range(995): del emptied[i]
+holed = {1, 2, 3, 500, 5000}; holed.discard(2)
+ordered = collections.OrderedDict([(1, 2), (3, 4)]); ordered.move_to_end(1)
+queue = collections.deque(range(200)); [queue.popleft() for i in range(190)]
+started = produce(); next(started)
+ended = produce(); list(ended)
+fresh = produce()
+alive = Empty()
+locked = threading.Lock(); locked.acquire()
+recursive = threading.RLock(); recursive.acquire(); recursive.acquire()
+failure = None
+try: 1 / 0
+except ZeroDivisionError as error: failure = error
+big = collections.OrderedDict.fromkeys(range(300))
+method = split.method
+
+zoo = {
+    "none": None, "true": True, "false": False, "dots": ..., "not": NotImplemented,
+    "zero": 0, "one": 1, "minus": -1, "ten18": 10**18, "min64": -2**63,
+    "two64": 2**64, "big": 3**1000, "minus_big": -7**500, "long": 10**4299,
+    "pi": 3.141592653589793, "third": 1/3, "e15": 1e15, "e16": 1e16, "e17": 123e17,
+    "small": 0.0001, "tiny": 1e-5, "least": 5e-324, "most": 1.7976931348623157e308,
+    "nan": float("nan"), "inf": float("inf"), "minus_inf": -float("inf"),
+    "minus_zero": -0.0, "whole": 100.0, "frac": 123456.789,
+    "complex": 1+2j, "imaginary": 2j, "negative": complex(-0.0, -1.5), "odd": complex(1e20, float("nan")),
+    "str": "plain", "empty": "", "quote": "it's", "quotes": "\"it's\"", "escape": "\\ \n\t\r\x00\x7f\x1b",
+    "latin": "h\xe9 \xa0\xad", "cyrillic": "\u0438\u043c\u044f \u2028", "emoji": "\U0001f600 \u200b",
+    "surrogate": "\udc80a", "private": "\ue000\uffff",
+    "bytes": b"a'\x00\xff\n", "bytes2": b"'\"", "bytearray": bytearray(b"xy"), "no_bytes": b"",
+    "tuple": (1, "a"), "single": (1,), "no_tuple": (), "list": [1, [2, ()]], "no_list": [],
+    "dict": {"a": 1, 2: [3], (1, 2): None}, "no_dict": {}, "str_keys": {"a": 1, "b": 2},
+    "emptied": emptied, "wide": {"k%d" % i: i for i in range(300)}.keys() and {i: i for i in range(15)},
+    "set": {1, 2, 3}, "no_set": set(), "frozen": frozenset([1]), "no_frozen": frozenset(), "holed": holed,
+    "loop": loop, "ring": ring,
+    "range": range(3), "range2": range(1, 10, 2), "slice": slice(1, None, "x"),
+    "ordered": ordered, "no_ordered": collections.OrderedDict(),
+    "default": collections.defaultdict(list, {1: [2]}), "counter": collections.Counter("abbccc"),
+    "no_counter": collections.Counter(),
+    "deque": queue, "deque3": collections.deque([1, 2, 3], 3), "no_deque": collections.deque(),
+    "proxy": types.MappingProxyType({"a": 1}), "namespace": types.SimpleNamespace(a=1, b="c"),
+    "text": Text("text"), "wide_text": Text("\u0438\u043c\u044f"), "number": Number(5), "real": Real(1.5),
+    "row": Row([1, 2]), "table": Table(a=1), "pair": Pair((1, 2)), "bag": Bag([1]),
+    "function": function, "lambda": (lambda: 0), "inner": outer(), "method": method and len,
+    "builtin": len, "builtin_method": [].append, "type": int, "class": Point, "c_type": collections.deque,
+    "enum_class": Color, "abc": collections.abc.Mapping if hasattr(collections, "abc") else None,
+    "str_method": str.join, "slot_wrapper": object.__init__, "member": Slotted.left, "attribute": type.__name__ and types.FunctionType.__dict__["__code__"],
+    "code": function.__code__, "cell": outer().__closure__[0], "module": os, "sys": sys if sys.version_info > (3, 9) else None, "plain_module": types.ModuleType("made"),
+    "error": ValueError("bad", 1), "one_error": Failure("x"), "os_error": FileNotFoundError(2, "none"),
+    "raised": failure, "key_error": KeyError("k"),
+    "color": Color.RED, "green": Color.GREEN, "level": Level.LOW,
+    "named": Named(1, "b"), "object": object(), "no_attributes": Empty(),
+    "weak": weakref.ref(alive), "lock": locked, "free_lock": threading.Lock(),
+    "rlock": recursive, "free_rlock": threading.RLock(), "memory": memoryview(b"x"),
+    "partial_class": functools.partial,
+}
+said = {
+    "slotted": (slotted, "<Slotted left=1, right='r'>"),
+    "both": (both, "<Both left=1, extra=2>"),
+    "split": (split, "<Point x=1, y='two'>"),
+    "reset": (reset, "<Point y=2, x=3>"),
+    "asked": (asked, "<Point x=1, y=2>"),
+    "grown": (grown, "<Grown x=1, y=2, " + "".join("a%d=%d, " % (i, i) for i in range(18)) + "… 22 more>"),
+    "bound": (method, "<bound method Point.method of <Point x=1, y='two'>>"),
+    "created": (fresh, repr(fresh)[:-1] + ", created>"),
+    "suspended": (started, repr(started)[:-1] + ", suspended>"),
+    "closed": (ended, repr(ended)[:-1] + ", closed>"),
+    "too_long": (10**5000, None),
+    "long_str": ("a" * 1000, "'" + "a" * 200 + "' … 800 more"),
+    "long_list": (list(range(100)), "[" + "".join("%d, " % i for i in range(20)) + "… 80 more]"),
+    "long_ordered": (big, None),
+    "deep": ([[[[1]]]], "[[[…]]]" if False else "[[[…]]]"),
+    "deep_instance": ([[Point(1, 2)]], None),
+}
+exec('''
+import dataclasses
+@dataclasses.dataclass
+class Record:
+    name: str
+    hidden: int = dataclasses.field(default=0, repr=False)
+    items: list = dataclasses.field(default_factory=list)
+record = Record("a", 1, [2])
+zoo["record"] = record
+''')
+lines = []
+for name, value in zoo.items():
+    lines.append("\x1f".join([name, str(id(value)), repr(value)]))
+for name, (value, text) in said.items():
+    if text is not None:
+        lines.append("\x1f".join([name, str(id(value)), text]))
+said["deep_instance"][0]
+os.write(1, "\x1e".join(lines).encode("utf-8", "surrogateescape") + b"\n")
+time.sleep(1000)
+)py";
+
+TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
+  const PythonChild target(path_, kZoo);
+  const Look look(target.pid());
+  const auto python = find_python(look.memory, look.modules);
+  ASSERT_TRUE(python) << python.error().text();
+  const auto heap = Heap::open(look.memory, *python);
+  ASSERT_TRUE(heap) << heap.error().text();
+  ReprLimits limits;
+  limits.characters = 10'000;
+  std::size_t compared = 0;
+  for (const std::string_view line : split(target.said(), '\x1e')) {
+    const auto fields = split(line, '\x1f');
+    ASSERT_EQ(fields.size(), 3) << target.said();
+    const auto address = parse_number<std::uint64_t>(fields[1]);
+    ASSERT_TRUE(address) << line;
+    EXPECT_EQ(repr(*heap, Address{*address}, limits), fields[2]) << fields[0];
+    ++compared;
+  }
+  EXPECT_GT(compared, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pythons,
+                         ObjectsLive,
+                         testing::ValuesIn(kEveryBuild),
+                         python_name);
+
+}  // namespace
+}  // namespace hangdbg
