@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "client/commands/attach.h"
 #include "client/commands/doctor.h"
+#include "client/commands/dump.h"
 #include "client/commands/eval.h"
 #include "client/commands/run.h"
 #include "client/options.h"
@@ -62,6 +63,9 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
       "  hangdbg attach 79655                        a prompt in its hung "
       "frame\n"
       "  hangdbg eval 79655 self.lock_file_path      one expression there\n"
+      "  hangdbg dump 79655                          all stacks, nothing runs "
+      "in "
+      "it\n"
       "  hangdbg doctor 79655                        can I attach to it?\n"
       "\n"
       "pgrep -a python lists the processes. hangdbg COMMAND --help tells "
@@ -75,6 +79,7 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
       ->group("");
   add_eval(app, chosen);
   add_attach(app, chosen);
+  add_dump(app, chosen);
   add_doctor(app, chosen);
   add_run(app, chosen, command);
 }

@@ -52,9 +52,12 @@ std::string Palette::wrap(const char* code, std::string_view text) const {
 }
 
 void print_foreign(std::FILE* stream, std::string_view text) {
-  const std::string shown = Palette(ColourChoice::Never, stream).foreign(text);
-  const std::size_t put = std::fwrite(shown.data(), 1, shown.size(), stream);
-  if ((put != shown.size() || std::fflush(stream) != 0) && errno == EPIPE) {
+  print_now(stream, Palette(ColourChoice::Never, stream).foreign(text));
+}
+
+void print_now(std::FILE* stream, std::string_view text) {
+  const std::size_t put = std::fwrite(text.data(), 1, text.size(), stream);
+  if ((put != text.size() || std::fflush(stream) != 0) && errno == EPIPE) {
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }

@@ -40,9 +40,11 @@ class Palette {
   bool colours_;
 };
 
-// What the target's code has printed or returned, at once and without colours.
-// When nobody reads it any more (`hangdbg eval ... | head -1`), hangdbg ends as
-// programs do: by SIGPIPE.
+// At once. When nobody reads it any more (`hangdbg dump ... | head -1`),
+// hangdbg ends as programs do: by SIGPIPE.
+void print_now(std::FILE* stream, std::string_view text);
+
+// The same of what the target's code has printed or returned, without colours.
 void print_foreign(std::FILE* stream, std::string_view text);
 
 // "hangdbg: cause" and "  try: next command" on stderr; for what nobody

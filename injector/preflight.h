@@ -6,35 +6,30 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "base/result.h"
 #include "injector/python_api.h"
 #include "injector/seccomp.h"
 #include "inspector/danger.h"
-#include "inspector/python_runtime.h"
-#include "tracee/memory.h"
-#include "tracee/proc_maps.h"
+#include "inspector/inspected_process.h"
 #include "tracee/proc_status.h"
 
 namespace hangdbg {
 
-struct Target {
-  int pid;
+struct Target : InspectedProcess {
   ProcStatus status;
-  LiveMemory memory;
-  std::vector<Mapping> maps;
-  std::vector<Module> modules;
-  PythonRuntime python;
   DangerousCode danger;
   TargetApi api;
   Libc libc;
 };
 
 // Errors: those of check_reachable, check_permission (permission.h),
-// find_python, calls_known_unread (seccomp.h); Wrong32Bit, NotInitialized,
-// Finalizing.
+// open_process, calls_known_unread (seccomp.h); NotInitialized, Finalizing.
 Result<std::unique_ptr<Target>> preflight(int pid);
+
+// For who only reads: that there is such a process, with memory, and that we
+// may. Errors: NoSuchProcess, Zombie, KernelThread, check_permission's.
+Status check_readable(int pid);
 
 // The part of it that asks only the kernel, for `doctor` and for a look before
 // each new try: may this process be stopped for a moment now? Errors:

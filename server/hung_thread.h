@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "inspector/wait_look.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
 #include "server/session.h"
@@ -27,19 +28,6 @@ struct ShownThread {
 Result<ShownThread> choose_thread(Session& session,
                                   const std::string& wanted,
                                   Deadline deadline);
-
-// What the kernel says of a thread at one moment.
-struct WaitLook {
-  char state = '?';
-  std::string syscall;  // "" when it runs
-  std::uint64_t switches = 0;
-  std::uint64_t cpu_ticks = 0;
-  std::optional<double> asleep_s;  // not run since; empty when unknown
-};
-
-// To be taken before an attach stops the thread for a moment: after it, the
-// thread has run. Errors: NoSuchThread.
-Result<WaitLook> look_at_wait(int pid, int tid);
 
 // "asleep in futex since 1 h 52 min" when the first look proves it; else looks
 // a few times for a quarter of a second: "loops at file_baton.py:42, cpu 0 %",

@@ -16,14 +16,8 @@ using Verdict = GilWatch::Verdict;
 class FakePython : public testing::Test {
  protected:
   FakePython()
-      : target_{.pid = ::getpid(),
-                .status = {},
-                .memory = LiveMemory(::getpid()),
-                .maps = {},
-                .modules = {},
-                .python = {},
-                .danger = {},
-                .api = {}} {
+      : target_{InspectedProcess{.pid = ::getpid(),
+                                 .memory = LiveMemory(::getpid())}} {
     target_.python.version = {3, 10, {}};
     target_.python.layout = *generated_layout(10);
     target_.python.runtime = address(runtime_);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "server/hung_thread.h"
+#include "inspector/wait_look.h"
 #include "tests/unit/processes.h"
 #include "tracee/proc_status.h"
 

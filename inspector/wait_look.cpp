@@ -1,16 +1,20 @@
-// What the kernel says of a waiting thread.
+#include "inspector/wait_look.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 
-#include "server/hung_thread.h"
+#include "base/text.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_status.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
+
+constexpr double kLongAsleep = 1;  // seconds: less is no news
 
 // When the thread last ran, on the scheduler's clock, which counts from boot:
 // /proc/PID/task/TID/sched, kernel/sched/debug.c. Empty where the kernel was
@@ -37,11 +41,13 @@ Result<WaitLook> look_at_wait(int pid, int tid) {
     return fail(ErrorId::NoSuchThread, fmt::format("no thread {}", tid));
   }
   WaitLook look;
+  look.name = stat->comm;
   look.state = status->state;
   look.switches = status->voluntary_switches + status->involuntary_switches;
   look.cpu_ticks = stat->cpu_ticks;
   if (const auto call = read_task_syscall(pid, tid);
       call && !call->running && call->number >= 0) {
+    look.call = *call;
     look.syscall = syscall_name(call->number);
   }
   // Our own thread runs right now: its last run is the clock.
@@ -51,6 +57,30 @@ Result<WaitLook> look_at_wait(int pid, int tid) {
     look.asleep_s = *now - *ran;
   }
   return look;
+}
+
+std::string describe(const WaitLook& look) {
+  const std::string where = look.syscall.empty() ? "the kernel" : look.syscall;
+  const std::string since =
+      look.asleep_s && *look.asleep_s > kLongAsleep
+          ? " for " + human_duration(std::chrono::nanoseconds(
+                          static_cast<std::int64_t>(*look.asleep_s * 1e9)))
+          : "";
+  switch (look.state) {
+    case 'R':
+      return "running";
+    case 'T':
+      return "stopped (SIGSTOP or Ctrl-Z)";
+    case 't':
+      return "stopped by a debugger";
+    case 'Z':
+    case 'X':
+      return "has ended";
+    case 'D':
+      return fmt::format("in uninterruptible sleep in {}{}", where, since);
+    default:
+      return fmt::format("asleep in {}{}", where, since);
+  }
 }
 
 }  // namespace hangdbg

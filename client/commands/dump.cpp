@@ -1,0 +1,221 @@
+#include "client/commands/dump.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/dump/json.h"
+#include "client/dump/text.h"
+#include "client/in_parallel.h"
+#include "injector/preflight.h"
+#include "inspector/process_dump.h"
+#include "tracee/proc_list.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr int kSourceLines = 11;  // as gdb's py-list shows
+
+struct Options {
+  CommonOptions common;
+  std::vector<std::string> positional;
+  std::vector<std::string> flagged;
+  bool all = false;
+  bool children = false;
+  bool nonblocking = false;
+  DumpStyle style;
+};
+
+using Dump = Result<ProcessDump>;
+
+struct Wanted {
+  std::vector<int> pids;
+  std::set<int> named;  // on the command line; the others were searched for
+};
+
+// What has been shown, and what is still to be printed as JSON.
+struct Output {
+  const Options& options;
+  Palette out{options.common.colour, stdout};
+  Palette err{options.common.colour, stderr};
+  bool any = false;
+  std::optional<Error> failed = {};
+  std::vector<Json> processes = {};
+
+  void show(const ProcessDump& dump);
+  void show(int pid, const Error& error);
+};
+
+int run(const Options& options);
+Result<int> dump(const Options& options);
+Result<Wanted> wanted(const Options& options);
+Dump dump_one(int pid, const DumpOptions& options);
+bool is_python(ErrorId why_not);
+Error out_of_time(int pid);
+
+}  // namespace
+
+void add_dump(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "dump", "Show the stacks of all threads, read from outside");
+  command.add_option("PID", options->positional, "The processes")
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("-p,--pid", options->flagged,
+                  "A process, as py-spy has it; may be repeated")
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  command.add_flag("--all", options->all, "Every Python process I may see");
+  command.add_flag("-s,--subprocesses,--children", options->children,
+                   "Those that they have started as well");
+  command
+      .add_option("--source", options->style.source_lines,
+                  "So many lines of source around each frame's (default 11)")
+      ->type_name("[LINES]")
+      ->expected(0, 1)
+      ->default_str(std::to_string(kSourceLines))
+      ->check(CLI::Range(1, 1000).description(""));
+  command.add_flag("--full-filenames", options->style.full_filenames,
+                   "Paths as the interpreter has them");
+  command.add_flag("--nonblocking", options->nonblocking,
+                   "Stop nothing; what may be from two moments is marked");
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "No code runs in the process. A thread that sleeps is not touched; one "
+      "that\n"
+      "runs stands still for some tens of microseconds.\n"
+      "Examples:\n"
+      "  hangdbg dump 79655\n"
+      "  hangdbg dump 79655 --children --source=3\n"
+      "  hangdbg dump --all --json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = dump(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+// The exit code: that of the only process, or 1 if some could not be read.
+Result<int> dump(const Options& options) {
+  TRY(options.common.configure_log());
+  const auto [pids, named] = TRY(wanted(options));
+  Output output{options};
+  const DumpOptions how{.may_stop = !options.nonblocking};
+  const bool ended = in_parallel<ProcessDump>(
+      pids, options.common.deadline(),
+      [how](int pid) { return dump_one(pid, how); },
+      [&](int pid, std::optional<Dump> result) {
+        if (!result) {
+          output.show(pid, out_of_time(pid));
+        } else if (*result) {
+          output.show(**result);
+        } else if (named.contains(pid) || is_python(result->error().id)) {
+          output.show(pid, result->error());
+        }
+      });
+  if (options.common.json) {
+    print_now(stdout, dumps_json(output.processes).dump() + "\n");
+  }
+  int code = !output.failed     ? 0
+             : pids.size() == 1 ? exit_code(output.failed->id)
+                                : 1;
+  if (!output.any && !output.failed) {
+    code = report({.id = ErrorId::NotPython,
+                   .message = "no Python process is to be seen here",
+                   .hint = "pgrep -a python"},
+                  output.err);
+  }
+  if (!ended) {
+    std::fflush(stdout);
+    ::_exit(code);
+  }
+  return code;
+}
+
+void Output::show(const ProcessDump& dump) {
+  if (options.common.json) {
+    processes.push_back(dump_json(dump));
+  } else {
+    print_now(stdout, (any ? "\n" : "") + dump_text(dump, options.style, out));
+  }
+  any = true;
+}
+
+void Output::show(int pid, const Error& error) {
+  failed = error;
+  if (options.common.json) {
+    processes.push_back(dump_json(pid, error));
+  } else {
+    report(error, err);
+  }
+}
+
+Result<Wanted> wanted(const Options& options) {
+  Wanted wanted;
+  const auto add = [&wanted](int pid) {
+    if (std::ranges::find(wanted.pids, pid) == wanted.pids.end() &&
+        pid != ::getpid()) {
+      wanted.pids.push_back(pid);
+    }
+  };
+  for (const auto* const words : {&options.positional, &options.flagged}) {
+    for (const std::string& word : *words) {
+      const int pid = TRY(parse_pid(word));
+      wanted.named.insert(pid);
+      add(pid);
+      if (options.children) {
+        std::ranges::for_each(TRY(descendants_of(pid)), add);
+      }
+    }
+  }
+  if (options.all) {
+    std::ranges::for_each(TRY(list_processes()), add);
+  }
+  if (wanted.pids.empty()) {
+    return fail(ErrorId::Usage, "dump wants a PID", "hangdbg dump --help");
+  }
+  return wanted;
+}
+
+Dump dump_one(int pid, const DumpOptions& options) {
+  TRY(check_readable(pid));
+  return dump_process(TRY(open_process(pid)), options);
+}
+
+// Whether a process that could not be read may be Python all the same, as one
+// that we may not look at may not: for who searches, it is not there.
+bool is_python(ErrorId why_not) {
+  return exit_code(why_not) == 4 && why_not != ErrorId::KernelThread &&
+         why_not != ErrorId::Wrong32Bit;
+}
+
+Error out_of_time(int pid) {
+  const auto status = read_status(pid);
+  return {
+      .id = ErrorId::TimedOut,
+      .message = fmt::format("process {} could not be read in time{}", pid,
+                             status && status->state == 'D'
+                                 ? ": it is in uninterruptible sleep (state D)"
+                                 : ""),
+      .hint = fmt::format("cat /proc/{}/stack", pid)};
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,186 @@
+#include "client/dump/json.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hangdbg {
+namespace {
+
+struct JsonFrame {
+  std::string function;
+  std::string qualname;
+  std::string file;
+  std::optional<std::int64_t> line;
+  std::string kind = "python";
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("qualname", qualname);
+    v("file", file);
+    v.nullable("line", line);
+    v("kind", kind);
+  }
+};
+
+struct JsonCall {
+  std::string name;
+  std::vector<std::string> args;
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("args", args);
+  }
+};
+
+struct JsonThread {
+  std::optional<std::int64_t> tid;
+  std::string name;
+  std::int64_t interpreter = 0;
+  std::string state;
+  std::optional<JsonCall> syscall;
+  std::optional<double> waiting_s;
+  bool has_gil = false;
+  bool exact = false;
+  bool complete = true;
+  std::vector<JsonFrame> frames;
+  std::optional<std::string> error;
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("tid", tid);
+    v("name", name);
+    v("interpreter", interpreter);
+    v("state", state);
+    v.nullable("syscall", syscall);
+    v.nullable("waiting_s", waiting_s);
+    v("has_gil", has_gil);
+    v("exact", exact);
+    v("complete", complete);
+    v("frames", frames);
+    v.nullable("error", error);
+  }
+};
+
+struct JsonGil {
+  bool locked = false;
+  std::optional<std::int64_t> holder_tid;
+
+  template <class V>
+  void fields(V& v) {
+    v("locked", locked);
+    v.nullable("holder_tid", holder_tid);
+  }
+};
+
+struct JsonProblem {
+  std::string type;
+  std::string message;
+  std::string hint;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type);
+    v("message", message);
+    v("hint", hint);
+  }
+};
+
+struct JsonProcess {
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> rank, world_size;
+  std::string host;
+  std::string python;
+  std::vector<std::string> cmdline;
+  std::optional<JsonGil> gil;
+  std::optional<double> longest_stop_us;
+  std::vector<JsonThread> threads;
+  std::optional<JsonProblem> error;
+
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    v.nullable("rank", rank);
+    v.nullable("world_size", world_size);
+    v("host", host);
+    v("python", python);
+    v("cmdline", cmdline);
+    v.nullable("gil", gil);
+    v.nullable("longest_stop_us", longest_stop_us);
+    v("threads", threads);
+    v.nullable("error", error);
+  }
+};
+
+struct JsonDumps {
+  std::vector<Json> processes;
+
+  template <class V>
+  void fields(V& v) {
+    v("processes", processes);
+  }
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+JsonThread json_of(const DumpedThread& thread) {
+  JsonThread json{.tid = thread.tid,
+                  .name = thread.name,
+                  .interpreter = thread.interpreter,
+                  .state = thread.state,
+                  .waiting_s = thread.waiting_s,
+                  .has_gil = thread.has_gil,
+                  .exact = thread.stack.exact,
+                  .complete = thread.stack.complete};
+  if (thread.call) {
+    json.syscall = JsonCall{thread.call->name, thread.call->arguments};
+  }
+  if (thread.error) {
+    json.error = thread.error->text();
+  }
+  for (const PythonFrame& frame : thread.stack.frames) {
+    json.frames.push_back(
+        {frame.function, frame.qualname, frame.file,
+         frame.line > 0 ? std::optional(frame.line) : std::nullopt});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json dump_json(const ProcessDump& dump) {
+  JsonProcess json{.pid = dump.pid,
+                   .host = host_name(),
+                   .python = dump.python + (dump.free_threaded ? "t" : ""),
+                   .cmdline = dump.command_line};
+  if (dump.gil) {
+    json.gil = JsonGil{dump.gil->locked, dump.gil->holder};
+  }
+  json.longest_stop_us =
+      std::chrono::duration<double, std::micro>(dump.longest_stop).count();
+  for (const DumpedThread& thread : dump.threads) {
+    json.threads.push_back(json_of(thread));
+  }
+  return encode(json);
+}
+
+Json dump_json(int pid, const Error& error) {
+  return encode(JsonProcess{
+      .pid = pid,
+      .host = host_name(),
+      .error = JsonProblem{error_name(error.id), error.text(), error.hint}});
+}
+
+Json dumps_json(const std::vector<Json>& processes) {
+  return encode(JsonDumps{processes});
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,168 @@
+#include "client/dump/text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace hangdbg {
+namespace {
+
+// So many equal frames in a row are shown before the rest is counted.
+constexpr int kRepeats = 3;
+
+struct Printer {
+  const DumpStyle& style;
+  const Palette& out;
+  SourceText source;
+  std::string text = {};
+
+  void head(const ProcessDump& dump);
+  void thread(const DumpedThread& thread);
+  void frames(const PythonStack& stack);
+  void frame(const PythonFrame& frame);
+  void source_of(const PythonFrame& frame);
+  void line(const std::string& one) { text += one + '\n'; }
+};
+
+std::string gil_text(const ProcessDump& dump) {
+  if (!dump.gil) {
+    return dump.free_threaded ? " · no GIL" : "";
+  }
+  if (!dump.gil->locked) {
+    return " · GIL free";
+  }
+  return dump.gil->holder ? fmt::format(" · GIL held by {}", *dump.gil->holder)
+                          : " · GIL held";
+}
+
+std::string call_text(const DumpedCall& call) {
+  std::string text = call.name + "(";
+  for (const std::string& argument : call.arguments) {
+    text += (text.back() == '(' ? "" : ", ") + argument;
+  }
+  return text + ")";
+}
+
+bool same_line(const PythonFrame& a, const PythonFrame& b) {
+  return a.line == b.line && a.first_line == b.first_line &&
+         a.function == b.function && a.file == b.file;
+}
+
+}  // namespace
+
+std::string dump_text(const ProcessDump& dump,
+                      const DumpStyle& style,
+                      const Palette& out) {
+  Printer printer{style, out, SourceText(dump.pid)};
+  printer.head(dump);
+  for (const DumpedThread& thread : dump.threads) {
+    printer.thread(thread);
+  }
+  return printer.text;
+}
+
+namespace {
+
+void Printer::head(const ProcessDump& dump) {
+  std::string command;
+  for (const std::string& word : dump.command_line) {
+    command += (command.empty() ? "" : " ") + word;
+  }
+  const std::string age =
+      dump.age_s ? " · up " + human_duration(std::chrono::nanoseconds(
+                                  static_cast<std::int64_t>(*dump.age_s * 1e9)))
+                 : "";
+  line(fmt::format("{} · python {}{} · {}{}{}",
+                   out.bold(fmt::format("Process {}", dump.pid)), dump.python,
+                   dump.free_threaded ? "t" : "", printable(command), age,
+                   gil_text(dump)));
+}
+
+void Printer::thread(const DumpedThread& thread) {
+  std::string head =
+      out.bold(thread.tid ? fmt::format("Thread {}", *thread.tid)
+                          : fmt::format("Thread (ident {:#x})", thread.ident));
+  if (!thread.name.empty()) {
+    head += fmt::format(" \"{}\"", printable(thread.name));
+  }
+  if (thread.interpreter != 0) {
+    head += fmt::format(" · interpreter {}", thread.interpreter);
+  }
+  if (!thread.state.empty()) {
+    head += " · " + thread.state;
+  }
+  if (thread.has_gil) {
+    head += " · " + out.cyan("has the GIL");
+  }
+  if (thread.call && !thread.call->arguments.empty()) {
+    head += out.dim(" · " + call_text(*thread.call));
+  }
+  if (!thread.stack.exact && !thread.error) {
+    head +=
+        " · " + out.red("ran meanwhile: the frames may be from two moments");
+  }
+  line(head);
+  if (thread.error) {
+    line("    " + out.red("cannot be read: ") +
+         printable(thread.error->text()));
+  } else {
+    frames(thread.stack);
+  }
+}
+
+void Printer::frames(const PythonStack& stack) {
+  if (stack.frames.empty()) {
+    line("    " + out.dim("(runs no Python)"));
+  }
+  for (auto frame = stack.frames.begin(); frame != stack.frames.end();) {
+    const auto end = std::find_if_not(
+        frame, stack.frames.end(),
+        [&](const PythonFrame& other) { return same_line(*frame, other); });
+    const auto repeats = end - frame;
+    const auto shown = repeats > kRepeats + 1 ? frame + kRepeats : end;
+    std::for_each(frame, shown, [&](const PythonFrame& f) { this->frame(f); });
+    if (shown != end) {
+      line("    " + out.dim(fmt::format("(the same, {} times more)",
+                                        repeats - kRepeats)));
+    }
+    frame = end;
+  }
+  if (!stack.complete) {
+    line("    " + out.dim("(there is more)"));
+  }
+}
+
+void Printer::frame(const PythonFrame& frame) {
+  const std::string_view path = style.full_filenames
+                                    ? std::string_view(frame.file)
+                                    : short_path(frame.file);
+  line(fmt::format("    {} ({}:{})", printable(frame.qualname),
+                   out.cyan(printable(path)), frame.line));
+  if (style.source_lines > 0) {
+    source_of(frame);
+  }
+}
+
+void Printer::source_of(const PythonFrame& frame) {
+  const auto& lines = source.lines(frame.file);
+  const int count = static_cast<int>(lines.size());
+  if (frame.line < 1 || frame.line > count) {
+    return;
+  }
+  const int first = std::max(1, frame.line - style.source_lines / 2);
+  const int last = std::min(count, first + style.source_lines - 1);
+  for (int number = first; number <= last; ++number) {
+    const bool here = number == frame.line;
+    const std::string text =
+        fmt::format("      {:>5} {} {}", number, here ? "->" : "  ",
+                    lines[static_cast<std::size_t>(number) - 1]);
+    line(here ? text : out.dim(text));
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

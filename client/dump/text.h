@@ -1,0 +1,21 @@
+// A process's stacks as a person reads them.
+#pragma once
+
+#include <string>
+
+#include "client/render.h"
+#include "client/source_text.h"
+#include "inspector/process_dump.h"
+
+namespace hangdbg {
+
+struct DumpStyle {
+  bool full_filenames = false;
+  int source_lines = 0;  // around each frame's line
+};
+
+std::string dump_text(const ProcessDump& dump,
+                      const DumpStyle& style,
+                      const Palette& out);
+
+}  // namespace hangdbg

@@ -1,0 +1,75 @@
+// The same work for many processes at once, the results in order.
+//
+// Each process has a thread of ours (ptrace wants that), some of them at a
+// time. Work that is not done by the deadline is left behind: a process in
+// D state can hold whoever reads it, for ever.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+
+namespace hangdbg {
+
+// `done` is called on this thread, for one pid after the other; its result is
+// empty if that did not come in time. Returns whether all did: if not, threads
+// of ours are still at it, and the program must end by _exit.
+template <class R>
+bool in_parallel(
+    const std::vector<int>& pids,
+    Deadline deadline,
+    const std::function<Result<R>(int)>& work,
+    const std::function<void(int, std::optional<Result<R>>)>& done) {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<int> pids;
+    std::function<Result<R>(int)> work;
+    std::vector<std::optional<Result<R>>> results;
+    std::size_t next = 0;
+  };
+  const auto shared = std::make_shared<Shared>();
+  shared->pids = pids;
+  shared->work = work;
+  shared->results.resize(pids.size());
+  // More than there are CPUs: some may be held up by what they read.
+  const std::size_t workers = std::min<std::size_t>(
+      pids.size(), 4 + std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < workers; ++i) {
+    threads.emplace_back([shared] {
+      std::unique_lock lock(shared->mutex);
+      while (shared->next < shared->pids.size()) {
+        const std::size_t index = shared->next++;
+        lock.unlock();
+        auto result = shared->work(shared->pids[index]);
+        lock.lock();
+        shared->results[index] = std::move(result);
+        shared->changed.notify_one();
+      }
+    });
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    std::unique_lock lock(shared->mutex);
+    all &= shared->changed.wait_until(
+        lock, deadline.at(), [&] { return shared->results[i].has_value(); });
+    auto result = std::exchange(shared->results[i], std::nullopt);
+    lock.unlock();
+    done(pids[i], std::move(result));
+  }
+  for (std::thread& thread : threads) {
+    all ? thread.join() : thread.detach();
+  }
+  return all;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,33 @@
+// A live process, opened to be read: which Python runs in it, and where.
+// Nothing in it is stopped or changed.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/python_runtime.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+
+namespace hangdbg {
+
+struct InspectedProcess {
+  int pid;
+  LiveMemory memory;
+  std::vector<Mapping> maps;
+  std::vector<Module> modules;
+  PythonRuntime python;
+};
+
+// `pages`, if there are any, is that process's memory (what is read now will be
+// asked for again). May wait for as long as the process is in D state: have a
+// deadline. Errors: those of find_python, which name the process here;
+// Wrong32Bit, NotPermitted, NoSuchProcess.
+Result<InspectedProcess> open_process(int pid,
+                                      const MemoryReader* pages = nullptr);
+
+// What only reads memory knows no pids: with this one said, in the message and
+// in the command to type.
+Error name_process(int pid, Error error);
+
+}  // namespace hangdbg

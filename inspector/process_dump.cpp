@@ -1,0 +1,137 @@
+#include "inspector/process_dump.h"
+
+#include <fmt/core.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "inspector/gil.h"
+#include "inspector/syscall_text.h"
+#include "inspector/task_ids.h"
+#include "inspector/thread_look.h"
+#include "inspector/wait_look.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::string_view kAgentThreads = "hangdbg-";
+
+struct Dumper {
+  const InspectedProcess& process;
+  const DumpOptions& options;
+  PythonStackReader stacks{process.memory, process.python};
+  std::chrono::nanoseconds longest_stop{};
+
+  DumpedThread thread(const PythonThread& thread, const std::string& command);
+};
+
+std::optional<DumpedGil> gil_of(const InspectedProcess& process,
+                                const TaskIds& tasks) {
+  const auto gil = read_gil(process.memory, process.python, tasks);
+  return gil && gil->enabled
+             ? std::optional(DumpedGil{gil->locked, gil->holder_tid})
+             : std::nullopt;
+}
+
+std::vector<std::string> command_line(int pid) {
+  std::vector<std::string> words;
+  if (auto text = read_proc_file(pid, "cmdline"); text && !text->empty()) {
+    text->pop_back();  // each word is ended by a NUL
+    for (const std::string_view word : split(*text, '\0')) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+std::optional<double> age_s(int pid) {
+  const auto stat = read_task_stat(pid, pid);
+  timespec now{};
+  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+    return {};
+  }
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) / 1e9 -
+         static_cast<double>(stat->start_ticks) /
+             static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
+Result<ProcessDump> dump_process(const InspectedProcess& process,
+                                 const DumpOptions& options) {
+  const auto tasks = TRY(TaskIds::read(process.pid));
+  auto threads = python_threads(process.memory, process.python, tasks);
+  if (!threads) {
+    return std::unexpected(
+        name_process(process.pid, std::move(threads).error()));
+  }
+  std::ranges::sort(*threads, {}, [&](const PythonThread& thread) {
+    return std::tuple(thread.tid != process.pid, thread.interpreter,
+                      thread.tid.value_or(0), thread.ident);
+  });
+  ProcessDump dump;
+  dump.pid = process.pid;
+  dump.python = process.python.version.text();
+  dump.free_threaded = process.python.free_threaded;
+  dump.command_line = command_line(process.pid);
+  dump.age_s = age_s(process.pid);
+  dump.gil = gil_of(process, tasks);
+  Dumper dumper{process, options};
+  const auto main = read_task_stat(process.pid, process.pid);
+  for (const PythonThread& thread : *threads) {
+    auto dumped = dumper.thread(thread, main ? main->comm : "");
+    if (dumped.name.starts_with(kAgentThreads)) {
+      continue;  // of an agent of ours
+    }
+    dumped.has_gil = dump.gil && dump.gil->locked && thread.tid &&
+                     dump.gil->holder == thread.tid;
+    dump.threads.push_back(std::move(dumped));
+  }
+  dump.longest_stop = dumper.longest_stop;
+  return dump;
+}
+
+namespace {
+
+DumpedThread Dumper::thread(const PythonThread& thread,
+                            const std::string& command) {
+  DumpedThread dumped{.tid = thread.tid,
+                      .ident = thread.ident,
+                      .interpreter = thread.interpreter};
+  // Before anything is stopped: after it, the thread has run.
+  if (thread.tid) {
+    if (const auto wait = look_at_wait(process.pid, *thread.tid)) {
+      dumped.state = describe(*wait);
+      // A thread that has no name of its own is called as its process.
+      dumped.name = *thread.tid == process.pid ? "MainThread"
+                    : wait->name != command    ? wait->name
+                                               : "";
+      if (!wait->syscall.empty()) {
+        dumped.call = DumpedCall{
+            wait->syscall,
+            syscall_arguments(process.pid, process.memory, wait->call)};
+        dumped.waiting_s = wait->asleep_s;
+      }
+    }
+  }
+  auto look = look_at_thread(
+      process.pid, process.memory, process.python, stacks, thread,
+      {.most = options.most_frames, .may_stop = options.may_stop});
+  if (!look) {
+    dumped.error = std::move(look).error();
+    return dumped;
+  }
+  longest_stop = std::max(longest_stop, look->stopped);
+  dumped.stack = std::move(look->stack);
+  return dumped;
+}
+
+}  // namespace
+}  // namespace hangdbg

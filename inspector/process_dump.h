@@ -1,0 +1,64 @@
+// What all threads of a process do, read from outside: the data behind
+// `hangdbg dump`. No code runs in the process; a thread that runs is stopped
+// for some tens of microseconds, unless that is forbidden.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/inspected_process.h"
+#include "inspector/python_stack.h"
+
+namespace hangdbg {
+
+struct DumpOptions {
+  bool may_stop = true;
+  std::size_t most_frames = PythonStackReader::kMostFrames;
+};
+
+struct DumpedCall {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+
+struct DumpedThread {
+  std::optional<int> tid;  // empty if it could not be told
+  std::uint64_t ident = 0;
+  std::int64_t interpreter = 0;  // 0 is the main one
+  std::string name;
+  std::string state;  // "asleep in futex for 3 min 2 s", "running"
+  std::optional<DumpedCall> call;
+  std::optional<double> waiting_s;  // empty when it does not, or unknown
+  bool has_gil = false;
+  PythonStack stack;
+  std::optional<Error> error;  // why there is no stack
+};
+
+struct DumpedGil {
+  bool locked = false;
+  std::optional<int> holder;  // a thread; empty if it could not be told
+};
+
+struct ProcessDump {
+  int pid = 0;
+  std::string python;  // "3.11.7"
+  bool free_threaded = false;
+  std::vector<std::string> command_line;
+  std::optional<double> age_s;
+  std::optional<DumpedGil> gil;       // the main interpreter's, if there is one
+  std::vector<DumpedThread> threads;  // main first, then by number
+  std::chrono::nanoseconds longest_stop{};
+};
+
+// To be called on a thread of ours that traces nothing else of that process.
+// May wait for as long as the process is in D state. A thread that cannot be
+// read has an `error`, and costs the others nothing. Errors: NotInitialized,
+// Unreadable, NoSuchProcess, with the process named.
+Result<ProcessDump> dump_process(const InspectedProcess& process,
+                                 const DumpOptions& options);
+
+}  // namespace hangdbg

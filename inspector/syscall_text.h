@@ -1,0 +1,19 @@
+// The arguments of a system call in words: descriptors with what they lead to,
+// times as durations, the operation of a futex.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tracee/memory.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+
+// One text an argument: "5 (socket:[1234])", "0x7f31c02a0e40",
+// "WAIT_BITSET_PRIVATE", "58.3 s". None for a call that is not known here.
+std::vector<std::string> syscall_arguments(int pid,
+                                           const MemoryReader& memory,
+                                           const TaskSyscall& call);
+
+}  // namespace hangdbg

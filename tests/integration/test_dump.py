@@ -1,0 +1,232 @@
+"""hangdbg dump: what it shows is what the interpreter says of itself, nothing is
+changed by it, and it works where nothing else does."""
+
+import ast
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+import processes
+from harness import PROGRAM, hangdbg, start, until
+
+# Frames of all threads, as (thread's ident, [[function, file, line], ...]).
+ORACLE = (
+    "__import__('json').dumps([[ident, (lambda walk: walk(walk, frame))("
+    "lambda walk, f: [[f.f_code.co_name, f.f_code.co_filename, f.f_lineno]] + "
+    "(walk(walk, f.f_back) if f.f_back else []))] "
+    "for ident, frame in __import__('sys')._current_frames().items()])"
+)
+
+
+def dump(*words, rc=0):
+    """The processes of `dump --json`."""
+    done = hangdbg("dump", *words, "--json")
+    assert done.rc == rc, done
+    return done.json()["processes"]
+
+
+def frames_of(thread):
+    return [[f["function"], f["file"], f["line"]] for f in thread["frames"]]
+
+
+@pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "join", "recv", "sleep"])
+def test_is_what_the_interpreter_says(hang, python):
+    target = start(hang, python)
+    (process,) = dump(target.pid)
+    assert {t["tid"] for t in process["threads"]} == set(
+        map(int, os.listdir("/proc/%d/task" % target.pid)))
+    said = hangdbg("eval", target.pid, ORACLE)
+    assert said.rc == 0, said
+    stacks = [stack for _, stack in json.loads(ast.literal_eval(said.out))]
+    assert process["pid"] == target.pid
+    for thread in process["threads"]:
+        assert thread["exact"] and thread["error"] is None, thread
+        assert frames_of(thread) in stacks, (thread, stacks)
+    (hung,) = [t for t in process["threads"] if t["tid"] == target.tid]
+    assert hung["frames"][0]["function"] == target.function or target.function in [
+        f["function"] for f in hung["frames"]
+    ]
+    assert hung["state"].startswith("asleep in "), hung
+    assert hung["waiting_s"] is None or 0 <= hung["waiting_s"] < 100
+    assert hung["syscall"]["name"] in [
+        processes.syscall_name(call) for call in target.ready["syscalls"]
+    ]
+    target.finish()
+
+
+def test_changes_nothing(edge_python):
+    target = start("lock_worker", edge_python)
+    before = target.snapshot()
+    for flags in [(), ("--nonblocking",), ("--source",), ("--full-filenames",)]:
+        done = hangdbg("dump", target.pid, *flags)
+        assert done.rc == 0 and done.err == "", done
+    assert processes.differences(before, target.snapshot()) == []
+    target.finish()
+
+
+def test_of_a_running_thread(python):
+    """It is stopped, for a moment; or not, and that is said."""
+    target = start("busy", python)
+    (process,) = dump(target.pid)
+    (busy,) = [t for t in process["threads"] if t["tid"] == target.tid]
+    assert busy["exact"] and busy["frames"], busy
+    assert busy["state"] == "running" and busy["syscall"] is None
+    assert process["longest_stop_us"] > 0
+    (process,) = dump(target.pid, "--nonblocking")
+    (busy,) = [t for t in process["threads"] if t["tid"] == target.tid]
+    assert not busy["exact"]
+    assert process["longest_stop_us"] == 0
+    target.finish()
+
+
+def test_gil_is_held_for_ever(python, library):
+    held = start("gil_held_by_library", python, library)
+    (process,) = dump(held.pid)
+    threads = {t["tid"]: t for t in process["threads"]}
+    if process["gil"] is not None:
+        assert process["gil"] == {"locked": True, "holder_tid": held.tid}
+        assert threads[held.tid]["has_gil"]
+        assert not threads[held.ready["worker"]]["has_gil"]
+    assert threads[held.tid]["frames"][0]["function"] == "hold_gil"
+    assert "wait_in_worker" in [
+        f["function"] for f in threads[held.ready["worker"]]["frames"]
+    ]
+
+
+def test_stopped_process(edge_python):
+    target = start("lock_main", edge_python)
+    os.kill(target.pid, signal.SIGSTOP)
+    until("it is stopped", lambda: processes.state(target.pid) == "T")
+    (process,) = dump(target.pid)
+    os.kill(target.pid, signal.SIGCONT)
+    (thread,) = process["threads"]
+    assert thread["state"].startswith("stopped") and thread["exact"]
+    assert target.function in [f["function"] for f in thread["frames"]]
+    target.finish()
+
+
+def test_for_people(edge_python):
+    target = start("lock_main", edge_python)
+    done = hangdbg("dump", target.pid, "--source=3")
+    assert done.rc == 0 and done.err == "", done
+    head, thread, frame = done.out.splitlines()[:3]
+    assert re.match(r"Process %d · python 3\.\d+.* · up .* · (GIL free|no GIL)$" % target.pid, head)
+    assert re.match(r'Thread %d "MainThread" · asleep in futex' % target.pid, thread)
+    assert re.match(r"    \S+ \(.*%s.*:\d+\)$" % "lock_main.py", frame), done
+    assert re.search(r"^ +\d+ -> .*acquire", done.out, re.M), done
+    assert "\x1b[" not in done.out
+    assert "\x1b[" in hangdbg("dump", target.pid, "--color=always").out
+    target.finish()
+
+
+def test_deep_recursion_is_folded(newest_python):
+    program = (
+        "import sys, time, os\n"
+        "sys.setrecursionlimit(10**6)\n"
+        "def deep(n):\n"
+        "    if n: return deep(n - 1)\n"
+        "    os.write(1, b'deep\\n'); time.sleep(60)\n"
+        "deep(900)\n"
+    )
+    child = subprocess.Popen([newest_python, "-c", program], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"deep\n"
+        done = hangdbg("dump", child.pid)
+        assert "(the same, 897 times more)" in done.out, done
+        assert len(done.out.splitlines()) < 12
+        (process,) = dump(child.pid)
+        assert len(process["threads"][0]["frames"]) == 902
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_many(newest_python):
+    """Several at once, in the order asked for; one that is not there costs the others
+    nothing."""
+    targets = [start("lock_main", newest_python), start("sleep", newest_python)]
+    pids = [target.pid for target in targets]
+    assert [p["pid"] for p in dump(*pids)] == pids
+    assert [p["pid"] for p in dump("-p", pids[1], "-p", pids[0])] == pids[::-1]
+    found = dump(pids[0], 2**22 + 1, pids[1], rc=1)
+    assert [p["pid"] for p in found] == [pids[0], 2**22 + 1, pids[1]]
+    assert found[1]["error"]["type"] == "no-such-process" and found[0]["error"] is None
+    done = hangdbg("dump", pids[0], 2**22 + 1)
+    assert done.rc == 1 and "lock_main" in done.out and "no process" in done.err
+    every = dump("--all")
+    assert set(pids) <= {p["pid"] for p in every}
+    assert all(p["error"] is None or p["python"] == "" for p in every)
+
+
+def test_children(newest_python):
+    script = (
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE,"
+        " stderr=subprocess.DEVNULL)\n"
+        "subprocess.Popen(['sleep', '60'])\n"
+        "sys.stdout.write('ready\\n'); sys.stdout.flush()\n"
+        "sys.stdin.read()\n"
+    )
+    parent = subprocess.Popen(
+        [newest_python, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        start_new_session=True)
+    try:
+        parent.stdout.readline()
+        until("its child is Python", lambda: len(
+            hangdbg("dump", "-s", parent.pid, "--json").json()["processes"]) == 2)
+        found = dump("--children", parent.pid)
+        assert found[0]["pid"] == parent.pid
+        assert found[1]["pid"] in processes.children(parent.pid)
+    finally:
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.wait()
+
+
+def test_reader_that_goes(newest_python):
+    target = start("lock_main", newest_python)
+    done = subprocess.run(
+        "%s dump %d --json | head -c 10" % (PROGRAM, target.pid), shell=True,
+        capture_output=True, text=True)
+    assert done.stdout == '{"processe' and done.stderr == "", done
+
+
+@pytest.mark.parametrize(
+    "words, rc, says",
+    [
+        ((), 2, "dump wants a PID"),
+        (("zero",), 2, '"zero" is not the number of a process'),
+        (("-7",), 2, ""),
+        (("0",), 2, '"0" is not the number'),
+        ((str(2**22 + 1),), 2, "no process"),
+        (("--source=0", "1"), 2, ""),
+        (("--nonsense",), 2, "--nonsense"),
+    ],
+)
+def test_bad_input(words, rc, says):
+    done = hangdbg("dump", *words)
+    assert done.rc == rc and says in done.err and done.out == "", done
+    assert len(done.err.splitlines()) <= 2 and "try: " in done.err
+
+
+def test_not_python():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        done = hangdbg("dump", child.pid)
+        assert done.rc == 2 and "is not Python" in done.err, done
+        (process,) = dump(child.pid, rc=2)
+        assert process["error"]["type"] == "not-python"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_zombie():
+    child = subprocess.Popen(["true"])
+    until("it has ended", lambda: processes.state(child.pid) == "Z")
+    done = hangdbg("dump", child.pid)
+    child.wait()
+    assert done.rc == 2 and "has ended" in done.err, done

@@ -1,0 +1,52 @@
+#include "tracee/proc_list.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+
+Result<std::vector<int>> list_processes() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"),
+                                                   ::closedir);
+  if (!folder) {
+    return fail_errno("cannot read /proc");
+  }
+  std::vector<int> pids;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (const auto pid = parse_number<int>(entry->d_name)) {
+      pids.push_back(*pid);
+    }
+  }
+  std::ranges::sort(pids);
+  return pids;
+}
+
+Result<std::vector<int>> descendants_of(int pid) {
+  std::multimap<int, int> children;
+  for (const int other : TRY(list_processes())) {
+    if (const auto status = read_status(other)) {
+      children.emplace(status->ppid, other);
+    }
+  }
+  std::vector<int> found;
+  std::vector<int> parents = {pid};
+  while (!parents.empty()) {
+    const auto [first, last] = children.equal_range(parents.back());
+    parents.pop_back();
+    for (auto child = first; child != last; ++child) {
+      found.push_back(child->second);
+      parents.push_back(child->second);
+    }
+    children.erase(first, last);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace hangdbg

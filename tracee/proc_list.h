@@ -1,0 +1,16 @@
+// The processes of this machine, as far as /proc shows them.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+// Errors: System.
+Result<std::vector<int>> list_processes();
+
+// Those that it has started, and they in turn; ordered by number.
+Result<std::vector<int>> descendants_of(int pid);
+
+}  // namespace hangdbg
