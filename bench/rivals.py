@@ -1,7 +1,8 @@
-"""The other debuggers that `bench/attach` measures: each attaches to a target and
-returns with the value of an expression, or raises Cannot with the reason.
+"""The other debuggers that the benchmarks measure. Those of `bench/attach` attach to
+a target and return with the value of an expression, or raise Cannot with the reason;
+those of `bench/dump` are programs (`program`).
 
-debugpy and madbg come from PyPI, into .cache/bench. gdb is the machine's, which
+Most come from PyPI, into .cache/bench. gdb is the machine's, which
 makes the call that hangdbg's stub makes; Debian 12's aborts on CPUs with a large
 XSAVE area, and there a newer suite's is unpacked into .cache/bench.
 """
@@ -206,13 +207,23 @@ def search_path():
 @functools.lru_cache(None)
 def _packages():
     """The interpreter of a virtual environment with debugpy and madbg."""
-    home = CACHE / "venv"
-    python = str(home / "bin" / "python3")
+    return str(_environment("venv", "debugpy", "madbg") / "python3")
+
+
+@functools.lru_cache(None)
+def program(package, name):
+    """The path of a program that a package of PyPI (a requirement) brings."""
+    return str(_environment(name, package) / name)
+
+
+def _environment(folder, *packages):
+    """The bin folder of a virtual environment with those packages."""
+    home = CACHE / folder
     if not (home / "complete").exists():
         _checked(["/usr/bin/python3", "-m", "venv", home])
-        _checked([python, "-m", "pip", "install", "--quiet", "debugpy", "madbg"])
+        _checked([home / "bin/python3", "-m", "pip", "install", "--quiet", *packages])
         (home / "complete").touch()
-    return python
+    return home / "bin"
 
 
 def _checked(command):

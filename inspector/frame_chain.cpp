@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "inspector/cached_memory.h"
+
 namespace hangdbg {
 namespace {
 
@@ -147,9 +149,11 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
     std::ranges::transform(expected->frames, std::back_inserter(announced),
                            &RawFrame::address);
   }
+  const CachedMemory pages(memory);  // most frames lie side by side
+  const MemoryReader& near = expected != nullptr ? memory : pages;
   FrameChain chain;
-  Blocks frames(memory, TRY(frame_size(at)), announced);
-  Address next = TRY(innermost_frame(memory, at, thread_state));
+  Blocks frames(near, TRY(frame_size(at)), announced);
+  Address next = TRY(innermost_frame(near, at, thread_state));
   // As deep again for those that are left out.
   for (std::size_t step = 0; next; ++step) {
     if (chain.frames.size() >= most || step >= 2 * most + 8) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "inspector/cached_memory.h"
 #include "inspector/cpython/text.h"
 
 namespace hangdbg {
@@ -203,9 +204,10 @@ Result<Address> read_place(const MemoryReader& memory,
   return Address{frame.get<std::uint64_t>(at.frame_code) & ~std::uint64_t{7}};
 }
 
-Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& memory,
+Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
                                                     const PythonRuntime& python,
                                                     const TaskIds& tasks) {
+  const CachedMemory memory(live);  // thread states lie side by side
   const CPythonLayout& at = python.layout;
   const auto endless = [] {
     return fail(ErrorId::Unreadable,

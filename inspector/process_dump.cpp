@@ -105,28 +105,26 @@ DumpedThread Dumper::thread(const PythonThread& thread,
   DumpedThread dumped{.tid = thread.tid,
                       .ident = thread.ident,
                       .interpreter = thread.interpreter};
-  // Before anything is stopped: after it, the thread has run.
-  if (thread.tid) {
-    if (const auto wait = look_at_wait(process.pid, *thread.tid)) {
-      dumped.state = describe(*wait);
-      // A thread that has no name of its own is called as its process.
-      dumped.name = *thread.tid == process.pid ? "MainThread"
-                    : wait->name != command    ? wait->name
-                                               : "";
-      if (!wait->syscall.empty()) {
-        dumped.call = DumpedCall{
-            wait->syscall,
-            syscall_arguments(process.pid, process.memory, wait->call)};
-        dumped.waiting_s = wait->asleep_s;
-      }
-    }
-  }
   auto look = look_at_thread(
       process.pid, process.memory, process.python, stacks, thread,
       {.most = options.most_frames, .may_stop = options.may_stop});
   if (!look) {
     dumped.error = std::move(look).error();
     return dumped;
+  }
+  const WaitLook& wait = look->wait;
+  if (!wait.name.empty()) {
+    dumped.state = describe(wait);
+    // A thread that has no name of its own is called as its process.
+    dumped.name = thread.tid == process.pid ? "MainThread"
+                  : wait.name != command    ? wait.name
+                                            : "";
+  }
+  if (!wait.syscall.empty()) {
+    dumped.call =
+        DumpedCall{wait.syscall,
+                   syscall_arguments(process.pid, process.memory, wait.call)};
+    dumped.waiting_s = wait.asleep_s;
   }
   longest_stop = std::max(longest_stop, look->stopped);
   dumped.stack = std::move(look->stack);

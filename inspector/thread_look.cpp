@@ -1,5 +1,7 @@
 #include "inspector/thread_look.h"
 
+#include <utility>
+
 #include "base/log.h"
 
 namespace hangdbg {
@@ -35,14 +37,17 @@ Result<ThreadLook> look_at_thread(int pid,
                                   const PythonThread& thread,
                                   const LookOptions& options) {
   const Looker look{pid, memory, python, stacks, thread, options};
+  WaitLook wait;
   for (int tried = 0; thread.tid && tried < kTries; ++tried) {
     auto found = look.asleep();
-    if (!found || !found->stack.exact) {
-      if (options.may_stop) {
-        found = look.stopped();
-      }
+    if (found && tried == 0) {
+      wait = found->wait;  // once we have stopped it, it has just run
+    }
+    if (options.may_stop && !(found && found->stack.exact)) {
+      found = look.stopped();
     }
     if (found && found->stack.exact) {
+      found->wait = std::move(wait);
       return found;
     }
     if (!found) {
@@ -50,27 +55,23 @@ Result<ThreadLook> look_at_thread(int pid,
                  found.error().text());
     }
   }
-  ThreadLook torn;
-  torn.stack = TRY(stacks.read(thread.state, options.most));
-  return torn;
+  return ThreadLook{.stack = TRY(stacks.read(thread.state, options.most)),
+                    .wait = std::move(wait)};
 }
 
 namespace {
 
 // Not exact if it runs, or has run meanwhile.
 Result<ThreadLook> Looker::asleep() const {
-  const int tid = *thread.tid;
-  ThreadLook look;
-  const TaskRuns before = TRY(read_task_runs(pid, tid));
-  look.call = TRY(read_task_syscall(pid, tid));
-  if (look.call->running) {
+  ThreadLook look{.wait = TRY(look_at_wait(pid, *thread.tid))};
+  if (look.wait.call.running) {
     return look;
   }
   look.stack = TRY(stacks.read(thread.state, options.most));
   if (options.copy) {
-    TRY(options.copy(nullptr, *look.call));
+    TRY(options.copy(nullptr, look.wait.call));
   }
-  look.stack.exact = TRY(read_task_runs(pid, tid)) == before;
+  look.stack.exact = TRY(read_task_runs(pid, *thread.tid)) == look.wait.runs;
   return look;
 }
 
@@ -85,12 +86,10 @@ Result<ThreadLook> Looker::stopped() const {
   const auto start = Clock::now();
   TRY(attachment.interrupt(Deadline::in(kPatience)));
   const auto words = chain(expected ? &*expected : nullptr);
-  ThreadLook look;
-  look.call = TaskSyscall{.running = true};
   const Status copied =
-      options.copy ? options.copy(&attachment, *look.call) : Status();
+      options.copy ? options.copy(&attachment, {.running = true}) : Status();
   TRY(attachment.detach());
-  look.stopped = Clock::now() - start;
+  ThreadLook look{.stopped = Clock::now() - start};
   TRY(copied);
   look.stack = TRY(stacks.name(TRY(words)));
   look.stack.exact = true;

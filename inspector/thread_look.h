@@ -8,21 +8,20 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
 
 #include "base/result.h"
 #include "inspector/frame_chain.h"
 #include "inspector/gil.h"
 #include "inspector/python_stack.h"
+#include "inspector/wait_look.h"
 #include "tracee/attachment.h"
 #include "tracee/memory.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 
 struct ThreadLook {
   PythonStack stack;
-  std::optional<TaskSyscall> call;     // as it was meanwhile, where known
+  WaitLook wait;  // just before; empty if its number is unknown
   std::chrono::nanoseconds stopped{};  // for how long it stood still for us
 };
 
@@ -30,8 +29,8 @@ struct LookOptions {
   std::size_t most = PythonStackReader::kMostFrames;
   bool may_stop = true;
   // What else is to be copied while the thread does not run: it is stopped, or
-  // (without an Attachment) has been asleep. What it copies counts only if the
-  // look that comes back is exact; it may be called more than once.
+  // (without an Attachment) was asleep in that call. What it copies counts only
+  // if the look that comes back is exact; it may be called more than once.
   std::function<Status(const Attachment*, const TaskSyscall&)> copy = {};
 };
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/deadline.h"
 #include "base/text.h"
 #include "tracee/proc_file.h"
-#include "tracee/proc_status.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
@@ -20,7 +20,7 @@ constexpr double kLongAsleep = 1;  // seconds: less is no news
 // /proc/PID/task/TID/sched, kernel/sched/debug.c. Empty where the kernel was
 // built without it.
 std::optional<double> last_ran_s(int pid, int tid) {
-  const auto text = read_proc_file(pid, fmt::format("task/{}/sched", tid));
+  const auto text = read_proc_record(pid, fmt::format("task/{}/sched", tid));
   if (!text) {
     return {};
   }
@@ -32,27 +32,45 @@ std::optional<double> last_ran_s(int pid, int tid) {
   return std::strtod(text->c_str() + colon + 1, nullptr) / 1000;
 }
 
+// The scheduler's clock. Our own thread runs right now: its last run is the
+// time. From then on both clocks go alike for long enough.
+std::optional<double> scheduler_now_s() {
+  constexpr auto kFresh = std::chrono::milliseconds(200);
+  thread_local Deadline fresh = Deadline::in({});
+  thread_local std::optional<double> ahead_s;  // of the monotonic clock
+  const auto monotonic_s = [] {
+    return std::chrono::duration<double>(
+               Deadline::Clock::now().time_since_epoch())
+        .count();
+  };
+  if (fresh.expired()) {
+    const auto own = last_ran_s(::getpid(), ::gettid());
+    ahead_s = own ? std::optional(*own - monotonic_s()) : std::nullopt;
+    fresh = Deadline::in(kFresh);
+  }
+  return ahead_s ? std::optional(monotonic_s() + *ahead_s) : std::nullopt;
+}
+
 }  // namespace
 
 Result<WaitLook> look_at_wait(int pid, int tid) {
-  const auto status = read_task_status(pid, tid);
+  const auto runs = read_task_runs(pid, tid);
   const auto stat = read_task_stat(pid, tid);
-  if (!status || !stat) {
+  if (!runs || !stat) {
     return fail(ErrorId::NoSuchThread, fmt::format("no thread {}", tid));
   }
-  WaitLook look;
-  look.name = stat->comm;
-  look.state = status->state;
-  look.switches = status->voluntary_switches + status->involuntary_switches;
-  look.cpu_ticks = stat->cpu_ticks;
-  if (const auto call = read_task_syscall(pid, tid);
-      call && !call->running && call->number >= 0) {
+  WaitLook look{.runs = *runs,
+                .name = stat->comm,
+                .state = stat->state,
+                .cpu_ticks = stat->cpu_ticks};
+  if (const auto call = read_task_syscall(pid, tid)) {
     look.call = *call;
-    look.syscall = syscall_name(call->number);
+    if (!call->running && call->number >= 0) {
+      look.syscall = syscall_name(call->number);
+    }
   }
-  // Our own thread runs right now: its last run is the clock.
   const auto ran = last_ran_s(pid, tid);
-  const auto now = last_ran_s(::getpid(), ::gettid());
+  const auto now = scheduler_now_s();
   if (look.state != 'R' && ran && now && *now >= *ran) {
     look.asleep_s = *now - *ran;
   }

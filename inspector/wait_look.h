@@ -12,11 +12,11 @@
 namespace hangdbg {
 
 struct WaitLook {
+  TaskRuns runs;     // before all the rest
   std::string name;  // the kernel's: comm
   char state = '?';
   std::string syscall;  // its name; "" when it is in none, or runs
   TaskSyscall call;
-  std::uint64_t switches = 0;
   std::uint64_t cpu_ticks = 0;
   std::optional<double> asleep_s;  // not run since; empty when unknown
 };

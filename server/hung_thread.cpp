@@ -38,7 +38,7 @@ Result<ShownThread> read_stack(Session& session,
     const auto after = look_at_wait(pid, tid);
     // One that runs all the time has no such frame.
     if (!before || !after || before->state == 'R' ||
-        after->switches == before->switches) {
+        after->runs == before->runs) {
       break;
     }
   }
@@ -188,7 +188,7 @@ std::string describe_wait(Session& session,
   if (!first || !last) {
     return "has ended";
   }
-  moved = last->switches != first->switches;
+  moved = last->runs != first->runs;
   const double seconds =
       std::chrono::duration<double>(Deadline::Clock::now() - started).count();
   const double cpu_seconds =

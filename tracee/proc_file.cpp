@@ -33,9 +33,12 @@ std::unexpected<Error> cannot_read(int pid,
   }
 }
 
-}  // namespace
+enum class Pieces { One, Many };
 
-Result<std::string> read_proc_file(int pid, const std::string& name) {
+// A piece that does not fill our buffer is whole.
+Result<std::string> read_pieces(int pid,
+                                const std::string& name,
+                                Pieces pieces) {
   const std::string path = fmt::format("/proc/{}/{}", pid, name);
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
@@ -51,11 +54,22 @@ Result<std::string> read_proc_file(int pid, const std::string& name) {
       }
       return cannot_read(pid, name, path);
     }
-    if (got == 0) {
+    const auto size = static_cast<std::size_t>(got);
+    text.append(chunk.data(), size);
+    if (got == 0 || (pieces == Pieces::One && size < chunk.size())) {
       return text;
     }
-    text.append(chunk.data(), static_cast<std::size_t>(got));
   }
+}
+
+}  // namespace
+
+Result<std::string> read_proc_file(int pid, const std::string& name) {
+  return read_pieces(pid, name, Pieces::Many);
+}
+
+Result<std::string> read_proc_record(int pid, const std::string& name) {
+  return read_pieces(pid, name, Pieces::One);
 }
 
 Result<std::string> read_proc_link(int pid, const std::string& name) {

@@ -15,6 +15,10 @@ namespace hangdbg {
 // "task/TID/..." whose process is there; NotPermitted; System.
 Result<std::string> read_proc_file(int pid, const std::string& name);
 
+// The same of a file that the kernel makes in one piece, as all of task/TID are
+// but for the lists (maps, smaps, numa_maps): half as many system calls.
+Result<std::string> read_proc_record(int pid, const std::string& name);
+
 // What a link in /proc/PID points to ("exe", "root", "fd/3").
 Result<std::string> read_proc_link(int pid, const std::string& name);
 

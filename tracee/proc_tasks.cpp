@@ -36,7 +36,7 @@ Result<std::vector<int>> list_tasks(int pid) {
 
 Result<TaskSyscall> read_task_syscall(int pid, int tid) {
   const std::string text =
-      TRY(read_proc_file(pid, fmt::format("task/{}/syscall", tid)));
+      TRY(read_proc_record(pid, fmt::format("task/{}/syscall", tid)));
   TaskSyscall call;
   if (text.starts_with("running")) {
     call.running = true;
@@ -60,7 +60,7 @@ Result<TaskSyscall> read_task_syscall(int pid, int tid) {
 
 Result<TaskStat> read_task_stat(int pid, int tid) {
   const std::string text =
-      TRY(read_proc_file(pid, fmt::format("task/{}/stat", tid)));
+      TRY(read_proc_record(pid, fmt::format("task/{}/stat", tid)));
   // The name is in parentheses and may itself hold parentheses and spaces.
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
@@ -85,7 +85,7 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
 Result<TaskRuns> read_task_runs(int pid, int tid) {
   TaskRuns runs;
   if (const auto text =
-          read_proc_file(pid, fmt::format("task/{}/schedstat", tid))) {
+          read_proc_record(pid, fmt::format("task/{}/schedstat", tid))) {
     unsigned long long ran = 0;
     unsigned long long times = 0;
     if (std::sscanf(text->c_str(), "%llu %*u %llu", &ran, &times) == 2 &&
