@@ -10,9 +10,12 @@
 
 #include "base/text.h"
 #include "inspector/gil.h"
+#include "inspector/objects/heap.h"
+#include "inspector/python_locals.h"
 #include "inspector/syscall_text.h"
 #include "inspector/task_ids.h"
 #include "inspector/thread_look.h"
+#include "inspector/thread_names.h"
 #include "inspector/wait_look.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
@@ -21,6 +24,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::string_view kAgentThreads = "hangdbg-";
+constexpr std::size_t kMostFramesWithLocals = 1000;
 
 struct Dumper {
   const InspectedProcess& process;
@@ -29,6 +33,7 @@ struct Dumper {
   std::chrono::nanoseconds longest_stop{};
 
   DumpedThread thread(const PythonThread& thread, const std::string& command);
+  std::vector<std::vector<DumpedVariable>> locals(const PythonStack& stack);
 };
 
 std::optional<DumpedGil> gil_of(const InspectedProcess& process,
@@ -83,12 +88,19 @@ Result<ProcessDump> dump_process(const InspectedProcess& process,
   dump.command_line = command_line(process.pid);
   dump.age_s = age_s(process.pid);
   dump.gil = gil_of(process, tasks);
+  const auto heap = Heap::open(process.memory, process.python);
+  const ThreadNames names =
+      heap ? read_thread_names(*heap, process.python) : ThreadNames();
   Dumper dumper{process, options};
   const auto main = read_task_stat(process.pid, process.pid);
   for (const PythonThread& thread : *threads) {
     auto dumped = dumper.thread(thread, main ? main->comm : "");
     if (dumped.name.starts_with(kAgentThreads)) {
       continue;  // of an agent of ours
+    }
+    const auto name = names.find({thread.interpreter, thread.ident});
+    if (name != names.end()) {
+      dumped.name = name->second;
     }
     dumped.has_gil = dump.gil && dump.gil->locked && thread.tid &&
                      dump.gil->holder == thread.tid;
@@ -128,7 +140,35 @@ DumpedThread Dumper::thread(const PythonThread& thread,
   }
   longest_stop = std::max(longest_stop, look->stopped);
   dumped.stack = std::move(look->stack);
+  if (options.locals) {
+    dumped.locals = locals(dumped.stack);
+  }
   return dumped;
+}
+
+// With a memory of its own: what another thread's look has read may have
+// changed.
+std::vector<std::vector<DumpedVariable>> Dumper::locals(
+    const PythonStack& stack) {
+  std::vector<std::vector<DumpedVariable>> all;
+  const auto heap = Heap::open(process.memory, process.python);
+  if (!heap) {
+    return all;
+  }
+  for (const PythonFrame& frame : stack.frames) {
+    if (all.size() == kMostFramesWithLocals) {
+      break;
+    }
+    auto& variables = all.emplace_back();
+    if (const auto read = read_locals(*heap, frame.address, frame.code)) {
+      for (const Variable& variable : *read) {
+        const auto type = heap->type_of(variable.object);
+        variables.push_back({variable.name, type ? (*type)->name : "?",
+                             repr(*heap, variable.object, *options.locals)});
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace

@@ -11,18 +11,26 @@
 
 #include "base/result.h"
 #include "inspector/inspected_process.h"
+#include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
 
 namespace hangdbg {
 
 struct DumpOptions {
   bool may_stop = true;
+  std::optional<ReprLimits> locals;  // how they are shown, if they are
   std::size_t most_frames = PythonStackReader::kMostFrames;
 };
 
 struct DumpedCall {
   std::string name;
   std::vector<std::string> arguments;
+};
+
+struct DumpedVariable {
+  std::string name;
+  std::string type;
+  std::string text;  // as repr() would print it
 };
 
 struct DumpedThread {
@@ -35,6 +43,8 @@ struct DumpedThread {
   std::optional<double> waiting_s;  // empty when it does not, or unknown
   bool has_gil = false;
   PythonStack stack;
+  // Of each frame; none of one that has returned since.
+  std::vector<std::vector<DumpedVariable>> locals;
   std::optional<Error> error;  // why there is no stack
 };
 

@@ -30,6 +30,14 @@ bool is_interpreters_own(std::string_view name) {
   return name.size() > 4 && name.starts_with("__") && name.ends_with("__");
 }
 
+// What a module imports and defines, rather than what it has come to.
+bool is_code(const Heap& heap, Address object) {
+  const auto type = heap.type_of(object);
+  return type &&
+         ((*type)->kind == Kind::Module || (*type)->kind == Kind::Type ||
+          (*type)->kind == Kind::Function || (*type)->kind == Kind::Builtin);
+}
+
 Result<Address> content_of_cell(const Heap& heap, Address object) {
   const Type* const type = TRY(heap.type_of(object));
   return type->kind == Kind::Cell ? heap.pointer(object + heap.at().cell_value)
@@ -124,6 +132,10 @@ Status read_names(const Heap& heap,
 Result<std::vector<Variable>> read_all(const Heap& heap,
                                        Address frame,
                                        Address code) {
+  const auto now = TRY(heap.word(frame + heap.layout().frame_code)) & ~kTags;
+  if (now != code.value) {
+    return fail(ErrorId::Unreadable, "the function has returned meanwhile");
+  }
   std::vector<Variable> variables;
   const auto flags =
       TRY(heap.memory().read_value<std::uint32_t>(code + heap.at().code_flags));
@@ -149,8 +161,11 @@ Result<std::vector<Variable>> read_locals(const Heap& heap,
                                           Address code) {
   heap.allow_reads();
   auto variables = TRY(read_all(heap, frame, code));
-  std::erase_if(variables, [](const Variable& variable) {
-    return is_interpreters_own(variable.name);
+  const bool of_module = TRY(heap.pointer(frame + heap.at().frame_locals)) ==
+                         TRY(heap.pointer(frame + heap.at().frame_globals));
+  std::erase_if(variables, [&](const Variable& variable) {
+    return is_interpreters_own(variable.name) ||
+           (of_module && is_code(heap, variable.object));
   });
   return variables;
 }

@@ -21,7 +21,8 @@ struct Variable {
 };
 
 // Those that are set, but for __names__ of the interpreter's own: a function's
-// locals, a class body's and a module's names so far. Errors: Unreadable.
+// locals, a class body's names so far, and a module's, without what it imports
+// and defines. Errors: Unreadable.
 Result<std::vector<Variable>> read_locals(const Heap& heap,
                                           Address frame,
                                           Address code);

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "inspector/gil.h"
+#include "inspector/objects/heap.h"
 #include "inspector/task_ids.h"
+#include "inspector/thread_names.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
 
@@ -27,9 +29,15 @@ std::string command_name(int pid, int tid) {
   return stat ? stat->comm : "";
 }
 
-// From 3.14 on, and where the program does so itself, the kernel has the name
-// too; else a thread is called as its process.
-std::string thread_name(int pid, const PythonThread& thread) {
+// As threading calls it, else the kernel; one that has no name of its own is
+// called as its process there.
+std::string thread_name(int pid,
+                        const PythonThread& thread,
+                        const ThreadNames& names) {
+  const auto known = names.find({thread.interpreter, thread.ident});
+  if (known != names.end()) {
+    return known->second;
+  }
   if (thread.tid == pid) {
     return "MainThread";
   }
@@ -68,10 +76,13 @@ dap::Hello::Body OutsideView::hello() const {
 
 Result<dap::Threads::Body> OutsideView::threads(std::int64_t interpreter) {
   TRY(find_threads(interpreter));
+  const auto heap = Heap::open(target_.memory, target_.python);
+  const auto names =
+      heap ? read_thread_names(*heap, target_.python) : ThreadNames();
   dap::Threads::Body body;
   for (const PythonThread& thread : threads_) {
     body.threads.push_back(
-        {number_of(thread), thread_name(target_.pid, thread)});
+        {number_of(thread), thread_name(target_.pid, thread, names)});
   }
   return body;
 }

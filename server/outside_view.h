@@ -2,8 +2,7 @@
 // answers that the agent gives.
 //
 // Everything is read from its memory and /proc, so the answers come whoever has
-// the GIL. Where the agent knows more (a Thread's name, which only threading
-// has), it says the best that it can.
+// the GIL.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "client/dump/json.h"
 #include "client/dump/text.h"
 #include "client/in_parallel.h"
@@ -23,7 +24,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kSourceLines = 11;  // as gdb's py-list shows
+constexpr std::size_t kMostDepth = 100;  // of locals
+constexpr int kSourceLines = 11;         // as gdb's py-list shows
 
 struct Options {
   CommonOptions common;
@@ -32,6 +34,7 @@ struct Options {
   bool all = false;
   bool children = false;
   bool nonblocking = false;
+  std::string locals;  // empty: not shown; "true", or a number
   DumpStyle style;
 };
 
@@ -57,6 +60,7 @@ struct Output {
 
 int run(const Options& options);
 Result<int> dump(const Options& options);
+Result<std::optional<ReprLimits>> shown_locals(const Options& options);
 Result<Wanted> wanted(const Options& options);
 Dump dump_one(int pid, const DumpOptions& options);
 bool is_python(ErrorId why_not);
@@ -79,6 +83,10 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag("--all", options->all, "Every Python process I may see");
   command.add_flag("-s,--subprocesses,--children", options->children,
                    "Those that they have started as well");
+  // A flag that may have a value, so that "-l PID" is a flag and a PID.
+  command.add_flag("-l,--locals", options->locals,
+                   "Their locals; =DEPTH shows so many levels of what is in "
+                   "them (default 2)");
   command
       .add_option("--source", options->style.source_lines,
                   "So many lines of source around each frame's (default 11)")
@@ -99,6 +107,7 @@ void add_dump(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg dump 79655\n"
       "  hangdbg dump 79655 --children --source=3\n"
+      "  hangdbg dump 79655 --locals=1\n"
       "  hangdbg dump --all --json");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -117,7 +126,8 @@ Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
   const auto [pids, named] = TRY(wanted(options));
   Output output{options};
-  const DumpOptions how{.may_stop = !options.nonblocking};
+  const DumpOptions how{.may_stop = !options.nonblocking,
+                        .locals = TRY(shown_locals(options))};
   const bool ended = in_parallel<ProcessDump>(
       pids, options.common.deadline(),
       [how](int pid) { return dump_one(pid, how); },
@@ -165,6 +175,24 @@ void Output::show(int pid, const Error& error) {
   } else {
     report(error, err);
   }
+}
+
+Result<std::optional<ReprLimits>> shown_locals(const Options& options) {
+  if (options.locals.empty()) {
+    return std::nullopt;
+  }
+  ReprLimits limits;
+  if (options.locals != "true") {
+    const auto depth = parse_number<std::size_t>(options.locals);
+    if (!depth || *depth > kMostDepth) {
+      return fail(ErrorId::Usage,
+                  fmt::format("--locals={} is no number from 0 to {}",
+                              printable(options.locals), kMostDepth),
+                  "hangdbg dump --help");
+    }
+    limits.depth = *depth;
+  }
+  return limits;
 }
 
 Result<Wanted> wanted(const Options& options) {

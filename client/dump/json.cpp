@@ -10,12 +10,35 @@
 namespace hangdbg {
 namespace {
 
+struct JsonValue {
+  std::string type;
+  std::string repr;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type);
+    v("repr", repr);
+  }
+};
+
+struct JsonLocals {
+  std::vector<std::pair<std::string, JsonValue>> values;
+
+  template <class V>
+  void fields(V& v) {
+    for (auto& [name, value] : values) {
+      v(name, value);
+    }
+  }
+};
+
 struct JsonFrame {
   std::string function;
   std::string qualname;
   std::string file;
   std::optional<std::int64_t> line;
   std::string kind = "python";
+  std::optional<JsonLocals> locals = {};  // if they were asked for
 
   template <class V>
   void fields(V& v) {
@@ -24,6 +47,7 @@ struct JsonFrame {
     v("file", file);
     v.nullable("line", line);
     v("kind", kind);
+    v("locals", locals);
   }
 };
 
@@ -146,10 +170,18 @@ JsonThread json_of(const DumpedThread& thread) {
   if (thread.error) {
     json.error = thread.error->text();
   }
-  for (const PythonFrame& frame : thread.stack.frames) {
+  for (std::size_t i = 0; i < thread.stack.frames.size(); ++i) {
+    const PythonFrame& frame = thread.stack.frames[i];
     json.frames.push_back(
         {frame.function, frame.qualname, frame.file,
          frame.line > 0 ? std::optional(frame.line) : std::nullopt});
+    if (i < thread.locals.size()) {
+      auto& locals = json.frames.back().locals.emplace();
+      for (const DumpedVariable& variable : thread.locals[i]) {
+        locals.values.push_back(
+            {variable.name, {variable.type, variable.text}});
+      }
+    }
   }
   return json;
 }

@@ -22,8 +22,9 @@ struct Printer {
 
   void head(const ProcessDump& dump);
   void thread(const DumpedThread& thread);
-  void frames(const PythonStack& stack);
+  void frames(const DumpedThread& thread);
   void frame(const PythonFrame& frame);
+  void locals(const std::vector<DumpedVariable>& variables);
   void source_of(const PythonFrame& frame);
   void line(const std::string& one) { text += one + '\n'; }
 };
@@ -110,15 +111,23 @@ void Printer::thread(const DumpedThread& thread) {
     line("    " + out.red("cannot be read: ") +
          printable(thread.error->text()));
   } else {
-    frames(thread.stack);
+    frames(thread);
   }
 }
 
-void Printer::frames(const PythonStack& stack) {
+// Equal frames are told apart by their locals, where those are shown.
+void Printer::frames(const DumpedThread& thread) {
+  const PythonStack& stack = thread.stack;
   if (stack.frames.empty()) {
     line("    " + out.dim("(runs no Python)"));
   }
   for (auto frame = stack.frames.begin(); frame != stack.frames.end();) {
+    const auto index = static_cast<std::size_t>(frame - stack.frames.begin());
+    if (index < thread.locals.size()) {
+      this->frame(*frame++);
+      locals(thread.locals[index]);
+      continue;
+    }
     const auto end = std::find_if_not(
         frame, stack.frames.end(),
         [&](const PythonFrame& other) { return same_line(*frame, other); });
@@ -144,6 +153,13 @@ void Printer::frame(const PythonFrame& frame) {
                    out.cyan(printable(path)), frame.line));
   if (style.source_lines > 0) {
     source_of(frame);
+  }
+}
+
+void Printer::locals(const std::vector<DumpedVariable>& variables) {
+  for (const DumpedVariable& variable : variables) {
+    line(fmt::format("        {} = {}", out.dim(printable(variable.name)),
+                     variable.text));
   }
 }
 

@@ -1,0 +1,22 @@
+// The names that Python's threading module has given to threads, read from
+// outside. The kernel knows them from 3.14 on only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "inspector/objects/heap.h"
+#include "inspector/python_runtime.h"
+
+namespace hangdbg {
+
+// By interpreter and ident (PythonThread has both).
+using ThreadNames =
+    std::map<std::pair<std::int64_t, std::uint64_t>, std::string>;
+
+// Those that can be read: none, where nothing has imported threading.
+ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python);
+
+}  // namespace hangdbg
