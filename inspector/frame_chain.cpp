@@ -164,8 +164,9 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
     const RawFrame frame = frame_in(block, at, next);
     if (frame.owner < at.frame_owner_c_stack) {
       chain.frames.push_back(frame);
-    } else if (!chain.frames.empty()) {
+    } else if (!chain.frames.empty() && !chain.frames.back().entry) {
       chain.frames.back().entry = true;
+      chain.frames.back().loop = next;
     }
     next = block.address(at.frame_previous);
   }

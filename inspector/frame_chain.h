@@ -26,6 +26,7 @@ struct RawFrame {
   std::int32_t bytecode = 0;   // which copy of it; free-threaded 3.14 only
   std::uint8_t owner = 0;      // enum _frameowner; from 3.11 on
   bool entry = false;          // the outermost of a C eval loop's frames
+  Address loop;  // of an entry: in that loop's C frame; from 3.12 on
 };
 
 // What tells a code object from another that took its place in memory.

@@ -111,7 +111,8 @@ struct NativeUnwinder::Impl {
   ~Impl();
 
   Result<NativeStack> unwind(const user_regs_struct& registers,
-                             Deadline deadline);
+                             Deadline deadline,
+                             std::size_t most);
   std::optional<std::size_t> module_at(Address pc) const;
   bool may_read();
   bool is_signal_return(Address pc);
@@ -225,8 +226,9 @@ NativeUnwinder::NativeUnwinder(const MemoryReader& memory,
 NativeUnwinder::~NativeUnwinder() = default;
 
 Result<NativeStack> NativeUnwinder::unwind(const user_regs_struct& registers,
-                                           Deadline deadline) {
-  return impl_->unwind(registers, deadline);
+                                           Deadline deadline,
+                                           std::size_t most) {
+  return impl_->unwind(registers, deadline, most);
 }
 
 bool stack_mentions(const MemoryReader& memory,
@@ -287,7 +289,8 @@ NativeUnwinder::Impl::~Impl() {
 
 Result<NativeStack> NativeUnwinder::Impl::unwind(
     const user_regs_struct& registers,
-    Deadline deadline) {
+    Deadline deadline,
+    std::size_t most) {
   if (space_ == nullptr) {
     return fail(ErrorId::System, "no memory for an unwinder");
   }
@@ -306,7 +309,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
     return fail(ErrorId::Unreadable, "the thread's registers make no sense");
   }
   bool interrupted = true;
-  while (stack.frames.size() < kMaxFrames) {
+  while (stack.frames.size() < most) {
     unw_word_t pc = 0;
     unw_word_t sp = 0;
     unw_get_reg(&cursor, UNW_REG_IP, &pc);

@@ -59,7 +59,8 @@ class NativeUnwinder {
   // do: a rehearsal before the stop, which reads what will be needed in it.
   // Errors: Unreadable, System (no memory).
   Result<NativeStack> unwind(const user_regs_struct& registers,
-                             Deadline deadline);
+                             Deadline deadline,
+                             std::size_t most = kMaxFrames);
 
  private:
   struct Impl;

@@ -98,6 +98,7 @@ Result<PythonStack> PythonStackReader::name(const FrameChain& chain) {
     frame.address = raw.address;
     frame.code = raw.code;
     frame.entry = raw.entry;
+    frame.loop = raw.loop;
   }
   return stack;
 }

@@ -29,6 +29,7 @@ struct PythonFrame {
   Address address;       // of the frame itself
   Address code;          // of its code object
   bool entry = false;    // the outermost of a C eval loop's frames
+  Address loop;          // of an entry: in that loop's C frame; from 3.12 on
 };
 
 struct PythonStack {

@@ -43,13 +43,31 @@ Result<ElfFile> ElfFile::read(const MemoryReader& bytes) {
 }
 
 Result<std::vector<std::byte>> ElfFile::section(std::string_view name) const {
+  const Elf64_Shdr* found = find(name);
+  return found != nullptr
+             ? content(*found)
+             : fail(ErrorId::Unreadable, fmt::format("no section {}", name));
+}
+
+SymbolTable ElfFile::symbols(std::string_view name) const {
+  const Elf64_Shdr* table = find(name);
+  if (table == nullptr || table->sh_type == SHT_NOBITS ||
+      table->sh_link >= sections_.size()) {
+    return {};
+  }
+  const Elf64_Shdr& strings = sections_[table->sh_link];
+  return {Address{table->sh_offset}, table->sh_size / sizeof(Elf64_Sym),
+          Address{strings.sh_offset}, strings.sh_size};
+}
+
+const Elf64_Shdr* ElfFile::find(std::string_view name) const {
   for (const Elf64_Shdr& section : sections_) {
     if (section.sh_name < names_.size() &&
         names_.c_str() + section.sh_name == name) {
-      return content(section);
+      return &section;
     }
   }
-  return fail(ErrorId::Unreadable, fmt::format("no section {}", name));
+  return nullptr;
 }
 
 std::vector<std::byte> ElfFile::build_id() const {

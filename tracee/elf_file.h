@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 
 namespace hangdbg {
@@ -31,7 +32,12 @@ class ElfFile {
   // Empty when there is none.
   std::vector<std::byte> build_id() const;
 
+  // ".symtab" or ".dynsym" with the strings that it names; of nothing when it
+  // is not there or has no content here.
+  SymbolTable symbols(std::string_view name) const;
+
  private:
+  const Elf64_Shdr* find(std::string_view name) const;
   explicit ElfFile(const MemoryReader& bytes) : bytes_(&bytes) {}
   Result<std::vector<std::byte>> content(const Elf64_Shdr& section) const;
 

@@ -70,6 +70,10 @@ std::optional<std::string> ElfImage::function_at(const MemoryReader& memory,
   return name ? std::optional(*std::move(name)) : std::nullopt;
 }
 
+SymbolTable ElfImage::symbols(const MemoryReader& memory) const {
+  return {symbols_, symbol_count(memory), strings_, strings_size_};
+}
+
 Status ElfImage::read_program_headers(const MemoryReader& memory,
                                       Address base) {
   const auto header = TRY(memory.read_value<Elf64_Ehdr>(base));

@@ -33,6 +33,15 @@ struct AddressRange {
   }
 };
 
+// Where a table of Elf64_Sym lies and the strings that it names, in memory or
+// in a file.
+struct SymbolTable {
+  Address symbols;
+  std::uint64_t count = 0;
+  Address strings;
+  std::uint64_t strings_size = 0;
+};
+
 class ElfImage {
  public:
   // `base` is where the file's first byte is mapped (Module::base).
@@ -48,6 +57,9 @@ class ElfImage {
   // whole table: for what a person is told, not for a stop.
   std::optional<std::string> function_at(const MemoryReader& memory,
                                          Address address) const;
+
+  // The whole dynamic table; of nothing when its size cannot be told.
+  SymbolTable symbols(const MemoryReader& memory) const;
 
   // Load address minus link address: add it to a symbol's or header's vaddr.
   std::uint64_t bias() const { return bias_; }

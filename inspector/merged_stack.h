@@ -1,0 +1,59 @@
+// A thread's two stacks as one: C and Python functions in the order in which
+// they called each other.
+//
+// They meet at the eval loop. One C frame of it runs one Python frame, and from
+// 3.11 on those that this one called as well (its `entry` is the outermost).
+// From 3.12 on Python's frames say which C frame that is, by an address in it;
+// before, both are counted, and must be as many. What cannot be placed with
+// certainty is not merged: then the stacks stand one below the other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inspector/native_names.h"
+#include "inspector/native_stack.h"
+#include "inspector/python_stack.h"
+#include "tracee/address.h"
+
+namespace hangdbg {
+
+// A native frame with its name.
+struct NamedFrame {
+  Address sp;
+  bool interpreter = false;  // it is in the module that has CPython
+  NativeSymbol symbol;
+};
+
+std::vector<NamedFrame> named(const NativeStack& stack,
+                              const NativeNames& names,
+                              std::size_t python_module);
+
+struct StackEntry {
+  enum class Kind { Python, Native };
+  Kind kind = Kind::Native;
+  PythonFrame python;
+  NativeSymbol native;
+};
+
+struct MergedStack {
+  std::vector<StackEntry> entries;  // innermost first
+  bool merged = true;
+  std::string
+      reason;  // why not, or why C frames are missing; "" if all is well
+};
+
+// Left out are the interpreter's frames that are plumbing or have no name and,
+// outside of the outermost Python frame, those that start threads and programs.
+// A stack without Python, or one that is not merged, has all its C frames.
+MergedStack merge_stacks(std::span<const NamedFrame> native,
+                         bool native_complete,
+                         const PythonStack& python);
+
+// Functions of CPython that lead from one Python function to the next, or to
+// the builtin that it calls: in the source that a person reads there is none.
+bool is_plumbing(std::string_view function);
+
+}  // namespace hangdbg

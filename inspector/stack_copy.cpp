@@ -1,0 +1,68 @@
+#include "inspector/stack_copy.h"
+
+#include <algorithm>
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Of the mapping that a stack pointer is in. A thread younger than the maps has
+// none; its stack is copied as far as it can be read.
+Address stack_end(std::span<const Mapping> maps, Address sp) {
+  const auto after = std::ranges::upper_bound(maps, sp, {}, &Mapping::start);
+  return after != maps.begin() && std::prev(after)->contains(sp)
+             ? std::prev(after)->end
+             : sp + StackCopy::kMost;
+}
+
+}  // namespace
+
+Result<StackCopy> copy_stack(const MemoryReader& memory,
+                             std::span<const Mapping> maps,
+                             const Attachment* stopped,
+                             const TaskSyscall& call) {
+  StackCopy copy;
+  copy.all_registers = stopped != nullptr;
+  if (stopped != nullptr) {
+    copy.registers = TRY(stopped->registers()).raw;
+  } else {
+    copy.registers.rip = call.pc.value;
+    copy.registers.rsp = call.sp.value;
+  }
+  const Address sp{copy.registers.rsp};
+  copy.end = stack_end(maps, sp);
+  copy.from.value = (sp.value - std::min(sp.value, kRedZone)) & ~(kPage - 1);
+  copy.bytes.resize(std::min(copy.end - copy.from, StackCopy::kMost) &
+                    ~(kPage - 1));
+  std::vector<MemoryReader::Piece> pages;
+  for (std::uint64_t at = 0; at < copy.bytes.size(); at += kPage) {
+    pages.push_back({copy.from + at, std::span(copy.bytes).subspan(at, kPage)});
+  }
+  copy.bytes.resize(memory.read_each(pages) * kPage);
+  return copy;
+}
+
+Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,
+                                         Deadline deadline) {
+  overlay_.copy = &copy;
+  auto stack = unwinder_.unwind(copy.registers, deadline, kMostFrames);
+  overlay_.copy = nullptr;
+  return stack;
+}
+
+Status CopyUnwinder::Overlay::read(Address from,
+                                   std::span<std::byte> out) const {
+  if (copy == nullptr || from < copy->from || copy->end <= from) {
+    return under_.read(from, out);
+  }
+  const std::uint64_t at = from - copy->from;
+  if (at > copy->bytes.size() || copy->bytes.size() - at < out.size()) {
+    return fail(ErrorId::Unreadable, "the stack is deeper than was copied");
+  }
+  std::copy_n(copy->bytes.begin() + static_cast<std::ptrdiff_t>(at), out.size(),
+              out.begin());
+  return {};
+}
+
+}  // namespace hangdbg

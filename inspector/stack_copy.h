@@ -1,0 +1,66 @@
+// What unwinding needs of a thread, copied while it does not run: so it may go
+// on while its stack is worked on.
+#pragma once
+
+#include <sys/user.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "inspector/native_stack.h"
+#include "tracee/address.h"
+#include "tracee/attachment.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+
+struct StackCopy {
+  user_regs_struct registers{};  // of one asleep rip and rsp alone
+  bool all_registers = false;
+  Address from;                  // the page that the stack pointer is in
+  std::vector<std::byte> bytes;  // from there, up to kMost
+  Address end;                   // of the stack
+
+  static constexpr std::uint64_t kMost = 1U << 20;
+};
+
+// Of a thread that an attachment has stopped, or (without one) that sleeps in
+// this call. `maps` says where its stack ends. Errors: Unreadable, TargetDied.
+Result<StackCopy> copy_stack(const MemoryReader& memory,
+                             std::span<const Mapping> maps,
+                             const Attachment* stopped,
+                             const TaskSyscall& call);
+
+// Unwinds copies; what is on no stack (code, its tables) is read from memory.
+class CopyUnwinder {
+ public:
+  static constexpr std::size_t kMostFrames = 4096;
+
+  // Both must outlive the unwinder.
+  CopyUnwinder(const MemoryReader& memory, const std::vector<Module>& modules)
+      : overlay_(memory), unwinder_(overlay_, modules) {}
+
+  // Errors: Unreadable, System (no memory).
+  Result<NativeStack> unwind(const StackCopy& copy, Deadline deadline);
+
+ private:
+  class Overlay final : public MemoryReader {
+   public:
+    explicit Overlay(const MemoryReader& under) : under_(under) {}
+    Status read(Address from, std::span<std::byte> out) const override;
+    const StackCopy* copy = nullptr;
+
+   private:
+    const MemoryReader& under_;
+  };
+
+  Overlay overlay_;
+  NativeUnwinder unwinder_;
+};
+
+}  // namespace hangdbg
