@@ -14,6 +14,7 @@
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
+#include "client/commands/ps.h"
 #include "client/commands/run.h"
 #include "client/options.h"
 #include "client/render.h"
@@ -40,7 +41,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
   }
-  return chosen ? chosen() : explain(app, CLI::ParseError("name a command", 2));
+  return chosen ? chosen() : run_ps();
 }
 
 namespace {
@@ -60,6 +61,7 @@ std::span<char*> command_to_run(std::span<char*> words) {
 void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
   app.footer(
       "Examples:\n"
+      "  hangdbg                                     what hangs here\n"
       "  hangdbg attach 79655                        a prompt in its hung "
       "frame\n"
       "  hangdbg eval 79655 self.lock_file_path      one expression there\n"
@@ -68,8 +70,7 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
       "it\n"
       "  hangdbg doctor 79655                        can I attach to it?\n"
       "\n"
-      "pgrep -a python lists the processes. hangdbg COMMAND --help tells "
-      "more.");
+      "hangdbg COMMAND --help tells more.");
   app.set_version_flag("--version", "hangdbg " HANGDBG_VERSION,
                        "Print the version and leave");
   // One command at most, so that an expression called "attach" is none.
@@ -77,6 +78,7 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
   app.add_flag_callback("--self-test-exception",
                         [&chosen] { chosen = exceptions_work; })
       ->group("");
+  add_ps(app, chosen);
   add_eval(app, chosen);
   add_attach(app, chosen);
   add_dump(app, chosen);

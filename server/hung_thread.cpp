@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <thread>
 
 #include "base/text.h"
 #include "injector/preflight.h"
+#include "server/waiting_rooms.h"
 
 namespace hangdbg {
 namespace {
@@ -49,41 +49,17 @@ std::string path_of(const dap::StackFrame& frame) {
   return frame.source && frame.source->path ? *frame.source->path : "";
 }
 
-bool ends_with_any(std::string_view path,
-                   std::span<const std::string_view> endings) {
-  return std::ranges::any_of(
-      endings, [&](std::string_view ending) { return path.ends_with(ending); });
-}
-
-// A thread that stands in these waits for other threads, and so is rarely
-// what somebody looks for.
-constexpr std::array<std::string_view, 7> kWaitingRooms = {
-    "/threading.py",
-    "/queue.py",
-    "/selectors.py",
-    "/concurrent/futures/_base.py",
-    "/concurrent/futures/thread.py",
-    "/multiprocessing/pool.py",
-    "/socketserver.py",
-};
-
-bool in_library(const dap::StackFrame& frame) {
-  const std::string path = path_of(frame);
-  return path.starts_with("<frozen") || path.find("/lib/python") != path.npos;
-}
-
 // main in Thread.join, a pool or a queue: its innermost frames are the
 // library's waiting rooms.
 bool merely_waits(const ShownThread& thread) {
   return !thread.stack.stack_frames.empty() &&
-         ends_with_any(path_of(thread.stack.stack_frames.front()),
-                       kWaitingRooms);
+         is_waiting_room(path_of(thread.stack.stack_frames.front()));
 }
 
 // Its innermost frame is not the library's.
 bool in_user_code(const ShownThread& thread) {
   return !thread.stack.stack_frames.empty() &&
-         !in_library(thread.stack.stack_frames.front());
+         !is_library(path_of(thread.stack.stack_frames.front()));
 }
 
 Result<ShownThread> default_thread(Session& session,

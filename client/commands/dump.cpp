@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/in_parallel.h"
 #include "base/text.h"
 #include "client/dump/json.h"
 #include "client/dump/text.h"
-#include "client/in_parallel.h"
 #include "injector/preflight.h"
 #include "inspector/process_dump.h"
 #include "tracee/proc_list.h"

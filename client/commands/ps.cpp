@@ -1,0 +1,309 @@
+#include "client/commands/ps.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "base/text.h"
+#include "protocol/json.h"
+#include "server/process_survey.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  bool tree = false;
+  double hung_after_s = 10;
+};
+
+// ---- what --json prints (cli.md)
+
+struct JsonProcess {
+  std::int64_t pid = 0;
+  std::int64_t ppid = 0;
+  std::int64_t uid = 0;
+  std::optional<std::int64_t> rank;
+  std::optional<std::string> job;
+  std::optional<std::string> python;
+  std::string state;
+  bool hung = false;
+  std::string waits;
+  std::optional<double> waiting_s;
+  std::vector<std::string> cmdline;
+  std::optional<std::string> error;  // why not more is known
+
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    v("ppid", ppid);
+    v("uid", uid);
+    v.nullable("rank", rank);
+    v.nullable("job", job);
+    v.nullable("python", python);
+    v("state", state);
+    v("hung", hung);
+    v("waits", waits);
+    v.nullable("waiting_s", waiting_s);
+    v("cmdline", cmdline);
+    v.nullable("error", error);
+  }
+};
+
+struct JsonProcesses {
+  std::vector<JsonProcess> processes;
+
+  template <class V>
+  void fields(V& v) {
+    v("processes", processes);
+  }
+};
+
+// ---- what a person sees
+
+struct Row {
+  const SurveyedProcess* process;
+  std::size_t depth;  // in the tree
+};
+
+using Cells = std::array<std::string, 6>;
+using Widths = std::array<std::size_t, 5>;  // of all but the last
+using Processes = std::vector<SurveyedProcess>;
+
+int run(const Options& options);
+Result<int> list(const Options& options);
+void hung_first(Processes& processes);
+void show_json(const Processes& processes);
+JsonProcess to_json(const SurveyedProcess& process);
+void show_table(const Options& options, const Processes& processes);
+std::vector<Row> as_tree(const Processes& processes);
+Cells cells_of(const Row& row);
+std::string since(const Verdict& verdict);
+std::string line_of(const Cells& cells, const Widths& widths);
+void show_next(const Processes& processes, const Palette& err);
+
+}  // namespace
+
+void add_ps(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "ps", "List the Python processes here, those that hang first");
+  command.add_flag("--tree", options->tree, "Children under their parents");
+  command
+      .add_option("--hung-after", options->hung_after_s,
+                  "Asleep for so long in one call counts as hung (default 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 1e9).description(""));
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "Nothing is stopped, and no code runs in the processes. One hangs if its "
+      "thread\n"
+      "has not run for so long, or keeps coming back to one line without using "
+      "the CPU;\n"
+      "not if it waits for a connection, a child, a terminal or the time.\n"
+      "Examples:\n"
+      "  hangdbg ps\n"
+      "  hangdbg ps --tree\n"
+      "  hangdbg ps --json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+int run_ps() {
+  return run({});
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = list(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+Result<int> list(const Options& options) {
+  TRY(options.common.configure_log());
+  auto [processes, left_behind] =
+      TRY(survey(options.hung_after_s, options.common.deadline()));
+  hung_first(processes);
+  if (options.common.json) {
+    show_json(processes);
+  } else {
+    show_table(options, processes);
+    show_next(processes, Palette(options.common.colour, stderr));
+  }
+  if (left_behind) {
+    ::_exit(0);
+  }
+  return 0;
+}
+
+// Of those that hang the longest first.
+void hung_first(Processes& processes) {
+  std::ranges::stable_sort(processes, {}, [](const SurveyedProcess& process) {
+    const Verdict& verdict = process.verdict;
+    return std::tuple(!verdict.hung,
+                      verdict.hung ? -verdict.waiting_s.value_or(0) : 0,
+                      process.pid);
+  });
+}
+
+void show_json(const Processes& processes) {
+  JsonProcesses all;
+  std::ranges::transform(processes, std::back_inserter(all.processes), to_json);
+  print_now(stdout, encode(all).dump() + "\n");
+}
+
+JsonProcess to_json(const SurveyedProcess& process) {
+  const Verdict& verdict = process.verdict;
+  return {
+      .pid = process.pid,
+      .ppid = process.ppid,
+      .uid = process.uid,
+      .python =
+          process.python.empty() ? std::nullopt : std::optional(process.python),
+      .state = verdict.state,
+      .hung = verdict.hung,
+      .waits = verdict.waits,
+      .waiting_s = verdict.waiting_s,
+      .cmdline = process.command_line,
+      .error =
+          process.error ? std::optional(process.error->text()) : std::nullopt,
+  };
+}
+
+void show_table(const Options& options, const Processes& processes) {
+  const Palette out(options.common.colour, stdout);
+  std::vector<Row> rows;
+  if (options.tree) {
+    rows = as_tree(processes);
+  } else {
+    for (const SurveyedProcess& process : processes) {
+      rows.push_back({&process, 0});
+    }
+  }
+  std::vector<Cells> table = {
+      {"PID", "PYTHON", "STATE", "SINCE", "WAITS FOR", "COMMAND"}};
+  std::ranges::transform(rows, std::back_inserter(table), cells_of);
+  Widths widths{};
+  for (const Cells& cells : table) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], cells[i].size());
+    }
+  }
+  std::string text = out.bold(line_of(table.front(), widths)) + "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string line = line_of(table[i + 1], widths);
+    text += (rows[i].process->verdict.hung ? out.red(line) : line) + "\n";
+  }
+  if (!rows.empty()) {
+    print_now(stdout, text);
+  }
+}
+
+// Each below its parent, if that is Python too; otherwise the order stays.
+std::vector<Row> as_tree(const Processes& processes) {
+  std::map<int, const SurveyedProcess*> by_pid;
+  for (const SurveyedProcess& process : processes) {
+    by_pid[process.pid] = &process;
+  }
+  std::map<const SurveyedProcess*, std::vector<const SurveyedProcess*>>
+      children;  // the roots are nobody's
+  for (const SurveyedProcess& process : processes) {
+    const auto parent = by_pid.find(process.ppid);
+    children[parent == by_pid.end() ? nullptr : parent->second].push_back(
+        &process);
+  }
+  std::vector<Row> rows;
+  std::vector<Row> next;  // the last one first
+  const auto add_children = [&](const SurveyedProcess* of, std::size_t depth) {
+    std::ranges::for_each(children[of].rbegin(), children[of].rend(),
+                          [&](const SurveyedProcess* child) {
+                            next.push_back({child, depth});
+                          });
+  };
+  add_children(nullptr, 0);
+  while (!next.empty()) {
+    rows.push_back(next.back());
+    next.pop_back();
+    add_children(rows.back().process, rows.back().depth + 1);
+  }
+  return rows;
+}
+
+Cells cells_of(const Row& row) {
+  const SurveyedProcess& process = *row.process;
+  const Verdict& verdict = process.verdict;
+  return {fmt::format("{}", process.pid),
+          process.python.empty() ? "?" : process.python,
+          verdict.hung ? "hung" : verdict.state,
+          since(verdict),
+          printable(verdict.waits.empty() && process.error
+                        ? fmt::format("({})", process.error->text())
+                        : verdict.waits),
+          std::string(2 * row.depth, ' ') +
+              (process.command_line.empty()
+                   ? "-"
+                   : printable(shell_quote(process.command_line)))};
+}
+
+std::string since(const Verdict& verdict) {
+  if (!verdict.waiting_s) {
+    return "-";
+  }
+  return human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(*verdict.waiting_s)));
+}
+
+// What does not fit on a terminal's line is cut off the command.
+std::string line_of(const Cells& cells, const Widths& widths) {
+  const std::string line = fmt::format(
+      "{:>{}}  {:{}}  {:{}}  {:>{}}  {:{}}  ", cells[0], widths[0], cells[1],
+      widths[1], cells[2], widths[2], cells[3], widths[3], cells[4], widths[4]);
+  if (::isatty(STDOUT_FILENO) == 0) {
+    return line + cells[5];
+  }
+  constexpr std::size_t kLeast = 20;
+  const auto columns = static_cast<std::size_t>(terminal_columns());
+  return line + cells[5].substr(
+                    0, std::max(columns, line.size() + kLeast) - line.size());
+}
+
+// On stderr: what is piped on is the table.
+void show_next(const Processes& processes, const Palette& err) {
+  if (processes.empty()) {
+    fmt::print(stderr, "no Python process is to be seen here\n");
+    return;
+  }
+  const auto hung = std::ranges::count_if(
+      processes, [](const auto& process) { return process.verdict.hung; });
+  const auto denied = std::ranges::count_if(processes, [](const auto& process) {
+    return process.error && exit_code(process.error->id) == 3;
+  });
+  fmt::print(stderr, "\n{} of {} {}\n",
+             hung == 0 ? "none" : fmt::format("{}", hung), processes.size(),
+             hung == 1 ? "hangs" : "hang");
+  if (hung > 0) {
+    const int pid = processes.front().pid;
+    fmt::print(stderr, "  try: {}    its stacks; no code runs in it\n",
+               err.bold(fmt::format("hangdbg dump {}", pid)));
+    fmt::print(stderr, "       {}  a prompt in the hung frame\n",
+               err.bold(fmt::format("hangdbg attach {}", pid)));
+  }
+  if (denied > 0) {
+    fmt::print(stderr, "{} may not be looked into by you\n  try: {}\n", denied,
+               err.bold("sudo hangdbg ps"));
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,176 @@
+#include "server/hang_verdict.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "base/text.h"
+#include "server/waiting_rooms.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr double kMoment = 1;       // seconds
+constexpr double kIdlePercent = 2;  // what polling costs
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string place_of(const PythonFrame& frame) {
+  return fmt::format("{}:{}", printable(base_name(frame.file)), frame.line);
+}
+
+std::string innermost(const Sight& sight) {
+  return sight.frames.empty() ? "" : place_of(sight.frames.front());
+}
+
+// " at selectors.py:468 in select, from train.py:88 in main": where it stands,
+// and where the program's own code is.
+std::string where(const Sight& sight) {
+  if (sight.frames.empty()) {
+    return "";
+  }
+  const auto tell = [](const PythonFrame& frame) {
+    return fmt::format("{} in {}", place_of(frame), printable(frame.function));
+  };
+  const PythonFrame& top = sight.frames.front();
+  std::string text = " at " + tell(top);
+  const auto own = std::ranges::find_if(
+      sight.frames, [](const auto& frame) { return !is_library(frame.file); });
+  if (own != sight.frames.begin() && own != sight.frames.end()) {
+    text += ", from " + tell(*own);
+  }
+  return text;
+}
+
+bool stands_in(const Sight& sight, std::string_view part) {
+  return std::ranges::any_of(sight.frames, [part](const PythonFrame& frame) {
+    return frame.file.find(part) != frame.file.npos;
+  });
+}
+
+bool waits_for_outside(const Evidence& evidence) {
+  const Sight& last = evidence.sights.back();
+  constexpr std::array<std::string_view, 13> kCalls = {
+      "epoll_wait",      "epoll_pwait", "epoll_pwait2",  "accept",
+      "accept4",         "wait4",       "waitid",        "nanosleep",
+      "clock_nanosleep", "pause",       "rt_sigsuspend", "rt_sigtimedwait",
+      "restart_syscall",
+  };
+  // time.sleep before 3.11: of no descriptors at all.
+  const bool sleeps = last.wait.syscall.find("select") != std::string::npos &&
+                      last.wait.call.args[0] == 0;
+  return sleeps ||
+         std::ranges::find(kCalls, last.wait.syscall) != kCalls.end() ||
+         evidence.file.starts_with("/dev/tty") ||
+         evidence.file.starts_with("/dev/pts/") ||
+         stands_in(last, "/subprocess.py") ||
+         (evidence.child_of_python && stands_in(last, "/multiprocessing/"));
+}
+
+bool main_is_idle(const Evidence& evidence, double hung_after_s) {
+  const Sight& last = evidence.sights.back();
+  return !last.frames.empty() && is_waiting_room(last.frames.front().file) &&
+         (evidence.others_serve ||
+          (evidence.others_still_s && *evidence.others_still_s < hung_after_s));
+}
+
+std::string call_of(const Evidence& evidence) {
+  const WaitLook& wait = evidence.sights.back().wait;
+  const std::string call = wait.syscall.empty() ? "the kernel" : wait.syscall;
+  return evidence.file.empty()
+             ? call
+             : fmt::format("{} of {}", call, printable(evidence.file));
+}
+
+Verdict asleep(const Evidence& evidence, double hung_after_s) {
+  const Sight& last = evidence.sights.back();
+  Verdict verdict{"asleep", false, call_of(evidence) + where(last),
+                  last.wait.asleep_s};
+  // Without a call: it is not known, to us at least.
+  verdict.hung = last.wait.asleep_s >= hung_after_s &&
+                 !last.wait.syscall.empty() && !waits_for_outside(evidence) &&
+                 !main_is_idle(evidence, hung_after_s);
+  return verdict;
+}
+
+// In percent, from the first look to the last.
+double cpu_of(const std::vector<Sight>& sights) {
+  const std::chrono::duration<double, std::nano> passed =
+      sights.back().at - sights.front().at;
+  const auto ran = static_cast<double>(sights.back().wait.runs.nanoseconds -
+                                       sights.front().wait.runs.nanoseconds);
+  return std::min(100.0, 100 * ran / std::max(passed.count(), 1.0));
+}
+
+// The thread that has had the GIL in each look, if it is one and the same.
+std::optional<int> lasting_holder(const std::vector<Sight>& sights) {
+  const auto holder = sights.front().gil_holder;
+  const bool lasts = std::ranges::all_of(
+      sights, [&](const Sight& sight) { return sight.gil_holder == holder; });
+  return lasts ? holder : std::nullopt;
+}
+
+Verdict moves(const Evidence& evidence, double hung_after_s) {
+  const auto& sights = evidence.sights;
+  const Sight& last = sights.back();
+  std::set<std::string> places;
+  for (const Sight& sight : sights) {
+    places.insert(innermost(sight));
+  }
+  const bool ran =
+      last.wait.runs != sights.front().wait.runs || last.wait.state == 'R';
+  if (places.size() == 1 && !ran) {
+    return asleep(evidence, hung_after_s);
+  }
+  const double cpu = cpu_of(sights);
+  if (places.size() > 1 || innermost(last).empty()) {
+    return {"runs", false,
+            fmt::format("nothing: {} places in {} looks, cpu {:.0f} %",
+                        places.size(), sights.size(), cpu)};
+  }
+  const std::string looks = fmt::format(
+      "same line in {0} of {0} looks, cpu {1:.0f} %", sights.size(), cpu);
+  if (const auto holder = lasting_holder(sights)) {
+    return {"asleep", false,
+            fmt::format("the GIL, which thread {} has{}: {}", *holder,
+                        where(last), looks)};
+  }
+  const bool idle = cpu < kIdlePercent && sights.size() >= kLooks;
+  return {idle ? "loops" : "runs", idle && !evidence.has_children,
+          fmt::format("{}{}: {}", idle ? call_of(evidence) : "nothing",
+                      where(last), looks)};
+}
+
+}  // namespace
+
+Verdict judge(const Evidence& evidence, double hung_after_s) {
+  const Sight& last = evidence.sights.back();
+  switch (last.wait.state) {
+    case 'Z':
+    case 'X':
+      return {"ended", false, "its parent to take notice"};
+    case 'T':
+      return {"stopped", false, "SIGCONT", last.wait.asleep_s};
+    case 't':
+      return {"traced", false, "a debugger", last.wait.asleep_s};
+    case 'D':
+      return {"disk", last.wait.asleep_s >= hung_after_s, call_of(evidence),
+              last.wait.asleep_s};
+    default:
+      return evidence.sights.size() == 1 && !wants_more(last.wait)
+                 ? asleep(evidence, hung_after_s)
+                 : moves(evidence, hung_after_s);
+  }
+}
+
+bool wants_more(const WaitLook& wait) {
+  return wait.state == 'R' ||
+         (wait.state == 'S' && !(wait.asleep_s >= kMoment));
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,145 @@
+#include "server/process_survey.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/in_parallel.h"
+#include "base/text.h"
+#include "inspector/python_processes.h"
+#include "server/process_look.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_list.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(45);
+
+// What was found out of one process.
+struct Found {
+  SurveyedProcess process;
+  std::unique_ptr<ProcessLook> look;
+};
+
+using ByPid = std::map<int, Found>;
+
+Result<Found> examine(PythonFinder& finder, int pid);
+Found out_of_time(int pid);
+std::vector<std::string> command_line(int pid);
+void look_more(ByPid& found, Deadline deadline);
+void judge_all(ByPid& found, double hung_after_s);
+
+}  // namespace
+
+Result<Survey> survey(double hung_after_s, Deadline deadline) {
+  // Who is left behind still asks it.
+  const auto finder = std::make_shared<PythonFinder>();
+  ByPid found;
+  const bool ended = in_parallel<Found>(
+      TRY(list_processes()), deadline,
+      [finder](int pid) { return examine(*finder, pid); },
+      [&](int pid, std::optional<Result<Found>> result) {
+        if (!result) {
+          found[pid] = out_of_time(pid);
+        } else if (*result) {
+          found[pid] = **std::move(result);
+        }
+      });
+  look_more(found, deadline);
+  judge_all(found, hung_after_s);
+  Survey survey{{}, !ended};
+  for (auto& [pid, one] : found) {
+    survey.processes.push_back(std::move(one.process));
+  }
+  return survey;
+}
+
+namespace {
+
+// Errors: NotPython, NoSuchProcess.
+Result<Found> examine(PythonFinder& finder, int pid) {
+  if (!finder.runs_python(pid)) {
+    return fail(ErrorId::NotPython, "");
+  }
+  const auto status = TRY(read_status(pid));
+  Found found;
+  found.look = TRY(ProcessLook::begin(pid));
+  const auto& version = found.look->version();
+  found.process = {.pid = pid,
+                   .ppid = status.ppid,
+                   .uid = status.uids[0],
+                   .python = version ? version->text() : "",
+                   .command_line = command_line(pid),
+                   .error = found.look->error()};
+  return found;
+}
+
+Found out_of_time(int pid) {
+  const auto status = read_status(pid).value_or(ProcStatus());
+  const Error error{ErrorId::TimedOut,
+                    fmt::format("/proc/{} does not answer", pid)};
+  return {{.pid = pid,
+           .ppid = status.ppid,
+           .uid = status.uids[0],
+           .verdict = {.state = "disk"},
+           .error = error},
+          nullptr};
+}
+
+std::vector<std::string> command_line(int pid) {
+  std::string text = read_proc_file(pid, "cmdline").value_or("");
+  while (text.ends_with('\0')) {
+    text.pop_back();  // more than one where the program has written over it
+  }
+  std::vector<std::string> words;
+  if (!text.empty()) {
+    for (const std::string_view word : split(text, '\0')) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+// At all that want it at once, so that the time is waited for once.
+void look_more(ByPid& found, Deadline deadline) {
+  std::vector<ProcessLook*> moving;
+  for (const auto& [pid, one] : found) {
+    if (one.look && one.look->wants_more()) {
+      moving.push_back(one.look.get());
+    }
+  }
+  for (std::size_t i = 1; i < kLooks && !moving.empty() && !deadline.expired();
+       ++i) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    std::ranges::for_each(moving, &ProcessLook::look);
+  }
+}
+
+void judge_all(ByPid& found, double hung_after_s) {
+  std::set<int> parents;
+  for (const auto& [pid, one] : found) {
+    parents.insert(one.process.ppid);
+  }
+  for (auto& [pid, one] : found) {
+    if (!one.look) {
+      continue;
+    }
+    Evidence evidence = one.look->evidence();
+    evidence.has_children = parents.contains(pid);
+    evidence.child_of_python = found.contains(one.process.ppid);
+    one.process.verdict = judge(evidence, hung_after_s);
+    if (one.process.error && evidence.sights.back().frames.empty()) {
+      one.process.verdict.waits.clear();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

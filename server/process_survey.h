@@ -1,0 +1,35 @@
+// All Python processes of this machine, and which of them hang.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "server/hang_verdict.h"
+
+namespace hangdbg {
+
+struct SurveyedProcess {
+  int pid = 0;
+  int ppid = 0;
+  unsigned uid = 0;
+  std::string python;  // "3.11.7"; "" when unknown
+  Verdict verdict;
+  std::vector<std::string> command_line;
+  std::optional<Error> error;  // why no more is known of it
+};
+
+struct Survey {
+  std::vector<SurveyedProcess> processes;  // by number
+  // A process did not answer until the deadline: the program must end by _exit
+  // (in_parallel.h).
+  bool left_behind = false;
+};
+
+// Those that we may see. Takes some milliseconds and, if one of them has just
+// run, a fifth of a second more. Errors: System.
+Result<Survey> survey(double hung_after_s, Deadline deadline);
+
+}  // namespace hangdbg

@@ -1,0 +1,16 @@
+// Functions of the standard library in which a thread waits for others, told by
+// the file that they are in.
+#pragma once
+
+#include <string_view>
+
+namespace hangdbg {
+
+// A thread whose innermost frame is there waits for other threads (join, a
+// pool, a queue), and so is rarely what somebody looks for.
+bool is_waiting_room(std::string_view file);
+
+// The standard library, and what is installed beside it.
+bool is_library(std::string_view file);
+
+}  // namespace hangdbg

@@ -1,0 +1,207 @@
+"""`hangdbg ps`: which of the machine's Python processes hang, and in what. The
+rules one by one: tests/unit/hang_verdict_test.cpp."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import harness
+import processes
+from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from test_preflight import hung_mount, raw, root_only  # noqa: F401 (a fixture)
+
+KEYS = {"pid", "ppid", "uid", "rank", "job", "python", "state", "hung", "waits",
+        "waiting_s", "cmdline", "error"}
+
+
+def listed(*words, run=hangdbg):
+    """{pid: what ps says of it}"""
+    done = run("ps", "--json", "--hung-after=1", *words)
+    assert (done.rc, done.err) == (0, ""), done
+    found = done.json()["processes"]
+    assert all(set(one) == KEYS for one in found), found
+    hung = [one["hung"] for one in found]
+    assert hung == sorted(hung, reverse=True), "hung first"
+    return {one["pid"]: one for one in found}
+
+
+def seen(pid, run=hangdbg):
+    return listed(run=run).get(pid)
+
+
+def seen_when(what, pid, condition):
+    """What ps says of it once the condition is met."""
+    def met():
+        one = seen(pid)
+        return one if one and condition(one) else None
+    return until("%d %s" % (pid, what), met)
+
+
+def seen_hung(pid):
+    return seen_when("hangs", pid, lambda one: one["hung"])
+
+
+def seen_asleep(pid):
+    """For longer than what counts as hung."""
+    return seen_when("sleeps", pid, lambda one: (one["waiting_s"] or 0) > 1)
+
+
+def test_asleep(edge_python):
+    target = start("lock_main", edge_python)
+    one = seen_hung(target.pid)
+    assert one["python"].startswith("3.") and one["state"] == "asleep", one
+    assert 1 <= one["waiting_s"] < 60, one
+    assert one["ppid"] == os.getpid() and one["uid"] == os.getuid(), one
+    assert one["cmdline"] == [edge_python, str(TARGETS / "lock_main.py")], one
+    assert (one["rank"], one["job"], one["error"]) == (None, None, None), one
+    (later,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
+                if one["pid"] == target.pid]
+    assert not later["hung"] and later["waits"] == one["waits"], later
+    target.finish()
+
+
+@pytest.mark.parametrize("name, call", [
+    ("lock_worker", "futex"), ("join", "futex"), ("recv", "recvfrom of socket:["),
+    ("os_read", "read of pipe:[")])
+def test_says_where(newest_python, name, call):
+    target = start(name, newest_python)
+    one = seen_hung(target.pid)
+    assert one["state"] == "asleep" and one["waits"].startswith(call), one
+    assert "%s.py:" % name in one["waits"], one
+    assert " in %s" % target.function in one["waits"], one
+    target.finish()
+
+
+def test_loop(edge_python):
+    target = start("file_baton", edge_python)
+    one = seen_hung(target.pid)
+    assert one["state"] == "loops" and one["waiting_s"] is None, one
+    assert "file_baton.py:" in one["waits"] and "5 of 5 looks" in one["waits"], one
+    target.finish()
+
+
+@pytest.mark.parametrize("name", ["sleep", "asyncio_idle"])
+def test_idle(edge_python, name):
+    target = start(name, edge_python)
+    one = seen_asleep(target.pid)
+    assert not one["hung"] and one["state"] == "asleep", one
+    target.finish()
+
+
+def test_busy(edge_python):
+    target = start("busy", edge_python)
+    one = seen(target.pid)
+    assert not one["hung"] and one["state"] == "runs", one
+    assert "5 looks" in one["waits"], one
+    target.finish()
+
+
+def test_changes_nothing(edge_python):
+    """Nobody is stopped, woken or run."""
+    target = start("lock_main", edge_python)
+    before = target.snapshot(), processes.thread_activity(target.pid, target.tid)
+    for _ in range(3):
+        assert seen(target.pid)
+    assert processes.thread_activity(target.pid, target.tid) == before[1]
+    target.assert_as_before(before[0])
+    target.finish()
+
+
+def test_for_people(newest_python):
+    target = start("lock_main", newest_python)
+    seen_hung(target.pid)
+    for words in (["ps", "--hung-after=1"], ["ps", "--tree", "--hung-after=1"]):
+        done = hangdbg(*words)
+        assert done.rc == 0, done
+        lines = done.out.splitlines()
+        assert lines[0].split() == ["PID", "PYTHON", "STATE", "SINCE", "WAITS", "FOR",
+                                    "COMMAND"]
+        (row,) = [line for line in lines if line.split()[0] == str(target.pid)]
+        assert row.split()[2] == "hung" and "lock_main.py" in row, row
+        first = lines[1].split()
+        assert first[2] == "hung", lines
+        assert "hangdbg dump %s" % first[0] in done.err, done
+        assert "hangdbg attach %s" % first[0] in done.err, done
+    alone = hangdbg()
+    assert alone.rc == 0 and alone.out.splitlines()[0].split() == lines[0].split(), alone
+    target.finish()
+
+
+def test_tree(newest_python):
+    """A launcher that polls its worker does not hang; the worker does."""
+    hang = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
+    code = ("import subprocess, sys, time\n"
+            "child = subprocess.Popen([sys.executable, '-c', %r])\n"
+            "while child.poll() is None: time.sleep(0.02)\n" % hang)
+    parent = raw(newest_python, "-c", code).pid
+    child = until("the worker", lambda: processes.children(parent))[0]
+    worker = seen_when("hangs", child, lambda one: one["hung"])
+    assert worker["ppid"] == parent, worker
+    launcher = seen(parent)
+    assert launcher["state"] == "loops" and not launcher["hung"], launcher
+    head, *rows = hangdbg("ps", "--tree").out.splitlines()
+    at = [i for i, row in enumerate(rows) if row.split()[0] == str(parent)][0]
+    assert rows[at + 1].split()[0] == str(child), rows
+    above, below = (row[head.index("COMMAND"):] for row in rows[at:at + 2])
+    assert below.index("/") == above.index("/") + 2, (above, below)
+
+
+@root_only
+def test_another_users(newest_python, public):
+    """What /proc tells everybody, and why not more."""
+    target = start("lock_main", newest_python)
+    seen_asleep(target.pid)
+    nobody = behind(*as_nobody(public + "/hangdbg"))
+    one = seen(target.pid, run=nobody)
+    assert "another user" in one["error"], one
+    assert (one["python"], one["hung"], one["waits"]) == (None, False, ""), one
+    assert one["state"] == "asleep" and one["waiting_s"] > 1, one
+    assert one["cmdline"][-1].endswith("lock_main.py"), one
+    table = nobody("ps")
+    assert "another user" in table.out and "sudo hangdbg ps" in table.err, table
+    target.finish()
+
+
+def test_stopped_and_ended(newest_python):
+    stopped = start("lock_main", newest_python)
+    os.kill(stopped.pid, signal.SIGSTOP)
+    until("stopped", lambda: processes.state(stopped.pid) == "T")
+    ended = raw(newest_python, "-c", "")
+    until("ended", lambda: processes.state(ended.pid) == "Z")
+    found = listed()
+    assert found[stopped.pid]["state"] == "stopped", found[stopped.pid]
+    assert found[ended.pid]["state"] == "ended", found[ended.pid]
+    assert not found[stopped.pid]["hung"] and not found[ended.pid]["hung"]
+    os.kill(stopped.pid, signal.SIGCONT)
+    stopped.finish()
+
+
+def test_state_d(newest_python, hung_mount):  # noqa: F811
+    """Nobody waits for it."""
+    process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
+    until("state D", lambda: processes.state(process.pid) == "D")
+    before = time.monotonic()
+    one = seen_hung(process.pid)
+    assert one["state"] == "disk", one
+    assert time.monotonic() - before < 10
+
+
+def test_by_another_name(tmp_path):
+    """Found by what it exports; what is no Python is not there."""
+    job = shutil.copy("/usr/bin/python3", tmp_path / "job")
+    target = Target([job, TARGETS / "lock_main.py"])
+    target.wait_hung()
+    plain = harness.track(subprocess.Popen(["sleep", "100"], start_new_session=True))
+    found = listed()
+    assert found[target.pid]["python"].startswith("3."), found[target.pid]
+    assert plain.pid not in found
+    target.finish()
+
+
+@pytest.mark.parametrize("words", [["--hung-after=0"], ["79655"], ["--forest"]])
+def test_bad_input(words):
+    hangdbg("ps", *words).assert_refused(2, "hangdbg ps --help")
