@@ -36,6 +36,13 @@ def frames_of(thread):
 @pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "join", "recv", "sleep"])
 def test_is_what_the_interpreter_says(hang, python):
     target = start(hang, python)
+
+    def settled():
+        """All threads, main too: what they do for good."""
+        looks = [[frames_of(t) for t in dump(target.pid)[0]["threads"]] for _ in range(2)]
+        return looks[0] == looks[1]
+
+    until("all threads hang", settled)
     (process,) = dump(target.pid)
     assert {t["tid"] for t in process["threads"]} == set(
         map(int, os.listdir("/proc/%d/task" % target.pid)))
