@@ -32,7 +32,7 @@ Result<Table> read_table(const MemoryReader& bytes) {
 
 }  // namespace
 
-Result<FileSymbols> FileSymbols::read(int pid,
+Result<FileSymbols> FileSymbols::read(const TargetFiles& files,
                                       const MemoryReader& memory,
                                       const Module& module,
                                       const ElfImage& image) {
@@ -40,13 +40,13 @@ Result<FileSymbols> FileSymbols::read(int pid,
     return FileSymbols(std::move(origin), image.bias(),
                        std::move(table.symbols), std::move(table.strings));
   };
-  const auto file = open_module_file(pid, memory, module, image);
+  const auto file = open_module_file(files, memory, module, image);
   if (file) {
     if (auto table = read_table(file->bytes)) {
       return made_of(module.path, *std::move(table));
     }
   }
-  const auto separate = open_debug_file(pid, memory, module, image,
+  const auto separate = open_debug_file(files, memory, module, image,
                                         file ? &file->bytes : nullptr);
   if (separate) {
     if (auto table = read_table(separate->bytes)) {

@@ -19,6 +19,7 @@
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/target_files.h"
 
 namespace hangdbg {
 
@@ -27,7 +28,7 @@ class FileSymbols {
   // From the module's file, the compressed symbols in it (.gnu_debugdata), or
   // its debug file under /usr/lib/debug, the target's or ours.
   // Errors: Unreadable.
-  static Result<FileSymbols> read(int pid,
+  static Result<FileSymbols> read(const TargetFiles& files,
                                   const MemoryReader& memory,
                                   const Module& module,
                                   const ElfImage& image);

@@ -139,7 +139,7 @@ class Tables {
 
 }  // namespace
 
-FunctionNames function_names(int pid,
+FunctionNames function_names(const TargetFiles& files,
                              const MemoryReader& memory,
                              const Module& module,
                              std::span<const Address> code) {
@@ -148,7 +148,7 @@ FunctionNames function_names(int pid,
     return {};
   }
   Tables tables(image->bias(), code);
-  const auto own = open_module_file(pid, memory, module, *image);
+  const auto own = open_module_file(files, memory, module, *image);
   const auto file =
       own ? ElfFile::read(own->bytes) : std::unexpected(own.error());
   if (file) {
@@ -161,7 +161,7 @@ FunctionNames function_names(int pid,
   if (tables.done()) {
     return tables.names();
   }
-  if (const auto debug = open_debug_file(pid, memory, module, *image,
+  if (const auto debug = open_debug_file(files, memory, module, *image,
                                          own ? &own->bytes : nullptr)) {
     if (const auto symbols = ElfFile::read(debug->bytes)) {
       tables.ask(*symbols, debug->bytes, ".symtab");

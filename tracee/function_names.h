@@ -15,6 +15,7 @@
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/target_files.h"
 
 namespace hangdbg {
 
@@ -22,7 +23,7 @@ namespace hangdbg {
 using FunctionNames = std::map<Address, std::string>;
 
 // Of code of one module of the live process `pid`.
-FunctionNames function_names(int pid,
+FunctionNames function_names(const TargetFiles& files,
                              const MemoryReader& memory,
                              const Module& module,
                              std::span<const Address> code);

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tracee/proc_file.h"
-
 namespace hangdbg {
 namespace {
 
@@ -53,22 +51,6 @@ bool has_same_code(const MemoryReader& file,
     }
   }
   return true;
-}
-
-// By the mapping itself, which needs CAP_SYS_ADMIN but leads to files that no
-// path does; by the program's own link; by path, in the target's root and, for
-// a target in a chroot, in ours.
-std::vector<std::string> ways_to(int pid, const Module& module) {
-  std::vector<std::string> ways = {fmt::format(
-      "/proc/{}/map_files/{:x}-{:x}", pid, module.segments.front().start.value,
-      module.segments.front().end.value)};
-  const auto program = read_proc_link(pid, "exe");
-  if (program && *program == module.path) {
-    ways.push_back(fmt::format("/proc/{}/exe", pid));
-  }
-  ways.push_back(fmt::format("/proc/{}/root{}", pid, module.path));
-  ways.push_back(module.path);
-  return ways;
 }
 
 // Where debuggers look (GDB's manual, "Debugging Information in Separate
@@ -126,12 +108,12 @@ Result<Bytes> unpack_xz(const Bytes& packed) {
 
 }  // namespace
 
-Result<ModuleFile> open_module_file(int pid,
+Result<ModuleFile> open_module_file(const TargetFiles& files,
                                     const MemoryReader& memory,
                                     const Module& module,
                                     const ElfImage& image) {
   const Bytes build_id = build_id_of(memory, image);
-  for (std::string& path : ways_to(pid, module)) {
+  for (std::string& path : files.ways_to(module)) {
     auto file = open_file(path);
     if (!file) {
       continue;
@@ -146,7 +128,7 @@ Result<ModuleFile> open_module_file(int pid,
               fmt::format("the file {} is not the one that runs", module.path));
 }
 
-Result<ModuleFile> open_debug_file(int pid,
+Result<ModuleFile> open_debug_file(const TargetFiles& files,
                                    const MemoryReader& memory,
                                    const Module& module,
                                    const ElfImage& image,
@@ -157,8 +139,7 @@ Result<ModuleFile> open_debug_file(int pid,
                 module.path + " has no build id to know its debug file by");
   }
   for (std::string& path : debug_paths(module, build_id, own)) {
-    for (const std::string& root :
-         {fmt::format("/proc/{}/root", pid), std::string()}) {
+    for (const std::string& root : files.roots()) {
       auto file = open_file(root + path);
       if (!file) {
         continue;

@@ -14,6 +14,7 @@
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/target_files.h"
 
 namespace hangdbg {
 
@@ -32,17 +33,17 @@ class OwnBytes final : public MemoryReader {
   std::vector<std::byte> bytes_;
 };
 
-// By /proc/PID/map_files, or by its path in the target's root or ours.
+// The one among TargetFiles::ways_to that holds what is in memory.
 // Errors: Unreadable.
-Result<ModuleFile> open_module_file(int pid,
+Result<ModuleFile> open_module_file(const TargetFiles& files,
                                     const MemoryReader& memory,
                                     const Module& module,
                                     const ElfImage& image);
 
 // By build id or, if the module's own file is there, by its .gnu_debuglink:
-// under /usr/lib/debug and beside it, in the target's root or ours.
+// under /usr/lib/debug and beside it.
 // Errors: Unreadable.
-Result<ModuleFile> open_debug_file(int pid,
+Result<ModuleFile> open_debug_file(const TargetFiles& files,
                                    const MemoryReader& memory,
                                    const Module& module,
                                    const ElfImage& image,
