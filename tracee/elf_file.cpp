@@ -137,6 +137,12 @@ Status FileBytes::read(Address from, std::span<std::byte> out) const {
   return {};
 }
 
+bool FileBytes::is_of(const Mapping& mapping) const {
+  struct stat found {};
+  return mapping.inode != 0 && ::fstat(file_.get(), &found) == 0 &&
+         found.st_dev == mapping.device && found.st_ino == mapping.inode;
+}
+
 Result<FileBytes> open_file(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!file) {

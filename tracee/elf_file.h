@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
+#include "tracee/proc_maps.h"
 
 namespace hangdbg {
 
@@ -55,6 +56,9 @@ class FileBytes final : public MemoryReader {
  public:
   explicit FileBytes(Fd file) : file_(std::move(file)) {}
   Status read(Address from, std::span<std::byte> out) const override;
+
+  // Whether it is the file of that mapping, under whatever name.
+  bool is_of(const Mapping& mapping) const;
 
  private:
   Fd file_;

@@ -27,7 +27,8 @@ Bytes build_id_of(const MemoryReader& memory, const ElfImage& image) {
   return {};
 }
 
-// Without a build id only the code itself can tell.
+// Without a build id only the code itself can tell, where the file is not the
+// one that is mapped: no other has its inode as long as it is.
 bool has_same_code(const MemoryReader& file,
                    const MemoryReader& memory,
                    const Module& module,
@@ -119,8 +120,10 @@ Result<ModuleFile> open_module_file(const TargetFiles& files,
       continue;
     }
     const auto elf = ElfFile::read(*file);
-    if (elf && (build_id.empty() ? has_same_code(*file, memory, module, image)
-                                 : elf->build_id() == build_id)) {
+    if (elf &&
+        (build_id.empty() ? file->is_of(module.segments.front()) ||
+                                has_same_code(*file, memory, module, image)
+                          : elf->build_id() == build_id)) {
       return ModuleFile{std::move(path), *std::move(file)};
     }
   }

@@ -1,5 +1,7 @@
 #include "tracee/proc_maps.h"
 
+#include <sys/sysmacros.h>
+
 #include <charconv>
 
 #include "tracee/proc_file.h"
@@ -46,6 +48,7 @@ bool parse_line(std::string_view line, Mapping& mapping) {
       !take_number(line, 10, mapping.inode)) {
     return false;
   }
+  mapping.device = makedev(major, minor);
   while (take(line, ' ')) {
   }
   mapping.path = line;
