@@ -45,6 +45,9 @@ bool is_eval_loop(const NamedFrame& frame) {
 std::optional<Places> place_by_address(std::span<const NamedFrame> native,
                                        bool complete,
                                        const std::vector<Run>& runs) {
+  if (native.empty()) {
+    return {};
+  }
   Places places;
   std::size_t at = 0;
   for (const Run& run : runs) {
@@ -107,7 +110,7 @@ bool is_hidden(const NamedFrame& frame, bool outermost) {
 }
 
 std::string end_of(std::span<const NamedFrame> native) {
-  return native.empty() ? "its C stack cannot be read"
+  return native.empty() ? "its C stack could not be read"
                         : fmt::format("its C stack is known up to {} only",
                                       native.back().symbol.text());
 }
@@ -129,10 +132,10 @@ std::vector<NamedFrame> named(const NativeStack& stack,
 MergedStack merge_stacks(std::span<const NamedFrame> native,
                          bool native_complete,
                          const PythonStack& python) {
-  MergedStack stack;
+  MergedStack stack{.complete = native_complete};
   const auto add_python = [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      stack.entries.push_back({StackEntry::Kind::Python, python.frames[i], {}});
+      stack.entries.push_back({StackEntry::Kind::Python, i, {}});
     }
   };
   const auto add_native = [&](std::size_t first, std::size_t last,
@@ -140,7 +143,7 @@ MergedStack merge_stacks(std::span<const NamedFrame> native,
     for (std::size_t i = first; i < last; ++i) {
       if (!is_left_out(native[i])) {
         stack.entries.push_back(
-            {StackEntry::Kind::Native, {}, native[i].symbol});
+            {StackEntry::Kind::Native, 0, native[i].symbol});
       }
     }
   };

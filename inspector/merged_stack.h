@@ -8,6 +8,7 @@
 // certainty is not merged: then the stacks stand one below the other.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,16 +34,16 @@ std::vector<NamedFrame> named(const NativeStack& stack,
 
 struct StackEntry {
   enum class Kind { Python, Native };
-  Kind kind = Kind::Native;
-  PythonFrame python;
-  NativeSymbol native;
+  Kind kind = Kind::Python;
+  std::size_t frame = 0;  // which one of the Python stack's
+  NativeSymbol native;    // or the C function
 };
 
 struct MergedStack {
   std::vector<StackEntry> entries;  // innermost first
   bool merged = true;
-  std::string
-      reason;  // why not, or why C frames are missing; "" if all is well
+  bool complete = true;  // no C frame is missing
+  std::string reason;    // why either is not so
 };
 
 // Left out are the interpreter's frames that are plumbing or have no name and,

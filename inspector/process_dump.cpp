@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "inspector/gil.h"
+#include "inspector/native_dump.h"
 #include "inspector/objects/heap.h"
 #include "inspector/python_locals.h"
 #include "inspector/syscall_text.h"
@@ -30,6 +31,7 @@ struct Dumper {
   const InspectedProcess& process;
   const DumpOptions& options;
   PythonStackReader stacks{process.memory, process.python};
+  std::optional<NativeDump> native = {};  // if it is asked for
   std::chrono::nanoseconds longest_stop{};
 
   DumpedThread thread(const PythonThread& thread, const std::string& command);
@@ -67,7 +69,38 @@ std::optional<double> age_s(int pid) {
              static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+void add_threads_without_python(int pid, std::vector<PythonThread>& threads) {
+  const auto tids = list_tasks(pid);
+  for (const int tid : tids ? *tids : std::vector<int>()) {
+    if (std::ranges::find(threads, tid, &PythonThread::tid) == threads.end()) {
+      threads.push_back({.tid = tid});
+    }
+  }
+}
+
+void merge(NativeDump& native, std::vector<DumpedThread>& threads) {
+  std::vector<const PythonStack*> stacks;
+  for (const DumpedThread& thread : threads) {
+    stacks.push_back(&thread.stack);
+  }
+  auto merged = native.merge(stacks);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    threads[i].merged = std::move(merged[i]);
+  }
+}
+
 }  // namespace
+
+std::vector<StackEntry> DumpedThread::entries() const {
+  if (merged) {
+    return merged->entries;
+  }
+  std::vector<StackEntry> entries(stack.frames.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].frame = i;
+  }
+  return entries;
+}
 
 Result<ProcessDump> dump_process(const InspectedProcess& process,
                                  const DumpOptions& options) {
@@ -91,7 +124,13 @@ Result<ProcessDump> dump_process(const InspectedProcess& process,
   const auto heap = Heap::open(process.memory, process.python);
   const ThreadNames names =
       heap ? read_thread_names(*heap, process.python) : ThreadNames();
+  if (options.native_all) {
+    add_threads_without_python(process.pid, *threads);
+  }
   Dumper dumper{process, options};
+  if (options.native) {
+    dumper.native.emplace(process);
+  }
   const auto main = read_task_stat(process.pid, process.pid);
   for (const PythonThread& thread : *threads) {
     auto dumped = dumper.thread(thread, main ? main->comm : "");
@@ -105,8 +144,14 @@ Result<ProcessDump> dump_process(const InspectedProcess& process,
     dumped.has_gil = dump.gil && dump.gil->locked && thread.tid &&
                      dump.gil->holder == thread.tid;
     dump.threads.push_back(std::move(dumped));
+    if (dumper.native) {
+      dumper.native->unwind(dump.threads.back().stack.exact);
+    }
   }
   dump.longest_stop = dumper.longest_stop;
+  if (dumper.native) {
+    merge(*dumper.native, dump.threads);
+  }
   return dump;
 }
 
@@ -117,9 +162,14 @@ DumpedThread Dumper::thread(const PythonThread& thread,
   DumpedThread dumped{.tid = thread.tid,
                       .ident = thread.ident,
                       .interpreter = thread.interpreter};
-  auto look = look_at_thread(
-      process.pid, process.memory, process.python, stacks, thread,
-      {.most = options.most_frames, .may_stop = options.may_stop});
+  LookOptions how{.most = options.most_frames, .may_stop = options.may_stop};
+  if (native) {
+    how.copy = [&](const Attachment* stopped, const TaskSyscall& call) {
+      return native->copy(stopped, call);
+    };
+  }
+  auto look = look_at_thread(process.pid, process.memory, process.python,
+                             stacks, thread, how);
   if (!look) {
     dumped.error = std::move(look).error();
     return dumped;

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "inspector/inspected_process.h"
+#include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
 
@@ -19,6 +20,8 @@ namespace hangdbg {
 struct DumpOptions {
   bool may_stop = true;
   std::optional<ReprLimits> locals;  // how they are shown, if they are
+  bool native = false;               // C functions too
+  bool native_all = false;           // and threads that run no Python
   std::size_t most_frames = PythonStackReader::kMostFrames;
 };
 
@@ -43,9 +46,13 @@ struct DumpedThread {
   std::optional<double> waiting_s;  // empty when it does not, or unknown
   bool has_gil = false;
   PythonStack stack;
+  std::optional<MergedStack> merged;  // with its C functions, if asked for
   // Of each frame; none of one that has returned since.
   std::vector<std::vector<DumpedVariable>> locals;
   std::optional<Error> error;  // why there is no stack
+
+  // Those of `merged`, or of the Python stack where there is none.
+  std::vector<StackEntry> entries() const;
 };
 
 struct DumpedGil {

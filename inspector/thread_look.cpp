@@ -24,8 +24,13 @@ struct Looker {
   Result<ThreadLook> asleep() const;
   Result<ThreadLook> stopped() const;
   Result<FrameChain> chain(const FrameChain* expected = nullptr) const {
-    return read_frame_chain(memory, python.layout, thread.state, options.most,
-                            expected);
+    return thread.state ? read_frame_chain(memory, python.layout, thread.state,
+                                           options.most, expected)
+                        : FrameChain();
+  }
+  Result<PythonStack> stack() const {
+    return thread.state ? stacks.read(thread.state, options.most)
+                        : PythonStack();
   }
 };
 
@@ -56,8 +61,7 @@ Result<ThreadLook> look_at_thread(int pid,
                  found.error().text());
     }
   }
-  return ThreadLook{.stack = TRY(stacks.read(thread.state, options.most)),
-                    .wait = std::move(wait)};
+  return ThreadLook{.stack = TRY(look.stack()), .wait = std::move(wait)};
 }
 
 namespace {
@@ -68,7 +72,7 @@ Result<ThreadLook> Looker::asleep() const {
   if (look.wait.call.running) {
     return look;
   }
-  look.stack = TRY(stacks.read(thread.state, options.most));
+  look.stack = TRY(stack());
   if (options.copy) {
     TRY(options.copy(nullptr, look.wait.call));
   }

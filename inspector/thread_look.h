@@ -34,8 +34,9 @@ struct LookOptions {
   std::function<Status(const Attachment*, const TaskSyscall&)> copy = {};
 };
 
-// Of a thread of the live process `pid`. Must be called on a thread of ours
-// that traces nothing else of it. Errors: Unreadable, NoSuchThread.
+// Of a thread of the live process `pid`; one that Python does not know has no
+// `state`, and no frames. Must be called on a thread of ours that traces
+// nothing else of it. Errors: Unreadable, NoSuchThread.
 Result<ThreadLook> look_at_thread(int pid,
                                   const MemoryReader& memory,
                                   const PythonRuntime& python,

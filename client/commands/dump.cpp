@@ -33,6 +33,8 @@ struct Options {
   std::vector<std::string> flagged;
   bool all = false;
   bool children = false;
+  bool native = false;
+  bool native_all = false;
   bool nonblocking = false;
   std::string locals;  // empty: not shown; "true", or a number
   DumpStyle style;
@@ -87,6 +89,10 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag("-l,--locals", options->locals,
                    "Their locals; =DEPTH shows so many levels of what is in "
                    "them (default 2)");
+  command.add_flag("-n,--native", options->native,
+                   "C and C++ functions too, where they were called");
+  command.add_flag("--native-all", options->native_all,
+                   "The same, and the threads that run no Python");
   command
       .add_option("--source", options->style.source_lines,
                   "So many lines of source around each frame's (default 11)")
@@ -127,7 +133,9 @@ Result<int> dump(const Options& options) {
   const auto [pids, named] = TRY(wanted(options));
   Output output{options};
   const DumpOptions how{.may_stop = !options.nonblocking,
-                        .locals = TRY(shown_locals(options))};
+                        .locals = TRY(shown_locals(options)),
+                        .native = options.native || options.native_all,
+                        .native_all = options.native_all};
   const bool ended = in_parallel<ProcessDump>(
       pids, options.common.deadline(),
       [how](int pid) { return dump_one(pid, how); },

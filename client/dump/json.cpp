@@ -38,7 +38,8 @@ struct JsonFrame {
   std::string file;
   std::optional<std::int64_t> line;
   std::string kind = "python";
-  std::optional<JsonLocals> locals = {};  // if they were asked for
+  std::optional<std::string> module = {};  // of a native one
+  std::optional<JsonLocals> locals = {};   // if they were asked for
 
   template <class V>
   void fields(V& v) {
@@ -47,6 +48,7 @@ struct JsonFrame {
     v("file", file);
     v.nullable("line", line);
     v("kind", kind);
+    v("module", module);
     v("locals", locals);
   }
 };
@@ -62,6 +64,20 @@ struct JsonCall {
   }
 };
 
+// How C and Python frames came together, if C frames were asked for.
+struct JsonNative {
+  bool merged = true;
+  bool complete = true;
+  std::optional<std::string> reason;  // why either is not so
+
+  template <class V>
+  void fields(V& v) {
+    v("merged", merged);
+    v("complete", complete);
+    v.nullable("reason", reason);
+  }
+};
+
 struct JsonThread {
   std::optional<std::int64_t> tid;
   std::string name;
@@ -72,8 +88,9 @@ struct JsonThread {
   bool has_gil = false;
   bool exact = false;
   bool complete = true;
-  std::vector<JsonFrame> frames;
-  std::optional<std::string> error;
+  std::optional<JsonNative> native = {};
+  std::vector<JsonFrame> frames = {};
+  std::optional<std::string> error = {};
 
   template <class V>
   void fields(V& v) {
@@ -86,6 +103,7 @@ struct JsonThread {
     v("has_gil", has_gil);
     v("exact", exact);
     v("complete", complete);
+    v("native", native);
     v("frames", frames);
     v.nullable("error", error);
   }
@@ -155,6 +173,28 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
+  const PythonFrame& frame = thread.stack.frames[index];
+  JsonFrame json{frame.function, frame.qualname, frame.file,
+                 frame.line > 0 ? std::optional(frame.line) : std::nullopt};
+  if (index < thread.locals.size()) {
+    auto& locals = json.locals.emplace();
+    for (const DumpedVariable& variable : thread.locals[index]) {
+      locals.values.push_back({variable.name, {variable.type, variable.text}});
+    }
+  }
+  return json;
+}
+
+JsonFrame json_of(const NativeSymbol& symbol) {
+  return {.function = symbol.function,
+          .qualname = symbol.function,
+          .file = symbol.file,
+          .line = symbol.line > 0 ? std::optional(symbol.line) : std::nullopt,
+          .kind = "native",
+          .module = symbol.module};
+}
+
 JsonThread json_of(const DumpedThread& thread) {
   JsonThread json{.tid = thread.tid,
                   .name = thread.name,
@@ -170,18 +210,16 @@ JsonThread json_of(const DumpedThread& thread) {
   if (thread.error) {
     json.error = thread.error->text();
   }
-  for (std::size_t i = 0; i < thread.stack.frames.size(); ++i) {
-    const PythonFrame& frame = thread.stack.frames[i];
-    json.frames.push_back(
-        {frame.function, frame.qualname, frame.file,
-         frame.line > 0 ? std::optional(frame.line) : std::nullopt});
-    if (i < thread.locals.size()) {
-      auto& locals = json.frames.back().locals.emplace();
-      for (const DumpedVariable& variable : thread.locals[i]) {
-        locals.values.push_back(
-            {variable.name, {variable.type, variable.text}});
-      }
-    }
+  if (thread.merged) {
+    const MergedStack& merged = *thread.merged;
+    json.native = JsonNative{
+        merged.merged, merged.complete,
+        merged.reason.empty() ? std::nullopt : std::optional(merged.reason)};
+  }
+  for (const StackEntry& entry : thread.entries()) {
+    json.frames.push_back(entry.kind == StackEntry::Kind::Python
+                              ? json_of(thread, entry.frame)
+                              : json_of(entry.native));
   }
   return json;
 }

@@ -23,7 +23,9 @@ struct Printer {
   void head(const ProcessDump& dump);
   void thread(const DumpedThread& thread);
   void frames(const DumpedThread& thread);
+  void entry(const DumpedThread& thread, const StackEntry& entry);
   void frame(const PythonFrame& frame);
+  void native(const NativeSymbol& symbol);
   void locals(const std::vector<DumpedVariable>& variables);
   void source_of(const PythonFrame& frame);
   void line(const std::string& one) { text += one + '\n'; }
@@ -48,8 +50,20 @@ std::string call_text(const DumpedCall& call) {
   return text + ")";
 }
 
-bool same_line(const PythonFrame& a, const PythonFrame& b) {
-  return a.line == b.line && a.first_line == b.first_line &&
+// Equal frames are told apart by their locals, where those are shown.
+bool is_same(const DumpedThread& thread,
+             const StackEntry& one,
+             const StackEntry& other) {
+  if (one.kind != other.kind) {
+    return false;
+  }
+  if (one.kind == StackEntry::Kind::Native) {
+    return one.native.text() == other.native.text();
+  }
+  const PythonFrame& a = thread.stack.frames[one.frame];
+  const PythonFrame& b = thread.stack.frames[other.frame];
+  return std::min(one.frame, other.frame) >= thread.locals.size() &&
+         a.line == b.line && a.first_line == b.first_line &&
          a.function == b.function && a.file == b.file;
 }
 
@@ -115,33 +129,44 @@ void Printer::thread(const DumpedThread& thread) {
   }
 }
 
-// Equal frames are told apart by their locals, where those are shown.
 void Printer::frames(const DumpedThread& thread) {
-  const PythonStack& stack = thread.stack;
-  if (stack.frames.empty()) {
+  const auto entries = thread.entries();
+  if (entries.empty()) {
     line("    " + out.dim("(runs no Python)"));
   }
-  for (auto frame = stack.frames.begin(); frame != stack.frames.end();) {
-    const auto index = static_cast<std::size_t>(frame - stack.frames.begin());
-    if (index < thread.locals.size()) {
-      this->frame(*frame++);
-      locals(thread.locals[index]);
-      continue;
-    }
+  if (thread.merged && !thread.merged->merged) {
+    line("    " + out.red("not merged: ") + printable(thread.merged->reason));
+  }
+  for (auto at = entries.begin(); at != entries.end();) {
     const auto end = std::find_if_not(
-        frame, stack.frames.end(),
-        [&](const PythonFrame& other) { return same_line(*frame, other); });
-    const auto repeats = end - frame;
-    const auto shown = repeats > kRepeats + 1 ? frame + kRepeats : end;
-    std::for_each(frame, shown, [&](const PythonFrame& f) { this->frame(f); });
+        at + 1, entries.end(),
+        [&](const StackEntry& other) { return is_same(thread, *at, other); });
+    const auto repeats = end - at;
+    const auto shown = repeats > kRepeats + 1 ? at + kRepeats : end;
+    std::for_each(at, shown, [&](const StackEntry& e) { entry(thread, e); });
     if (shown != end) {
       line("    " + out.dim(fmt::format("(the same, {} times more)",
                                         repeats - kRepeats)));
     }
-    frame = end;
+    at = end;
   }
-  if (!stack.complete) {
+  if (thread.merged && thread.merged->merged && !thread.merged->complete) {
+    line("    " +
+         out.dim(fmt::format("({})", printable(thread.merged->reason))));
+  }
+  if (!thread.stack.complete) {
     line("    " + out.dim("(there is more)"));
+  }
+}
+
+void Printer::entry(const DumpedThread& thread, const StackEntry& entry) {
+  if (entry.kind == StackEntry::Kind::Native) {
+    native(entry.native);
+    return;
+  }
+  frame(thread.stack.frames[entry.frame]);
+  if (entry.frame < thread.locals.size()) {
+    locals(thread.locals[entry.frame]);
   }
 }
 
@@ -154,6 +179,10 @@ void Printer::frame(const PythonFrame& frame) {
   if (style.source_lines > 0) {
     source_of(frame);
   }
+}
+
+void Printer::native(const NativeSymbol& symbol) {
+  line("    " + out.dim(printable(symbol.text())));
 }
 
 void Printer::locals(const std::vector<DumpedVariable>& variables) {

@@ -153,7 +153,10 @@ struct Target {
     threads = *python_threads(look.memory, runtime, look.tasks);
   }
 
-  MergedStack merged(const PythonThread& thread, bool stop) {
+  // Lines, "C:f" for C functions, and the stack that has them.
+  std::pair<std::vector<std::string>, MergedStack> merged(
+      const PythonThread& thread,
+      bool stop) {
     PythonStackReader reader(look.memory, runtime);
     StackCopy copy;
     LookOptions options;
@@ -174,8 +177,15 @@ struct Target {
     const auto native = unwinder.unwind(copy, patience()).value();
     NativeNames names(child.pid(), look.memory, look.modules);
     names.learn({&native, 1});
-    return merge_stacks(named(native, names, runtime.module), native.complete,
-                        seen->stack);
+    auto stack = merge_stacks(named(native, names, runtime.module),
+                              native.complete, seen->stack);
+    std::vector<std::string> lines;
+    for (const StackEntry& entry : stack.entries) {
+      lines.push_back(entry.kind == StackEntry::Kind::Python
+                          ? seen->stack.frames[entry.frame].function
+                          : "C:" + entry.native.function);
+    }
+    return {lines, stack};
   }
 
   PythonChild child;
@@ -184,16 +194,6 @@ struct Target {
   PythonRuntime runtime;
   std::vector<PythonThread> threads;
 };
-
-std::vector<std::string> text(const MergedStack& stack) {
-  std::vector<std::string> lines;
-  for (const StackEntry& entry : stack.entries) {
-    lines.push_back(entry.kind == StackEntry::Kind::Python
-                        ? entry.python.function
-                        : "C:" + entry.native.function);
-  }
-  return lines;
-}
 
 bool has(const std::vector<std::string>& lines, const Between& wanted) {
   const auto inner = std::ranges::find(lines, wanted.inner);
@@ -223,8 +223,7 @@ TEST_P(MergedStackLive, IsWhatTheScriptCalled) {
         [](const PythonThread& one) { return std::optional(one.ident); });
     ASSERT_NE(thread, target.threads.end()) << name;
     for (const bool stop : {false, true}) {
-      const auto stack = target.merged(*thread, stop);
-      const auto lines = text(stack);
+      const auto [lines, stack] = target.merged(*thread, stop);
       const std::string shown =
           fmt::format("{}: {} {}", name, fmt::join(lines, " "), stack.reason);
       EXPECT_TRUE(stack.merged) << shown;

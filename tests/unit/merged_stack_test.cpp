@@ -45,12 +45,12 @@ PythonStack python(const std::vector<std::string>& names) {
   return stack;
 }
 
-std::string text(const MergedStack& stack) {
+std::string text(const MergedStack& stack, const PythonStack& python) {
   std::vector<std::string> names;
   for (const StackEntry& entry : stack.entries) {
     const bool is_native = entry.kind == StackEntry::Kind::Native;
     names.push_back(is_native ? "C:" + entry.native.function
-                              : entry.python.function);
+                              : python.frames[entry.frame].function);
   }
   return fmt::format("{}{}", fmt::join(names, " "),
                      stack.merged ? "" : " UNMERGED");
@@ -59,7 +59,8 @@ std::string text(const MergedStack& stack) {
 std::string merged(const std::vector<std::string>& c,
                    const std::vector<std::string>& py,
                    bool complete = true) {
-  return text(merge_stacks(native(c), complete, python(py)));
+  const auto frames = python(py);
+  return text(merge_stacks(native(c), complete, frames), frames);
 }
 
 const std::string kEval = std::string(":") + kLoop;
@@ -82,10 +83,10 @@ TEST(MergeStacks, ALoopThatHasNoFrameYet) {
 }
 
 TEST(MergeStacks, CountsThatDifferAreNotMerged) {
-  const auto stack =
-      merge_stacks(native({"read", kEval, ":map_next", kEval, "clone3"}), true,
-                   python({"root!"}));
-  EXPECT_EQ(text(stack),
+  const auto frames = python({"root!"});
+  const auto stack = merge_stacks(
+      native({"read", kEval, ":map_next", kEval, "clone3"}), true, frames);
+  EXPECT_EQ(text(stack, frames),
             "root C:read C:_PyEval_EvalFrameDefault C:map_next "
             "C:_PyEval_EvalFrameDefault C:clone3 UNMERGED");
   EXPECT_NE(stack.reason, "");
@@ -97,6 +98,7 @@ TEST(MergeStacks, CountsOfAnIncompleteStackSayNothing) {
   EXPECT_EQ(merged({"read", kEval}, {"root!"}, false),
             "root C:read C:_PyEval_EvalFrameDefault UNMERGED");
   EXPECT_EQ(merged({}, {"root!"}, false), "root UNMERGED");
+  EXPECT_EQ(merged({}, {"root!1150"}, false), "root UNMERGED");
 }
 
 // The frames are [1000, 1100), [1100, 1200) and so on.
@@ -118,9 +120,12 @@ TEST(MergeStacks, AnAddressOutOfPlaceIsNotMerged) {
 }
 
 TEST(MergeStacks, WhereTheCFramesEndPythonGoesOn) {
-  const auto stack = merge_stacks(native({"read", kEval, "jit"}), false,
-                                  python({"a!1150", "b!1900", "c!2200"}));
-  EXPECT_EQ(text(stack), "C:read a C:jit b c");
+  const auto frames = python({"a!1150", "b!1900", "c!2200"});
+  const auto stack =
+      merge_stacks(native({"read", kEval, "jit"}), false, frames);
+  EXPECT_EQ(text(stack, frames), "C:read a C:jit b c");
+  EXPECT_TRUE(stack.merged);
+  EXPECT_FALSE(stack.complete);
   EXPECT_NE(stack.reason, "");
 }
 

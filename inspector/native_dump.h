@@ -1,0 +1,43 @@
+// The C half of a dump: each thread's stack is copied while it does not run,
+// and unwound when it goes on; all of them are named at once and then merged.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/inspected_process.h"
+#include "inspector/merged_stack.h"
+#include "inspector/native_names.h"
+#include "inspector/native_stack.h"
+#include "inspector/python_stack.h"
+#include "inspector/stack_copy.h"
+#include "tracee/attachment.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+
+class NativeDump {
+ public:
+  // `process` must outlive this.
+  explicit NativeDump(const InspectedProcess& process);
+
+  // Of the next thread, as LookOptions::copy has it.
+  Status copy(const Attachment* stopped, const TaskSyscall& call);
+
+  // Unwinds what was copied last, if the look at the thread was exact: what
+  // was copied of a thread that went on is worth nothing.
+  void unwind(bool exact);
+
+  // The stacks in the order in which they were unwound.
+  std::vector<MergedStack> merge(const std::vector<const PythonStack*>& python);
+
+ private:
+  const InspectedProcess& process_;
+  CopyUnwinder unwinder_;
+  NativeNames names_;
+  StackCopy copy_;
+  std::vector<NativeStack> stacks_;
+};
+
+}  // namespace hangdbg

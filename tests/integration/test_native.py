@@ -1,0 +1,172 @@
+"""hangdbg dump --native: C and C++ functions among Python's, by their names, from
+outside, on files that may be stripped or gone."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import interpreters
+import processes
+from harness import TARGETS, hangdbg, start
+
+WAIT = "wait_for_line"
+
+
+@pytest.fixture(scope="session")
+def called_back(tmp_path_factory):
+    """The library of tests/targets/called_back.cpp."""
+    path = tmp_path_factory.mktemp("called_back") / "called_back.so"
+    source = TARGETS / "called_back.cpp"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC",
+         "-Wl,--build-id", "-o", path, source],
+        check=True,
+    )
+    return path
+
+
+def threads_of(pid, *flags):
+    done = hangdbg("dump", pid, "--json", *flags)
+    assert done.rc == 0 and done.err == "", done
+    (process,) = done.json()["processes"]
+    return process["threads"]
+
+
+def main_thread(target, *flags):
+    (thread,) = [t for t in threads_of(target.pid, *flags) if t["tid"] == target.tid]
+    return thread
+
+
+def python_frames(thread):
+    return [frame for frame in thread["frames"] if frame["kind"] == "python"]
+
+
+def between(thread, inner, outer):
+    """The native functions that `outer` has called and that called `inner`."""
+    names = [f["function"] if f["kind"] == "python" else "" for f in thread["frames"]]
+    return thread["frames"][names.index(inner) + 1 : names.index(outer)]
+
+
+def of_library(frames, path):
+    return [f["function"] for f in frames if f["module"] == os.path.basename(path)]
+
+
+def is_musl(python):
+    return interpreters.variant(python) == interpreters.MUSL
+
+
+@pytest.mark.parametrize("hang", ["lock_worker", "sleep"])
+def test_python_frames_are_those_of_a_plain_dump(hang, python):
+    target = start(hang, python)
+    before = target.snapshot()
+    plain = threads_of(target.pid)
+    native = threads_of(target.pid, "--native")
+    assert [python_frames(t) for t in native] == [t["frames"] for t in plain]
+    for thread in native:
+        assert thread["exact"], thread
+        if is_musl(python):
+            # Its C library has no unwind information.
+            assert not thread["native"]["complete"] and "libc" in thread["native"]["reason"]
+        else:
+            assert thread["native"] == {"merged": True, "complete": True, "reason": None}
+            assert thread["frames"][0]["kind"] == "native"
+            assert thread["frames"][0]["module"].startswith("lib")
+            assert "Eval" not in json.dumps(thread["frames"])
+    assert processes.differences(before, target.snapshot()) == []
+    target.finish()
+
+
+def test_between_python_functions(python, called_back):
+    target = start("called_back", python, called_back)
+    thread = main_thread(target, "-n")
+    assert thread["native"] == {"merged": True, "complete": True, "reason": None}
+    frames = between(thread, WAIT, "call_library")
+    assert of_library(frames, called_back) == [
+        "sorting::(anonymous namespace)::Walker<long>::visit",
+        "sorting::(anonymous namespace)::walk",
+        "call_back",
+    ]
+    done = hangdbg("dump", target.pid, "-n")
+    assert "\n    call_back (called_back.so)\n" in done.out, done
+    target.finish()
+
+
+def test_stripped_library(edge_python, called_back, tmp_path):
+    stripped = tmp_path / "stripped.so"
+    subprocess.run(["strip", "-o", stripped, called_back], check=True)
+    target = start("called_back", edge_python, stripped)
+    thread = main_thread(target, "-n")
+    assert thread["native"]["merged"]
+    frames = between(thread, WAIT, "call_library")
+    assert of_library(frames, stripped) == ["", "", "call_back"]
+    assert "stripped.so+0x" in hangdbg("dump", target.pid, "-n").out
+    target.finish()
+
+
+def test_separate_debug_file(newest_python, called_back, tmp_path):
+    """Found by its .gnu_debuglink, and only if it is of the same build."""
+    stripped = tmp_path / "stripped.so"
+    debug = tmp_path / "stripped.debug"
+    other = tmp_path / "other.debug"
+    subprocess.run(["objcopy", "--only-keep-debug", called_back, debug], check=True)
+    subprocess.run(["strip", "-o", stripped, called_back], check=True)
+    subprocess.run(["objcopy", "--add-gnu-debuglink=%s" % debug, stripped], check=True)
+    target = start("called_back", newest_python, stripped)
+    frames = between(main_thread(target, "-n"), WAIT, "call_library")
+    assert of_library(frames, stripped)[1] == "sorting::(anonymous namespace)::walk"
+    os.rename(debug, other)
+    shutil.copy(newest_python, debug)
+    frames = between(main_thread(target, "-n"), WAIT, "call_library")
+    assert of_library(frames, stripped)[1] == ""
+    target.finish()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reaches a file without a name")
+def test_deleted_library(newest_python, called_back, tmp_path):
+    deleted = tmp_path / "deleted.so"
+    shutil.copy(called_back, deleted)
+    target = start("called_back", newest_python, deleted)
+    os.unlink(deleted)
+    frames = between(main_thread(target, "-n"), WAIT, "call_library")
+    assert of_library(frames, deleted)[1:] == [
+        "sorting::(anonymous namespace)::walk", "call_back"]
+    target.finish()
+
+
+def test_a_library_replaced_by_another(newest_python, called_back, tmp_path):
+    """Names of another build would be those of other code; what is exported is
+    known from memory."""
+    replaced = tmp_path / "replaced.so"
+    shutil.copy(called_back, replaced)
+    target = start("called_back", newest_python, replaced)
+    os.unlink(replaced)
+    shutil.copy("/proc/self/exe", replaced)
+    frames = between(main_thread(target, "-n"), WAIT, "call_library")
+    assert of_library(frames, replaced)[-1] == "call_back"
+    target.finish()
+
+
+def test_threads_without_python(edge_python, called_back):
+    target = start("called_back", edge_python, called_back)
+    assert len(threads_of(target.pid, "-n")) == 1
+    other, = [t for t in threads_of(target.pid, "--native-all") if t["tid"] != target.pid]
+    assert other["native"]["complete"] and other["state"].startswith("asleep in pause")
+    assert of_library(other["frames"], called_back) == [
+        "sleep_without_python"]
+    target.finish()
+
+
+def test_of_a_running_thread(python):
+    target = start("busy", python)
+    thread = main_thread(target, "-n")
+    assert thread["exact"] and "spin" in [f["function"] for f in python_frames(thread)]
+    # Nor has the program, as musl-gcc links it.
+    assert thread["native"]["merged"] or is_musl(python), thread
+    thread = main_thread(target, "-n", "--nonblocking")
+    assert not thread["exact"] and not thread["native"]["merged"]
+    assert thread["native"]["reason"]
+    assert "not merged: " in hangdbg("dump", target.pid, "-n", "--nonblocking").out
+    target.finish()
