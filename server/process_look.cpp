@@ -126,6 +126,9 @@ std::optional<Sight> ProcessLook::see() {
     auto stack = stacks_->read(thread_->state, kFrames);
     sight.frames =
         stack ? std::move(stack->frames) : std::vector<PythonFrame>();
+    if (!hangdbg::wants_more(sight.wait)) {
+      return sight;  // as most, and it may be one of thousands
+    }
     const auto after = look_at_wait(pid_, tid);
     if (!after || sight.wait.state == 'R' || after->runs == sight.wait.runs) {
       break;
