@@ -70,6 +70,8 @@ Check trace_capability(Surroundings where);
 Check yama(Surroundings where);
 Check own_seccomp();
 Check take_descriptors();
+std::optional<Check> reading(int pid, const Error* refusal);
+Result<std::size_t> count_python_threads(int pid);
 Check filter(const Target& target, const AllowedCalls& allowed);
 Check global_lock(const Target& target);
 bool may_trace_all();
@@ -149,6 +151,9 @@ std::vector<Check> examine_machine() {
 int examine_target(int pid, Deadline deadline, std::vector<Check>& checks) {
   const std::string name = fmt::format("process {}", pid);
   const auto target = preflight(pid);
+  if (auto check = reading(pid, target ? nullptr : &target.error())) {
+    checks.push_back(*std::move(check));
+  }
   if (!target) {
     checks.push_back(refused(name, target.error()));
     return exit_code(target.error().id);
@@ -273,6 +278,33 @@ Check take_descriptors() {
 }
 
 // ---- the target
+
+// What the commands need that only read memory, as that of a stopped process
+// can be. Nothing where an attach is refused for the same reason, or in state
+// D: it might not come back.
+std::optional<Check> reading(int pid, const Error* refusal) {
+  constexpr const char* kName = "reading";
+  const auto status = read_status(pid);
+  if (!status || status->state == 'D') {
+    return {};
+  }
+  const auto threads = count_python_threads(pid);
+  if (threads) {
+    return Check{kName, "ok",
+                 fmt::format("{} Python thread{}: hangdbg dump {} can be done",
+                             *threads, *threads == 1 ? "" : "s", pid)};
+  }
+  return refusal != nullptr && threads.error().id == refusal->id
+             ? std::nullopt
+             : std::optional(refused(kName, threads.error()));
+}
+
+Result<std::size_t> count_python_threads(int pid) {
+  TRY(check_readable(pid));
+  const auto process = TRY(open_process(pid));
+  const auto tasks = TRY(TaskIds::read(pid));
+  return TRY(python_threads(process.memory, process.python, tasks)).size();
+}
 
 Check filter(const Target& target, const AllowedCalls& allowed) {
   constexpr const char* kName = "seccomp filter";

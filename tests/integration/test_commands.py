@@ -72,7 +72,8 @@ def test_doctor():
 def test_doctor_of_a_target(target):
     done = hangdbg("doctor", target.pid)
     assert done.rc == 0, done
-    assert str(target.pid) in done.out
+    assert "hangdbg attach %d can be done" % target.pid in done.out, done
+    assert "hangdbg dump %d can be done" % target.pid in done.out, done
 
 
 def test_version():
@@ -81,7 +82,7 @@ def test_version():
     assert re.match(r"hangdbg \d+\.\d+\.\d+", done.out), done
 
 
-@pytest.mark.parametrize("command", [[], ["eval"], ["attach"], ["doctor"]])
+@pytest.mark.parametrize("command", [[], ["eval"], ["attach"], ["doctor"], ["ps"], ["run"]])
 def test_help_has_an_example(command):
     done = hangdbg(*command, "--help")
     assert done.rc == 0, done

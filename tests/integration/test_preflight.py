@@ -32,6 +32,12 @@ def assert_named(pid, name, rc, *words, run=hangdbg, eval_word="1"):
     return last["mend"]
 
 
+def reading(pid, run=hangdbg):
+    """What doctor says of the commands that only read; None if nothing."""
+    checks = run("doctor", pid, "--json").json()["checks"]
+    return next((one for one in checks if one["name"] == "reading"), None)
+
+
 @pytest.fixture
 def nobody(public):
     """Runs hangdbg as a user without rights."""
@@ -82,6 +88,7 @@ def test_not_dumpable(nobody, public):
     )
     target = nobodys("/usr/bin/python3", script=script)
     assert_named(target.pid, "not-dumpable", 3, "dumpable", run=nobody)
+    assert reading(target.pid, run=nobody) is None  # for the same reason
     done = hangdbg("eval", target.pid, "answer + 1")  # as root
     assert (done.rc, done.out) == (0, "42\n"), done
     target.finish()
@@ -115,6 +122,7 @@ def test_stopped(newest_python):
     until("the stop", lambda: processes.state(target.pid) == "T")
     mend = assert_named(target.pid, "stopped", 4, "stopped")
     assert mend.startswith("kill -CONT %d" % target.pid)
+    assert reading(target.pid)["state"] == "ok"
     os.kill(target.pid, signal.SIGCONT)
     target.finish()
 
