@@ -115,6 +115,17 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::u32string to_utf32(std::string_view bytes) {
+  std::u32string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character c = first_character(bytes);
+    text += c.valid ? c.code : U'\uFFFD';
+    bytes.remove_prefix(c.length);
+  }
+  return text;
+}
+
 std::string human_duration(std::chrono::nanoseconds duration) {
   using namespace std::chrono;
   using namespace std::chrono_literals;

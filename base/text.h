@@ -22,6 +22,9 @@ std::string printable(std::string_view bytes, Lines lines = Lines::Escape);
 // Valid UTF-8: what is not becomes U+FFFD, one for each bad byte.
 std::string to_utf8(std::string_view bytes);
 
+// The code points of UTF-8, bad bytes likewise.
+std::u32string to_utf32(std::string_view bytes);
+
 // "950 µs", "6 ms", "3.2 s", "4 min 10 s", "1 h 52 min", "2 d 3 h".
 std::string human_duration(std::chrono::nanoseconds duration);
 

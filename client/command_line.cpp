@@ -14,6 +14,7 @@
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
+#include "client/commands/peek.h"
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
 #include "client/options.h"
@@ -68,6 +69,8 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
       "  hangdbg dump 79655                          all stacks, nothing runs "
       "in "
       "it\n"
+      "  hangdbg peek 79655 self.lock_file_path      one name, nothing runs in "
+      "it\n"
       "  hangdbg doctor 79655                        can I attach to it?\n"
       "\n"
       "hangdbg COMMAND --help tells more.");
@@ -82,6 +85,7 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
   add_eval(app, chosen);
   add_attach(app, chosen);
   add_dump(app, chosen);
+  add_peek(app, chosen);
   add_doctor(app, chosen);
   add_run(app, chosen, command);
 }

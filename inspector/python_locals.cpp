@@ -186,7 +186,7 @@ Result<Address> find_name(const Heap& heap,
     }
   }
   return fail(ErrorId::ExpressionFailed,
-              fmt::format("name '{}' is not defined", name));
+              fmt::format("NameError: name '{}' is not defined", name));
 }
 
 }  // namespace hangdbg

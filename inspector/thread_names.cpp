@@ -5,6 +5,7 @@
 #include "inspector/objects/attributes.h"
 #include "inspector/objects/dict.h"
 #include "inspector/objects/numbers.h"
+#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -24,7 +25,7 @@ Result<std::optional<Address>> active_threads(const Heap& heap,
                           "_active");
 }
 
-Result<std::string> name_of(const Heap& heap, Address thread) {
+Result<std::string> name_in(const Heap& heap, Address thread) {
   const auto name =
       TRY(find_in_instance(heap, thread, *TRY(heap.type_of(thread)), "_name"));
   return name ? heap.name(*name) : nothing_at("name of a thread", thread);
@@ -39,7 +40,7 @@ Status read_of(const Heap& heap, Address interpreter, ThreadNames& names) {
   }
   return each_entry(heap, *active, [&](const DictEntry& entry) {
     const auto ident = int_value(heap, entry.key);
-    const auto name = name_of(heap, entry.value);
+    const auto name = name_in(heap, entry.value);
     if (ident && *ident && name) {
       names.emplace(std::pair(id, static_cast<std::uint64_t>(**ident)), *name);
     }
@@ -60,6 +61,28 @@ ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python) {
     interpreter = heap.pointer(*interpreter + at.interpreter_next);
   }
   return names;
+}
+
+std::string name_of(const ThreadNames& names,
+                    int pid,
+                    const PythonThread& thread) {
+  const auto known = names.find({thread.interpreter, thread.ident});
+  if (known != names.end()) {
+    return known->second;
+  }
+  if (thread.tid == pid) {
+    return "MainThread";
+  }
+  const auto process = read_task_stat(pid, pid);
+  std::string own = kernel_name(pid, thread);
+  return process && own == process->comm ? "" : own;
+}
+
+std::string kernel_name(int pid, const PythonThread& thread) {
+  const auto stat = thread.tid
+                        ? read_task_stat(pid, *thread.tid)
+                        : fail(ErrorId::NoSuchThread, "its number is unknown");
+  return stat ? stat->comm : "";
 }
 
 }  // namespace hangdbg

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "inspector/gil.h"
 #include "inspector/objects/heap.h"
 #include "inspector/python_runtime.h"
 
@@ -18,5 +19,14 @@ using ThreadNames =
 
 // Those that can be read: none, where nothing has imported threading.
 ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python);
+
+// As threading calls a thread of that process; where that does not know it,
+// "MainThread" or the kernel's own name for it, which may be none.
+std::string name_of(const ThreadNames& names,
+                    int pid,
+                    const PythonThread& thread);
+
+// As the kernel calls it: if it has no name of its own, as the process.
+std::string kernel_name(int pid, const PythonThread& thread);
 
 }  // namespace hangdbg

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "server/waiting_rooms.h"
+#include "inspector/waiting_rooms.h"
 
 namespace hangdbg {
 namespace {

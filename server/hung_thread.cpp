@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "injector/preflight.h"
-#include "server/waiting_rooms.h"
+#include "inspector/waiting_rooms.h"
 
 namespace hangdbg {
 namespace {

@@ -12,7 +12,6 @@
 #include "inspector/task_ids.h"
 #include "inspector/thread_names.h"
 #include "tracee/proc_file.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -24,33 +23,9 @@ std::int64_t number_of(const PythonThread& thread) {
   return thread.tid.value_or(static_cast<std::int64_t>(thread.ident));
 }
 
-std::string command_name(int pid, int tid) {
-  const auto stat = read_task_stat(pid, tid);
-  return stat ? stat->comm : "";
-}
-
-// As threading calls it, else the kernel; one that has no name of its own is
-// called as its process there.
-std::string thread_name(int pid,
-                        const PythonThread& thread,
-                        const ThreadNames& names) {
-  const auto known = names.find({thread.interpreter, thread.ident});
-  if (known != names.end()) {
-    return known->second;
-  }
-  if (thread.tid == pid) {
-    return "MainThread";
-  }
-  const std::string own = thread.tid ? command_name(pid, *thread.tid) : "";
-  return own.empty() || own == command_name(pid, pid)
-             ? fmt::format("Thread-{}", number_of(thread))
-             : own;
-}
-
 // A session's thread of another client may be in Python, and have the GIL.
 bool is_agents(const Target& target, const PythonThread& thread) {
-  return thread.tid &&
-         command_name(target.pid, *thread.tid).starts_with(kAgentThreads);
+  return kernel_name(target.pid, thread).starts_with(kAgentThreads);
 }
 
 dap::StackFrame frame_of(PythonFrame frame) {
@@ -81,8 +56,10 @@ Result<dap::Threads::Body> OutsideView::threads(std::int64_t interpreter) {
       heap ? read_thread_names(*heap, target_.python) : ThreadNames();
   dap::Threads::Body body;
   for (const PythonThread& thread : threads_) {
+    const std::string name = name_of(names, target_.pid, thread);
     body.threads.push_back(
-        {number_of(thread), thread_name(target_.pid, thread, names)});
+        {number_of(thread),
+         name.empty() ? fmt::format("Thread-{}", number_of(thread)) : name});
   }
   return body;
 }

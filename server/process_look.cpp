@@ -6,7 +6,7 @@
 
 #include "injector/permission.h"
 #include "inspector/task_ids.h"
-#include "server/waiting_rooms.h"
+#include "inspector/waiting_rooms.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_status.h"
 

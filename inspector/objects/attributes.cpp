@@ -147,7 +147,7 @@ Status each_attribute(
   auto bases = TRY(bases_of(heap, type));
   std::ranges::reverse(bases);
   for (const Type* base : bases) {
-    if (!base->on_heap()) {
+    if (!base->in_python()) {
       continue;
     }
     for (const Member& member : TRY(members_of(heap, *base))) {

@@ -69,7 +69,7 @@ constexpr std::pair<std::string_view, Kind> kByName[] = {
 };
 
 std::optional<Kind> own_kind(const Type& type) {
-  if (type.on_heap() && type.path.find('.') == std::string::npos) {
+  if (type.in_python()) {
     return std::nullopt;
   }
   const auto* found = std::ranges::find(

@@ -89,6 +89,10 @@ struct Type {
   std::int64_t dict_offset = 0;
 
   bool on_heap() const { return (flags >> 9 & 1) != 0; }
+  // A class statement made it: what C makes has its module in its name.
+  bool in_python() const {
+    return on_heap() && path.find('.') == std::string::npos;
+  }
   bool has_managed_dict() const { return (flags >> 4 & 1) != 0; }
   bool has_inline_values() const { return (flags >> 2 & 1) != 0; }
 };

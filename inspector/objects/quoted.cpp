@@ -82,4 +82,8 @@ std::string quoted(std::span<const std::byte> bytes) {
   return result + quote;
 }
 
+std::string rest_of(std::uint64_t size, std::size_t shown) {
+  return size > shown ? fmt::format(" … {} more", size - shown) : "";
+}
+
 }  // namespace hangdbg

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,5 +15,8 @@ std::string quoted(std::u32string_view text);
 
 // "b'\x00a'".
 std::string quoted(std::span<const std::byte> bytes);
+
+// " … 12 more" where less than `size` of them are shown; else nothing.
+std::string rest_of(std::uint64_t size, std::size_t shown);
 
 }  // namespace hangdbg

@@ -112,7 +112,7 @@ Result<Attributes> shown_fields(ReprWriter& to,
 }  // namespace
 
 Result<bool> write_special(ReprWriter& to, Address object, const Type& type) {
-  if (!type.on_heap()) {
+  if (!type.in_python()) {
     return false;
   }
   if (is_enum(to.heap, type)) {
@@ -123,7 +123,7 @@ Result<bool> write_special(ReprWriter& to, Address object, const Type& type) {
 }
 
 Status write_instance(ReprWriter& to, Address object, const Type& type) {
-  if (!type.on_heap()) {
+  if (!type.in_python()) {
     return write_plain(to, object, type);
   }
   const auto attributes = TRY(attributes_of(to, object, type));

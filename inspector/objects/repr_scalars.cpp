@@ -16,17 +16,11 @@ struct Complex {
   double real, imaginary;
 };
 
-void put_rest(ReprWriter& to, std::uint64_t size, std::size_t shown) {
-  if (size > shown) {
-    to.put(fmt::format(" … {} more", size - shown));
-  }
-}
-
 Status write_str(ReprWriter& to, Address object) {
   const CodePoints points = TRY(read_code_points(
       to.heap.memory(), to.heap.layout(), object, to.limits.text));
   to.put(quoted(points.text));
-  put_rest(to, points.length, points.text.size());
+  to.put(rest_of(points.length, points.text.size()));
   return {};
 }
 
@@ -35,7 +29,7 @@ Status write_bytes(ReprWriter& to, Address object, Address data) {
   std::vector<std::byte> bytes(std::min<std::uint64_t>(size, to.limits.text));
   TRY(to.heap.memory().read(data, bytes));
   to.put(quoted(bytes));
-  put_rest(to, size, bytes.size());
+  to.put(rest_of(size, bytes.size()));
   return {};
 }
 

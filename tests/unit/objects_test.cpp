@@ -116,7 +116,7 @@ zoo = {
     "named": Named(1, "b"), "object": object(), "no_attributes": Empty(),
     "weak": weakref.ref(alive), "lock": locked, "free_lock": threading.Lock(),
     "rlock": recursive, "free_rlock": threading.RLock(), "memory": memoryview(b"x"),
-    "partial_class": functools.partial,
+    "partial_class": functools.partial, "c_instance": functools.lru_cache()(function),
 }
 said = {
     "slotted": (slotted, "<Slotted left=1, right='r'>"),

@@ -256,7 +256,7 @@ called(1, 2, 3, only=4, other=5)
   EXPECT_EQ(name("rest"), "(3,)");
   EXPECT_EQ(name("__name__"), "'__main__'");
   EXPECT_EQ(name("len"), "<built-in function len>");
-  EXPECT_EQ(name("nothing"), "name 'nothing' is not defined");
+  EXPECT_EQ(name("nothing"), "NameError: name 'nothing' is not defined");
 }
 
 INSTANTIATE_TEST_SUITE_P(Pythons,

@@ -1,4 +1,4 @@
-#include "server/waiting_rooms.h"
+#include "inspector/waiting_rooms.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,231 @@
+#include "client/commands/peek.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/in_parallel.h"
+#include "base/text.h"
+#include "injector/preflight.h"
+#include "inspector/inspected_process.h"
+#include "inspector/peek/peek.h"
+#include "inspector/shown_thread.h"
+#include "protocol/json.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr int kTries = 5;  // at a frame that keeps returning
+
+struct Options {
+  CommonOptions common;
+  TargetOption target;
+  PlaceOptions place;
+  std::string second;  // the positional after PID
+
+  // With -p PID the expression is the only positional.
+  const std::string& pid() const {
+    return target.flag.empty() ? target.positional : target.flag;
+  }
+  const std::string& expression() const {
+    return target.flag.empty() ? second : target.positional;
+  }
+};
+
+// ---- what --json prints
+
+struct JsonFrame {
+  std::string function;
+  std::string file;
+  std::int64_t line = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("file", file);
+    v("line", line);
+  }
+};
+
+struct JsonError {
+  std::string type;  // an ErrorId's name
+  std::string message;
+  std::string hint;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type);
+    v("message", message);
+    v("hint", hint);
+  }
+};
+
+struct Answer {
+  std::optional<std::int64_t> pid;
+  std::optional<std::int64_t> thread;
+  std::optional<JsonFrame> frame;
+  std::optional<bool> exact;  // the thread slept
+  std::optional<std::string> type;
+  std::optional<std::string> repr;
+  std::optional<JsonError> error;
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("pid", pid);
+    v.nullable("thread", thread);
+    v.nullable("frame", frame);
+    v.nullable("exact", exact);
+    v.nullable("type", type);
+    v.nullable("repr", repr);
+    v.nullable("error", error);
+  }
+};
+
+int run(const Options& options);
+Result<Answer> peek_in_time(const Options& options);
+Result<Answer> peek_at(int pid,
+                       const Expression& expression,
+                       const PlaceOptions& place);
+Result<const PythonFrame*> frame_of(const FoundThread& found, int number);
+Error with_command(Error error, const Options& options);
+
+}  // namespace
+
+void add_peek(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "peek", "Read a name and what hangs on it, running nothing");
+  add_pid_option(command, options->target);
+  command.add_option("EXPR", options->second, "A part of Python")
+      ->type_name("")
+      ->option_text(" ");
+  add_place_options(command, options->place);
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "Names, attributes, items, slices, len() and one comparison, read from "
+      "memory:\n"
+      "no code runs in the process, so this works with the GIL held and in a "
+      "stopped\n"
+      "process, and shows no property and no __repr__ of the program's own.\n"
+      "Examples:\n"
+      "  hangdbg peek 79655 self.lock_file_path\n"
+      "  hangdbg peek 79655 'queue[-1][\"step\"] == 12' --thread worker-3\n"
+      "  hangdbg peek 79655 'len(batches)' --frame 2 --json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const Palette err(options.common.colour, stderr);
+  auto answer = peek_in_time(options);
+  if (answer) {
+    print_now(
+        stdout,
+        (options.common.json ? encode(*answer).dump() : *answer->repr) + "\n");
+    return 0;
+  }
+  const Error error = with_command(std::move(answer).error(), options);
+  if (!options.common.json) {
+    return report(error, err);
+  }
+  Answer failed;
+  failed.pid = parse_number<std::int64_t>(options.pid());
+  failed.error = JsonError{error_name(error.id), error.text(), error.hint};
+  print_now(stdout, encode(failed).dump() + "\n");
+  return exit_code(error.id);
+}
+
+// A process in D state can hold up for ever whoever reads it.
+Result<Answer> peek_in_time(const Options& options) {
+  TRY(options.common.configure_log());
+  if (options.expression().empty()) {
+    return fail(ErrorId::Usage, "peek wants a PID and an expression",
+                "hangdbg peek --help");
+  }
+  const int pid = TRY(parse_pid(options.pid()));
+  const auto expression = std::make_shared<const Expression>(
+      TRY(parse_expression(options.expression())));
+  Result<Answer> answer =
+      fail(ErrorId::TimedOut,
+           fmt::format("process {} could not be read in time", pid),
+           fmt::format("cat /proc/{}/stack", pid));
+  const bool ended = in_parallel<Answer>(
+      {pid}, options.common.deadline(),
+      [expression, place = options.place](int of) {
+        return peek_at(of, *expression, place);
+      },
+      [&](int, std::optional<Result<Answer>> result) {
+        if (result) {
+          answer = *std::move(result);
+        }
+      });
+  if (!ended) {
+    const int code =
+        report(answer.error(), Palette(options.common.colour, stderr));
+    std::fflush(stdout);
+    ::_exit(code);
+  }
+  return answer;
+}
+
+// A frame may return between the look at the stack and at its variables.
+Result<Answer> peek_at(int pid,
+                       const Expression& expression,
+                       const PlaceOptions& place) {
+  TRY(check_readable(pid));
+  const InspectedProcess process = TRY(open_process(pid));
+  for (int tries = 1;; ++tries) {
+    const FoundThread found = TRY(find_thread(process, place.thread));
+    const PythonFrame& frame = *TRY(frame_of(found, place.frame));
+    const Heap heap = TRY(Heap::open(process.memory, process.python));
+    auto peeked =
+        peek(heap, frame, expression,
+             {.depth = 3, .items = 100, .text = 10'000, .characters = 100'000});
+    if (peeked) {
+      return Answer{.pid = pid,
+                    .thread = found.thread.tid,
+                    .frame = JsonFrame{frame.function, frame.file, frame.line},
+                    .exact = found.stack.exact,
+                    .type = std::move(peeked->type),
+                    .repr = std::move(peeked->text)};
+    }
+    if (peeked.error().id != ErrorId::Unreadable || tries == kTries) {
+      return std::unexpected(std::move(peeked).error());
+    }
+  }
+}
+
+Result<const PythonFrame*> frame_of(const FoundThread& found, int number) {
+  const auto& frames = found.stack.frames;
+  const auto index = static_cast<std::size_t>(number);
+  if (index >= frames.size()) {
+    return fail(ErrorId::NoSuchFrame,
+                fmt::format("thread {} \"{}\" has no frame {}",
+                            found.thread.tid.value_or(0), printable(found.name),
+                            number),
+                frames.empty() ? "it runs no Python now"
+                               : fmt::format("--frame 0 (the innermost) to {}",
+                                             frames.size() - 1));
+  }
+  return &frames[index];
+}
+
+// The hint of those who know no process: kEvalHint.
+Error with_command(Error error, const Options& options) {
+  if (error.hint == kEvalHint) {
+    error.hint = fmt::format("hangdbg eval {} {}", printable(options.pid()),
+                             shell_quote(options.expression()));
+  }
+  return error;
+}
+
+}  // namespace
+}  // namespace hangdbg

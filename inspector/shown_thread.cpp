@@ -1,0 +1,124 @@
+#include "inspector/shown_thread.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "inspector/task_ids.h"
+#include "inspector/thread_look.h"
+#include "inspector/thread_names.h"
+#include "inspector/waiting_rooms.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::string_view kAgentThreads = "hangdbg-";
+
+struct Finder {
+  const InspectedProcess& process;
+  PythonStackReader stacks{process.memory, process.python};
+  std::vector<FoundThread> threads = {};  // main first
+
+  Status list();
+  Result<FoundThread> by_default();
+  Result<FoundThread> named(const std::string& wanted);
+  Result<FoundThread> look(FoundThread thread);
+};
+
+bool merely_waits(const FoundThread& found) {
+  return !found.stack.frames.empty() &&
+         is_waiting_room(found.stack.frames.front().file);
+}
+
+bool in_user_code(const FoundThread& found) {
+  return !found.stack.frames.empty() &&
+         !is_library(found.stack.frames.front().file);
+}
+
+}  // namespace
+
+Result<FoundThread> find_thread(const InspectedProcess& process,
+                                const std::string& wanted) {
+  Finder finder{process};
+  TRY(finder.list());
+  return wanted.empty() ? finder.by_default() : finder.named(wanted);
+}
+
+namespace {
+
+Status Finder::list() {
+  const auto tasks = TRY(TaskIds::read(process.pid));
+  auto known = python_threads(process.memory, process.python, tasks);
+  if (!known) {
+    return std::unexpected(name_process(process.pid, std::move(known).error()));
+  }
+  const auto heap = Heap::open(process.memory, process.python);
+  const ThreadNames names =
+      heap ? read_thread_names(*heap, process.python) : ThreadNames();
+  for (const PythonThread& thread : *known) {
+    if (!kernel_name(process.pid, thread).starts_with(kAgentThreads)) {
+      threads.push_back({thread, name_of(names, process.pid, thread), {}});
+    }
+  }
+  std::ranges::sort(threads, {}, [&](const FoundThread& found) {
+    return std::tuple(found.thread.tid != process.pid, found.thread.interpreter,
+                      found.thread.tid.value_or(0), found.thread.ident);
+  });
+  return threads.empty() ? fail(ErrorId::NoSuchThread,
+                                fmt::format("no thread of process {} runs "
+                                            "Python",
+                                            process.pid))
+                         : Status{};
+}
+
+Result<FoundThread> Finder::by_default() {
+  FoundThread main = TRY(look(threads.front()));
+  if (!merely_waits(main)) {
+    return main;
+  }
+  std::optional<FoundThread> other;
+  for (std::size_t i = 1; i < threads.size(); ++i) {
+    auto candidate = look(threads[i]);
+    if (!candidate || !in_user_code(*candidate)) {
+      continue;
+    }
+    if (other) {
+      return main;
+    }
+    other = *std::move(candidate);
+  }
+  return other ? *std::move(other) : std::move(main);
+}
+
+Result<FoundThread> Finder::named(const std::string& wanted) {
+  std::string there;
+  for (const FoundThread& found : threads) {
+    const std::string number =
+        found.thread.tid ? std::to_string(*found.thread.tid) : "?";
+    if (wanted == number || (wanted == found.name && !wanted.empty()) ||
+        (wanted == "main" && found.thread.tid == process.pid)) {
+      return look(found);
+    }
+    there += fmt::format("{}{} \"{}\"", there.empty() ? "" : ", ", number,
+                         printable(found.name));
+  }
+  return fail(ErrorId::NoSuchThread,
+              fmt::format("no Python thread {}", printable(wanted)),
+              "there are " + there);
+}
+
+Result<FoundThread> Finder::look(FoundThread found) {
+  found.stack =
+      std::move(TRY(look_at_thread(process.pid, process.memory, process.python,
+                                   stacks, found.thread))
+                    .stack);
+  return found;
+}
+
+}  // namespace
+}  // namespace hangdbg
