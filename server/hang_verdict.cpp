@@ -1,6 +1,7 @@
 #include "server/hang_verdict.h"
 
 #include <fmt/core.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
@@ -53,22 +54,34 @@ bool stands_in(const Sight& sight, std::string_view part) {
   });
 }
 
+// read from it, or select from it alone: a prompt, a language server.
+bool waits_for_stdin(const TaskSyscall& call) {
+  const bool selects = call.number == SYS_select || call.number == SYS_pselect6;
+  return (call.number == SYS_read && call.args[0] == 0) ||
+         (selects && call.args[0] == 1);
+}
+
+// time.sleep before 3.11 selects from no descriptors.
+bool waits_for_time(const TaskSyscall& call) {
+  return call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
+         (call.number == SYS_pselect6 && call.args[0] == 0) ||
+         (call.number == SYS_select && call.args[0] == 0);
+}
+
 bool waits_for_outside(const Evidence& evidence) {
   const Sight& last = evidence.sights.back();
-  constexpr std::array<std::string_view, 13> kCalls = {
-      "epoll_wait",      "epoll_pwait", "epoll_pwait2",  "accept",
-      "accept4",         "wait4",       "waitid",        "nanosleep",
-      "clock_nanosleep", "pause",       "rt_sigsuspend", "rt_sigtimedwait",
-      "restart_syscall",
+  const TaskSyscall& call = last.wait.call;
+  constexpr std::array<long, 11> kCalls = {
+      SYS_epoll_wait,      SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_accept,
+      SYS_accept4,         SYS_wait4,           SYS_waitid,       SYS_pause,
+      SYS_rt_sigsuspend,   SYS_rt_sigtimedwait,
+      SYS_restart_syscall,  // which one, is not told
   };
-  // time.sleep before 3.11: of no descriptors at all.
-  const bool sleeps = last.wait.syscall.find("select") != std::string::npos &&
-                      last.wait.call.args[0] == 0;
-  return sleeps ||
-         std::ranges::find(kCalls, last.wait.syscall) != kCalls.end() ||
+  return std::ranges::find(kCalls, call.number) != kCalls.end() ||
+         waits_for_stdin(call) || waits_for_time(call) ||
          evidence.file.starts_with("/dev/tty") ||
          evidence.file.starts_with("/dev/pts/") ||
-         stands_in(last, "/subprocess.py") ||
+         stands_in(last, "/subprocess.py") || stands_in(last, "/_pyrepl/") ||
          (evidence.child_of_python && stands_in(last, "/multiprocessing/"));
 }
 
@@ -91,9 +104,9 @@ Verdict asleep(const Evidence& evidence, double hung_after_s) {
   const Sight& last = evidence.sights.back();
   Verdict verdict{"asleep", false, call_of(evidence) + where(last),
                   last.wait.asleep_s};
-  // Without a call: it is not known, to us at least.
-  verdict.hung = last.wait.asleep_s >= hung_after_s &&
-                 !last.wait.syscall.empty() && !waits_for_outside(evidence) &&
+  // Without frames it runs no Python, or it is not for us to see.
+  verdict.hung = last.wait.asleep_s >= hung_after_s && !last.frames.empty() &&
+                 !waits_for_outside(evidence) &&
                  !main_is_idle(evidence, hung_after_s);
   return verdict;
 }

@@ -41,7 +41,7 @@ struct Verdict {
 };
 
 // Asleep for `hung_after_s` counts as hung, unless what it waits for is what
-// idle programs wait for: a connection, a child, a terminal, the time.
+// idle programs wait for: a connection, a child, their input, the time.
 Verdict judge(const Evidence& evidence, double hung_after_s);
 
 // Whether one look is not enough: it has run a moment ago. kLooks are, if they

@@ -109,7 +109,7 @@ void add_ps(CLI::App& app, Run& chosen) {
       "thread\n"
       "has not run for so long, or keeps coming back to one line without using "
       "the CPU;\n"
-      "not if it waits for a connection, a child, a terminal or the time.\n"
+      "not if it waits for a connection, a child, its input or the time.\n"
       "Examples:\n"
       "  hangdbg ps\n"
       "  hangdbg ps --tree\n"

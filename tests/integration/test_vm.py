@@ -42,6 +42,15 @@ def test_yama(tmp_path):
     assert doctor["rc"] == 3 and "only an ancestor" in doctor["out"], doctor
     assert RUN in doctor["out"], doctor
 
+    listed = told.pop((1, "user", "ps", "all"))
+    sleepers = [one for one in json.loads(listed["out"])["processes"]
+                if one["uid"] == 1000 and "ready" in one["cmdline"][-1]]
+    # The one that nobody started so, the other, the parent of the last.
+    why = [str(one["error"]) for one in sleepers]
+    assert ["only an ancestor" in text for text in why] == [True, False, False, True], why
+    assert [one["python"] is None for one in sleepers] == [True, False, False, True], listed
+    assert "in wait" in sleepers[1]["waits"], listed
+
     command = told.pop((2, "user", "run", "version"))
     assert command["rc"] == 0 and command["out"].startswith("Python 3"), command
     assert "ptrace_scope is 2" in command["err"], command

@@ -31,6 +31,7 @@ def main():
     targets["run"] = start(*RUN, *PYTHON, SLEEPER)
     targets["child"] = child_of(start(*RUN, *PYTHON, PARENT))
     ask_all(targets, "user", "root")
+    tell("user", "ps", "all", ["/hangdbg", "ps", "--json"])
     tell("user", "doctor", "sleeper", ["/hangdbg", "doctor", str(targets["sleeper"])])
     set_scope(2)
     tell("user", "run", "version", RUN + [sys.executable, "--version"])

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include "inspector/python_processes.h"
 
@@ -17,18 +18,19 @@ PythonFrame frame(const std::string& file, const std::string& function) {
   return {.function = function, .file = file, .line = 42};
 }
 
-Sight sight(const std::string& call, std::optional<double> asleep_s) {
+Sight sight(long call, std::optional<double> asleep_s) {
   Sight sight;
   sight.at = std::chrono::steady_clock::now();
   sight.wait.state = 'S';
-  sight.wait.syscall = call;
+  sight.wait.syscall = syscall_name(call);
+  sight.wait.call.number = call;
   sight.wait.call.args[0] = 3;
   sight.wait.asleep_s = asleep_s;
   sight.frames = {frame("/home/ada/train.py", "wait")};
   return sight;
 }
 
-Evidence asleep(const std::string& call, std::optional<double> asleep_s) {
+Evidence asleep(long call, std::optional<double> asleep_s) {
   return {.sights = {sight(call, asleep_s)}};
 }
 
@@ -37,7 +39,7 @@ Evidence asleep(const std::string& call, std::optional<double> asleep_s) {
 Evidence moving(std::uint64_t wakes, double cpu_ms) {
   Evidence evidence;
   for (std::uint64_t i = 0; i < kLooks; ++i) {
-    Sight one = sight("clock_nanosleep", 0.01);
+    Sight one = sight(SYS_clock_nanosleep, 0.01);
     one.at = evidence.sights.empty()
                  ? one.at
                  : evidence.sights.back().at + std::chrono::milliseconds(50);
@@ -54,7 +56,7 @@ bool hangs(const Evidence& evidence) {
 }
 
 TEST(Judge, AsleepForLong) {
-  const Verdict verdict = judge(asleep("futex", 6720), kHungAfter);
+  const Verdict verdict = judge(asleep(SYS_futex, 6720), kHungAfter);
   EXPECT_TRUE(verdict.hung);
   EXPECT_EQ(verdict.state, "asleep");
   EXPECT_EQ(verdict.waits, "futex at train.py:42 in wait");
@@ -62,31 +64,40 @@ TEST(Judge, AsleepForLong) {
 }
 
 TEST(Judge, NotYetAndNobodyKnows) {
-  EXPECT_FALSE(hangs(asleep("futex", 9.9)));
-  EXPECT_TRUE(hangs(asleep("futex", 10)));
-  EXPECT_FALSE(hangs(asleep("futex", {})));
-  EXPECT_FALSE(hangs(asleep("", 6720))) << "a call that we may not see";
+  EXPECT_FALSE(hangs(asleep(SYS_futex, 9.9)));
+  EXPECT_TRUE(hangs(asleep(SYS_futex, 10)));
+  EXPECT_FALSE(hangs(asleep(SYS_futex, {})));
+  Evidence unseen = asleep(SYS_futex, 6720);
+  unseen.sights[0].frames.clear();
+  EXPECT_FALSE(hangs(unseen));
 }
 
 TEST(Judge, WhatIdleProgramsWaitFor) {
-  for (const char* call : {"epoll_wait", "accept4", "wait4", "clock_nanosleep",
-                           "pause", "restart_syscall"}) {
-    EXPECT_FALSE(hangs(asleep(call, 6720))) << call;
+  for (const long call :
+       {SYS_epoll_wait, SYS_accept4, SYS_wait4, SYS_clock_nanosleep, SYS_pause,
+        SYS_restart_syscall}) {
+    EXPECT_FALSE(hangs(asleep(call, 6720))) << syscall_name(call);
   }
-  Evidence sleep = asleep("pselect6", 6720);
-  EXPECT_TRUE(hangs(sleep));
-  sleep.sights[0].wait.call.args[0] = 0;  // no descriptors
-  EXPECT_FALSE(hangs(sleep));
-  Evidence read = asleep("read", 6720);
+  Evidence select = asleep(SYS_pselect6, 6720);
+  EXPECT_TRUE(hangs(select));
+  for (const std::uint64_t descriptors :
+       {0, 1}) {  // time.sleep; standard input
+    select.sights[0].wait.call.args[0] = descriptors;
+    EXPECT_FALSE(hangs(select)) << descriptors;
+  }
+  Evidence read = asleep(SYS_read, 6720);
   read.file = "pipe:[1234]";
   EXPECT_TRUE(hangs(read));
   EXPECT_THAT(judge(read, kHungAfter).waits, HasSubstr("read of pipe:[1234]"));
   read.file = "/dev/pts/3";
   EXPECT_FALSE(hangs(read));
+  read.file = "pipe:[1234]";
+  read.sights[0].wait.call.args[0] = 0;
+  EXPECT_FALSE(hangs(read)) << "standard input";
 }
 
 TEST(Judge, WhoIsAskedByFrames) {
-  Evidence child = asleep("poll", 6720);
+  Evidence child = asleep(SYS_poll, 6720);
   child.sights[0].frames.insert(
       child.sights[0].frames.begin(),
       frame("/usr/lib/python3.11/subprocess.py", "communicate"));
@@ -96,7 +107,7 @@ TEST(Judge, WhoIsAskedByFrames) {
             "poll at subprocess.py:42 in communicate, from train.py:42 in "
             "wait");
 
-  Evidence worker = asleep("futex", 6720);
+  Evidence worker = asleep(SYS_futex, 6720);
   worker.sights[0].frames[0] =
       frame("/usr/lib/python3.11/multiprocessing/queues.py", "get");
   EXPECT_TRUE(hangs(worker));
@@ -105,7 +116,7 @@ TEST(Judge, WhoIsAskedByFrames) {
 }
 
 TEST(Judge, AMainThatWaitsForOthers) {
-  Evidence join = asleep("futex", 6720);
+  Evidence join = asleep(SYS_futex, 6720);
   join.sights[0].frames[0] = frame("/usr/lib/python3.11/threading.py", "join");
   EXPECT_TRUE(hangs(join)) << "nobody is there to wait for";
   join.others_still_s = 6720;
@@ -161,7 +172,7 @@ TEST(Judge, TheGilIsHeldByAnother) {
 
 TEST(Judge, OtherStates) {
   const auto in_state = [](char state) {
-    Evidence evidence = asleep("futex", 6720);
+    Evidence evidence = asleep(SYS_futex, 6720);
     evidence.sights[0].wait.state = state;
     return judge(evidence, kHungAfter);
   };
