@@ -28,6 +28,8 @@ struct Survey {
   bool left_behind = false;
 };
 
+constexpr double kHungAfterS = 10;
+
 // Those that we may see. Takes some milliseconds and, if one of them has just
 // run, a fifth of a second more. Errors: System.
 Result<Survey> survey(double hung_after_s, Deadline deadline);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "client/interrupt.h"
+#include "client/only_hung.h"
 #include "client/prompt/prompt.h"
 #include "protocol/events/output.h"
 #include "server/hung_thread.h"
@@ -54,6 +55,8 @@ void add_attach(CLI::App& app, Run& chosen) {
   command.footer(
       "Nothing is stopped: an expression runs beside the program, on a thread "
       "of its own.\n"
+      "Without a PID the only process that hangs here is meant, if there is "
+      "one.\n"
       "Examples:\n"
       "  hangdbg attach 79655\n"
       "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'");
@@ -74,10 +77,9 @@ Result<int> attach(const Options& options, const Palette& err) {
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
                                 : options.target.flag;
-  if (word.empty()) {
-    return fail(ErrorId::Usage, "attach wants a PID", "hangdbg attach --help");
-  }
-  const int pid = TRY(parse_pid(word));
+  const int pid = word.empty()
+                      ? TRY(only_hung_process(options.common.deadline()))
+                      : TRY(parse_pid(word));
   const Palette out(options.common.colour, stdout);
   SourceText sources(pid);
 

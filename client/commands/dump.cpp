@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "base/text.h"
 #include "client/dump/json.h"
 #include "client/dump/text.h"
+#include "client/only_hung.h"
 #include "injector/preflight.h"
 #include "inspector/process_dump.h"
 #include "tracee/proc_list.h"
@@ -44,7 +44,7 @@ using Dump = Result<ProcessDump>;
 
 struct Wanted {
   std::vector<int> pids;
-  std::set<int> named;  // on the command line; the others were searched for
+  std::vector<int> named;  // the others were searched for
 };
 
 // What has been shown, and what is still to be printed as JSON.
@@ -110,6 +110,8 @@ void add_dump(CLI::App& app, Run& chosen) {
       "No code runs in the process. A thread that sleeps is not touched; one "
       "that\n"
       "runs stands still for some tens of microseconds.\n"
+      "Without a PID the only process that hangs here is meant, if there is "
+      "one.\n"
       "Examples:\n"
       "  hangdbg dump 79655\n"
       "  hangdbg dump 79655 --children --source=3\n"
@@ -144,7 +146,8 @@ Result<int> dump(const Options& options) {
           output.show(pid, out_of_time(pid));
         } else if (*result) {
           output.show(**result);
-        } else if (named.contains(pid) || is_python(result->error().id)) {
+        } else if (std::ranges::find(named, pid) != named.end() ||
+                   is_python(result->error().id)) {
           output.show(pid, result->error());
         }
       });
@@ -213,19 +216,20 @@ Result<Wanted> wanted(const Options& options) {
   };
   for (const auto* const words : {&options.positional, &options.flagged}) {
     for (const std::string& word : *words) {
-      const int pid = TRY(parse_pid(word));
-      wanted.named.insert(pid);
-      add(pid);
-      if (options.children) {
-        std::ranges::for_each(TRY(descendants_of(pid)), add);
-      }
+      wanted.named.push_back(TRY(parse_pid(word)));
+    }
+  }
+  if (wanted.named.empty() && !options.all) {
+    wanted.named.push_back(TRY(only_hung_process(options.common.deadline())));
+  }
+  for (const int pid : wanted.named) {
+    add(pid);
+    if (options.children) {
+      std::ranges::for_each(TRY(descendants_of(pid)), add);
     }
   }
   if (options.all) {
     std::ranges::for_each(TRY(list_processes()), add);
-  }
-  if (wanted.pids.empty()) {
-    return fail(ErrorId::Usage, "dump wants a PID", "hangdbg dump --help");
   }
   return wanted;
 }

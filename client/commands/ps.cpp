@@ -22,7 +22,7 @@ namespace {
 struct Options {
   CommonOptions common;
   bool tree = false;
-  double hung_after_s = 10;
+  double hung_after_s = kHungAfterS;
 };
 
 // ---- what --json prints (cli.md)

@@ -201,7 +201,6 @@ def test_no_way_to_pause(refused_python):
         ["eval", "-5", "1"],
         ["eval", "1", "1", "--no-such-flag"],
         ["eval", "1", "1", "--timeout", "soon"],
-        ["attach"],
         ["no-such-command"],
         ["eval", "1", "1", "--log", "no-such-area:loud"],
     ],

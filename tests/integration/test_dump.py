@@ -204,7 +204,6 @@ def test_reader_that_goes(newest_python):
 @pytest.mark.parametrize(
     "words, rc, says",
     [
-        ((), 2, "dump wants a PID"),
         (("zero",), 2, '"zero" is not the number of a process'),
         (("-7",), 2, ""),
         (("0",), 2, '"0" is not the number'),

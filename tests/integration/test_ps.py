@@ -202,6 +202,34 @@ def test_by_another_name(tmp_path):
     target.finish()
 
 
+@root_only
+def test_without_a_pid(newest_python, tmp_path):
+    """The only one that hangs is meant; each is alone in a PID namespace."""
+    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    run = behind(*alone, harness.PROGRAM)
+    for words in (["attach"], ["dump"], ["dump", "--children"]):
+        run(*words).assert_refused(2, "no PID", "none of the", "hangdbg ps")
+
+    def loop(name):
+        return [newest_python, TARGETS / "file_baton.py", tmp_path / name]
+
+    target = Target([*alone, *loop("one")])
+    there = ["nsenter", "--target", processes.children(target.process.pid)[0],
+             "--pid", "--mount"]
+    run = behind(*there, harness.PROGRAM)
+    attached = run("attach", "-c", "p self.wait_seconds")
+    assert attached.rc == 0 and attached.out.splitlines()[-1] == "0.1", attached
+    assert "process 1 is meant, the only one" in attached.err, attached
+    dumped = run("dump", "--json")
+    assert [one["pid"] for one in dumped.json()["processes"]] == [1], dumped
+
+    second = Target([*there, *loop("two")])
+    for words in (["attach"], ["dump"]):
+        run(*words).assert_refused(2, "no PID", "2 of the", "hangdbg ps")
+    second.go_on()
+    target.go_on()
+
+
 @pytest.mark.parametrize("words", [["--hung-after=0"], ["79655"], ["--forest"]])
 def test_bad_input(words):
     hangdbg("ps", *words).assert_refused(2, "hangdbg ps --help")

@@ -1,0 +1,33 @@
+#include "client/only_hung.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "server/process_survey.h"
+
+namespace hangdbg {
+
+Result<int> only_hung_process(Deadline deadline) {
+  const Survey all = TRY(survey(kHungAfterS, deadline));
+  std::vector<int> hung;
+  for (const SurveyedProcess& process : all.processes) {
+    if (process.verdict.hung) {
+      hung.push_back(process.pid);
+    }
+  }
+  if (hung.size() != 1) {
+    return fail(
+        ErrorId::Usage,
+        fmt::format("no PID is given, and {} of the Python processes here "
+                    "hang{}",
+                    hung.empty() ? "none" : fmt::format("{}", hung.size()),
+                    hung.empty() ? "s" : ""),
+        "hangdbg ps");
+  }
+  fmt::print(stderr, "process {} is meant, the only one that hangs here\n",
+             hung.front());
+  return hung.front();
+}
+
+}  // namespace hangdbg
