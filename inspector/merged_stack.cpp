@@ -104,6 +104,9 @@ bool is_start(const NativeSymbol& symbol) {
 
 bool is_hidden(const NamedFrame& frame, bool outermost) {
   const std::string& function = frame.symbol.function;
+  if (!frame.symbol.builtin.empty()) {
+    return false;
+  }
   return (frame.interpreter && (function.empty() || is_plumbing(function) ||
                                 (outermost && function == "main"))) ||
          (outermost && is_start(frame.symbol));

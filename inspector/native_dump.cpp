@@ -1,5 +1,7 @@
 #include "inspector/native_dump.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hangdbg {
@@ -7,26 +9,34 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(1);
 
+// A builtin's own frame and those that may stand between it and the eval loop.
+constexpr std::size_t kFramesOfCall = 4;
+
+// Python frames that C was called from, of which the values are looked at.
+constexpr std::size_t kMostCallers = 8;
+
 }  // namespace
 
 NativeDump::NativeDump(const InspectedProcess& process)
     : process_(process),
       unwinder_(process.memory, process.modules),
-      names_(process.pid, process.memory, process.modules) {}
+      names_(process.pid, process.memory, process.modules),
+      builtins_(process) {}
 
 Status NativeDump::copy(const Attachment* stopped, const TaskSyscall& call) {
   copy_ = TRY(copy_stack(process_.memory, process_.maps, stopped, call));
   return {};
 }
 
-void NativeDump::unwind(bool exact) {
+void NativeDump::unwind(const PythonStack& python) {
   const StackCopy copy = std::exchange(copy_, {});
   NativeStack stack;
-  if (exact) {
+  if (python.exact) {
     if (auto unwound = unwinder_.unwind(copy, Deadline::in(kPatience))) {
       stack = *std::move(unwound);
     }
   }
+  builtin_names_.push_back(find_builtins(stack, copy, python));
   stacks_.push_back(std::move(stack));
 }
 
@@ -35,11 +45,51 @@ std::vector<MergedStack> NativeDump::merge(
   names_.learn(stacks_);
   std::vector<MergedStack> merged;
   for (std::size_t i = 0; i < python.size() && i < stacks_.size(); ++i) {
-    merged.push_back(
-        merge_stacks(named(stacks_[i], names_, process_.python.module),
-                     stacks_[i].complete, *python[i]));
+    auto frames = named(stacks_[i], names_, process_.python.module);
+    for (auto& [frame, name] : builtin_names_[i]) {
+      frames[frame].symbol.builtin = std::move(name);
+    }
+    merged.push_back(merge_stacks(frames, stacks_[i].complete, *python[i]));
   }
   return merged;
+}
+
+// The interpreter alone calls builtins.
+std::map<std::size_t, std::string> NativeDump::find_builtins(
+    const NativeStack& stack,
+    const StackCopy& copy,
+    const PythonStack& python) {
+  std::vector<Builtin> values;
+  std::size_t callers = 0;
+  for (std::size_t i = 0; i < python.frames.size() && callers < kMostCallers;
+       ++i) {
+    if (i == 0 || python.frames[i - 1].entry) {
+      ++callers;
+      std::ranges::copy(builtins_.among_values(python.frames[i].address),
+                        std::back_inserter(values));
+    }
+  }
+  std::map<std::size_t, std::string> found;
+  for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
+    if (stack.frames[i + 1].module != process_.python.module) {
+      continue;
+    }
+    const auto function = unwinder_.function_start(stack.frames[i]);
+    if (!function) {
+      continue;
+    }
+    const auto last = std::min(i + kFramesOfCall, stack.frames.size() - 1);
+    auto name = name_of(
+        builtins_.among(copy.words(stack.frames[i].sp, stack.frames[last].sp)),
+        *function);
+    if (!name) {
+      name = name_of(values, *function);
+    }
+    if (name) {
+      found.emplace(i, *std::move(name));
+    }
+  }
+  return found;
 }
 
 }  // namespace hangdbg

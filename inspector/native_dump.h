@@ -2,10 +2,13 @@
 // and unwound when it goes on; all of them are named at once and then merged.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "inspector/builtin_calls.h"
 #include "inspector/inspected_process.h"
 #include "inspector/merged_stack.h"
 #include "inspector/native_names.h"
@@ -25,19 +28,26 @@ class NativeDump {
   // Of the next thread, as LookOptions::copy has it.
   Status copy(const Attachment* stopped, const TaskSyscall& call);
 
-  // Unwinds what was copied last, if the look at the thread was exact: what
+  // Unwinds what was copied last, if this look at the thread was exact: what
   // was copied of a thread that went on is worth nothing.
-  void unwind(bool exact);
+  void unwind(const PythonStack& python);
 
   // The stacks in the order in which they were unwound.
   std::vector<MergedStack> merge(const std::vector<const PythonStack*>& python);
 
  private:
+  std::map<std::size_t, std::string> find_builtins(const NativeStack& stack,
+                                                   const StackCopy& copy,
+                                                   const PythonStack& python);
+
   const InspectedProcess& process_;
   CopyUnwinder unwinder_;
   NativeNames names_;
   StackCopy copy_;
+  BuiltinCalls builtins_;
   std::vector<NativeStack> stacks_;
+  // Of each stack, by its frames' numbers.
+  std::vector<std::map<std::size_t, std::string>> builtin_names_;
 };
 
 }  // namespace hangdbg

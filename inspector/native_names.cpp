@@ -21,6 +21,9 @@ std::string file_name(std::string path) {
 }  // namespace
 
 std::string NativeSymbol::text() const {
+  if (!builtin.empty()) {
+    return fmt::format("{} ({})", builtin, module);
+  }
   if (module.empty()) {
     return fmt::format("{:#x}", offset);
   }

@@ -21,6 +21,7 @@ struct NativeSymbol {
   std::string function;      // demangle()d; "" when no table knows it
   std::string module;        // its file's name: "libc.so.6"; "" outside of all
   std::uint64_t offset = 0;  // of the code from the module's base
+  std::string builtin;       // what Python calls it, where that is certain
   std::string file;          // of the source; "" when it is unknown
   int line = 0;
 

@@ -231,6 +231,15 @@ Result<NativeStack> NativeUnwinder::unwind(const user_regs_struct& registers,
   return impl_->unwind(registers, deadline, most);
 }
 
+std::optional<Address> NativeUnwinder::function_start(
+    const NativeFrame& frame) {
+  impl_->reads_ = 0;
+  unw_proc_info_t found{};
+  return impl_->find_proc_info(frame.code().value, &found, 0) >= 0
+             ? std::optional(Address{found.start_ip})
+             : std::nullopt;
+}
+
 bool stack_mentions(const MemoryReader& memory,
                     Address sp,
                     Address stack_end,

@@ -62,6 +62,10 @@ class NativeUnwinder {
                              Deadline deadline,
                              std::size_t most = kMaxFrames);
 
+  // Where the function begins that this frame is in, as far as its unwind
+  // information tells: of a function in two parts, the part.
+  std::optional<Address> function_start(const NativeFrame& frame);
+
  private:
   struct Impl;
   struct Access;  // libunwind's way into Impl

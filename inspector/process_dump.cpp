@@ -145,7 +145,7 @@ Result<ProcessDump> dump_process(const InspectedProcess& process,
                      dump.gil->holder == thread.tid;
     dump.threads.push_back(std::move(dumped));
     if (dumper.native) {
-      dumper.native->unwind(dump.threads.back().stack.exact);
+      dumper.native->unwind(dump.threads.back().stack);
     }
   }
   dump.longest_stop = dumper.longest_stop;

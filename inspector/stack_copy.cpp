@@ -1,6 +1,7 @@
 #include "inspector/stack_copy.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hangdbg {
 namespace {
@@ -41,6 +42,15 @@ Result<StackCopy> copy_stack(const MemoryReader& memory,
   }
   copy.bytes.resize(memory.read_each(pages) * kPage);
   return copy;
+}
+
+std::vector<std::uint64_t> StackCopy::words(Address first, Address last) const {
+  const Address copied = from + bytes.size();
+  first = std::clamp(first, from, copied);
+  last = std::clamp(last, first, copied);
+  std::vector<std::uint64_t> words((last - first) / 8);
+  std::memcpy(words.data(), bytes.data() + (first - from), words.size() * 8);
+  return words;
 }
 
 Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,

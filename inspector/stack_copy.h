@@ -5,6 +5,7 @@
 #include <sys/user.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct StackCopy {
   Address end;                   // of the stack
 
   static constexpr std::uint64_t kMost = 1U << 20;
+
+  // Between two stack pointers, as far as it was copied.
+  std::vector<std::uint64_t> words(Address first, Address last) const;
 };
 
 // Of a thread that an attachment has stopped, or (without one) that sleeps in
@@ -47,6 +51,11 @@ class CopyUnwinder {
 
   // Errors: Unreadable, System (no memory).
   Result<NativeStack> unwind(const StackCopy& copy, Deadline deadline);
+
+  // As NativeUnwinder's.
+  std::optional<Address> function_start(const NativeFrame& frame) {
+    return unwinder_.function_start(frame);
+  }
 
  private:
   class Overlay final : public MemoryReader {

@@ -38,8 +38,9 @@ struct JsonFrame {
   std::string file;
   std::optional<std::int64_t> line;
   std::string kind = "python";
-  std::optional<std::string> module = {};  // of a native one
-  std::optional<JsonLocals> locals = {};   // if they were asked for
+  std::optional<std::string> module = {};   // of a native one
+  std::optional<std::string> builtin = {};  // what Python calls it, if it does
+  std::optional<JsonLocals> locals = {};    // if they were asked for
 
   template <class V>
   void fields(V& v) {
@@ -49,6 +50,7 @@ struct JsonFrame {
     v.nullable("line", line);
     v("kind", kind);
     v("module", module);
+    v("builtin", builtin);
     v("locals", locals);
   }
 };
@@ -192,7 +194,9 @@ JsonFrame json_of(const NativeSymbol& symbol) {
           .file = symbol.file,
           .line = symbol.line > 0 ? std::optional(symbol.line) : std::nullopt,
           .kind = "native",
-          .module = symbol.module};
+          .module = symbol.module,
+          .builtin = symbol.builtin.empty() ? std::nullopt
+                                            : std::optional(symbol.builtin)};
 }
 
 JsonThread json_of(const DumpedThread& thread) {

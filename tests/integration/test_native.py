@@ -79,6 +79,28 @@ def test_python_frames_are_those_of_a_plain_dump(hang, python):
     target.finish()
 
 
+@pytest.mark.parametrize("hang, builtin", [
+    ("sleep", "<built-in function sleep>"),
+    ("os_read", "<built-in function read>"),
+    ("lock_main", "<built-in method acquire of _thread.lock>"),
+])
+def test_builtins_have_their_python_names(hang, builtin, python):
+    """Without symbols too, where the compiler has left the function in one part."""
+    if is_musl(python):
+        pytest.skip("musl's C library has no unwind information")
+    target = start(hang, python)
+    frames = main_thread(target, "-n")["frames"]
+    found = [frame.get("builtin") for frame in frames]
+    if hang == "lock_main" and builtin not in found:
+        # Debian's 3.13 has it in two parts, and no symbols.
+        assert "acquire_lock" not in json.dumps(frames)
+    else:
+        assert builtin in found, frames
+        assert frames[found.index(builtin) + 1]["kind"] == "python"
+        assert "    %s (" % builtin in hangdbg("dump", target.pid, "-n").out
+    target.finish()
+
+
 def test_between_python_functions(python, called_back):
     target = start("called_back", python, called_back)
     thread = main_thread(target, "-n")
