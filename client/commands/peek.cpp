@@ -22,6 +22,9 @@ namespace {
 
 constexpr int kTries = 5;  // at a frame that keeps returning
 
+// So that a dict of a million keys is searched to its end.
+constexpr std::uint64_t kReads = 30'000'000;
+
 struct Options {
   CommonOptions common;
   TargetOption target;

@@ -17,6 +17,7 @@ struct Complex {
 };
 
 Status write_str(ReprWriter& to, Address object) {
+  TRY(read_size(to.heap, object, Kind::Str));  // or it has none
   const CodePoints points = TRY(read_code_points(
       to.heap.memory(), to.heap.layout(), object, to.limits.text));
   to.put(quoted(points.text));

@@ -17,6 +17,7 @@ struct Peeked {
   std::string text;
 };
 
+// The heap says how much may be read for it (allow_reads).
 // Errors: ExpressionFailed, "NameError: ...", as the expression would raise,
 // or where it would have to run code (the hint is kEvalHint then); Usage for
 // what peek does not compute; Unreadable, also when the function has returned.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 #include "base/text.h"
@@ -176,6 +177,89 @@ TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
     ++compared;
   }
   EXPECT_GT(compared, 100);
+}
+
+// Objects whose memory has been written over: each comes to an end, and says
+// what it is as far as that can be told.
+constexpr const char* kBroken = R"py(
+import collections, gc
+gc.disable()  # it would find them
+head = object.__basicsize__
+kept = []
+def word(place):
+    return ctypes.c_uint64.from_address(place)
+def broken(value, *words):
+    kept.append(value)
+    for offset, content in words:
+        word(id(value) + head + offset).value = content
+    return str(id(value))
+wild = 0x123456789abc
+huge = 1 << 60
+nested = leaf = []
+for i in range(100000):
+    leaf.append([]); leaf = leaf[0]
+twins = []
+for i in range(60):
+    twins = [twins, twins]
+many = [[[[[1] * 50] * 50] * 50] * 50] * 50
+emptied = dict.fromkeys(range(10**6)); [emptied.pop(i) for i in range(10**6 - 1)]
+lines = [
+    ("huge list", broken([1, 2], (0, huge))),
+    ("wild list", broken([1, 2], (8, wild))),
+    ("negative list", broken([1, 2], (0, 2**64 - 1))),
+    ("huge tuple", broken(tuple(range(5)), (0, huge))),
+    ("long tuple", broken(tuple(range(5)), (0, 1 << 39))),
+    ("wild dict", broken({1: 2}, (16, wild))),
+    ("null dict", broken({1: 2}, (16, 0))),
+    ("huge dict", broken({1: 2}, (0, huge))),
+    ("long dict", broken({1: 2}, (0, 1 << 39))),
+    ("wild values", broken({1: 2}, (24, wild))),
+    ("huge int", broken(int("1" * 50), (0, huge))),
+    ("long int", broken(int("1" * 50), (0, 1 << 39))),
+    ("huge str", broken("".join(["a", "b"]), (0, huge))),
+    ("huge bytes", broken(bytes([1, 2, 3]), (0, huge))),
+    ("wild bytearray", broken(bytearray(b"abc"), (24, wild))),
+    ("wild set", broken({1, 2}, (24, wild))),
+    ("wide set", broken({1, 2}, (16, huge))),
+    ("wild deque", broken(collections.deque([1]), (8, wild))),
+    ("long deque", broken(collections.deque([1]), (0, 1 << 39))),
+    ("wild ordered", broken(collections.OrderedDict(a=1), (32, wild))),
+    ("wild range", broken(range(3), (0, wild))),
+    ("wild type", broken(object(), (-8, wild))),
+    ("deep list", str(id(nested))),
+    ("twins", str(id(twins))),
+    ("many", str(id(many))),
+    ("emptied", str(id(emptied))),
+]
+os.write(1, "\x1e".join("\x1f".join(each) for each in lines).encode() + b"\n")
+gate = threading.Lock()
+gate.acquire(), gate.acquire()
+)py";
+
+TEST_P(ObjectsLive, ThatAreBrokenEnd) {
+  const PythonChild target(path_, kBroken);
+  const Look look(target.pid());
+  const auto python = find_python(look.memory, look.modules);
+  ASSERT_TRUE(python) << python.error().text();
+  std::size_t read = 0;
+  for (const std::string_view line : split(target.said(), '\x1e')) {
+    const auto fields = split(line, '\x1f');
+    ASSERT_EQ(fields.size(), 2) << line;
+    const Address object{parse_number<std::uint64_t>(fields[1]).value()};
+    const auto heap = Heap::open(look.memory, *python);
+    ASSERT_TRUE(heap);
+    const auto started = std::chrono::steady_clock::now();
+    const std::string text = repr(*heap, object, {.depth = 100});
+    const auto took = std::chrono::steady_clock::now() - started;
+    EXPECT_LT(took, std::chrono::seconds(2)) << fields[0];
+    EXPECT_LT(text.size(), 3000) << fields[0];
+    if (fields[0].find("wild") != fields[0].npos ||
+        fields[0].find("huge") != fields[0].npos) {
+      EXPECT_NE(text.find("unreadable"), text.npos) << fields[0] << ' ' << text;
+    }
+    ++read;
+  }
+  EXPECT_EQ(read, 26);
 }
 
 INSTANTIATE_TEST_SUITE_P(Pythons,

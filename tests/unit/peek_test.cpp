@@ -218,6 +218,7 @@ TEST_P(PeekLive, AnswersAsPython) {
     ASSERT_EQ(fields.size(), 2) << line;
     const auto expression = parse_expression(fields[0]);
     ASSERT_TRUE(expression) << fields[0];
+    heap->allow_reads();
     const auto peeked = peek(*heap, stack->frames.front(), *expression,
                              {.depth = 5, .items = 100, .text = 1000});
     if (peeked) {
