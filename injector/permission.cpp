@@ -124,11 +124,15 @@ Status check_permission(int pid, const ProcStatus& status) {
   return std::unexpected(explain_refusal(find_facts(pid, status)));
 }
 
-// In the kernel's order (kernel/ptrace.c, __ptrace_may_access).
+// In the kernel's order (kernel/ptrace.c, __ptrace_may_access), but for what no
+// right helps against.
 Error explain_refusal(const TraceFacts& facts) {
   const int pid = facts.pid;
   const std::string more =
       way_to_more_rights(facts.surroundings, std::to_string(pid));
+  if (facts.ptrace_scope >= 3) {
+    return refused_by_yama(facts);
+  }
   if (!facts.same_user_namespace) {
     return {ErrorId::NotPermitted,
             fmt::format("not permitted to trace process {}, which is in "
@@ -163,8 +167,7 @@ Error explain_refusal(const TraceFacts& facts) {
                         pid, names_of(lacking)),
             more};
   }
-  if (facts.ptrace_scope && *facts.ptrace_scope > 0 &&
-      (!may_trace_all || *facts.ptrace_scope >= 3)) {
+  if (facts.ptrace_scope > 0 && !may_trace_all) {
     return refused_by_yama(facts);
   }
   Error error{ErrorId::NotPermitted,

@@ -1,13 +1,17 @@
 #include "client/commands/run.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
+#include "base/fd.h"
 #include "client/broken_pipe.h"
 #include "injector/permission.h"
 
@@ -18,16 +22,20 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-int run(const CLI::App& parsed, std::span<char*> command);
+int run(const CLI::App& parsed, std::span<char*> command, bool children);
 void allow_tracers();
-int become(std::span<char*> command);
+Status enter_user_namespace();
+int become(std::span<char*> command, const Palette& err);
 
 }  // namespace
 
 void add_run(CLI::App& app, Run& chosen, std::span<char*> command) {
+  const auto children = std::make_shared<bool>(false);
   CLI::App& parsed = *app.add_subcommand(
       "run", "Start a command that hangdbg may attach to without root");
   parsed.allow_extras();
+  parsed.add_flag("--children", *children,
+                  "In a user namespace: what it starts may be attached to too");
   parsed.footer(
       "hangdbg becomes COMMAND: the same pid, terminal and exit code; nothing "
       "stays\n"
@@ -36,20 +44,25 @@ void add_run(CLI::App& app, Run& chosen, std::span<char*> command) {
       "from then on, as they may everywhere where it is 0.\n"
       "That goes for COMMAND alone, not for the processes that it starts: a "
       "launcher's\n"
-      "workers want a \"hangdbg run --\" of their own.\n"
+      "workers want a \"hangdbg run --\" of their own, or all of it "
+      "--children. There, sudo\n"
+      "does not work, and files of others seem to be nobody's, which ssh "
+      "minds.\n"
       "Examples:\n"
       "  hangdbg run -- python train.py\n"
-      "  srun hangdbg run -- python train.py\n"
-      "  torchrun --nproc-per-node 8 --no-python hangdbg run -- python "
-      "train.py");
-  parsed.final_callback([&parsed, &chosen, command] {
-    chosen = [&parsed, command] { return run(parsed, command); };
+      "  hangdbg run --children -- torchrun --nproc-per-node 8 train.py\n"
+      "  srun hangdbg run -- python train.py");
+  parsed.final_callback([&parsed, &chosen, command, children] {
+    chosen = [&parsed, command, children] {
+      return run(parsed, command, *children);
+    };
   });
 }
 
 namespace {
 
-int run(const CLI::App& parsed, std::span<char*> command) {
+int run(const CLI::App& parsed, std::span<char*> command, bool children) {
+  const Palette err(ColourChoice::Auto, stderr);
   const auto before = parsed.remaining();
   if (!before.empty() || command.empty()) {
     return report({.id = ErrorId::Usage,
@@ -57,10 +70,17 @@ int run(const CLI::App& parsed, std::span<char*> command) {
                    .hint = before.empty() || before.front().starts_with('-')
                                ? "hangdbg run -- python train.py"
                                : "hangdbg run -- " + before.front()},
-                  Palette(ColourChoice::Auto, stderr));
+                  err);
   }
-  allow_tracers();
-  return become(command);
+  // Who is root may trace them anyhow.
+  if (children && ::geteuid() != 0) {
+    if (const Status entered = enter_user_namespace(); !entered) {
+      return report(entered.error(), err);
+    }
+  } else {
+    allow_tracers();
+  }
+  return become(command, err);
 }
 
 // Belongs to the process, through exec as well, and to none of its children
@@ -84,14 +104,35 @@ void allow_tracers() {
   }
 }
 
-int become(std::span<char*> command) {
+// One of our own, in which we are who we are: who has made it has all
+// capabilities over it from outside, CAP_SYS_PTRACE as well, and whoever is in
+// it has none (user_namespaces(7)).
+Status enter_user_namespace() {
+  const std::string uid_map = fmt::format("{0} {0} 1", ::geteuid());
+  const std::string gid_map = fmt::format("{0} {0} 1", ::getegid());
+  const auto write = [](const char* path, const std::string& text) {
+    const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
+    return ::write(file.get(), text.data(), text.size()) >= 0;
+  };
+  if (::unshare(CLONE_NEWUSER) == 0 && write("/proc/self/setgroups", "deny") &&
+      write("/proc/self/uid_map", uid_map) &&
+      write("/proc/self/gid_map", gid_map)) {
+    return {};
+  }
+  auto error =
+      fail_errno("a user namespace cannot be had here", ErrorId::NotPermitted);
+  error.error().hint = "hangdbg run -- COMMAND, for COMMAND alone";
+  return error;
+}
+
+int become(std::span<char*> command, const Palette& err) {
   restore_broken_pipes();
   ::execvp(command.front(), command.data());
   const int why = errno;
   (void)report({.id = ErrorId::Usage,
                 .message = fmt::format("cannot run {}", command.front()),
                 .errno_value = why},
-               Palette(ColourChoice::Auto, stderr));
+               err);
   return why == ENOENT ? kNotFound : kNotExecutable;
 }
 

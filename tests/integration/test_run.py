@@ -1,6 +1,7 @@
 """`hangdbg run -- COMMAND` is COMMAND from then on. That it may be attached to
 where Yama is: test_vm.py."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import sys
 import pytest
 
 import harness
-from harness import hangdbg
+from harness import NOBODY, as_nobody, hangdbg
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 SELF = "import os, sys; print(os.getpid(), sys.argv[1:]); sys.exit(%d)"
 
@@ -35,6 +38,35 @@ def test_signals_are_as_they_were():
             for words in (command, command[3:])
         ]
         assert status[0] == status[1] and status[0], status
+
+
+@root_only
+def test_children(public):
+    """In a user namespace its user is who he was, without any rights."""
+    command = as_nobody(public + "/hangdbg", "run", "--children", "--")
+    script = "cat /proc/self/uid_map; grep CapEff /proc/self/status; exit 7"
+    done = subprocess.run([*command, "sh", "-c", script], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=20, text=True)
+    if "No space left" in done.stderr:
+        pytest.skip("no user namespaces here: " + done.stderr)
+    assert (done.returncode, done.stderr) == (7, ""), done
+    ids, capabilities = done.stdout.splitlines()
+    assert ids.split() == [str(NOBODY), str(NOBODY), "1"], done
+    assert int(capabilities.split()[1], 16) == 0, done
+
+
+@root_only
+def test_children_where_it_is_forbidden(public):
+    def enter():  # in which the kernel makes none
+        os.chroot(public)
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    done = subprocess.run(["/hangdbg", "run", "--children", "--", "/hangdbg", "--version"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20,
+                          text=True, preexec_fn=enter)
+    assert (done.returncode, done.stdout) == (3, ""), done
+    assert "a user namespace cannot be had here" in done.stderr, done
 
 
 @pytest.mark.parametrize(

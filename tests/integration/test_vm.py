@@ -38,6 +38,7 @@ def test_yama(tmp_path):
     refused(1, "user", "sleeper", SUDO, SYSCTL, RUN)
     works(1, "user", "run")
     refused(1, "user", "child", SUDO, SYSCTL, RUN)
+    works(1, "user", "covered")
     doctor = told.pop((1, "user", "doctor", "sleeper"))
     assert doctor["rc"] == 3 and "only an ancestor" in doctor["out"], doctor
     assert RUN in doctor["out"], doctor
@@ -45,19 +46,22 @@ def test_yama(tmp_path):
     listed = told.pop((1, "user", "ps", "all"))
     sleepers = [one for one in json.loads(listed["out"])["processes"]
                 if one["uid"] == 1000 and "ready" in one["cmdline"][-1]]
-    # The one that nobody started so, the other, the parent of the last.
-    why = [str(one["error"]) for one in sleepers]
-    assert ["only an ancestor" in text for text in why] == [True, False, False, True], why
-    assert [one["python"] is None for one in sleepers] == [True, False, False, True], listed
-    assert "in wait" in sleepers[1]["waits"], listed
+    # One that nobody started so, one of run's, a parent and its child, and both
+    # with --children.
+    why = ["only an ancestor" in str(one["error"]) for one in sleepers]
+    assert why == [True, False, False, True, False, False], sleepers
+    assert [one["python"] is None for one in sleepers] == why, sleepers
+    assert "in wait" in sleepers[1]["waits"] and sleepers[1]["waiting_s"], sleepers
 
     command = told.pop((2, "user", "run", "version"))
     assert command["rc"] == 0 and command["out"].startswith("Python 3"), command
     assert "ptrace_scope is 2" in command["err"], command
 
-    for of in ("sleeper", "run", "child"):
+    works(2, "user", "covered")
+    for of in ("sleeper", "run", "child", "covered"):
         works(1, "root", of)
-        refused(2, "user", of, SUDO, SYSCTL)
+        if of != "covered":
+            refused(2, "user", of, SUDO, SYSCTL)
         works(2, "root", of)
         refused(3, "user", of, "reboot")
         refused(3, "root", of, "reboot")

@@ -30,6 +30,8 @@ def main():
     set_scope(1)
     targets["run"] = start(*RUN, *PYTHON, SLEEPER)
     targets["child"] = child_of(start(*RUN, *PYTHON, PARENT))
+    targets["covered"] = child_of(
+        start("/hangdbg", "run", "--children", "--", *PYTHON, PARENT))
     ask_all(targets, "user", "root")
     tell("user", "ps", "all", ["/hangdbg", "ps", "--json"])
     tell("user", "doctor", "sleeper", ["/hangdbg", "doctor", str(targets["sleeper"])])

@@ -68,6 +68,9 @@ TEST(ExplainRefusal, Yama) {
   error = explain_refusal(restricted);
   EXPECT_EQ(error.id, ErrorId::Yama);
   EXPECT_THAT(error.hint, HasSubstr("reboot"));
+  restricted.same_user_namespace = false;
+  restricted.own_capabilities = 0;
+  EXPECT_EQ(explain_refusal(restricted).id, ErrorId::Yama);
 }
 
 TEST(ExplainRefusal, YamaIsOffOrDoesNotConcernUs) {
