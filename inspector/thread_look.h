@@ -22,7 +22,7 @@ namespace hangdbg {
 struct ThreadLook {
   PythonStack stack;
   WaitLook wait;  // just before; empty if its number is unknown
-  std::chrono::nanoseconds stopped{};  // for how long it stood still for us
+  std::chrono::nanoseconds stopped{};  // it stood still for us no longer
 };
 
 struct LookOptions {

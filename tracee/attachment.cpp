@@ -15,6 +15,7 @@
 namespace hangdbg {
 namespace {
 
+constexpr auto kKeep = std::chrono::microseconds(100);
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(200);
 constexpr std::size_t kMaxExtendedState = 16384;
@@ -63,7 +64,8 @@ Result<Attachment> Attachment::seize(int tid) {
 Attachment::Attachment(Attachment&& other) noexcept
     : tid_(other.tid_),
       stopped_(other.stopped_),
-      attached_(std::exchange(other.attached_, false)) {}
+      attached_(std::exchange(other.attached_, false)),
+      ran_at_(other.ran_at_) {}
 
 Attachment::~Attachment() {
   if (attached_ && stopped_) {
@@ -74,6 +76,7 @@ Attachment::~Attachment() {
 }
 
 Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
+  ran_at_ = Deadline::Clock::now();
   if (call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return ptrace_failed("INTERRUPT", tid_);
   }
@@ -83,9 +86,16 @@ Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
 Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
   // A thread that sleeps or runs stops within microseconds, sooner than a
   // sleep of ours would end; and no descriptor becomes readable for a stop.
+  // At first not even our CPU is given away: on a busy machine we would get it
+  // back milliseconds after the stop.
+  const Deadline keep = deadline.capped(kKeep);
   const Deadline spin = deadline.capped(kSpin);
   for (;;) {
-    if (const auto status = TRY(poll())) {
+    const auto now = Deadline::Clock::now();
+    const auto status = TRY(poll());
+    if (!status) {
+      ran_at_ = now;
+    } else {
       if (status->group_stop()) {
         return fail(ErrorId::Stopped,
                     fmt::format("thread {} was stopped by a signal", tid_),
@@ -106,7 +116,7 @@ Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
     }
     if (spin.expired()) {
       std::this_thread::sleep_for(kNap);
-    } else {
+    } else if (keep.expired()) {
       ::sched_yield();
     }
   }

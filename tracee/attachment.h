@@ -45,6 +45,9 @@ class Attachment {
   // Waits on for the stop that `interrupt` has asked for.
   Status await_stop(Deadline deadline, std::vector<int>* later = nullptr);
 
+  // The last moment before the stop at which it was seen not to be stopped yet.
+  Deadline::Clock::time_point ran_at() const { return ran_at_; }
+
   // The registers, extended state and signal mask of the stopped thread.
   Result<Registers> registers() const;
   Status set_registers(const Registers& registers);
@@ -80,6 +83,7 @@ class Attachment {
   int tid_;
   bool stopped_ = false;
   bool attached_ = true;
+  Deadline::Clock::time_point ran_at_ = Deadline::Clock::now();
 };
 
 // Runs `work` on a thread of its own and waits for its end. When that thread
