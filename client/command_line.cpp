@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "client/commands/attach.h"
+#include "client/commands/core.h"
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
@@ -86,6 +87,7 @@ void set_up(CLI::App& app, Run& chosen, std::span<char*> command) {
   add_attach(app, chosen);
   add_dump(app, chosen);
   add_peek(app, chosen);
+  add_core(app, chosen);
   add_doctor(app, chosen);
   add_run(app, chosen, command);
 }

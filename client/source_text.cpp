@@ -17,24 +17,26 @@ namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
-Fd open_below_root(int pid, const std::string& path);
+Fd open_below(const std::string& root_path, const std::string& path);
 std::string read_regular_file(const Fd& file);
 
-std::string read_source(int pid, const std::string& path) {
+std::string read_source(const std::string& root,
+                        std::optional<int> pid,
+                        const std::string& path) {
   if (path.empty() || path.front() == '<') {  // "<string>", "<frozen ...>"
     return {};
   }
   if (path.front() == '/') {
-    return read_regular_file(open_below_root(pid, path));
+    return read_regular_file(open_below(root, path));
   }
-  const auto cwd = read_proc_link(pid, "cwd");
-  return cwd ? read_regular_file(open_below_root(pid, *cwd + "/" + path))
+  const auto cwd = pid ? read_proc_link(*pid, "cwd")
+                       : fail(ErrorId::NoSuchProcess, "it is no more");
+  return cwd ? read_regular_file(open_below(root, *cwd + "/" + path))
              : std::string();
 }
 
 // Links in the path are followed as the target would (openat2(2), Linux 5.6).
-Fd open_below_root(int pid, const std::string& path) {
-  const std::string root_path = fmt::format("/proc/{}/root", pid);
+Fd open_below(const std::string& root_path, const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const Fd root(::open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) {
@@ -70,12 +72,15 @@ std::string read_regular_file(const Fd& file) {
 
 }  // namespace
 
+SourceText::SourceText(int pid)
+    : root_(fmt::format("/proc/{}/root", pid)), pid_(pid) {}
+
 const std::vector<std::string>& SourceText::lines(const std::string& path) {
   const auto known = files_.find(path);
   if (known != files_.end()) {
     return known->second;
   }
-  auto lines = source_lines(read_source(pid_, path));
+  auto lines = source_lines(read_source(root_, pid_, path));
   log::debug(log::Area::Client, "source {}: {} lines", path, lines.size());
   return files_.emplace(path, std::move(lines)).first->second;
 }

@@ -9,13 +9,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hangdbg {
 
 class SourceText {
  public:
-  explicit SourceText(int pid) : pid_(pid) {}
+  explicit SourceText(int pid);
+
+  // Of a process that is no more: files below that folder.
+  explicit SourceText(std::string root) : root_(std::move(root)) {}
 
   // The file's lines, the first at [0]; empty if it cannot be read. Each file
   // is read once.
@@ -25,7 +29,8 @@ class SourceText {
   std::optional<std::string> line(const std::string& path, std::int64_t number);
 
  private:
-  int pid_;
+  std::string root_;
+  std::optional<int> pid_;  // whose working directory counts
   std::map<std::string, std::vector<std::string>> files_;
 };
 

@@ -18,11 +18,11 @@ constexpr std::uint64_t kTags = 7;      // of references; objects are aligned
 // Of a frame with all that it has, in any version; some have less.
 constexpr std::size_t kWordsOfFrame = 128;
 
-std::vector<Address> find_each(const InspectedProcess& process,
+std::vector<Address> find_each(const Subject& subject,
                                std::initializer_list<const char*> names) {
   std::vector<Address> found;
   for (const char* name : names) {
-    if (const auto at = process.python.find(process.memory, name)) {
+    if (const auto at = subject.python.find(subject.memory, name)) {
       found.push_back(*at);
     }
   }
@@ -38,14 +38,14 @@ bool may_be_object(const std::vector<Mapping>& maps, Address at) {
 
 }  // namespace
 
-BuiltinCalls::BuiltinCalls(const InspectedProcess& process)
-    : process_(process),
+BuiltinCalls::BuiltinCalls(const Subject& subject)
+    : subject_(subject),
       function_types_(
-          find_each(process, {"PyCFunction_Type", "PyCMethod_Type"})),
+          find_each(subject, {"PyCFunction_Type", "PyCMethod_Type"})),
       descriptor_types_(
-          find_each(process,
+          find_each(subject,
                     {"PyMethodDescr_Type", "PyClassMethodDescr_Type"})) {
-  if (auto heap = Heap::open(process.memory, process.python)) {
+  if (auto heap = Heap::open(subject.memory, subject.python)) {
     heap_ = *std::move(heap);
   }
 }
@@ -54,7 +54,7 @@ std::vector<Builtin> BuiltinCalls::among(std::span<const std::uint64_t> words) {
   std::vector<Builtin> found;
   for (const std::uint64_t word : words) {
     const Address object{word & ~kTags};
-    if (!may_be_object(process_.maps, object)) {
+    if (!may_be_object(subject_.maps, object)) {
       continue;
     }
     if (seen_.size() >= kMaxSeen) {
@@ -73,7 +73,7 @@ std::vector<Builtin> BuiltinCalls::among(std::span<const std::uint64_t> words) {
 
 std::vector<Builtin> BuiltinCalls::among_values(Address python_frame) {
   std::array<std::uint64_t, kWordsOfFrame> words{};
-  return process_.memory.read(python_frame,
+  return subject_.memory.read(python_frame,
                               std::as_writable_bytes(std::span(words)))
              ? among(words)
              : std::vector<Builtin>();
@@ -84,7 +84,7 @@ std::optional<Builtin> BuiltinCalls::read_builtin(Address object) const {
     return {};
   }
   heap_->allow_reads();
-  const auto type = heap_->pointer(object + process_.python.layout.object_type);
+  const auto type = heap_->pointer(object + subject_.python.layout.object_type);
   const auto is_one_of = [&](const std::vector<Address>& types) {
     return type && std::ranges::find(types, *type) != types.end();
   };

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "inspector/inspected_process.h"
 #include "inspector/objects/heap.h"
+#include "inspector/subject.h"
 #include "tracee/address.h"
 
 namespace hangdbg {
@@ -28,8 +28,8 @@ struct Builtin {
 
 class BuiltinCalls {
  public:
-  // `process` must outlive this.
-  explicit BuiltinCalls(const InspectedProcess& process);
+  // `subject` must outlive this.
+  explicit BuiltinCalls(const Subject& subject);
 
   // Those that some of the words point to.
   std::vector<Builtin> among(std::span<const std::uint64_t> words);
@@ -42,7 +42,7 @@ class BuiltinCalls {
   Result<Builtin> read_function(Address object) const;
   Result<Builtin> read_descriptor(Address object) const;
 
-  const InspectedProcess& process_;
+  const Subject& subject_;
   std::optional<Heap> heap_;
   std::vector<Address> function_types_;
   std::vector<Address> descriptor_types_;

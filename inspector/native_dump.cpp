@@ -17,14 +17,14 @@ constexpr std::size_t kMostCallers = 8;
 
 }  // namespace
 
-NativeDump::NativeDump(const InspectedProcess& process)
-    : process_(process),
-      unwinder_(process.memory, process.modules),
-      names_(process.pid, process.memory, process.modules),
-      builtins_(process) {}
+NativeDump::NativeDump(const Subject& subject)
+    : subject_(subject),
+      unwinder_(subject.memory, subject.modules),
+      names_(subject.files, subject.memory, subject.modules),
+      builtins_(subject) {}
 
-Status NativeDump::copy(const Attachment* stopped, const TaskSyscall& call) {
-  copy_ = TRY(copy_stack(process_.memory, process_.maps, stopped, call));
+Status NativeDump::copy(const Registers& registers) {
+  copy_ = TRY(copy_stack(subject_.memory, subject_.maps, registers));
   return {};
 }
 
@@ -45,7 +45,7 @@ std::vector<MergedStack> NativeDump::merge(
   names_.learn(stacks_);
   std::vector<MergedStack> merged;
   for (std::size_t i = 0; i < python.size() && i < stacks_.size(); ++i) {
-    auto frames = named(stacks_[i], names_, process_.python.module);
+    auto frames = named(stacks_[i], names_, subject_.python.module);
     for (auto& [frame, name] : builtin_names_[i]) {
       frames[frame].symbol.builtin = std::move(name);
     }
@@ -71,7 +71,7 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
   }
   std::map<std::size_t, std::string> found;
   for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
-    if (stack.frames[i + 1].module != process_.python.module) {
+    if (stack.frames[i + 1].module != subject_.python.module) {
       continue;
     }
     const auto function = unwinder_.function_start(stack.frames[i]);

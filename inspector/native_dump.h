@@ -9,24 +9,22 @@
 
 #include "base/result.h"
 #include "inspector/builtin_calls.h"
-#include "inspector/inspected_process.h"
 #include "inspector/merged_stack.h"
 #include "inspector/native_names.h"
 #include "inspector/native_stack.h"
 #include "inspector/python_stack.h"
 #include "inspector/stack_copy.h"
-#include "tracee/attachment.h"
-#include "tracee/proc_tasks.h"
+#include "inspector/subject.h"
 
 namespace hangdbg {
 
 class NativeDump {
  public:
-  // `process` must outlive this.
-  explicit NativeDump(const InspectedProcess& process);
+  // `subject` must outlive this.
+  explicit NativeDump(const Subject& subject);
 
   // Of the next thread, as LookOptions::copy has it.
-  Status copy(const Attachment* stopped, const TaskSyscall& call);
+  Status copy(const Registers& registers);
 
   // Unwinds what was copied last, if this look at the thread was exact: what
   // was copied of a thread that went on is worth nothing.
@@ -40,7 +38,7 @@ class NativeDump {
                                                    const StackCopy& copy,
                                                    const PythonStack& python);
 
-  const InspectedProcess& process_;
+  const Subject& subject_;
   CopyUnwinder unwinder_;
   NativeNames names_;
   StackCopy copy_;

@@ -51,7 +51,7 @@ void NativeNames::learn(std::span<const NativeStack> stacks) {
   }
   for (const auto& [module, code] : by_module) {
     for (const auto& [at, name] :
-         function_names(pid_, memory_, modules_[module], code)) {
+         function_names(files_, memory_, modules_[module], code)) {
       names_.at(at).function = demangle(name);
     }
   }

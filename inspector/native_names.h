@@ -8,12 +8,14 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inspector/native_stack.h"
 #include "tracee/address.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/target_files.h"
 
 namespace hangdbg {
 
@@ -29,14 +31,14 @@ struct NativeSymbol {
   std::string text() const;
 };
 
-// Of one live process and one list of modules.
+// Of one process and one list of modules.
 class NativeNames {
  public:
   // Both must outlive this.
-  NativeNames(int pid,
+  NativeNames(TargetFiles files,
               const MemoryReader& memory,
               const std::vector<Module>& modules)
-      : pid_(pid), memory_(memory), modules_(modules) {}
+      : files_(std::move(files)), memory_(memory), modules_(modules) {}
 
   // Learns the names of these stacks' frames.
   void learn(std::span<const NativeStack> stacks);
@@ -45,7 +47,7 @@ class NativeNames {
   const NativeSymbol& name(const NativeFrame& frame) const;
 
  private:
-  int pid_;
+  TargetFiles files_;
   const MemoryReader& memory_;
   const std::vector<Module>& modules_;
   std::map<Address, NativeSymbol> names_;  // by NativeFrame::code()

@@ -1,14 +1,11 @@
 #include "inspector/process_dump.h"
 
 #include <fmt/core.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
 #include "inspector/gil.h"
 #include "inspector/native_dump.h"
 #include "inspector/objects/heap.h"
@@ -18,8 +15,6 @@
 #include "inspector/thread_look.h"
 #include "inspector/thread_names.h"
 #include "inspector/wait_look.h"
-#include "tracee/proc_file.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -28,9 +23,9 @@ constexpr std::string_view kAgentThreads = "hangdbg-";
 constexpr std::size_t kMostFramesWithLocals = 1000;
 
 struct Dumper {
-  const InspectedProcess& process;
+  const Subject& subject;
   const DumpOptions& options;
-  PythonStackReader stacks{process.memory, process.python};
+  PythonStackReader stacks{subject.memory, subject.python};
   std::optional<NativeDump> native = {};  // if it is asked for
   std::chrono::nanoseconds longest_stop{};
 
@@ -38,39 +33,16 @@ struct Dumper {
   std::vector<std::vector<DumpedVariable>> locals(const PythonStack& stack);
 };
 
-std::optional<DumpedGil> gil_of(const InspectedProcess& process,
-                                const TaskIds& tasks) {
-  const auto gil = read_gil(process.memory, process.python, tasks);
+std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
+  const auto gil = read_gil(subject.memory, subject.python, tasks);
   return gil && gil->enabled
              ? std::optional(DumpedGil{gil->locked, gil->holder_tid})
              : std::nullopt;
 }
 
-std::vector<std::string> command_line(int pid) {
-  std::vector<std::string> words;
-  if (auto text = read_proc_file(pid, "cmdline"); text && !text->empty()) {
-    text->pop_back();  // each word is ended by a NUL
-    for (const std::string_view word : split(*text, '\0')) {
-      words.emplace_back(word);
-    }
-  }
-  return words;
-}
-
-std::optional<double> age_s(int pid) {
-  const auto stat = read_task_stat(pid, pid);
-  timespec now{};
-  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
-    return {};
-  }
-  return static_cast<double>(now.tv_sec) +
-         static_cast<double>(now.tv_nsec) / 1e9 -
-         static_cast<double>(stat->start_ticks) /
-             static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-void add_threads_without_python(int pid, std::vector<PythonThread>& threads) {
-  const auto tids = list_tasks(pid);
+void add_threads_without_python(const Subject& subject,
+                                std::vector<PythonThread>& threads) {
+  const auto tids = subject.threads();
   for (const int tid : tids ? *tids : std::vector<int>()) {
     if (std::ranges::find(threads, tid, &PythonThread::tid) == threads.end()) {
       threads.push_back({.tid = tid});
@@ -102,38 +74,38 @@ std::vector<StackEntry> DumpedThread::entries() const {
   return entries;
 }
 
-Result<ProcessDump> dump_process(const InspectedProcess& process,
+Result<ProcessDump> dump_process(const Subject& subject,
                                  const DumpOptions& options) {
-  const auto tasks = TRY(TaskIds::read(process.pid));
-  auto threads = python_threads(process.memory, process.python, tasks);
+  const auto tasks = TRY(subject.tasks());
+  auto threads = python_threads(subject.memory, subject.python, tasks);
   if (!threads) {
     return std::unexpected(
-        name_process(process.pid, std::move(threads).error()));
+        name_process(subject.pid, std::move(threads).error()));
   }
   std::ranges::sort(*threads, {}, [&](const PythonThread& thread) {
-    return std::tuple(thread.tid != process.pid, thread.interpreter,
+    return std::tuple(thread.tid != subject.pid, thread.interpreter,
                       thread.tid.value_or(0), thread.ident);
   });
   ProcessDump dump;
-  dump.pid = process.pid;
-  dump.python = process.python.version.text();
-  dump.free_threaded = process.python.free_threaded;
-  dump.command_line = command_line(process.pid);
-  dump.age_s = age_s(process.pid);
-  dump.gil = gil_of(process, tasks);
-  const auto heap = Heap::open(process.memory, process.python);
+  dump.pid = subject.pid;
+  dump.python = subject.python.version.text();
+  dump.free_threaded = subject.python.free_threaded;
+  dump.command_line = subject.command_line();
+  dump.age_s = subject.age_s();
+  dump.gil = gil_of(subject, tasks);
+  const auto heap = Heap::open(subject.memory, subject.python);
   const ThreadNames names =
-      heap ? read_thread_names(*heap, process.python) : ThreadNames();
+      heap ? read_thread_names(*heap, subject.python) : ThreadNames();
   if (options.native_all) {
-    add_threads_without_python(process.pid, *threads);
+    add_threads_without_python(subject, *threads);
   }
-  Dumper dumper{process, options};
+  Dumper dumper{subject, options};
   if (options.native) {
-    dumper.native.emplace(process);
+    dumper.native.emplace(subject);
   }
-  const auto main = read_task_stat(process.pid, process.pid);
+  const std::string command = subject.name();
   for (const PythonThread& thread : *threads) {
-    auto dumped = dumper.thread(thread, main ? main->comm : "");
+    auto dumped = dumper.thread(thread, command);
     if (dumped.name.starts_with(kAgentThreads)) {
       continue;  // of an agent of ours
     }
@@ -164,28 +136,27 @@ DumpedThread Dumper::thread(const PythonThread& thread,
                       .interpreter = thread.interpreter};
   LookOptions how{.most = options.most_frames, .may_stop = options.may_stop};
   if (native) {
-    how.copy = [&](const Attachment* stopped, const TaskSyscall& call) {
-      return native->copy(stopped, call);
+    how.copy = [&](const Registers& registers) {
+      return native->copy(registers);
     };
   }
-  auto look = look_at_thread(process.pid, process.memory, process.python,
-                             stacks, thread, how);
+  auto look = subject.look(stacks, thread, how);
   if (!look) {
     dumped.error = std::move(look).error();
     return dumped;
   }
   const WaitLook& wait = look->wait;
-  if (!wait.name.empty()) {
+  if (wait.state != '?') {
     dumped.state = describe(wait);
-    // A thread that has no name of its own is called as its process.
-    dumped.name = thread.tid == process.pid ? "MainThread"
-                  : wait.name != command    ? wait.name
-                                            : "";
   }
+  // A thread that has no name of its own is called as its process.
+  dumped.name = thread.tid == subject.pid ? "MainThread"
+                : wait.name != command    ? wait.name
+                                          : "";
   if (!wait.syscall.empty()) {
-    dumped.call =
-        DumpedCall{wait.syscall,
-                   syscall_arguments(process.pid, process.memory, wait.call)};
+    dumped.call = DumpedCall{
+        wait.syscall,
+        syscall_arguments(subject.live_pid(), subject.memory, wait.call)};
     dumped.waiting_s = wait.asleep_s;
   }
   longest_stop = std::max(longest_stop, look->stopped);
@@ -201,7 +172,7 @@ DumpedThread Dumper::thread(const PythonThread& thread,
 std::vector<std::vector<DumpedVariable>> Dumper::locals(
     const PythonStack& stack) {
   std::vector<std::vector<DumpedVariable>> all;
-  const auto heap = Heap::open(process.memory, process.python);
+  const auto heap = Heap::open(subject.memory, subject.python);
   if (!heap) {
     return all;
   }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/inspected_process.h"
 #include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
+#include "inspector/subject.h"
 
 namespace hangdbg {
 
@@ -60,22 +60,31 @@ struct DumpedGil {
   std::optional<int> holder;  // a thread; empty if it could not be told
 };
 
+// How a process came to its end, which has left a core file.
+struct DumpedEnd {
+  std::string signal;              // "SIGSEGV"
+  int tid = 0;                     // who got it
+  std::optional<Address> address;  // of the fault, where it is one
+  std::optional<int> sender;       // a process, where one has sent it
+};
+
 struct ProcessDump {
   int pid = 0;
   std::string python;  // "3.11.7"
   bool free_threaded = false;
   std::vector<std::string> command_line;
-  std::optional<double> age_s;
+  std::optional<double> age_s;        // of a live one
   std::optional<DumpedGil> gil;       // the main interpreter's, if there is one
   std::vector<DumpedThread> threads;  // main first, then by number
   std::chrono::nanoseconds longest_stop{};
+  std::optional<DumpedEnd> end;
 };
 
 // To be called on a thread of ours that traces nothing else of that process.
 // May wait for as long as the process is in D state. A thread that cannot be
 // read has an `error`, and costs the others nothing. Errors: NotInitialized,
 // Unreadable, NoSuchProcess, with the process named.
-Result<ProcessDump> dump_process(const InspectedProcess& process,
+Result<ProcessDump> dump_process(const Subject& subject,
                                  const DumpOptions& options);
 
 }  // namespace hangdbg

@@ -20,8 +20,8 @@ namespace {
 constexpr std::string_view kAgentThreads = "hangdbg-";
 
 struct Finder {
-  const InspectedProcess& process;
-  PythonStackReader stacks{process.memory, process.python};
+  const Subject& subject;
+  PythonStackReader stacks{subject.memory, subject.python};
   std::vector<FoundThread> threads = {};  // main first
 
   Status list();
@@ -40,11 +40,24 @@ bool in_user_code(const FoundThread& found) {
          !is_library(found.stack.frames.front().file);
 }
 
+// As OutsideView's, where there is a live process to ask.
+std::string name_of(const ThreadNames& names,
+                    const Subject& subject,
+                    const PythonThread& thread) {
+  if (subject.live_pid()) {
+    return name_of(names, subject.pid, thread);
+  }
+  const auto name = names.find({thread.interpreter, thread.ident});
+  return name != names.end()         ? name->second
+         : thread.tid == subject.pid ? "MainThread"
+                                     : "";
+}
+
 }  // namespace
 
-Result<FoundThread> find_thread(const InspectedProcess& process,
+Result<FoundThread> find_thread(const Subject& subject,
                                 const std::string& wanted) {
-  Finder finder{process};
+  Finder finder{subject};
   TRY(finder.list());
   return wanted.empty() ? finder.by_default() : finder.named(wanted);
 }
@@ -52,27 +65,29 @@ Result<FoundThread> find_thread(const InspectedProcess& process,
 namespace {
 
 Status Finder::list() {
-  const auto tasks = TRY(TaskIds::read(process.pid));
-  auto known = python_threads(process.memory, process.python, tasks);
+  const auto tasks = TRY(subject.tasks());
+  auto known = python_threads(subject.memory, subject.python, tasks);
   if (!known) {
-    return std::unexpected(name_process(process.pid, std::move(known).error()));
+    return std::unexpected(name_process(subject.pid, std::move(known).error()));
   }
-  const auto heap = Heap::open(process.memory, process.python);
+  const auto heap = Heap::open(subject.memory, subject.python);
   const ThreadNames names =
-      heap ? read_thread_names(*heap, process.python) : ThreadNames();
+      heap ? read_thread_names(*heap, subject.python) : ThreadNames();
   for (const PythonThread& thread : *known) {
-    if (!kernel_name(process.pid, thread).starts_with(kAgentThreads)) {
-      threads.push_back({thread, name_of(names, process.pid, thread), {}});
+    const std::string own =
+        subject.live_pid() ? kernel_name(subject.pid, thread) : "";
+    if (!own.starts_with(kAgentThreads)) {
+      threads.push_back({thread, name_of(names, subject, thread), {}});
     }
   }
   std::ranges::sort(threads, {}, [&](const FoundThread& found) {
-    return std::tuple(found.thread.tid != process.pid, found.thread.interpreter,
+    return std::tuple(found.thread.tid != subject.pid, found.thread.interpreter,
                       found.thread.tid.value_or(0), found.thread.ident);
   });
   return threads.empty() ? fail(ErrorId::NoSuchThread,
                                 fmt::format("no thread of process {} runs "
                                             "Python",
-                                            process.pid))
+                                            subject.pid))
                          : Status{};
 }
 
@@ -101,7 +116,7 @@ Result<FoundThread> Finder::named(const std::string& wanted) {
     const std::string number =
         found.thread.tid ? std::to_string(*found.thread.tid) : "?";
     if (wanted == number || (wanted == found.name && !wanted.empty()) ||
-        (wanted == "main" && found.thread.tid == process.pid)) {
+        (wanted == "main" && found.thread.tid == subject.pid)) {
       return look(found);
     }
     there += fmt::format("{}{} \"{}\"", there.empty() ? "" : ", ", number,
@@ -113,10 +128,7 @@ Result<FoundThread> Finder::named(const std::string& wanted) {
 }
 
 Result<FoundThread> Finder::look(FoundThread found) {
-  found.stack =
-      std::move(TRY(look_at_thread(process.pid, process.memory, process.python,
-                                   stacks, found.thread))
-                    .stack);
+  found.stack = std::move(TRY(subject.look(stacks, found.thread, {})).stack);
   return found;
 }
 

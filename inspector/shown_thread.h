@@ -5,8 +5,8 @@
 
 #include "base/result.h"
 #include "inspector/gil.h"
-#include "inspector/inspected_process.h"
 #include "inspector/python_stack.h"
+#include "inspector/subject.h"
 
 namespace hangdbg {
 
@@ -21,7 +21,7 @@ struct FoundThread {
 // other thread is inside user code. To be called on a thread of ours that
 // traces nothing else of that process.
 // Errors: NoSuchThread, naming those there are; NotInitialized, Unreadable.
-Result<FoundThread> find_thread(const InspectedProcess& process,
+Result<FoundThread> find_thread(const Subject& subject,
                                 const std::string& wanted);
 
 }  // namespace hangdbg

@@ -21,17 +21,9 @@ Address stack_end(std::span<const Mapping> maps, Address sp) {
 
 Result<StackCopy> copy_stack(const MemoryReader& memory,
                              std::span<const Mapping> maps,
-                             const Attachment* stopped,
-                             const TaskSyscall& call) {
-  StackCopy copy;
-  copy.all_registers = stopped != nullptr;
-  if (stopped != nullptr) {
-    copy.registers = TRY(stopped->registers()).raw;
-  } else {
-    copy.registers.rip = call.pc.value;
-    copy.registers.rsp = call.sp.value;
-  }
-  const Address sp{copy.registers.rsp};
+                             const Registers& registers) {
+  StackCopy copy{.registers = registers};
+  const Address sp{registers.raw.rsp};
   copy.end = stack_end(maps, sp);
   copy.from.value = (sp.value - std::min(sp.value, kRedZone)) & ~(kPage - 1);
   copy.bytes.resize(std::min(copy.end - copy.from, StackCopy::kMost) &
@@ -56,7 +48,7 @@ std::vector<std::uint64_t> StackCopy::words(Address first, Address last) const {
 Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,
                                          Deadline deadline) {
   overlay_.copy = &copy;
-  auto stack = unwinder_.unwind(copy.registers, deadline, kMostFrames);
+  auto stack = unwinder_.unwind(copy.registers.raw, deadline, kMostFrames);
   overlay_.copy = nullptr;
   return stack;
 }

@@ -2,8 +2,6 @@
 // on while its stack is worked on.
 #pragma once
 
-#include <sys/user.h>
-
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -13,16 +11,14 @@
 #include "base/result.h"
 #include "inspector/native_stack.h"
 #include "tracee/address.h"
-#include "tracee/attachment.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/registers_x86_64.h"
 
 namespace hangdbg {
 
 struct StackCopy {
-  user_regs_struct registers{};  // of one asleep rip and rsp alone
-  bool all_registers = false;
+  Registers registers;           // of one asleep rip and rsp alone
   Address from;                  // the page that the stack pointer is in
   std::vector<std::byte> bytes;  // from there, up to kMost
   Address end;                   // of the stack
@@ -33,12 +29,11 @@ struct StackCopy {
   std::vector<std::uint64_t> words(Address first, Address last) const;
 };
 
-// Of a thread that an attachment has stopped, or (without one) that sleeps in
-// this call. `maps` says where its stack ends. Errors: Unreadable, TargetDied.
+// Of a thread that does not run now. `maps` says where its stack ends. Errors:
+// Unreadable.
 Result<StackCopy> copy_stack(const MemoryReader& memory,
                              std::span<const Mapping> maps,
-                             const Attachment* stopped,
-                             const TaskSyscall& call);
+                             const Registers& registers);
 
 // Unwinds copies; what is on no stack (code, its tables) is read from memory.
 class CopyUnwinder {

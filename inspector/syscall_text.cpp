@@ -61,7 +61,7 @@ constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxPolled = 8;  // that are shown
 
 struct Decoder {
-  int pid;
+  std::optional<int> pid;
   const MemoryReader& memory;
   const TaskSyscall& call;
 
@@ -91,7 +91,7 @@ std::string seconds(double value) {
 
 }  // namespace
 
-std::vector<std::string> syscall_arguments(int pid,
+std::vector<std::string> syscall_arguments(std::optional<int> pid,
                                            const MemoryReader& memory,
                                            const TaskSyscall& call) {
   const auto* const known =
@@ -143,7 +143,8 @@ std::string Decoder::text(Kind kind, std::size_t index) const {
 
 std::string Decoder::file(std::uint64_t fd) const {
   const auto number = static_cast<std::int32_t>(fd);
-  const auto link = read_proc_link(pid, fmt::format("fd/{}", number));
+  const auto link = pid ? read_proc_link(*pid, fmt::format("fd/{}", number))
+                        : fail(ErrorId::NoSuchProcess, "it is no more");
   return link ? fmt::format("{} ({})", number, printable(*link))
               : fmt::format("{}", number);
 }
@@ -157,7 +158,7 @@ std::string Decoder::duration(std::uint64_t at,
   }
   const auto words =
       memory.read_value<std::array<std::int64_t, 2>>(Address{at});
-  if (!words) {
+  if (!words || (moment && !pid)) {
     return fmt::format("{:#x}", at);
   }
   const double value =

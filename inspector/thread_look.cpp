@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "tracee/attachment.h"
 
 namespace hangdbg {
 namespace {
@@ -40,6 +41,9 @@ struct Looker {
 
   Result<ThreadLook> asleep() const;
   Result<ThreadLook> stopped() const;
+  Status copy(const Attachment& attachment) const {
+    return options.copy(TRY(attachment.registers()));
+  }
   Result<FrameChain> chain(const FrameChain* expected = nullptr) const {
     return thread.state ? read_frame_chain(memory, python.layout, thread.state,
                                            options.most, expected)
@@ -91,7 +95,10 @@ Result<ThreadLook> Looker::asleep() const {
   }
   look.stack = TRY(stack());
   if (options.copy) {
-    TRY(options.copy(nullptr, look.wait.call));
+    Registers registers;
+    registers.raw.rip = look.wait.call.pc.value;
+    registers.raw.rsp = look.wait.call.sp.value;
+    TRY(options.copy(registers));
   }
   look.stack.exact = TRY(read_task_runs(pid, *thread.tid)) == look.wait.runs;
   return look;
@@ -108,8 +115,7 @@ Result<ThreadLook> Looker::stopped() const {
   auto attachment = TRY(Attachment::seize(*thread.tid));
   TRY(attachment.interrupt(Deadline::in(kPatience)));
   const auto words = chain(expected ? &*expected : nullptr);
-  const Status copied =
-      options.copy ? options.copy(&attachment, {.running = true}) : Status();
+  const Status copied = options.copy ? copy(attachment) : Status();
   TRY(attachment.detach());
   ThreadLook look{.stopped = Clock::now() - attachment.ran_at()};
   TRY(copied);

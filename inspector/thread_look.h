@@ -14,8 +14,8 @@
 #include "inspector/gil.h"
 #include "inspector/python_stack.h"
 #include "inspector/wait_look.h"
-#include "tracee/attachment.h"
 #include "tracee/memory.h"
+#include "tracee/registers_x86_64.h"
 
 namespace hangdbg {
 
@@ -28,10 +28,10 @@ struct ThreadLook {
 struct LookOptions {
   std::size_t most = PythonStackReader::kMostFrames;
   bool may_stop = true;
-  // What else is to be copied while the thread does not run: it is stopped, or
-  // (without an Attachment) was asleep in that call. What it copies counts only
-  // if the look that comes back is exact; it may be called more than once.
-  std::function<Status(const Attachment*, const TaskSyscall&)> copy = {};
+  // What else is to be copied while the thread does not run. Of one asleep only
+  // pc and sp are known. It counts only if the look that comes back is exact;
+  // this may be called more than once.
+  std::function<Status(const Registers&)> copy = {};
 };
 
 // Of a thread of the live process `pid`; one that Python does not know has no

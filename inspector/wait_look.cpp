@@ -91,6 +91,8 @@ std::string describe(const WaitLook& look) {
       return "stopped (SIGSTOP or Ctrl-Z)";
     case 't':
       return "stopped by a debugger";
+    case WaitLook::kNoMore:
+      return look.syscall.empty() ? "was running" : "was in " + look.syscall;
     case 'Z':
     case 'X':
       return "has ended";

@@ -12,6 +12,8 @@
 namespace hangdbg {
 
 struct WaitLook {
+  static constexpr char kNoMore = '-';  // the state of a thread in a core file
+
   TaskRuns runs;     // before all the rest
   std::string name;  // the kernel's: comm
   char state = '?';

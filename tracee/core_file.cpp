@@ -28,6 +28,9 @@ struct Plain {
 Result<Plain> open_plain(const std::string& path);
 Result<CoreNotes> read_notes(const Plain& plain);
 std::vector<Mapping> mappings(const Plain& plain, const CoreNotes& notes);
+void add_segments(PiecedMemory& memory,
+                  const Module& module,
+                  const std::shared_ptr<const FileBytes>& file);
 void add_files(CoreFile& core, const std::string& program);
 
 }  // namespace
@@ -130,7 +133,8 @@ Result<CoreNotes> read_notes(const Plain& plain) {
   return parse_core_notes(notes);
 }
 
-// Each segment is a mapping; those of files are named by the notes.
+// Each segment is a mapping; those of files are named by the notes, which alone
+// tell of those that gcore leaves out.
 std::vector<Mapping> mappings(const Plain& plain, const CoreNotes& notes) {
   std::vector<Mapping> maps;
   for (const Elf64_Phdr& segment : plain.segments) {
@@ -152,40 +156,109 @@ std::vector<Mapping> mappings(const Plain& plain, const CoreNotes& notes) {
     }
     maps.push_back(std::move(mapping));
   }
+  const std::size_t segments = maps.size();
+  for (const Mapping& file : notes.files) {
+    const auto known = std::span(maps).first(segments);
+    if (std::ranges::none_of(known, [&](const Mapping& mapping) {
+          return file.contains(mapping.start);
+        })) {
+      maps.push_back(file);
+      maps.back().readable = maps.back().executable = true;  // it may be
+      maps.back().inode = 1;
+    }
+  }
   std::ranges::sort(maps, {}, &Mapping::start);
   return maps;
 }
 
-// The executable is the module that has the entry point; what comes first in
-// the notes is it as well, and simpler to know.
+void add_segments(PiecedMemory& memory,
+                  const Module& module,
+                  const std::shared_ptr<const FileBytes>& file) {
+  for (const Mapping& segment : module.segments) {
+    memory.add(segment.start, segment.end - segment.start, file,
+               segment.offset);
+  }
+}
+
+// The first page of a file is in a core file where the kernel saw an ELF
+// header. That and the program headers have the layout of all the rest, to the
+// byte: no two builds have the same. (Behind them something may have been
+// written.)
+bool has_same_start(const MemoryReader& core,
+                    const MemoryReader& file,
+                    const Module& module) {
+  const auto header = core.read_value<Elf64_Ehdr>(module.base);
+  if (!header || header->e_phoff != sizeof *header) {
+    return false;
+  }
+  std::vector<std::byte> here(sizeof *header +
+                              header->e_phnum * sizeof(Elf64_Phdr));
+  std::vector<std::byte> there(here.size());
+  return core.read(module.base, here) && file.read(Address{}, there) &&
+         here == there;
+}
+
+// The file of a module, if it holds what the core file has of it. The image is
+// read with what the file says as well: its tables are mostly left out.
+std::shared_ptr<const FileBytes> file_of(const CoreFile& core,
+                                         const Module& module,
+                                         const TargetFiles& files) {
+  for (const std::string& path : files.ways_to(module)) {
+    auto opened = open_file(path);
+    if (!opened) {
+      continue;
+    }
+    const auto file = std::make_shared<FileBytes>(*std::move(opened));
+    if (has_same_start(core.memory, *file, module)) {
+      return file;
+    }
+    PiecedMemory both = core.memory;
+    add_segments(both, module, file);
+    const auto image = ElfImage::read(both, module.base);
+    if (image && open_module_file(files, core.memory, module, *image)) {
+      return file;
+    }
+  }
+  return nullptr;
+}
+
+// Whether all of it is in the core file, as the vdso is.
+bool is_whole(const MemoryReader& memory, const Module& module) {
+  return std::ranges::all_of(module.segments, [&](const Mapping& segment) {
+    return memory.read_value<std::byte>(segment.start) &&
+           memory.read_value<std::byte>(segment.end - 1);
+  });
+}
+
+// What is mapped may be data: a locale, a cache.
+bool may_be_code(const Module& module, const TargetFiles& files) {
+  for (const std::string& path : files.ways_to(module)) {
+    if (const auto file = open_file(path)) {
+      return ElfFile::read(*file).has_value();
+    }
+  }
+  return module.path.starts_with('/');
+}
+
+// The first file in the notes is the program's.
 void add_files(CoreFile& core, const std::string& program) {
   const std::string executable =
       core.notes.files.empty() ? "" : core.notes.files.front().path;
-  PiecedMemory known = core.memory;
+  PiecedMemory whole = core.memory;
   for (const Module& module : core.modules) {
-    const auto image = ElfImage::read(core.memory, module.base);
-    if (!image) {
-      core.unknown.push_back(module.path);
-      continue;
-    }
-    const bool is_program = module.path == executable && !program.empty();
     Module named = module;
-    const TargetFiles files = is_program ? TargetFiles::below("") : core.files;
-    if (is_program) {
+    TargetFiles files = core.files;
+    if (!program.empty() && module.path == executable) {
       named.path = program;
+      files = TargetFiles::below("");
     }
-    auto file = open_module_file(files, core.memory, named, *image);
-    if (!file) {
+    if (const auto file = file_of(core, named, files)) {
+      add_segments(whole, module, file);
+    } else if (!is_whole(core.memory, module) && may_be_code(named, files)) {
       core.unknown.push_back(module.path);
-      continue;
-    }
-    const auto bytes = std::make_shared<FileBytes>(std::move(file->bytes));
-    for (const Mapping& segment : module.segments) {
-      known.add(segment.start, segment.end - segment.start, bytes,
-                segment.offset);
     }
   }
-  core.memory = std::move(known);
+  core.memory = std::move(whole);
 }
 
 }  // namespace

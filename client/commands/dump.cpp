@@ -14,6 +14,7 @@
 #include "base/in_parallel.h"
 #include "base/text.h"
 #include "client/dump/json.h"
+#include "client/dump/options.h"
 #include "client/dump/text.h"
 #include "client/only_hung.h"
 #include "injector/preflight.h"
@@ -24,20 +25,14 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostDepth = 100;  // of locals
-constexpr int kSourceLines = 11;         // as gdb's py-list shows
-
 struct Options {
   CommonOptions common;
   std::vector<std::string> positional;
   std::vector<std::string> flagged;
   bool all = false;
   bool children = false;
-  bool native = false;
-  bool native_all = false;
   bool nonblocking = false;
-  std::string locals;  // empty: not shown; "true", or a number
-  DumpStyle style;
+  ShownOptions shown;
 };
 
 using Dump = Result<ProcessDump>;
@@ -50,6 +45,7 @@ struct Wanted {
 // What has been shown, and what is still to be printed as JSON.
 struct Output {
   const Options& options;
+  DumpStyle style;
   Palette out{options.common.colour, stdout};
   Palette err{options.common.colour, stderr};
   bool any = false;
@@ -62,7 +58,6 @@ struct Output {
 
 int run(const Options& options);
 Result<int> dump(const Options& options);
-Result<std::optional<ReprLimits>> shown_locals(const Options& options);
 Result<Wanted> wanted(const Options& options);
 Dump dump_one(int pid, const DumpOptions& options);
 bool is_python(ErrorId why_not);
@@ -85,23 +80,7 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag("--all", options->all, "Every Python process I may see");
   command.add_flag("-s,--subprocesses,--children", options->children,
                    "Those that they have started as well");
-  // A flag that may have a value, so that "-l PID" is a flag and a PID.
-  command.add_flag("-l,--locals", options->locals,
-                   "Their locals; =DEPTH shows so many levels of what is in "
-                   "them (default 2)");
-  command.add_flag("-n,--native", options->native,
-                   "C and C++ functions too, where they were called");
-  command.add_flag("--native-all", options->native_all,
-                   "The same, and the threads that run no Python");
-  command
-      .add_option("--source", options->style.source_lines,
-                  "So many lines of source around each frame's (default 11)")
-      ->type_name("[LINES]")
-      ->expected(0, 1)
-      ->default_str(std::to_string(kSourceLines))
-      ->check(CLI::Range(1, 1000).description(""));
-  command.add_flag("--full-filenames", options->style.full_filenames,
-                   "Paths as the interpreter has them");
+  add_shown_options(command, options->shown);
   command.add_flag("--nonblocking", options->nonblocking,
                    "Stop nothing; what may be from two moments is marked");
   add_json_option(command, options->common);
@@ -133,11 +112,9 @@ int run(const Options& options) {
 Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
   const auto [pids, named] = TRY(wanted(options));
-  Output output{options};
-  const DumpOptions how{.may_stop = !options.nonblocking,
-                        .locals = TRY(shown_locals(options)),
-                        .native = options.native || options.native_all,
-                        .native_all = options.native_all};
+  Output output{options, TRY(options.shown.style())};
+  DumpOptions how = TRY(options.shown.dump_options());
+  how.may_stop = !options.nonblocking;
   const bool ended = in_parallel<ProcessDump>(
       pids, options.common.deadline(),
       [how](int pid) { return dump_one(pid, how); },
@@ -174,7 +151,7 @@ void Output::show(const ProcessDump& dump) {
   if (options.common.json) {
     processes.push_back(dump_json(dump));
   } else {
-    print_now(stdout, (any ? "\n" : "") + dump_text(dump, options.style, out));
+    print_now(stdout, (any ? "\n" : "") + dump_text(dump, style, out));
   }
   any = true;
 }
@@ -186,24 +163,6 @@ void Output::show(int pid, const Error& error) {
   } else {
     report(error, err);
   }
-}
-
-Result<std::optional<ReprLimits>> shown_locals(const Options& options) {
-  if (options.locals.empty()) {
-    return std::nullopt;
-  }
-  ReprLimits limits;
-  if (options.locals != "true") {
-    const auto depth = parse_number<std::size_t>(options.locals);
-    if (!depth || *depth > kMostDepth) {
-      return fail(ErrorId::Usage,
-                  fmt::format("--locals={} is no number from 0 to {}",
-                              printable(options.locals), kMostDepth),
-                  "hangdbg dump --help");
-    }
-    limits.depth = *depth;
-  }
-  return limits;
 }
 
 Result<Wanted> wanted(const Options& options) {
@@ -236,7 +195,8 @@ Result<Wanted> wanted(const Options& options) {
 
 Dump dump_one(int pid, const DumpOptions& options) {
   TRY(check_readable(pid));
-  return dump_process(TRY(open_process(pid)), options);
+  const InspectedProcess process = TRY(open_process(pid));
+  return dump_process(LiveSubject(process), options);
 }
 
 // Whether a process that could not be read may be Python all the same, as one

@@ -12,10 +12,12 @@
 #include "base/in_parallel.h"
 #include "base/text.h"
 #include "injector/preflight.h"
+#include "inspector/core_subject.h"
 #include "inspector/inspected_process.h"
 #include "inspector/peek/peek.h"
 #include "inspector/shown_thread.h"
 #include "protocol/json.h"
+#include "tracee/core_file.h"
 
 namespace hangdbg {
 namespace {
@@ -29,7 +31,8 @@ struct Options {
   CommonOptions common;
   TargetOption target;
   PlaceOptions place;
-  std::string second;  // the positional after PID
+  CoreFile::Options where;  // of a core file in place of a PID
+  std::string second;       // the positional after PID
 
   // With -p PID the expression is the only positional.
   const std::string& pid() const {
@@ -90,8 +93,9 @@ struct Answer {
 };
 
 int run(const Options& options);
+bool is_file(const std::string& word);
 Result<Answer> peek_in_time(const Options& options);
-Result<Answer> peek_at(int pid,
+Result<Answer> peek_at(const Subject& subject,
                        const Expression& expression,
                        const PlaceOptions& place);
 Result<const PythonFrame*> frame_of(const FoundThread& found, int number);
@@ -107,6 +111,11 @@ void add_peek(CLI::App& app, Run& chosen) {
   command.add_option("EXPR", options->second, "A part of Python")
       ->type_name("")
       ->option_text(" ");
+  command
+      .add_option("--sysroot", options->where.sysroot,
+                  "Of a core file in place of PID: the root that its libraries "
+                  "are in")
+      ->type_name("DIR");
   add_place_options(command, options->place);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
@@ -119,7 +128,8 @@ void add_peek(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg peek 79655 self.lock_file_path\n"
       "  hangdbg peek 79655 'queue[-1][\"step\"] == 12' --thread worker-3\n"
-      "  hangdbg peek 79655 'len(batches)' --frame 2 --json");
+      "  hangdbg peek 79655 'len(batches)' --frame 2 --json\n"
+      "  hangdbg peek ./core.79655 self.lock_file_path");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
 }
@@ -146,6 +156,11 @@ int run(const Options& options) {
   return exit_code(error.id);
 }
 
+// A number is a process, whatever files there are.
+bool is_file(const std::string& word) {
+  return !parse_number<int>(word) && ::access(word.c_str(), F_OK) == 0;
+}
+
 // A process in D state can hold up for ever whoever reads it.
 Result<Answer> peek_in_time(const Options& options) {
   TRY(options.common.configure_log());
@@ -153,17 +168,23 @@ Result<Answer> peek_in_time(const Options& options) {
     return fail(ErrorId::Usage, "peek wants a PID and an expression",
                 "hangdbg peek --help");
   }
-  const int pid = TRY(parse_pid(options.pid()));
   const auto expression = std::make_shared<const Expression>(
       TRY(parse_expression(options.expression())));
+  if (is_file(options.pid())) {
+    const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
+    return peek_at(*TRY(CoreSubject::open(core)), *expression, options.place);
+  }
+  const int pid = TRY(parse_pid(options.pid()));
   Result<Answer> answer =
       fail(ErrorId::TimedOut,
            fmt::format("process {} could not be read in time", pid),
            fmt::format("cat /proc/{}/stack", pid));
   const bool ended = in_parallel<Answer>(
       {pid}, options.common.deadline(),
-      [expression, place = options.place](int of) {
-        return peek_at(of, *expression, place);
+      [expression, place = options.place](int of) -> Result<Answer> {
+        TRY(check_readable(of));
+        const InspectedProcess process = TRY(open_process(of));
+        return peek_at(LiveSubject(process), *expression, place);
       },
       [&](int, std::optional<Result<Answer>> result) {
         if (result) {
@@ -180,20 +201,19 @@ Result<Answer> peek_in_time(const Options& options) {
 }
 
 // A frame may return between the look at the stack and at its variables.
-Result<Answer> peek_at(int pid,
+Result<Answer> peek_at(const Subject& subject,
                        const Expression& expression,
                        const PlaceOptions& place) {
-  TRY(check_readable(pid));
-  const InspectedProcess process = TRY(open_process(pid));
   for (int tries = 1;; ++tries) {
-    const FoundThread found = TRY(find_thread(process, place.thread));
+    const FoundThread found = TRY(find_thread(subject, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
-    const Heap heap = TRY(Heap::open(process.memory, process.python));
+    const Heap heap = TRY(Heap::open(subject.memory, subject.python));
+    heap.allow_reads(kReads);
     auto peeked =
         peek(heap, frame, expression,
              {.depth = 3, .items = 100, .text = 10'000, .characters = 100'000});
     if (peeked) {
-      return Answer{.pid = pid,
+      return Answer{.pid = subject.pid,
                     .thread = found.thread.tid,
                     .frame = JsonFrame{frame.function, frame.file, frame.line},
                     .exact = found.stack.exact,

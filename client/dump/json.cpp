@@ -1,5 +1,6 @@
 #include "client/dump/json.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -135,6 +136,21 @@ struct JsonProblem {
   }
 };
 
+struct JsonEnd {
+  std::string signal;
+  std::int64_t tid = 0;
+  std::optional<std::string> address;
+  std::optional<std::int64_t> sender;
+
+  template <class V>
+  void fields(V& v) {
+    v("signal", signal);
+    v("tid", tid);
+    v.nullable("address", address);
+    v.nullable("sender", sender);
+  }
+};
+
 struct JsonProcess {
   std::int64_t pid = 0;
   std::optional<std::int64_t> rank, world_size;
@@ -144,6 +160,7 @@ struct JsonProcess {
   std::optional<JsonGil> gil;
   std::optional<double> longest_stop_us;
   std::vector<JsonThread> threads;
+  std::optional<JsonEnd> end;
   std::optional<JsonProblem> error;
 
   template <class V>
@@ -157,6 +174,7 @@ struct JsonProcess {
     v.nullable("gil", gil);
     v.nullable("longest_stop_us", longest_stop_us);
     v("threads", threads);
+    v("end", end);
     v.nullable("error", error);
   }
 };
@@ -237,6 +255,14 @@ Json dump_json(const ProcessDump& dump) {
                    .cmdline = dump.command_line};
   if (dump.gil) {
     json.gil = JsonGil{dump.gil->locked, dump.gil->holder};
+  }
+  if (dump.end) {
+    json.end = JsonEnd{.signal = dump.end->signal,
+                       .tid = dump.end->tid,
+                       .sender = dump.end->sender};
+    if (dump.end->address) {
+      json.end->address = fmt::format("{:#x}", dump.end->address->value);
+    }
   }
   json.longest_stop_us =
       std::chrono::duration<double, std::micro>(dump.longest_stop).count();

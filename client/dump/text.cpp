@@ -67,12 +67,22 @@ bool is_same(const DumpedThread& thread,
          a.function == b.function && a.file == b.file;
 }
 
+std::string end_text(const DumpedEnd& end) {
+  return fmt::format(
+      "{} in thread {}{}", end.signal, end.tid,
+      end.address  ? fmt::format(", address {:#x}", end.address->value)
+      : end.sender ? fmt::format(", sent by process {}", *end.sender)
+                   : "");
+}
+
 }  // namespace
 
 std::string dump_text(const ProcessDump& dump,
                       const DumpStyle& style,
                       const Palette& out) {
-  Printer printer{style, out, SourceText(dump.pid)};
+  Printer printer{
+      style, out,
+      style.sysroot.empty() ? SourceText(dump.pid) : SourceText(style.sysroot)};
   printer.head(dump);
   for (const DumpedThread& thread : dump.threads) {
     printer.thread(thread);
@@ -95,6 +105,9 @@ void Printer::head(const ProcessDump& dump) {
                    out.bold(fmt::format("Process {}", dump.pid)), dump.python,
                    dump.free_threaded ? "t" : "", printable(command), age,
                    gil_text(dump)));
+  if (dump.end) {
+    line("Ended by " + out.red(end_text(*dump.end)));
+  }
 }
 
 void Printer::thread(const DumpedThread& thread) {

@@ -12,6 +12,7 @@ namespace hangdbg {
 struct DumpStyle {
   bool full_filenames = false;
   int source_lines = 0;  // around each frame's line
+  std::string sysroot;   // where the sources are, if no live process knows
 };
 
 std::string dump_text(const ProcessDump& dump,

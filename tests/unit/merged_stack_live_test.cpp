@@ -17,6 +17,7 @@
 #include "inspector/thread_look.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
+#include "tracee/attachment.h"
 
 namespace hangdbg {
 namespace {
@@ -160,9 +161,8 @@ struct Target {
     PythonStackReader reader(look.memory, runtime);
     StackCopy copy;
     LookOptions options;
-    options.copy = [&](const Attachment* stopped,
-                       const TaskSyscall& call) -> Status {
-      copy = TRY(copy_stack(look.memory, maps, stopped, call));
+    options.copy = [&](const Registers& registers) -> Status {
+      copy = TRY(copy_stack(look.memory, maps, registers));
       return {};
     };
     const auto seen = look_at_thread(child.pid(), look.memory, runtime, reader,
@@ -171,7 +171,8 @@ struct Target {
     if (stop) {
       auto attachment = Attachment::seize(*thread.tid).value();
       EXPECT_TRUE(attachment.interrupt(patience()));
-      copy = copy_stack(look.memory, maps, &attachment, {}).value();
+      copy =
+          copy_stack(look.memory, maps, attachment.registers().value()).value();
     }
     CopyUnwinder unwinder(look.memory, look.modules);
     const auto native = unwinder.unwind(copy, patience()).value();

@@ -1,0 +1,142 @@
+#include "client/commands/core.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <string.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "client/dump/json.h"
+#include "client/dump/options.h"
+#include "client/dump/text.h"
+#include "inspector/core_subject.h"
+#include "inspector/process_dump.h"
+#include "tracee/core_file.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string file;
+  CoreFile::Options where;
+  ShownOptions shown;
+};
+
+int run(const Options& options);
+Status show(const Options& options);
+std::optional<DumpedEnd> end_of(const CoreNotes& notes);
+void warn(const CoreFile& core, const Palette& err);
+
+}  // namespace
+
+void add_core(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "core",
+      "Show the stacks of a process that is no more, from its core "
+      "file");
+  command.add_option("FILE", options->file, "Plain, or packed by gzip or zstd")
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("EXE", options->where.program,
+                  "Its program, where that is not where it was")
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("--sysroot", options->where.sysroot,
+                  "The root that its program and libraries are in")
+      ->type_name("DIR");
+  add_shown_options(command, options->shown);
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "Examples:\n"
+      "  hangdbg core core.79655\n"
+      "  hangdbg core core.79655.zst --locals --native\n"
+      "  hangdbg core core.79655 --sysroot /srv/images/train-1.4");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const Status shown = show(options);
+  if (shown) {
+    return 0;
+  }
+  if (options.common.json) {
+    print_now(stdout, dumps_json({dump_json(0, shown.error())}).dump() + "\n");
+    return exit_code(shown.error().id);
+  }
+  return report(shown.error(), Palette(options.common.colour, stderr));
+}
+
+Status show(const Options& options) {
+  TRY(options.common.configure_log());
+  if (options.file.empty()) {
+    return fail(ErrorId::Usage, "core wants a FILE", "hangdbg core --help");
+  }
+  const DumpOptions how = TRY(options.shown.dump_options());
+  DumpStyle style = TRY(options.shown.style());
+  style.sysroot = options.where.sysroot.empty() ? "/" : options.where.sysroot;
+  const CoreFile core = TRY(CoreFile::open(options.file, options.where));
+  warn(core, Palette(options.common.colour, stderr));
+  const auto subject = TRY(CoreSubject::open(core));
+  ProcessDump dump = TRY(dump_process(*subject, how));
+  dump.end = end_of(core.notes);
+  print_now(stdout, options.common.json
+                        ? dumps_json({dump_json(dump)}).dump() + "\n"
+                        : dump_text(dump, style,
+                                    Palette(options.common.colour, stdout)));
+  return {};
+}
+
+// Of gcore's file there is none: the process went on. Signals that make the
+// kernel write a core file: signal(7).
+std::optional<DumpedEnd> end_of(const CoreNotes& notes) {
+  constexpr std::array kFatal = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                 SIGFPE,  SIGSEGV, SIGSYS,  SIGXCPU, SIGXFSZ};
+  if (!notes.signal ||
+      std::ranges::find(kFatal, notes.signal->number) == kFatal.end()) {
+    return {};
+  }
+  const char* const name = ::sigabbrev_np(notes.signal->number);
+  return DumpedEnd{
+      .signal = name != nullptr
+                    ? fmt::format("SIG{}", name)
+                    : fmt::format("signal {}", notes.signal->number),
+      .tid = notes.threads.front().tid,
+      .address = notes.signal->address,
+      .sender = notes.signal->sender};
+}
+
+void warn(const CoreFile& core, const Palette& err) {
+  if (core.missing > 0) {
+    fmt::print(stderr, "{} {}\n", err.red("hangdbg:"),
+               fmt::format("{} is cut off: {} MiB of memory are missing",
+                           printable(core.path),
+                           (core.missing + (1 << 20) - 1) >> 20));
+  }
+  if (!core.unknown.empty()) {
+    fmt::print(
+        stderr, "{} {}\n  try: --sysroot DIR says where they are\n",
+        err.red("hangdbg:"),
+        fmt::format(
+            "{}{} not here as mapped then: C functions may have no names",
+            printable(core.unknown.front()),
+            core.unknown.size() > 1
+                ? fmt::format(" and {} more files are", core.unknown.size() - 1)
+                : " is"));
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
