@@ -40,13 +40,17 @@ bool PythonFinder::exports_python(int pid, const std::string& maps) {
       return known->second;
     }
   }
-  // The program is the first that is mapped, but for its libraries' chance.
+  // Of the program alone: a library that is Python is called so.
   auto modules = find_modules(parse_maps(maps));
   std::erase_if(modules, [&](const Module& module) {
     return module.segments.empty() ||
            module.segments.front().inode != file.st_ino;
   });
-  const auto python = find_python(LiveMemory(pid), modules);
+  const LiveMemory memory(pid);
+  if (modules.empty() || !memory.read_value<char>(modules.front().base)) {
+    return false;  // not for us to read, and perhaps of another user's
+  }
+  const auto python = find_python(memory, modules);
   const bool found = python || python.error().id != ErrorId::NotPython;
   const std::lock_guard lock(mutex_);
   return exports_[key] = found;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -78,18 +79,21 @@ bool waits_for_outside(const Evidence& evidence) {
       SYS_restart_syscall,  // which one, is not told
   };
   return std::ranges::find(kCalls, call.number) != kCalls.end() ||
-         waits_for_stdin(call) || waits_for_time(call) ||
-         evidence.file.starts_with("/dev/tty") ||
+         waits_for_stdin(call) || evidence.file.starts_with("/dev/tty") ||
          evidence.file.starts_with("/dev/pts/") ||
          stands_in(last, "/subprocess.py") || stands_in(last, "/_pyrepl/") ||
          (evidence.child_of_python && stands_in(last, "/multiprocessing/"));
 }
 
-bool main_is_idle(const Evidence& evidence, double hung_after_s) {
+// However long it sleeps, and however often it wakes.
+bool is_idle(const Evidence& evidence, double hung_after_s) {
   const Sight& last = evidence.sights.back();
-  return !last.frames.empty() && is_waiting_room(last.frames.front().file) &&
-         (evidence.others_serve ||
-          (evidence.others_still_s && *evidence.others_still_s < hung_after_s));
+  const bool main_waits =
+      !last.frames.empty() && is_waiting_room(last.frames.front().file);
+  const bool others_move =
+      evidence.others_still_s && *evidence.others_still_s < hung_after_s;
+  return waits_for_outside(evidence) ||
+         (main_waits && (others_move || evidence.others_serve));
 }
 
 std::string call_of(const Evidence& evidence) {
@@ -106,18 +110,25 @@ Verdict asleep(const Evidence& evidence, double hung_after_s) {
                   last.wait.asleep_s};
   // Without frames it runs no Python, or it is not for us to see.
   verdict.hung = last.wait.asleep_s >= hung_after_s && !last.frames.empty() &&
-                 !waits_for_outside(evidence) &&
-                 !main_is_idle(evidence, hung_after_s);
+                 !waits_for_time(last.wait.call) &&
+                 !is_idle(evidence, hung_after_s);
   return verdict;
 }
 
 // In percent, from the first look to the last.
 double cpu_of(const std::vector<Sight>& sights) {
-  const std::chrono::duration<double, std::nano> passed =
+  const std::chrono::duration<double> passed =
       sights.back().at - sights.front().at;
-  const auto ran = static_cast<double>(sights.back().wait.runs.nanoseconds -
-                                       sights.front().wait.runs.nanoseconds);
-  return std::min(100.0, 100 * ran / std::max(passed.count(), 1.0));
+  const WaitLook& first = sights.front().wait;
+  const WaitLook& last = sights.back().wait;
+  const double ran_s =
+      last.runs.nanoseconds > 0
+          ? static_cast<double>(last.runs.nanoseconds -
+                                first.runs.nanoseconds) /
+                1e9
+          : static_cast<double>(last.cpu_ticks - first.cpu_ticks) /
+                static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return std::min(100.0, 100 * ran_s / std::max(passed.count(), 1e-9));
 }
 
 // The thread that has had the GIL in each look, if it is one and the same.
@@ -141,7 +152,10 @@ Verdict moves(const Evidence& evidence, double hung_after_s) {
     return asleep(evidence, hung_after_s);
   }
   const double cpu = cpu_of(sights);
-  if (places.size() > 1 || innermost(last).empty()) {
+  if (last.frames.empty()) {
+    return {"runs", false, fmt::format("nothing, cpu {:.0f} %", cpu)};
+  }
+  if (places.size() > 1) {
     return {"runs", false,
             fmt::format("nothing: {} places in {} looks, cpu {:.0f} %",
                         places.size(), sights.size(), cpu)};
@@ -153,10 +167,11 @@ Verdict moves(const Evidence& evidence, double hung_after_s) {
             fmt::format("the GIL, which thread {} has{}: {}", *holder,
                         where(last), looks)};
   }
-  const bool idle = cpu < kIdlePercent && sights.size() >= kLooks;
-  return {idle ? "loops" : "runs", idle && !evidence.has_children,
-          fmt::format("{}{}: {}", idle ? call_of(evidence) : "nothing",
-                      where(last), looks)};
+  if (cpu >= kIdlePercent || sights.size() < kLooks) {
+    return {"runs", false, fmt::format("nothing{}: {}", where(last), looks)};
+  }
+  return {"loops", !evidence.has_children && !is_idle(evidence, hung_after_s),
+          fmt::format("{}{}: {}", call_of(evidence), where(last), looks)};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct Found {
 using ByPid = std::map<int, Found>;
 
 Result<Found> examine(PythonFinder& finder, int pid);
-Found out_of_time(int pid);
+Result<Found> out_of_time(int pid);
 std::vector<std::string> command_line(int pid);
 void look_more(ByPid& found, Deadline deadline);
 void judge_all(ByPid& found, double hung_after_s);
@@ -46,10 +46,9 @@ Result<Survey> survey(double hung_after_s, Deadline deadline) {
       TRY(list_processes()), deadline,
       [finder](int pid) { return examine(*finder, pid); },
       [&](int pid, std::optional<Result<Found>> result) {
-        if (!result) {
-          found[pid] = out_of_time(pid);
-        } else if (*result) {
-          found[pid] = **std::move(result);
+        Result<Found> one = result ? *std::move(result) : out_of_time(pid);
+        if (one) {
+          found[pid] = *std::move(one);
         }
       });
   look_more(found, deadline);
@@ -81,16 +80,19 @@ Result<Found> examine(PythonFinder& finder, int pid) {
   return found;
 }
 
-Found out_of_time(int pid) {
-  const auto status = read_status(pid).value_or(ProcStatus());
-  const Error error{ErrorId::TimedOut,
-                    fmt::format("/proc/{} does not answer", pid)};
-  return {{.pid = pid,
-           .ppid = status.ppid,
-           .uid = status.uids[0],
-           .verdict = {.state = "disk"},
-           .error = error},
-          nullptr};
+// What can be told without waiting. Errors: NotPython, NoSuchProcess.
+Result<Found> out_of_time(int pid) {
+  const auto status = TRY(read_status(pid));
+  if (!is_python_name(status.name)) {
+    return fail(ErrorId::NotPython, "");
+  }
+  return Found{{.pid = pid,
+                .ppid = status.ppid,
+                .uid = status.uids[0],
+                .verdict = {.state = "disk"},
+                .error = Error{ErrorId::TimedOut,
+                               fmt::format("/proc/{} does not answer", pid)}},
+               nullptr};
 }
 
 std::vector<std::string> command_line(int pid) {

@@ -92,6 +92,16 @@ def test_idle(edge_python, name):
     target.finish()
 
 
+def test_event_loop_with_a_timer(newest_python):
+    code = ("import asyncio\n"
+            "async def beat():\n"
+            "    while True: await asyncio.sleep(0.02)\n"
+            "asyncio.run(beat())\n")
+    process = raw(newest_python, "-c", code)
+    one = seen_when("waits", process.pid, lambda one: one["waits"].startswith("epoll_"))
+    assert not one["hung"] and "selectors.py" in one["waits"], one
+
+
 def test_busy(edge_python):
     target = start("busy", edge_python)
     one = seen(target.pid)

@@ -153,9 +153,30 @@ TEST(Judge, NoLoop) {
   EXPECT_FALSE(hangs(elsewhere));
   EXPECT_EQ(judge(elsewhere, kHungAfter).waits,
             "nothing: 2 places in 5 looks, cpu 0 %");
+  Evidence serves = moving(1, 0.05);
+  for (Sight& one : serves.sights) {
+    one.wait.call.number = SYS_epoll_wait;
+  }
+  EXPECT_FALSE(hangs(serves)) << "an event loop with a timer";
+  Evidence polls = moving(1, 0.05);
+  for (Sight& one : polls.sights) {
+    one.frames[0] = frame("/usr/lib/python3.11/threading.py", "wait");
+  }
+  EXPECT_TRUE(hangs(polls));
+  polls.others_still_s = 0.1;
+  EXPECT_FALSE(hangs(polls)) << "for threads that work";
   Evidence few = moving(1, 0.05);
   few.sights.pop_back();
   EXPECT_FALSE(hangs(few));
+}
+
+TEST(Judge, TicksWhereTheKernelCountsNothingElse) {
+  Evidence busy = moving(1, 0);
+  for (std::size_t i = 0; i < kLooks; ++i) {
+    busy.sights[i].wait.runs.nanoseconds = 0;
+    busy.sights[i].wait.cpu_ticks = 5 * i;
+  }
+  EXPECT_EQ(judge(busy, kHungAfter).state, "runs");
 }
 
 TEST(Judge, TheGilIsHeldByAnother) {
