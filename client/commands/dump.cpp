@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/in_parallel.h"
@@ -16,6 +17,7 @@
 #include "client/dump/json.h"
 #include "client/dump/options.h"
 #include "client/dump/text.h"
+#include "client/dump/tree.h"
 #include "client/only_hung.h"
 #include "injector/preflight.h"
 #include "inspector/process_dump.h"
@@ -32,6 +34,7 @@ struct Options {
   bool all = false;
   bool children = false;
   bool nonblocking = false;
+  bool merge = false;
   ShownOptions shown;
 };
 
@@ -51,9 +54,12 @@ struct Output {
   bool any = false;
   std::optional<Error> failed = {};
   std::vector<Json> processes = {};
+  std::vector<ProcessDump> to_merge = {};
+  std::vector<std::pair<int, Error>> missing = {};
 
   void show(const ProcessDump& dump);
   void show(int pid, const Error& error);
+  void finish();
 };
 
 int run(const Options& options);
@@ -81,6 +87,9 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag("-s,--subprocesses,--children", options->children,
                    "Those that they have started as well");
   add_shown_options(command, options->shown);
+  command.add_flag(
+      "--merge", options->merge,
+      "One tree of all their stacks: who is where, and who is not");
   command.add_flag("--nonblocking", options->nonblocking,
                    "Stop nothing; what may be from two moments is marked");
   add_json_option(command, options->common);
@@ -95,6 +104,7 @@ void add_dump(CLI::App& app, Run& chosen) {
       "  hangdbg dump 79655\n"
       "  hangdbg dump 79655 --children --source=3\n"
       "  hangdbg dump 79655 --locals=1\n"
+      "  hangdbg dump --children 79655 --merge\n"
       "  hangdbg dump --all --json");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -128,9 +138,7 @@ Result<int> dump(const Options& options) {
           output.show(pid, result->error());
         }
       });
-  if (options.common.json) {
-    print_now(stdout, dumps_json(output.processes).dump() + "\n");
-  }
+  output.finish();
   int code = !output.failed     ? 0
              : pids.size() == 1 ? exit_code(output.failed->id)
                                 : 1;
@@ -148,7 +156,9 @@ Result<int> dump(const Options& options) {
 }
 
 void Output::show(const ProcessDump& dump) {
-  if (options.common.json) {
+  if (options.merge) {
+    to_merge.push_back(dump);
+  } else if (options.common.json) {
     processes.push_back(dump_json(dump));
   } else {
     print_now(stdout, (any ? "\n" : "") + dump_text(dump, style, out));
@@ -158,10 +168,22 @@ void Output::show(const ProcessDump& dump) {
 
 void Output::show(int pid, const Error& error) {
   failed = error;
+  missing.emplace_back(pid, error);
   if (options.common.json) {
     processes.push_back(dump_json(pid, error));
   } else {
     report(error, err);
+  }
+}
+
+void Output::finish() {
+  if (options.merge) {
+    const StackTree tree = merge_dumps(to_merge);
+    print_now(stdout, options.common.json
+                          ? tree_json(tree, missing).dump() + "\n"
+                          : tree_text(tree, style, out));
+  } else if (options.common.json) {
+    print_now(stdout, dumps_json(processes).dump() + "\n");
   }
 }
 

@@ -147,6 +147,8 @@ def test_deep_recursion_is_folded(newest_python):
         assert len(done.out.splitlines()) < 12
         (process,) = dump(child.pid)
         assert len(process["threads"][0]["frames"]) == 902
+        merged = hangdbg("dump", child.pid, "--merge", "--json").json()
+        assert branches(merged["tree"]) == [("(502 frames deeper)", [child.pid])]
     finally:
         child.kill()
         child.wait()
@@ -167,6 +169,47 @@ def test_many(newest_python):
     every = dump("--all")
     assert set(pids) <= {p["pid"] for p in every}
     assert all(p["error"] is None or p["python"] == "" for p in every)
+
+
+def branches(node):
+    """What each leaf of the tree is, and who is there."""
+    if not node["children"]:
+        return [(node["function"], node["pids"])]
+    return [leaf for child in node["children"] for leaf in branches(child)]
+
+
+def test_merge(newest_python):
+    """Three do one thing, one another; one is not there."""
+    program = (
+        "import os, sys, time\n"
+        "def reduce(): os.write(1, b'ready\\n'); time.sleep(60)\n"
+        "def load(): os.write(1, b'ready\\n'); time.sleep(60)\n"
+        "def step(n): load() if n == 1 else reduce()\n"
+        "step(int(sys.argv[1]))\n"
+    )
+    children = [
+        subprocess.Popen([newest_python, "-c", program, str(n)], stdout=subprocess.PIPE)
+        for n in range(4)
+    ]
+    try:
+        assert [child.stdout.readline() for child in children] == [b"ready\n"] * 4
+        pids = [child.pid for child in children]
+        odd = pids.pop(1)
+        done = hangdbg("dump", "--merge", "--json", *pids, odd, 2**22 + 1)
+        assert done.rc == 1, done
+        merged = done.json()
+        assert sorted(branches(merged["tree"])) == [("load", [odd]), ("reduce", sorted(pids))]
+        assert merged["tree"]["pids"] == sorted([*pids, odd])
+        assert [entry["pids"] for entry in merged["odd"]] == [[odd]]
+        assert "load" in merged["odd"][0]["why"] and "reduce" in merged["odd"][0]["why"]
+        assert [entry["pid"] for entry in merged["missing"]] == [2**22 + 1]
+        done = hangdbg("dump", "--merge", *pids, odd)
+        assert done.rc == 0 and "process %d: in load" % odd in done.out, done
+        assert "all 4 processes" in done.out and "3 of 4 processes" in done.out, done
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
 
 
 def test_children(newest_python):
