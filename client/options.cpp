@@ -72,7 +72,7 @@ Result<int> parse_pid(std::string_view word) {
   return fail(
       ErrorId::Usage,
       fmt::format("\"{}\" is not the number of a process", printable(word)),
-      "pgrep -a python");
+      "hangdbg ps");
 }
 
 }  // namespace hangdbg

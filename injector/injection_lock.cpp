@@ -15,7 +15,7 @@ Result<Fd> lock_injections(int pid, Deadline deadline) {
       ::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "pgrep -a python lists the Python processes");
+                "hangdbg ps lists the Python processes");
   }
   // flock has no timeout; an injection takes milliseconds.
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {

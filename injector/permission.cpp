@@ -119,7 +119,7 @@ Status check_permission(int pid, const ProcStatus& status) {
   }
   if (errno == ENOENT || errno == ESRCH) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "pgrep -a python lists the Python processes");
+                "hangdbg ps lists the Python processes");
   }
   return std::unexpected(explain_refusal(find_facts(pid, status)));
 }

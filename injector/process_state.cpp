@@ -185,7 +185,7 @@ Status check_state(int pid, const ProcStatus& status) {
     if (stat && (stat->flags & kKernelThreadFlag) != 0) {
       return fail(ErrorId::KernelThread,
                   fmt::format("{} is a kernel thread ({})", pid, status.name),
-                  "pgrep -a python lists the Python processes");
+                  "hangdbg ps lists the Python processes");
     }
   }
   return {};

@@ -212,7 +212,7 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
     return fail(ErrorId::Wrong32Bit, "the process is not a 64-bit one");
   }
   return fail(ErrorId::NotPython, "no Python interpreter is loaded in it",
-              "pgrep -a python lists the Python processes");
+              "hangdbg ps lists the Python processes");
 }
 
 Result<bool> is_initialized(const MemoryReader& memory,

@@ -23,7 +23,7 @@ std::unexpected<Error> cannot_read(int pid,
                     fmt::format("a thread of process {} has ended", pid));
       }
       return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                  "pgrep -a python lists the Python processes");
+                  "hangdbg ps lists the Python processes");
     case EACCES:
     case EPERM:
       return fail_errno(fmt::format("cannot read {}", path),

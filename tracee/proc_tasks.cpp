@@ -20,7 +20,7 @@ Result<std::vector<int>> list_tasks(int pid) {
                                                    ::closedir);
   if (!folder) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "pgrep -a python lists the Python processes");
+                "hangdbg ps lists the Python processes");
   }
   std::vector<int> tids;
   while (const dirent* entry = ::readdir(folder.get())) {

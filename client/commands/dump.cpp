@@ -145,7 +145,7 @@ Result<int> dump(const Options& options) {
   if (!output.any && !output.failed) {
     code = report({.id = ErrorId::NotPython,
                    .message = "no Python process is to be seen here",
-                   .hint = "pgrep -a python"},
+                   .hint = "hangdbg ps"},
                   output.err);
   }
   if (!ended) {

@@ -88,6 +88,7 @@ std::vector<Row> as_tree(const Processes& processes);
 Cells cells_of(const Row& row);
 std::string since(const Verdict& verdict);
 std::string line_of(const Cells& cells, const Widths& widths);
+bool is_utf8_tail(char byte);
 void show_next(const Processes& processes, const Palette& err);
 
 }  // namespace
@@ -274,8 +275,17 @@ std::string line_of(const Cells& cells, const Widths& widths) {
   }
   constexpr std::size_t kLeast = 20;
   const auto columns = static_cast<std::size_t>(terminal_columns());
-  return line + cells[5].substr(
-                    0, std::max(columns, line.size() + kLeast) - line.size());
+  std::size_t room = std::max(columns, line.size() + kLeast) - line.size();
+  const std::string& command = cells[5];
+  while (room < command.size() && is_utf8_tail(command[room])) {
+    --room;
+  }
+  return line + command.substr(0, room);
+}
+
+// A byte of a character that is not its first.
+bool is_utf8_tail(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
 // On stderr: what is piped on is the table.

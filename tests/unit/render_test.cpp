@@ -58,11 +58,11 @@ TEST(Report, CodeFollowsFromTheError) {
   const Palette plain(ColourChoice::Never, stderr);
   EXPECT_EQ(report({.id = ErrorId::NoSuchProcess,
                     .message = "no process 5\x1b",
-                    .hint = "pgrep -a python"},
+                    .hint = "hangdbg ps"},
                    plain),
             2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "hangdbg: no process 5\\x1b\n  try: pgrep -a python\n");
+            "hangdbg: no process 5\\x1b\n  try: hangdbg ps\n");
 }
 
 }  // namespace
