@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxName = 1000;
 constexpr std::size_t kMaxTypes = 20'000;
 constexpr int kMaxBases = 100;
+constexpr std::size_t kBytesOfOneRead = 256;
 
 // Py_TPFLAGS_..._SUBCLASS: inherited, so they hold for classes in Python too.
 constexpr std::pair<int, Kind> kByFlag[] = {
@@ -64,6 +65,18 @@ constexpr std::pair<std::string_view, Kind> kByName[] = {
     {"_thread.RLock", Kind::RLock},
     {"memoryview", Kind::MemoryView},
     {"numpy.ndarray", Kind::Array},
+    {"numpy.bool", Kind::ArrayScalar},
+    {"numpy.bool_", Kind::ArrayScalar},
+    {"numpy.int8", Kind::ArrayScalar},
+    {"numpy.uint8", Kind::ArrayScalar},
+    {"numpy.int16", Kind::ArrayScalar},
+    {"numpy.uint16", Kind::ArrayScalar},
+    {"numpy.int32", Kind::ArrayScalar},
+    {"numpy.uint32", Kind::ArrayScalar},
+    {"numpy.int64", Kind::ArrayScalar},
+    {"numpy.uint64", Kind::ArrayScalar},
+    {"numpy.float32", Kind::ArrayScalar},
+    {"numpy.float64", Kind::ArrayScalar},
     {"torch._C._TensorBase", Kind::Tensor},
     {"torch._C.TensorBase", Kind::Tensor},
 };
@@ -81,10 +94,11 @@ std::optional<Kind> own_kind(const Type& type) {
 }  // namespace
 
 Status MeteredMemory::read(Address from, std::span<std::byte> out) const {
-  if (left_ == 0) {
+  const std::uint64_t cost = 1 + out.size() / kBytesOfOneRead;
+  if (left_ < cost) {
     return fail(ErrorId::Unreadable, "more than one look should read");
   }
-  --left_;
+  left_ -= cost;
   return pages_.read(from, out);
 }
 

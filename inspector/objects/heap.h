@@ -69,8 +69,9 @@ enum class Kind {
   Lock,
   RLock,
   MemoryView,
-  Array,   // numpy's
-  Tensor,  // torch's
+  Array,        // numpy's
+  ArrayScalar,  // numpy's
+  Tensor,       // torch's
 };
 
 struct Type {
@@ -97,7 +98,8 @@ struct Type {
   bool has_inline_values() const { return (flags >> 2 & 1) != 0; }
 };
 
-// Reads as often as it was allowed to, and then no more.
+// Reads as often as it was allowed to (a long read counts for more), and then
+// no more.
 class MeteredMemory final : public MemoryReader {
  public:
   explicit MeteredMemory(const MemoryReader& under) : pages_(under) {}

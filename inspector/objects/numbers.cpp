@@ -73,7 +73,8 @@ std::string decimal(std::vector<std::uint32_t> digits, std::uint32_t bits) {
 
 // The shortest digits and the exponent, laid out as repr() does. `point`: an
 // integral value gets ".0".
-std::string shortest(double value, bool point) {
+template <class Float>
+std::string shortest(Float value, bool point) {
   if (std::isnan(value)) {
     return "nan";
   }
@@ -137,6 +138,10 @@ Result<std::optional<std::int64_t>> int_value(const Heap& heap,
 }
 
 std::string float_text(double value) {
+  return shortest(value, true);
+}
+
+std::string float_text(float value) {
   return shortest(value, true);
 }
 

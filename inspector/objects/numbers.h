@@ -23,6 +23,7 @@ Result<std::optional<std::int64_t>> int_value(const Heap& heap, Address object);
 
 // The shortest text that reads back as the same: "0.1", "1e+16", "nan".
 std::string float_text(double value);
+std::string float_text(float value);
 std::string complex_text(double real, double imaginary);
 
 }  // namespace hangdbg

@@ -13,9 +13,10 @@ namespace {
 // Below those that are shown in full: a method of an instance, its arguments.
 constexpr std::size_t kMaxNesting = 30;
 
-// From here on as code does.
+// The families of kinds, by the first of each.
 constexpr Kind kFirstContainer = Kind::Tuple;
 constexpr Kind kFirstCode = Kind::Function;
+constexpr Kind kFirstArray = Kind::Array;
 
 std::string_view self_reference(Kind kind) {
   switch (kind) {
@@ -71,7 +72,8 @@ void ReprWriter::write_known(Address object, const Type& type) {
   const auto family = type.kind == Kind::Object     ? write_instance
                       : type.kind < kFirstContainer ? write_scalar
                       : type.kind < kFirstCode      ? write_container
-                                                    : write_code;
+                      : type.kind < kFirstArray     ? write_code
+                                                    : write_array;
   if (!family(*this, object, type)) {
     put(fmt::format("<unreadable {} at {:#x}>", type.name, object.value));
   }

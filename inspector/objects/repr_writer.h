@@ -64,6 +64,7 @@ class Listing {
 Status write_scalar(ReprWriter& to, Address object, const Type& type);
 Status write_container(ReprWriter& to, Address object, const Type& type);
 Status write_code(ReprWriter& to, Address object, const Type& type);
+Status write_array(ReprWriter& to, Address object, const Type& type);
 Status write_instance(ReprWriter& to, Address object, const Type& type);
 
 // "{'a': 1}".
