@@ -85,6 +85,14 @@ bool waits_for_outside(const Evidence& evidence) {
          (evidence.child_of_python && stands_in(last, "/multiprocessing/"));
 }
 
+// Whoever polls for a connection or for data serves; for a file he sleeps.
+bool polls_for_events(const TaskSyscall& call) {
+  constexpr std::array<long, 4> kCalls = {SYS_poll, SYS_ppoll, SYS_select,
+                                          SYS_pselect6};
+  return std::ranges::find(kCalls, call.number) != kCalls.end() &&
+         !waits_for_time(call);
+}
+
 // However long it sleeps, and however often it wakes.
 bool is_idle(const Evidence& evidence, double hung_after_s) {
   const Sight& last = evidence.sights.back();
@@ -170,7 +178,9 @@ Verdict moves(const Evidence& evidence, double hung_after_s) {
   if (cpu >= kIdlePercent || sights.size() < kLooks) {
     return {"runs", false, fmt::format("nothing{}: {}", where(last), looks)};
   }
-  return {"loops", !evidence.has_children && !is_idle(evidence, hung_after_s),
+  return {"loops",
+          !evidence.has_children && !polls_for_events(last.wait.call) &&
+              !is_idle(evidence, hung_after_s),
           fmt::format("{}{}: {}", call_of(evidence), where(last), looks)};
 }
 

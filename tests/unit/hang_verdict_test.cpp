@@ -158,6 +158,14 @@ TEST(Judge, NoLoop) {
     one.wait.call.number = SYS_epoll_wait;
   }
   EXPECT_FALSE(hangs(serves)) << "an event loop with a timer";
+  for (Sight& one : serves.sights) {
+    one.wait.call.number = SYS_pselect6;
+  }
+  EXPECT_FALSE(hangs(serves)) << "a server with a timeout";
+  for (Sight& one : serves.sights) {
+    one.wait.call.args[0] = 0;
+  }
+  EXPECT_TRUE(hangs(serves)) << "time.sleep";
   Evidence polls = moving(1, 0.05);
   for (Sight& one : polls.sights) {
     one.frames[0] = frame("/usr/lib/python3.11/threading.py", "wait");
