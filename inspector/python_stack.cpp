@@ -94,7 +94,8 @@ Result<PythonStack> PythonStackReader::name(const FrameChain& chain) {
       continue;
     }
     PythonFrame& frame = stack.frames.emplace_back(code->frame);
-    frame.line = line_at(code->lines, at.minor, frame.first_line, offset);
+    frame.span = span_at(code->lines, at.minor, frame.first_line, offset);
+    frame.line = frame.span.line;
     frame.address = raw.address;
     frame.code = raw.code;
     frame.entry = raw.entry;

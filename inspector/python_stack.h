@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "inspector/cpython/line_table.h"
 #include "inspector/frame_chain.h"
 #include "inspector/gil.h"
 #include "inspector/python_runtime.h"
@@ -25,6 +26,7 @@ struct PythonFrame {
   std::string qualname;  // from 3.11 on; before, the plain name too
   std::string file;      // as in co_filename
   int line = 0;          // 0: the instruction belongs to none
+  SourceSpan span;       // what of the source it is, line and columns
   int first_line = 0;    // of the function
   Address address;       // of the frame itself
   Address code;          // of its code object

@@ -39,6 +39,7 @@ struct JsonFrame {
   std::string file;
   std::optional<std::int64_t> line;
   std::string kind = "python";
+  std::optional<std::int64_t> end_line = {}, column = {}, end_column = {};
   std::optional<std::string> module = {};   // of a native one
   std::optional<std::string> builtin = {};  // what Python calls it, if it does
   std::optional<JsonLocals> locals = {};    // if they were asked for
@@ -50,6 +51,9 @@ struct JsonFrame {
     v("file", file);
     v.nullable("line", line);
     v("kind", kind);
+    v("end_line", end_line);
+    v("column", column);
+    v("end_column", end_column);
     v("module", module);
     v("builtin", builtin);
     v("locals", locals);
@@ -197,6 +201,11 @@ JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
   const PythonFrame& frame = thread.stack.frames[index];
   JsonFrame json{frame.function, frame.qualname, frame.file,
                  frame.line > 0 ? std::optional(frame.line) : std::nullopt};
+  if (frame.span.column >= 0) {
+    json.end_line = frame.span.end_line;
+    json.column = frame.span.column;
+    json.end_column = frame.span.end_column;
+  }
   if (index < thread.locals.size()) {
     auto& locals = json.locals.emplace();
     for (const DumpedVariable& variable : thread.locals[index]) {

@@ -67,6 +67,32 @@ bool is_same(const DumpedThread& thread,
          a.function == b.function && a.file == b.file;
 }
 
+// Which part of its line runs, unless that is all of it: "     ^^^^^^". Columns
+// count bytes.
+std::string marks_below(const SourceSpan& span, std::string_view line) {
+  if (span.end_line != span.line || span.column < 0 ||
+      span.end_column <= span.column ||
+      static_cast<std::size_t>(span.end_column) > line.size()) {
+    return {};
+  }
+  const auto part =
+      line.substr(static_cast<std::size_t>(span.column),
+                  static_cast<std::size_t>(span.end_column - span.column));
+  if (part == trim(line)) {
+    return {};
+  }
+  const auto is_letter = [](char byte) { return (byte & 0xc0) != 0x80; };
+  std::string marks;
+  for (const char byte :
+       line.substr(0, static_cast<std::size_t>(span.column))) {
+    if (is_letter(byte)) {
+      marks += byte == '\t' ? '\t' : ' ';
+    }
+  }
+  return marks.append(
+      static_cast<std::size_t>(std::ranges::count_if(part, is_letter)), '^');
+}
+
 std::string end_text(const DumpedEnd& end) {
   return fmt::format(
       "{} in thread {}{}", end.signal, end.tid,
@@ -215,10 +241,16 @@ void Printer::source_of(const PythonFrame& frame) {
   const int last = std::min(count, first + style.source_lines - 1);
   for (int number = first; number <= last; ++number) {
     const bool here = number == frame.line;
-    const std::string text =
-        fmt::format("      {:>5} {} {}", number, here ? "->" : "  ",
-                    lines[static_cast<std::size_t>(number) - 1]);
+    const std::string& source_line =
+        lines[static_cast<std::size_t>(number) - 1];
+    const std::string text = fmt::format("      {:>5} {} {}", number,
+                                         here ? "->" : "  ", source_line);
     line(here ? text : out.dim(text));
+    if (const std::string marks =
+            here ? marks_below(frame.span, source_line) : std::string();
+        !marks.empty()) {
+      line(std::string(15, ' ') + out.cyan(marks));
+    }
   }
 }
 

@@ -42,33 +42,44 @@ std::int64_t line_in_ranges(Table table,
   return 0;
 }
 
-// Six bits a byte, the lowest first; bit 6 says that more follow. The sign is
-// the lowest bit of the whole.
-std::optional<std::int64_t> signed_varint(Table bytes) {
+// A number is six bits a byte, the lowest first; bit 6 says that more follow.
+// Takes its bytes off the table.
+std::optional<std::int64_t> varint(Table& bytes) {
   constexpr std::uint8_t kMore = 0x40;
   std::uint64_t value = 0;
-  unsigned shift = 0;
-  for (const std::byte one : bytes) {
-    const auto byte = std::to_integer<std::uint8_t>(one);
+  for (unsigned shift = 0; shift <= 30 && !bytes.empty(); shift += 6) {
+    const auto byte = std::to_integer<std::uint8_t>(bytes[0]);
+    bytes = bytes.subspan(1);
     value |= std::uint64_t{byte & 0x3fU} << shift;
-    shift += 6;
     if ((byte & kMore) == 0) {
-      const auto size = static_cast<std::int64_t>(value >> 1);
-      return (value & 1) != 0 ? -size : size;
-    }
-    if (shift > 32) {
-      break;
+      return static_cast<std::int64_t>(value);
     }
   }
   return {};
 }
 
+// Its sign is the lowest bit.
+std::optional<std::int64_t> signed_varint(Table& bytes) {
+  const auto value = varint(bytes);
+  return !value              ? std::nullopt
+         : (*value & 1) != 0 ? std::optional(-(*value >> 1))
+                             : std::optional(*value >> 1);
+}
+
+// Lines and columns as the table has them, before they are believed.
+struct WideSpan {
+  std::int64_t line = 0;
+  std::int64_t end_line = 0;
+  std::int64_t column = -1;
+  std::int64_t end_column = -1;
+};
+
 // Each entry starts with a byte that has bit 7: a kind in the next four, the
 // size of its range in the last three. The rest, without bit 7, depends on the
 // kind.
-std::int64_t line_in_locations(Table table,
-                               std::int64_t line,
-                               std::int64_t offset) {
+WideSpan span_in_locations(Table table,
+                           std::int64_t line,
+                           std::int64_t offset) {
   enum Kind : std::uint8_t {
     OneLine0 = 10,
     OneLine2 = 12,
@@ -79,44 +90,77 @@ std::int64_t line_in_locations(Table table,
   const auto starts_entry = [](std::byte byte) {
     return (byte & std::byte{0x80}) != std::byte{0};
   };
+  const auto next = [&table]() -> std::int64_t {
+    if (table.empty()) {
+      return -1;
+    }
+    const auto byte = std::to_integer<std::uint8_t>(table[0]);
+    table = table.subspan(1);
+    return byte;
+  };
   std::int64_t end = 0;
   while (!table.empty() && starts_entry(table[0])) {
-    const auto head = std::to_integer<std::uint8_t>(table[0]);
-    const std::uint8_t kind = head >> 3 & 0xf;
-    table = table.subspan(1);
-    if (kind >= OneLine0 && kind <= OneLine2) {
+    const std::int64_t head = next();
+    const auto kind = static_cast<std::uint8_t>(head >> 3 & 0xf);
+    WideSpan span;
+    if (kind < OneLine0) {
+      const std::int64_t columns = next();
+      span.column = kind << 3 | (columns >> 4 & 7);
+      span.end_column = span.column + (columns & 0xf);
+    } else if (kind <= OneLine2) {
       line += kind - OneLine0;
-    } else if (kind == NoColumns || kind == Long) {
+      span.column = next();
+      span.end_column = next();
+    } else if (kind != None) {
       const auto step = signed_varint(table);
       if (!step) {
-        return 0;
+        return {};
       }
       line += *step;
     }
+    span.line = span.end_line = line;
+    if (kind == Long) {
+      // Columns are counted from one there, 0 is none.
+      span.end_line += varint(table).value_or(0);
+      span.column = varint(table).value_or(0) - 1;
+      span.end_column = varint(table).value_or(0) - 1;
+    }
     end += ((head & 7) + 1) * kUnitSize;
     if (offset < end) {
-      return kind == None ? 0 : line;
+      return kind == None ? WideSpan() : span;
     }
     while (!table.empty() && !starts_entry(table[0])) {
       table = table.subspan(1);
     }
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
 
-int line_at(Table table, int minor, int first_line, std::int64_t offset) {
+SourceSpan span_at(Table table,
+                   int minor,
+                   int first_line,
+                   std::int64_t offset) {
   if (offset < 0) {
-    return first_line;
+    return {.line = first_line};
   }
-  const std::int64_t line =
-      minor < 10    ? line_in_lnotab(table, first_line, offset)
-      : minor == 10 ? line_in_ranges(table, first_line, offset)
-                    : line_in_locations(table, first_line, offset);
-  return line > 0 && line <= std::numeric_limits<int>::max()
-             ? static_cast<int>(line)
-             : 0;
+  const WideSpan wide =
+      minor < 10 ? WideSpan{.line = line_in_lnotab(table, first_line, offset)}
+      : minor == 10
+          ? WideSpan{.line = line_in_ranges(table, first_line, offset)}
+          : span_in_locations(table, first_line, offset);
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (wide.line <= 0 || wide.line > kMost) {
+    return {};
+  }
+  SourceSpan span{.line = static_cast<int>(wide.line)};
+  if (wide.end_line >= wide.line && wide.end_line <= kMost) {
+    span.end_line = static_cast<int>(wide.end_line);
+    span.column = static_cast<int>(wide.column);
+    span.end_column = static_cast<int>(wide.end_column);
+  }
+  return span;
 }
 
 }  // namespace hangdbg

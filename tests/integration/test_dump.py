@@ -154,6 +154,33 @@ def test_deep_recursion_is_folded(newest_python):
         child.wait()
 
 
+def test_columns(newest_python, tmp_path):
+    """Which part of the line runs; also where bytes and letters differ."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "def main():\n"
+        "\tword = [1, len('\u043f\u0440'), os.write(1, b'ready\\n'), time.sleep(60), 2]\n"
+        "main()\n")
+    child = subprocess.Popen([newest_python, script], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"ready\n"
+        until("it sleeps", lambda: processes.thread_activity(child.pid, child.pid).syscall
+              == "clock_nanosleep")
+        (process,) = dump(child.pid)
+        frame = process["threads"][0]["frames"][0]
+        line = script.read_bytes().splitlines()[2]
+        assert frame["line"] == frame["end_line"] == 3
+        assert line[frame["column"]:frame["end_column"]] == b"time.sleep(60)"
+        shown = hangdbg("dump", child.pid, "--source=1").out.splitlines()
+        source = next(i for i, text in enumerate(shown) if "time.sleep" in text)
+        assert shown[source + 1].index("^") == shown[source].index("time.sleep")
+        assert shown[source + 1].count("^") == len("time.sleep(60)")
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_many(newest_python):
     """Several at once, in the order asked for; one that is not there costs the others
     nothing."""

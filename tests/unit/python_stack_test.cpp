@@ -231,6 +231,14 @@ def ranges(code):
     starts = list(dis.findlinestarts(code))
     ends = [start for start, line in starts[1:]] + [len(code.co_code)]
     return [(end, line) for end, (start, line) in zip(ends, starts)]
+def positions(code):
+    if sys.version_info < (3, 11):
+        return ""
+    known = lambda value, none: none if value is None else value
+    return ",".join(
+        "%d:%d:%d" % (known(end_line, 0), known(column, -1), known(end_column, -1))
+        if line else "0:-1:-1"  # what has no line is nowhere
+        for line, end_line, column, end_column in code.co_positions())
 jumps = random.Random(1)
 def gap():
     return "\n" * jumps.choice([0, 1, 3, 127, 128, 129, 255, 300])
@@ -244,8 +252,8 @@ for module in (argparse, inspect):
     everything += codes(compile(open(module.__file__).read(), "-", "exec"))
 def said(code):
     table = code.co_linetable if sys.version_info >= (3, 10) else code.co_lnotab
-    return "%d|%s|%s" % (code.co_firstlineno, table.hex(), ",".join(
-        "%d:%d" % each for each in ranges(code)))
+    return "%d|%s|%s|%s" % (code.co_firstlineno, table.hex(), ",".join(
+        "%d:%d" % each for each in ranges(code)), positions(code))
 say(";".join(map(said, everything))), time.sleep(1000)
 )py";
 
@@ -265,9 +273,10 @@ TEST_P(PythonStackLive, HasTheLineOfEachInstruction) {
   ASSERT_TRUE(python) << python.error().text();
   const int minor = python->version.minor;
   std::size_t compared = 0;
+  std::size_t columns = 0;
   for (const std::string_view code : split(target.said(), ';')) {
     const auto fields = split(code, '|');
-    ASSERT_EQ(fields.size(), 3) << code;
+    ASSERT_EQ(fields.size(), 4) << code;
     const int first_line = parse_number<int>(fields[0]).value();
     const auto table = bytes_of(fields[1]);
     EXPECT_EQ(line_at(table, minor, first_line, -2), first_line);
@@ -282,8 +291,22 @@ TEST_P(PythonStackLive, HasTheLineOfEachInstruction) {
             << "at " << at << " of " << code;
       }
     }
+    at = 0;
+    for (const std::string_view said : split(fields[3], ',')) {
+      if (said.empty()) {
+        continue;
+      }
+      const SourceSpan span = span_at(table, minor, first_line, at);
+      ASSERT_EQ(
+          fmt::format("{}:{}:{}", span.end_line, span.column, span.end_column),
+          said)
+          << "at " << at << " of " << code;
+      at += 2;
+      ++columns;
+    }
   }
   EXPECT_GT(compared, 10'000);
+  EXPECT_EQ(columns, minor >= 11 ? compared : 0);
 }
 
 TEST_P(PythonStackLive, OfARecursionThatIsDeep) {
