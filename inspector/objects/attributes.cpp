@@ -65,19 +65,18 @@ Result<InstanceDict> instance_dict(const Heap& heap,
       heap.at().instance_values != InstanceValues::None) {
     return managed_dict(heap, object, type);
   }
-  std::int64_t offset = type.dict_offset;
-  if (offset == 0) {
+  if (type.dict_offset == 0) {
     return InstanceDict{};
   }
-  if (offset < 0) {  // from the end, behind the items
-    const auto size =
-        TRY(heap.memory().read_value<std::int64_t>(object + heap.at().size));
-    const auto items = static_cast<std::uint64_t>(size < 0 ? -size : size) *
-                       static_cast<std::uint64_t>(type.item_size);
-    offset += static_cast<std::int64_t>((type.basic_size + items + 7) & ~7ULL);
+  // Modulo 2^64 throughout, as nothing of this need be true.
+  auto offset = static_cast<std::uint64_t>(type.dict_offset);
+  if (type.dict_offset < 0) {  // from the end, behind the items
+    const auto size = TRY(heap.word(object + heap.at().size));
+    const std::uint64_t count = size >> 63 != 0 ? -size : size;
+    const auto items = count * static_cast<std::uint64_t>(type.item_size);
+    offset += (type.basic_size + items + 7) & ~std::uint64_t{7};
   }
-  return InstanceDict{
-      TRY(heap.pointer(object + static_cast<std::uint64_t>(offset))), {}, {}};
+  return InstanceDict{TRY(heap.pointer(object + offset)), {}, {}};
 }
 
 }  // namespace
