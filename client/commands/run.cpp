@@ -23,7 +23,7 @@ constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
 int run(const CLI::App& parsed, std::span<char*> command, bool children);
-void allow_tracers();
+void allow_tracers(int scope_too_strict);
 Status enter_user_namespace();
 int become(std::span<char*> command, const Palette& err);
 
@@ -77,21 +77,20 @@ int run(const CLI::App& parsed, std::span<char*> command, bool children) {
     if (const Status entered = enter_user_namespace(); !entered) {
       return report(entered.error(), err);
     }
-  } else {
-    allow_tracers();
   }
+  allow_tracers(children ? 3 : 2);
   return become(command, err);
 }
 
 // Belongs to the process, through exec as well, and to none of its children
 // (the kernel's security/yama). Whatever is in the way: the command is run.
-void allow_tracers() {
+void allow_tracers(int scope_too_strict) {
   const auto scope = ptrace_scope();
   if (!scope) {
     return;  // no Yama
   }
   std::string why;
-  if (*scope >= 2) {
+  if (*scope >= scope_too_strict) {
     why = fmt::format("kernel.yama.ptrace_scope is {}", *scope);
   } else if (::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) != 0) {
     why = std::strerror(errno);

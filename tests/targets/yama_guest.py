@@ -36,10 +36,16 @@ def main():
     tell("user", "ps", "all", ["/hangdbg", "ps", "--json"])
     tell("user", "doctor", "sleeper", ["/hangdbg", "doctor", str(targets["sleeper"])])
     set_scope(2)
-    tell("user", "run", "version", RUN + [sys.executable, "--version"])
+    run_version()
     ask_all(targets, "user", "root")
     set_scope(3)
+    run_version()
     ask_all(targets, "user", "root")
+
+
+def run_version():
+    tell("user", "run", "version", RUN + [sys.executable, "--version"])
+    tell("user", "run", "children", RUN[:2] + ["--children", "--", sys.executable, "--version"])
 
 
 def set_scope(scope):
