@@ -6,6 +6,7 @@
 
 #include "inspector/demangle.h"
 #include "tracee/function_names.h"
+#include "tracee/source_lines.h"
 
 namespace hangdbg {
 namespace {
@@ -20,15 +21,18 @@ std::string file_name(std::string path) {
 
 }  // namespace
 
+std::string NativeSymbol::name() const {
+  if (!builtin.empty() || !function.empty()) {
+    return builtin.empty() ? function : builtin;
+  }
+  return module.empty() ? fmt::format("{:#x}", offset)
+                        : fmt::format("{}+{:#x}", module, offset);
+}
+
 std::string NativeSymbol::text() const {
-  if (!builtin.empty()) {
-    return fmt::format("{} ({})", builtin, module);
-  }
-  if (module.empty()) {
-    return fmt::format("{:#x}", offset);
-  }
-  return function.empty() ? fmt::format("{}+{:#x}", module, offset)
-                          : fmt::format("{} ({})", function, module);
+  return builtin.empty() && function.empty()
+             ? name()
+             : fmt::format("{} ({})", name(), module);
 }
 
 void NativeNames::learn(std::span<const NativeStack> stacks) {
@@ -53,6 +57,11 @@ void NativeNames::learn(std::span<const NativeStack> stacks) {
     for (const auto& [at, name] :
          function_names(files_, memory_, modules_[module], code)) {
       names_.at(at).function = demangle(name);
+    }
+    for (auto& [at, source] :
+         source_lines(files_, memory_, modules_[module], code)) {
+      names_.at(at).file = source.file;
+      names_.at(at).line = source.line;
     }
   }
 }

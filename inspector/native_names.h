@@ -27,7 +27,10 @@ struct NativeSymbol {
   std::string file;          // of the source; "" when it is unknown
   int line = 0;
 
-  // "c10::run (libc10.so)", "libfoo.so+0x1234", "0x7f0012345678".
+  // "c10::run", "<built-in function sleep>", "libfoo.so+0x1234", "0x7f001234".
+  std::string name() const;
+
+  // With the module: "c10::run (libc10.so)".
   std::string text() const;
 };
 

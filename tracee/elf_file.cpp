@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace hangdbg {
 namespace {
@@ -13,12 +16,40 @@ namespace {
 // More than any real file has.
 constexpr std::size_t kMaxSections = 4096;
 constexpr std::uint64_t kMaxSection = 1U << 28;
+constexpr std::uint64_t kMaxUnpacked = 1U << 27;
 
 template <class T>
 T value_at(std::span<const std::byte> bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
+}
+
+// A compressed section: how, how large it was, and then the rest.
+Result<std::vector<std::byte>> unpacked(std::span<const std::byte> section) {
+  constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD; elf.h may be older
+  if (section.size() < sizeof(Elf64_Chdr)) {
+    return fail(ErrorId::Unreadable, "a compressed section that is cut off");
+  }
+  const auto head = value_at<Elf64_Chdr>(section, 0);
+  const auto packed = section.subspan(sizeof head);
+  if (head.ch_size > kMaxUnpacked) {
+    return fail(ErrorId::Unreadable, "an implausibly large section");
+  }
+  std::vector<std::byte> bytes(head.ch_size);
+  bool done = false;
+  if (head.ch_type == ELFCOMPRESS_ZLIB) {
+    uLongf size = bytes.size();
+    done = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                        reinterpret_cast<const Bytef*>(packed.data()),
+                        packed.size()) == Z_OK &&
+           size == bytes.size();
+  } else if (head.ch_type == kZstd) {
+    done = ::ZSTD_decompress(bytes.data(), bytes.size(), packed.data(),
+                             packed.size()) == bytes.size();
+  }
+  return done ? Result<std::vector<std::byte>>(std::move(bytes))
+              : fail(ErrorId::Unreadable, "a damaged compressed section");
 }
 
 }  // namespace
@@ -86,13 +117,12 @@ std::vector<std::byte> ElfFile::build_id() const {
 
 Result<std::vector<std::byte>> ElfFile::content(
     const Elf64_Shdr& section) const {
-  if (section.sh_type == SHT_NOBITS || section.sh_size > kMaxSection ||
-      (section.sh_flags & SHF_COMPRESSED) != 0) {
-    return fail(ErrorId::Unreadable, "a section without plain content");
+  if (section.sh_type == SHT_NOBITS || section.sh_size > kMaxSection) {
+    return fail(ErrorId::Unreadable, "a section without content");
   }
   std::vector<std::byte> bytes(section.sh_size);
   TRY(bytes_->read(Address{section.sh_offset}, bytes));
-  return bytes;
+  return (section.sh_flags & SHF_COMPRESSED) != 0 ? unpacked(bytes) : bytes;
 }
 
 // Each note: three words (the sizes of the name and of the content, the type),

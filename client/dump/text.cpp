@@ -27,7 +27,9 @@ struct Printer {
   void frame(const PythonFrame& frame);
   void native(const NativeSymbol& symbol);
   void locals(const std::vector<DumpedVariable>& variables);
-  void source_of(const PythonFrame& frame);
+  void source_of(const std::string& file,
+                 int here,
+                 const SourceSpan& span = {});
   void line(const std::string& one) { text += one + '\n'; }
 };
 
@@ -215,13 +217,22 @@ void Printer::frame(const PythonFrame& frame) {
                                     : short_path(frame.file);
   line(fmt::format("    {} ({}:{})", printable(frame.qualname),
                    out.cyan(printable(path)), frame.line));
-  if (style.source_lines > 0) {
-    source_of(frame);
-  }
+  source_of(frame.file, frame.line, frame.span);
 }
 
+// Where a library was built says nothing here.
 void Printer::native(const NativeSymbol& symbol) {
-  line("    " + out.dim(printable(symbol.text())));
+  if (symbol.line == 0) {
+    line("    " + out.dim(printable(symbol.text())));
+    return;
+  }
+  const std::string file = style.full_filenames
+                               ? symbol.file
+                               : symbol.file.substr(symbol.file.rfind('/') + 1);
+  line("    " + out.dim(fmt::format("{} ({}:{}, {})", printable(symbol.name()),
+                                    printable(file), symbol.line,
+                                    printable(symbol.module))));
+  source_of(symbol.file, symbol.line);
 }
 
 void Printer::locals(const std::vector<DumpedVariable>& variables) {
@@ -231,23 +242,28 @@ void Printer::locals(const std::vector<DumpedVariable>& variables) {
   }
 }
 
-void Printer::source_of(const PythonFrame& frame) {
-  const auto& lines = source.lines(frame.file);
-  const int count = static_cast<int>(lines.size());
-  if (frame.line < 1 || frame.line > count) {
+void Printer::source_of(const std::string& file,
+                        int here,
+                        const SourceSpan& span) {
+  if (style.source_lines == 0) {
     return;
   }
-  const int first = std::max(1, frame.line - style.source_lines / 2);
+  const auto& lines = source.lines(file);
+  const int count = static_cast<int>(lines.size());
+  if (here < 1 || here > count) {
+    return;
+  }
+  const int first = std::max(1, here - style.source_lines / 2);
   const int last = std::min(count, first + style.source_lines - 1);
   for (int number = first; number <= last; ++number) {
-    const bool here = number == frame.line;
+    const bool is_here = number == here;
     const std::string& source_line =
         lines[static_cast<std::size_t>(number) - 1];
     const std::string text = fmt::format("      {:>5} {} {}", number,
-                                         here ? "->" : "  ", source_line);
-    line(here ? text : out.dim(text));
+                                         is_here ? "->" : "  ", source_line);
+    line(is_here ? text : out.dim(text));
     if (const std::string marks =
-            here ? marks_below(frame.span, source_line) : std::string();
+            is_here ? marks_below(span, source_line) : std::string();
         !marks.empty()) {
       line(std::string(15, ' ') + out.cyan(marks));
     }

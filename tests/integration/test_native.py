@@ -19,13 +19,17 @@ WAIT = "wait_for_line"
 def called_back(tmp_path_factory):
     """The library of tests/targets/called_back.cpp."""
     path = tmp_path_factory.mktemp("called_back") / "called_back.so"
+    compile_library(path, "-g")
+    return path
+
+
+def compile_library(path, *flags):
     source = TARGETS / "called_back.cpp"
     subprocess.run(
-        ["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC",
+        ["gcc", *flags, "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC",
          "-Wl,--build-id", "-o", path, source],
         check=True,
     )
-    return path
 
 
 def threads_of(pid, *flags):
@@ -112,7 +116,45 @@ def test_between_python_functions(python, called_back):
         "call_back",
     ]
     done = hangdbg("dump", target.pid, "-n")
-    assert "\n    call_back (called_back.so)\n" in done.out, done
+    assert "\n    call_back (called_back.cpp:" in done.out, done
+    target.finish()
+
+
+def marked_lines():
+    """The lines of called_back.cpp that call, by the names in their comments."""
+    lines = (TARGETS / "called_back.cpp").read_text().splitlines()
+    return [
+        number
+        for mark in ("visit", "walk", "call_back")
+        for number, line in enumerate(lines, 1)
+        if line.endswith("// " + mark)
+    ]
+
+
+@pytest.mark.parametrize("flags", [
+    "-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gdwarf64", "zlib", "zstd",
+])
+def test_source_lines(newest_python, called_back, flags, tmp_path):
+    library = tmp_path / "lines.so"
+    if flags.startswith("-g"):
+        compile_library(library, *flags.split())
+    else:
+        subprocess.run(
+            ["objcopy", "--compress-debug-sections=" + flags, called_back, library], check=True)
+    target = start("called_back", newest_python, library)
+    thread = main_thread(target, "-n")
+    frames = [f for f in between(thread, WAIT, "call_library") if f["module"] == "lines.so"]
+    assert [f["line"] for f in frames] == marked_lines()
+    assert {os.path.basename(f["file"]) for f in frames} == {"called_back.cpp"}
+    target.finish()
+
+
+def test_source_lines_for_people(newest_python, called_back):
+    target = start("called_back", newest_python, called_back)
+    line = marked_lines()[-1]
+    done = hangdbg("dump", target.pid, "-n", "--source=1")
+    shown = "    call_back (called_back.cpp:%d, called_back.so)\n" % line
+    assert shown + "      %5d -> " % line in done.out, done
     target.finish()
 
 
@@ -139,10 +181,12 @@ def test_separate_debug_file(newest_python, called_back, tmp_path):
     target = start("called_back", newest_python, stripped)
     frames = between(main_thread(target, "-n"), WAIT, "call_library")
     assert of_library(frames, stripped)[1] == "sorting::(anonymous namespace)::walk"
+    assert [f["line"] for f in frames if f["module"] == "stripped.so"] == marked_lines()
     os.rename(debug, other)
     shutil.copy(newest_python, debug)
     frames = between(main_thread(target, "-n"), WAIT, "call_library")
     assert of_library(frames, stripped)[1] == ""
+    assert not any(f["line"] for f in frames if f["module"] == "stripped.so")
     target.finish()
 
 

@@ -1,0 +1,48 @@
+// The source lines of code, from DWARF's line tables (DWARF 5, section 6.2;
+// versions 2 to 5).
+//
+// A module's tables are gone through once, in one pass, for all addresses that
+// are asked. Nothing else of its debug information is read: what it says of
+// functions and types is ten times as much. Each size is bounded before it is
+// used, as in ElfImage.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+
+#include "tracee/address.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+#include "tracee/target_files.h"
+
+namespace hangdbg {
+
+struct SourceLine {
+  std::string file;  // "/src/a.c"; relative where the table knows no more
+  int line = 0;
+
+  bool operator==(const SourceLine&) const = default;
+};
+
+// Without those that no table has.
+using SourceLines = std::map<Address, SourceLine>;
+
+// Of code of one module, from its file or its debug file.
+SourceLines source_lines(const TargetFiles& files,
+                         const MemoryReader& memory,
+                         const Module& module,
+                         std::span<const Address> code);
+
+struct LineSections {
+  std::span<const std::byte> lines;         // .debug_line
+  std::span<const std::byte> line_strings;  // .debug_line_str
+};
+
+// `bias` is added to the addresses that are in the table.
+SourceLines source_lines(const LineSections& sections,
+                         std::uint64_t bias,
+                         std::span<const Address> code);
+
+}  // namespace hangdbg
