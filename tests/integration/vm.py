@@ -103,6 +103,7 @@ def kernel():
 def fetch_kernel():
     script = """
         set -e
+        rm -f linux-image-*.deb
         package=$(apt-cache depends linux-image-cloud-amd64 |
             sed -n 's/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p' | head -n1)
         apt-get -q -o APT::Sandbox::User=root download "${package:?no kernel in apt}"
