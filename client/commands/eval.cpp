@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/place.h"
+#include "inspector/peek/expression.h"
 #include "protocol/events/output.h"
 #include "protocol/requests/evaluate.h"
 #include "server/hung_thread.h"
@@ -194,11 +195,16 @@ Status evaluate(const Options& options, Answer& answer) {
   answer.rank = json ? rank_of(pid) : std::nullopt;
   const Interruptible interruptible(*session);
   session->allow_outside(false);
-  const auto asked = ask(options, *session, answer, deadline);
+  auto asked = ask(options, *session, answer, deadline);
   if (!asked && asked.error().id == ErrorId::GilHeld) {
-    // Where it would have been evaluated can be told all the same.
+    // Where it would have been evaluated can be told all the same, and of some
+    // expressions what they are.
     session->allow_outside(true);
     (void)find_place(options, *session, answer, deadline);
+    if (parse_expression(options.expression())) {
+      asked.error().hint = fmt::format("hangdbg peek {} {}", pid,
+                                       shell_quote(options.expression()));
+    }
   }
   const auto response = TRY(asked);
   if (options.timings) {

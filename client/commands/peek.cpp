@@ -24,9 +24,6 @@ namespace {
 
 constexpr int kTries = 5;  // at a frame that keeps returning
 
-// So that a dict of a million keys is searched to its end.
-constexpr std::uint64_t kReads = 30'000'000;
-
 struct Options {
   CommonOptions common;
   TargetOption target;
@@ -208,10 +205,8 @@ Result<Answer> peek_at(const Subject& subject,
     const FoundThread found = TRY(find_thread(subject, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
     const Heap heap = TRY(Heap::open(subject.memory, subject.python));
-    heap.allow_reads(kReads);
-    auto peeked =
-        peek(heap, frame, expression,
-             {.depth = 3, .items = 100, .text = 10'000, .characters = 100'000});
+    heap.allow_reads(kReadsOfASearch);
+    auto peeked = peek(heap, frame, expression, kFullRepr);
     if (peeked) {
       return Answer{.pid = subject.pid,
                     .thread = found.thread.tid,

@@ -7,13 +7,13 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPromised = std::to_array<std::string_view>(
-    {"alias",   "b",        "break",    "c",       "cl",        "clear",
-     "cont",    "commands", "debug",    "disable", "condition", "continue",
-     "display", "enable",   "hold",     "ignore",  "interact",  "j",
-     "jump",    "n",        "next",     "peek",    "r",         "raise",
-     "rank",    "ranks",    "return",   "retval",  "rv",        "release",
-     "restart", "run",      "s",        "step",    "tbreak",    "unalias",
-     "until",   "unt",      "undisplay"});
+    {"alias",   "b",        "break",  "c",       "cl",        "clear",
+     "cont",    "commands", "debug",  "disable", "condition", "continue",
+     "display", "enable",   "hold",   "ignore",  "interact",  "j",
+     "jump",    "n",        "next",   "r",       "raise",     "rank",
+     "ranks",   "return",   "retval", "rv",      "release",   "restart",
+     "run",     "s",        "step",   "tbreak",  "unalias",   "until",
+     "unt",     "undisplay"});
 
 }  // namespace
 

@@ -1,11 +1,17 @@
-// What: p, pp, a, whatis, ! and plain Python.
+// What: p, pp, peek, a, whatis, ! and plain Python.
 #include <fmt/core.h>
 
 #include <array>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "injector/preflight.h"
+#include "inspector/peek/peek.h"
+#include "inspector/shown_thread.h"
+#include "inspector/subject.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/frame_arguments.h"
 #include "protocol/requests/whatis.h"
@@ -53,6 +59,32 @@ Status print_pretty(PromptState& state, std::string_view expression) {
   return evaluate(state, expression, terminal_columns(), None::Show);
 }
 
+// From memory: also while the GIL is held. The place's frame is found again by
+// how far it is from the outermost one.
+Status peek_there(PromptState& state, std::string_view expression) {
+  TRY(require(expression, "peek"));
+  const Expression parsed = TRY(parse_expression(expression));
+  const Target& target = state.session.target();
+  const Place& place = state.place;
+  const FoundThread found =
+      TRY(find_thread(LiveSubject(target), std::to_string(place.thread().tid)));
+  const auto& frames = found.stack.frames;
+  const std::size_t from_outermost = place.depth() - place.index();
+  if (from_outermost > frames.size() ||
+      frames[frames.size() - from_outermost].function != place.frame().name) {
+    return fail(ErrorId::NoSuchFrame, "that frame has returned", "where");
+  }
+  const Heap heap = TRY(Heap::open(target.memory, target.python));
+  heap.allow_reads(kReadsOfASearch);
+  auto peeked =
+      peek(heap, frames[frames.size() - from_outermost], parsed, kFullRepr);
+  if (!peeked && peeked.error().hint == kEvalHint) {
+    peeked.error().hint = fmt::format("p {}", expression);
+  }
+  fmt::print("{}\n", state.out.foreign(TRY(std::move(peeked)).text));
+  return {};
+}
+
 Status run_python(PromptState& state, std::string_view statement) {
   TRY(require(statement, "!"));
   return evaluate(state, statement, std::nullopt, None::Hide);
@@ -79,7 +111,7 @@ Status whatis(PromptState& state, std::string_view expression) {
 }  // namespace
 
 std::span<const Command> value_commands() {
-  static const std::array<Command, 5> commands = {
+  static const std::array<Command, 6> commands = {
       Command{{"p"},
               "expression",
               "The value of the expression, evaluated in this frame.",
@@ -90,6 +122,13 @@ std::span<const Command> value_commands() {
               "The value, its containers broken into lines.",
               print_pretty,
               Word::CommandOnExpression},
+      Command{
+          {"peek"},
+          "expression",
+          "A name and what hangs on it, read from memory: runs nothing, and "
+          "works while the GIL is held.",
+          peek_there,
+          Word::CommandOnExpression},
       Command{{"a", "args"},
               "",
               "What this frame's function was called with.",

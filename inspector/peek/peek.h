@@ -2,6 +2,7 @@
 // `hangdbg peek`. Nothing runs in the target.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -12,12 +13,21 @@
 
 namespace hangdbg {
 
+// To be allowed to the heap, so that a dict of a million keys is searched to
+// its end.
+constexpr std::uint64_t kReadsOfASearch = 30'000'000;
+
+// For one value that a person asked for.
+constexpr ReprLimits kFullRepr{.depth = 3,
+                               .items = 100,
+                               .text = 10'000,
+                               .characters = 100'000};
+
 struct Peeked {
   std::string type;
   std::string text;
 };
 
-// The heap says how much may be read for it (allow_reads).
 // Errors: ExpressionFailed, "NameError: ...", as the expression would raise,
 // or where it would have to run code (the hint is kEvalHint then); Usage for
 // what peek does not compute; Unreadable, also when the function has returned.

@@ -65,10 +65,23 @@ def test_eval_says_where_the_gil_is(held):
     found = done.json()
     line = line_of("gil_held_by_library", "function(0)")
     assert found["error"]["type"] == "gil-held"
+    assert found["error"]["hint"] == "hangdbg peek %d answer" % held.pid
     assert "thread %d in count_rounds (hang.so)" % held.tid in found["error"]["message"]
     assert "(gil_held_by_library.py:%d)" % line in found["error"]["message"]
     assert (found["thread"], found["frame"]["function"]) == (held.tid, "hold_gil")
     assert found["frame"]["line"] == line
+    held.finish()
+
+
+def test_peek(held):
+    """What needs no Python is read all the same, in the frame that the prompt is in."""
+    worker = held.ready["worker"]
+    done = hangdbg("attach", held.pid, "-c", "peek answer", "-c", "up", "-c", "peek begun[0]",
+                   "-c", "thread %d" % worker, "-c", "up", "-c", "peek self.daemon",
+                   "-c", "peek self._daemonic")
+    lines = done.out.splitlines()
+    assert "41" in lines and str(worker) in lines and "False" in lines, done
+    assert "daemon is a property of Thread" in done.err and "try: p self.daemon" in done.err
     held.finish()
 
 
