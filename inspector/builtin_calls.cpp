@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kMaxSeen = 200'000;
 constexpr std::size_t kMaxName = 200;
-constexpr std::uint64_t kFunction = 8;  // in PyMethodDef, behind the name
-constexpr std::uint64_t kTags = 7;      // of references; objects are aligned
+constexpr std::uint64_t kLowest = 1U << 16;  // address that anything has
+constexpr std::uint64_t kFunction = 8;       // in PyMethodDef, behind the name
+constexpr std::uint64_t kTags = 7;  // of references; objects are aligned
 
 // Of a frame with all that it has, in any version; some have less.
 constexpr std::size_t kWordsOfFrame = 128;
@@ -52,20 +53,21 @@ BuiltinCalls::BuiltinCalls(const Subject& subject)
 
 std::vector<Builtin> BuiltinCalls::among(std::span<const std::uint64_t> words) {
   std::vector<Builtin> found;
-  for (const std::uint64_t word : words) {
-    const Address object{word & ~kTags};
-    if (!may_be_object(subject_.maps, object)) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] < kLowest) {
       continue;
     }
     if (seen_.size() >= kMaxSeen) {
       seen_.clear();
     }
+    const Address object{words[i] & ~kTags};
     const auto [at, is_new] = seen_.try_emplace(object);
     if (is_new) {
       at->second = read_builtin(object);
     }
     if (at->second) {
       found.push_back(*at->second);
+      found.back().word = i;
     }
   }
   return found;
@@ -80,7 +82,7 @@ std::vector<Builtin> BuiltinCalls::among_values(Address python_frame) {
 }
 
 std::optional<Builtin> BuiltinCalls::read_builtin(Address object) const {
-  if (!heap_) {
+  if (!heap_ || !may_be_object(subject_.maps, object)) {
     return {};
   }
   heap_->allow_reads();
@@ -121,7 +123,7 @@ Result<Builtin> BuiltinCalls::read_descriptor(Address object) const {
                  fmt::format("<built-in method {} of {}>", name, owner->path)};
 }
 
-std::optional<std::string> name_of(const std::vector<Builtin>& builtins,
+std::optional<std::string> name_of(std::span<const Builtin> builtins,
                                    Address function) {
   std::optional<std::string> name;
   for (const Builtin& each : builtins) {

@@ -8,6 +8,7 @@
 // objects with different ones are found, none is told.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@ namespace hangdbg {
 struct Builtin {
   Address function;
   std::string name;
+  std::size_t word = 0;  // which one has led to it
 };
 
 class BuiltinCalls {
@@ -31,7 +33,7 @@ class BuiltinCalls {
   // `subject` must outlive this.
   explicit BuiltinCalls(const Subject& subject);
 
-  // Those that some of the words point to.
+  // Those that some of the words point to, in the words' order.
   std::vector<Builtin> among(std::span<const std::uint64_t> words);
 
   // Those on a frame's stack of values.
@@ -50,7 +52,7 @@ class BuiltinCalls {
 };
 
 // What the one that is this function is called.
-std::optional<std::string> name_of(const std::vector<Builtin>& builtins,
+std::optional<std::string> name_of(std::span<const Builtin> builtins,
                                    Address function);
 
 }  // namespace hangdbg

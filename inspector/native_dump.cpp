@@ -70,26 +70,43 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
     }
   }
   std::map<std::size_t, std::string> found;
+  if (stack.frames.empty()) {
+    return found;
+  }
+  const Address top = stack.frames.front().sp;
+  const auto word = [top](const NativeFrame& frame) {
+    return (frame.sp - top) / 8;
+  };
+  const auto saved = builtins_.among(copy.words(top, stack.frames.back().sp));
   for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
     if (stack.frames[i + 1].module != subject_.python.module) {
       continue;
     }
-    const auto function = unwinder_.function_start(stack.frames[i]);
-    if (!function) {
-      continue;
-    }
     const auto last = std::min(i + kFramesOfCall, stack.frames.size() - 1);
-    auto name = name_of(
-        builtins_.among(copy.words(stack.frames[i].sp, stack.frames[last].sp)),
-        *function);
+    const auto first_saved = std::ranges::lower_bound(
+        saved, word(stack.frames[i]), {}, &Builtin::word);
+    // A signal's stack may lie below.
+    const auto last_saved = std::max(
+        first_saved, std::ranges::lower_bound(saved, word(stack.frames[last]),
+                                              {}, &Builtin::word));
+    const Address function = function_start(stack.frames[i]);
+    auto name = name_of({first_saved, last_saved}, function);
     if (!name) {
-      name = name_of(values, *function);
+      name = name_of(values, function);
     }
     if (name) {
       found.emplace(i, *std::move(name));
     }
   }
   return found;
+}
+
+Address NativeDump::function_start(const NativeFrame& frame) {
+  const auto [at, is_new] = functions_.try_emplace(frame.code());
+  if (is_new) {
+    at->second = unwinder_.function_start(frame).value_or(Address{});
+  }
+  return at->second;
 }
 
 }  // namespace hangdbg

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -37,12 +38,14 @@ class NativeDump {
   std::map<std::size_t, std::string> find_builtins(const NativeStack& stack,
                                                    const StackCopy& copy,
                                                    const PythonStack& python);
+  Address function_start(const NativeFrame& frame);  // 0 when it is unknown
 
   const Subject& subject_;
   CopyUnwinder unwinder_;
   NativeNames names_;
   StackCopy copy_;
   BuiltinCalls builtins_;
+  std::unordered_map<Address, Address> functions_;  // by NativeFrame::code()
   std::vector<NativeStack> stacks_;
   // Of each stack, by its frames' numbers.
   std::vector<std::map<std::size_t, std::string>> builtin_names_;
