@@ -129,6 +129,17 @@ Result<ProcessDump> dump_process(const Subject& subject,
 
 namespace {
 
+// It was running, and let go on; or it slept, and no longer does.
+bool has_run_since(const Subject& subject,
+                   const PythonThread& thread,
+                   const ThreadLook& look) {
+  if (!subject.live_pid() || !thread.tid) {
+    return false;
+  }
+  const auto now = read_task_runs(*subject.live_pid(), *thread.tid);
+  return look.stopped.count() > 0 || !now || *now != look.wait.runs;
+}
+
 DumpedThread Dumper::thread(const PythonThread& thread,
                             const std::string& command) {
   DumpedThread dumped{.tid = thread.tid,
@@ -163,6 +174,8 @@ DumpedThread Dumper::thread(const PythonThread& thread,
   dumped.stack = std::move(look->stack);
   if (options.locals) {
     dumped.locals = locals(dumped.stack);
+    dumped.locals_exact =
+        dumped.stack.exact && !has_run_since(subject, thread, *look);
   }
   return dumped;
 }

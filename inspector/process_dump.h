@@ -49,6 +49,7 @@ struct DumpedThread {
   std::optional<MergedStack> merged;  // with its C functions, if asked for
   // Of each frame; none of one that has returned since.
   std::vector<std::vector<DumpedVariable>> locals;
+  bool locals_exact = false;  // they are from the moment that the stack is from
   std::optional<Error> error;  // why there is no stack
 
   // Those of `merged`, or of the Python stack where there is none.

@@ -94,6 +94,7 @@ struct JsonThread {
   std::optional<double> waiting_s;
   bool has_gil = false;
   bool exact = false;
+  std::optional<bool> locals_exact = {};  // if they were asked for
   bool complete = true;
   std::optional<JsonNative> native = {};
   std::vector<JsonFrame> frames = {};
@@ -109,6 +110,7 @@ struct JsonThread {
     v.nullable("waiting_s", waiting_s);
     v("has_gil", has_gil);
     v("exact", exact);
+    v("locals_exact", locals_exact);
     v("complete", complete);
     v("native", native);
     v("frames", frames);
@@ -235,6 +237,9 @@ JsonThread json_of(const DumpedThread& thread) {
                   .has_gil = thread.has_gil,
                   .exact = thread.stack.exact,
                   .complete = thread.stack.complete};
+  if (!thread.locals.empty()) {
+    json.locals_exact = thread.locals_exact;
+  }
   if (thread.call) {
     json.syscall = JsonCall{thread.call->name, thread.call->arguments};
   }

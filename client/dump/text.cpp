@@ -160,6 +160,8 @@ void Printer::thread(const DumpedThread& thread) {
   if (!thread.stack.exact && !thread.error) {
     head +=
         " · " + out.red("ran meanwhile: the frames may be from two moments");
+  } else if (!thread.locals.empty() && !thread.locals_exact) {
+    head += " · " + out.red("went on: its locals may be from later moments");
   }
   line(head);
   if (thread.error) {

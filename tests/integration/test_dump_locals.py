@@ -29,6 +29,17 @@ def test_locals(python):
     target.finish()
 
 
+def test_of_a_thread_that_goes_on(python):
+    """Its stack is from one moment, its locals from later ones: that is said."""
+    target = start("busy", python)
+    busy = threads_of(target, "-l")[target.tid]
+    assert busy["exact"] and not busy["locals_exact"], busy
+    spin = {f["function"]: f["locals"] for f in busy["frames"]}["spin"]
+    assert spin["answer"]["repr"] == "41" and int(spin["rounds"]["repr"]) > 0
+    assert "its locals may be from later moments" in hangdbg("dump", "-l", target.pid).out
+    target.finish()
+
+
 def test_is_shown_to_people(edge_python):
     target = start("file_baton", edge_python)
     done = hangdbg("dump", "-l", target.pid)
@@ -58,6 +69,7 @@ def test_gil_is_held_for_ever(python, library):
 def test_names(python):
     """What threading calls them, which the kernel knows from 3.14 on only."""
     target = start("lock_worker", python)
+    assert threads_of(target, "-l")[target.tid]["locals_exact"]
     said = hangdbg("eval", target.pid, "__import__('json').dumps({t.ident: t.name for t in "
                    "__import__('threading').enumerate()})", "--json")
     said = json.loads(eval(said.json()["repr"]))
