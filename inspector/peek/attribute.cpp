@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "inspector/objects/arrays.h"
 #include "inspector/objects/attributes.h"
 
 namespace hangdbg {
@@ -84,6 +85,32 @@ Result<std::optional<Member>> find_member(const Heap& heap,
   return std::nullopt;
 }
 
+// What an array or a tensor is; none for its other attributes.
+Result<std::optional<Value>> read_of_array(const Heap& heap,
+                                           Address object,
+                                           Kind kind,
+                                           std::string_view name) {
+  const bool tensor = kind == Kind::Tensor;
+  const bool known = name == "shape" || name == "dtype" || name == "ndim" ||
+                     (name == "device" && tensor);
+  if (!known) {
+    return std::nullopt;
+  }
+  const ArrayShape shape =
+      TRY(tensor ? read_tensor(heap, object) : read_array(heap, object));
+  if (name == "ndim") {
+    return integer(std::to_string(shape.sizes.size()));
+  }
+  if (name == "dtype") {
+    return tensor ? Told{"dtype", shape.dtype}
+                  : Told{"dtype", fmt::format("dtype('{}')", shape.dtype)};
+  }
+  if (name == "device") {
+    return Told{"device", shape.device};
+  }
+  return Told{tensor ? "Size" : "tuple", shape.text()};
+}
+
 // What every object has, and no dict in memory shows.
 Result<std::optional<Value>> read_special(const Heap& heap,
                                           Address object,
@@ -104,7 +131,9 @@ Result<std::optional<Value>> read_special(const Heap& heap,
   if (name == "__self__" && type.kind == Kind::Method) {
     return TRY(heap.pointer(object + heap.at().method_self));
   }
-  return std::nullopt;
+  return type.kind == Kind::Array || type.kind == Kind::Tensor
+             ? read_of_array(heap, object, type.kind, name)
+             : std::nullopt;
 }
 
 // What the class has under that name, as the instance shows it.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "inspector/objects/arrays.h"
 #include "inspector/objects/dict.h"
 #include "inspector/objects/numbers.h"
 #include "inspector/objects/quoted.h"
@@ -234,8 +235,21 @@ Result<Value> read_length(const Heap& heap, const Value& of) {
                ? Result<Value>(number(size_of(*scalar)))
                : raised("TypeError", TRY(describe(heap, of)) + " has no len()");
   }
-  const Address object = std::get<Address>(of);
-  const Type* const type = TRY(type_without(heap, object, "__len__"));
+  const auto* place = std::get_if<Address>(&of);
+  if (place == nullptr) {
+    return raised("TypeError", TRY(describe(heap, of)) + " has no len()");
+  }
+  const Address object = *place;
+  const Type* const type = TRY(heap.type_of(object));
+  if (type->kind == Kind::Array || type->kind == Kind::Tensor) {
+    const ArrayShape shape =
+        TRY(type->kind == Kind::Array ? read_array(heap, object)
+                                      : read_tensor(heap, object));
+    return shape.sizes.empty()
+               ? Result<Value>(raised("TypeError", "it has no dimensions"))
+               : number(static_cast<std::uint64_t>(shape.sizes[0]));
+  }
+  TRY(type_without(heap, object, "__len__"));
   if (type->kind == Kind::Range) {
     return number(TRY(range_length(heap, object)));
   }

@@ -104,6 +104,9 @@ Result<Peeked> peek(const Heap& heap,
   if (const auto* slice = std::get_if<SliceOf>(&value)) {
     return show(heap, *slice, limits);
   }
+  if (const auto* told = std::get_if<Told>(&value)) {
+    return Peeked{told->type, printable(told->text)};
+  }
   const Address object = std::get<Address>(value);
   const Type* const type = TRY(heap.type_of(object));
   return Peeked{type->name, repr(heap, object, limits)};

@@ -80,6 +80,8 @@ Result<std::string> describe(const Heap& heap, const Value& value) {
     name = TRY(heap.type_of(*object))->name;
   } else if (const auto* scalar = std::get_if<Scalar>(&value)) {
     name = kTypes[scalar->index()];
+  } else if (const auto* told = std::get_if<Told>(&value)) {
+    name = told->type;
   }
   return fmt::format("'{}' object", name);
 }

@@ -20,7 +20,13 @@ struct SliceOf {
   Items items;
 };
 
-using Value = std::variant<Address, Scalar, SliceOf>;
+// What an object is asked that lies in memory otherwise than as an object.
+struct Told {
+  std::string type;
+  std::string text;
+};
+
+using Value = std::variant<Address, Scalar, SliceOf, Told>;
 
 // "-12"
 Scalar integer(std::string decimal);

@@ -84,7 +84,7 @@ def imports_numpy(path):
         return False
 
 
-def check(path, script):
+def check(path, script, peeks):
     child = subprocess.Popen([path, "-c", script], stdout=subprocess.PIPE, text=True)
     try:
         expected = json.loads(child.stdout.readline())
@@ -94,6 +94,8 @@ def check(path, script):
         main = process["threads"][0]
         found = {name: value["repr"] for name, value in main["frames"][0]["locals"].items()}
         assert found == expected
+        for expression, text in peeks.items():
+            assert hangdbg("peek", child.pid, expression).out == text + "\n", expression
     finally:
         child.kill()
         child.wait()
@@ -102,7 +104,9 @@ def check(path, script):
 @pytest.mark.parametrize("path", with_numpy() or [
     pytest.param(None, marks=pytest.mark.skip("no interpreter here can import numpy"))])
 def test_arrays(path):
-    check(path, NUMPY)
+    check(path, NUMPY, {
+        "f4.shape": "(2, 3)", "f4.dtype": "dtype('float32')", "big.ndim": "2",
+        "len(big)": "100", "f4.__class__": "<class 'numpy.ndarray'>"})
 
 
 @pytest.mark.slow
@@ -111,4 +115,6 @@ def test_arrays(path):
     pytest.param(path, id="torch-" + version) for version, path in torches.found()
 ] or [pytest.param(None, marks=pytest.mark.skip("no interpreter here can import torch"))])
 def test_tensors(path):
-    check(path, TORCH)
+    check(path, TORCH, {
+        "cube.shape": "(5, 7, 3)", "cube.dtype": "torch.float64", "meta.device": "meta",
+        "cube.ndim": "3", "len(cube)": "5", "cube.__class__": "<class 'torch.Tensor'>"})
