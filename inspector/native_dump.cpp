@@ -12,6 +12,9 @@ constexpr auto kPatience = std::chrono::seconds(1);
 // A builtin's own frame and those that may stand between it and the eval loop.
 constexpr std::size_t kFramesOfCall = 4;
 
+// Of a stack, in bytes.
+constexpr std::uint64_t kMostSearched = 1U << 18;
+
 // Python frames that C was called from, of which the values are looked at.
 constexpr std::size_t kMostCallers = 8;
 
@@ -77,7 +80,8 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
   const auto word = [top](const NativeFrame& frame) {
     return (frame.sp - top) / 8;
   };
-  const auto saved = builtins_.among(copy.words(top, stack.frames.back().sp));
+  const auto saved = builtins_.among(
+      copy.words(top, std::min(stack.frames.back().sp, top + kMostSearched)));
   for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
     if (stack.frames[i + 1].module != subject_.python.module) {
       continue;

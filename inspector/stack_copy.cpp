@@ -7,6 +7,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMostOfYoung = 1U << 20;
 
 // Of the mapping that a stack pointer is in. A thread younger than the maps has
 // none; its stack is copied as far as it can be read.
@@ -14,7 +15,7 @@ Address stack_end(std::span<const Mapping> maps, Address sp) {
   const auto after = std::ranges::upper_bound(maps, sp, {}, &Mapping::start);
   return after != maps.begin() && std::prev(after)->contains(sp)
              ? std::prev(after)->end
-             : sp + StackCopy::kMost;
+             : sp + kMostOfYoung;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct StackCopy {
   std::vector<std::byte> bytes;  // from there, up to kMost
   Address end;                   // of the stack
 
-  static constexpr std::uint64_t kMost = 1U << 20;
+  static constexpr std::uint64_t kMost = 1U << 22;
 
   // Between two stack pointers, as far as it was copied.
   std::vector<std::uint64_t> words(Address first, Address last) const;
@@ -38,7 +38,7 @@ Result<StackCopy> copy_stack(const MemoryReader& memory,
 // Unwinds copies; what is on no stack (code, its tables) is read from memory.
 class CopyUnwinder {
  public:
-  static constexpr std::size_t kMostFrames = 4096;
+  static constexpr std::size_t kMostFrames = 1U << 16;
 
   // Both must outlive the unwinder.
   CopyUnwinder(const MemoryReader& memory, const std::vector<Module>& modules)

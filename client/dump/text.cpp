@@ -14,6 +14,9 @@ namespace {
 // So many equal frames in a row are shown before the rest is counted.
 constexpr int kRepeats = 3;
 
+// C functions of a stack that could not be merged.
+constexpr std::size_t kMostUnmerged = 64;
+
 struct Printer {
   const DumpStyle& style;
   const Palette& out;
@@ -180,7 +183,15 @@ void Printer::frames(const DumpedThread& thread) {
   if (thread.merged && !thread.merged->merged) {
     line("    " + out.red("not merged: ") + printable(thread.merged->reason));
   }
+  const std::size_t most = thread.merged && !thread.merged->merged
+                               ? thread.stack.frames.size() + kMostUnmerged
+                               : entries.size();
   for (auto at = entries.begin(); at != entries.end();) {
+    if (static_cast<std::size_t>(at - entries.begin()) >= most) {
+      line("    " +
+           out.dim(fmt::format("({} C functions more)", entries.end() - at)));
+      break;
+    }
     const auto end = std::find_if_not(
         at + 1, entries.end(),
         [&](const StackEntry& other) { return is_same(thread, *at, other); });

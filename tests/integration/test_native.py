@@ -3,6 +3,7 @@ outside, on files that may be stripped or gone."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -236,3 +237,38 @@ def test_of_a_running_thread(python):
     assert thread["native"]["reason"]
     assert "not merged: " in hangdbg("dump", target.pid, "-n", "--nonblocking").out
     target.finish()
+
+
+DEEP = """
+import sys, threading, time
+sys.setrecursionlimit(10**6)
+threading.stack_size(1 << 29)
+def deep(n):
+    if n:
+        return deep(n - 1)
+    sys.stdout.write("deep\\n"), sys.stdout.flush(), time.sleep(100)
+thread = threading.Thread(target=deep, args=(20000,))
+thread.daemon = True
+thread.start()
+time.sleep(100)
+"""
+
+
+def test_deeper_than_is_copied(edge_python):
+    """Before 3.11 a C stack of some 20 MB belongs to it."""
+    child = subprocess.Popen([edge_python, "-c", DEEP], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"deep\n"
+        (thread,) = [t for t in threads_of(child.pid, "-n") if t["tid"] != child.pid]
+        deep = [f for f in python_frames(thread) if f["function"] == "deep"]
+        assert len(deep) == 20001
+        done = hangdbg("dump", child.pid, "-n")
+        if thread["native"]["merged"]:
+            assert thread["native"]["complete"] and "19997 times more" in done.out
+        else:
+            assert "known up to" in thread["native"]["reason"]
+            assert re.search(r"\(\d{4,} C functions more\)$", done.out, re.M), done
+        assert len(done.out.splitlines()) < 200
+    finally:
+        child.kill()
+        child.wait()

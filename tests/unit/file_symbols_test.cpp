@@ -94,6 +94,21 @@ class WithoutNotes final : public MemoryReader {
   std::vector<AddressRange> notes_;
 };
 
+class WithoutText final : public MemoryReader {
+ public:
+  WithoutText(const MemoryReader& under, const ElfImage& image)
+      : under_(under), text_(image.text()) {}
+  Status read(Address from, std::span<std::byte> out) const override {
+    const bool is_text = std::ranges::any_of(
+        text_, [&](const AddressRange& text) { return text.contains(from); });
+    return is_text ? fail(ErrorId::Unreadable, "code") : under_.read(from, out);
+  }
+
+ private:
+  const MemoryReader& under_;
+  std::vector<AddressRange> text_;
+};
+
 constexpr const char* kName =
     "_ZN7hangdbg12_GLOBAL__N_123known_to_the_file_aloneEv";
 
@@ -139,6 +154,53 @@ TEST_F(FileSymbolsTest, TakesNoOtherCodeWhereThereIsNoBuildId) {
   copy.spoil(
       std::string(reinterpret_cast<const char*>(&known_to_the_file_alone), 16));
   EXPECT_FALSE(read_by_path(memory, copy.path()));
+}
+
+// Neither notes nor code can be read: that it is mapped is proof enough.
+TEST_F(FileSymbolsTest, TakesTheMappedFileItself) {
+  if (!open_file(module_.path)->is_of(module_.segments.front())) {
+    GTEST_SKIP() << "the file system tells another device in /proc/PID/maps";
+  }
+  const WithoutNotes no_notes(memory_, image_);
+  const WithoutText memory(no_notes, image_);
+  EXPECT_TRUE(FileSymbols::read(::getpid(), memory, module_, image_));
+  const Copy copy(module_.path);
+  EXPECT_FALSE(read_by_path(memory, copy.path()));
+}
+
+TEST(ElfFileTest, CompressedSectionsThatLie) {
+  struct {
+    Elf64_Ehdr header{};
+    Elf64_Shdr sections[2]{};
+    char names[16] = "\0.debug_line";
+    Elf64_Chdr head{};
+    std::byte packed[16]{};
+  } file;
+  std::memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+  file.header.e_ident[EI_CLASS] = ELFCLASS64;
+  file.header.e_shoff = sizeof file.header;
+  file.header.e_shnum = 2;
+  file.header.e_shentsize = sizeof(Elf64_Shdr);
+  file.sections[0].sh_offset = sizeof file.header + sizeof file.sections;
+  file.sections[0].sh_size = sizeof file.names;
+  file.sections[1].sh_name = 1;
+  file.sections[1].sh_flags = SHF_COMPRESSED;
+  file.sections[1].sh_offset = file.sections[0].sh_offset + sizeof file.names;
+  for (const std::uint32_t type : {1U, 2U, 3U}) {
+    for (const std::uint64_t size : {0ULL, 16ULL, 1ULL << 60}) {
+      for (const std::uint64_t content : {0UL, 8UL, sizeof file.head + 16}) {
+        file.head.ch_type = type;
+        file.head.ch_size = size;
+        file.sections[1].sh_size = content;
+        FakeMemory bytes;
+        const auto* from = reinterpret_cast<const std::byte*>(&file);
+        bytes.add(Address{}, {from, from + sizeof file});
+        const auto elf = ElfFile::read(bytes);
+        ASSERT_TRUE(elf) << elf.error().text();
+        EXPECT_FALSE(elf->section(".debug_line"));
+      }
+    }
+  }
 }
 
 TEST(ElfFileTest, SizesThatLie) {

@@ -176,7 +176,6 @@ struct Target {
     }
     CopyUnwinder unwinder(look.memory, look.modules);
     const auto native = unwinder.unwind(copy, patience()).value();
-    NativeNames names(child.pid(), look.memory, look.modules);
     names.learn({&native, 1});
     auto stack = merge_stacks(named(native, names, runtime.module),
                               native.complete, seen->stack);
@@ -194,6 +193,7 @@ struct Target {
   std::vector<Mapping> maps;
   PythonRuntime runtime;
   std::vector<PythonThread> threads;
+  NativeNames names{child.pid(), look.memory, look.modules};
 };
 
 bool has(const std::vector<std::string>& lines, const Between& wanted) {

@@ -108,6 +108,14 @@ TEST(MergeStacks, AddressesNeedNoNamesAndNoCount) {
             "C:read a b C:map_next c");
 }
 
+// Each handler of such an interpreter jumps to the next, on top of the loop.
+TEST(MergeStacks, OfATailCallingInterpreter) {
+  EXPECT_EQ(merged({"read", ":os_read", ":_TAIL_CALL_CALL", kEval, ":map_next",
+                    ":_TAIL_CALL_FOR_ITER", kEval, "_start"},
+                   {"a", "b!1350", "c!1690"}),
+            "C:read C:os_read a b C:map_next c");
+}
+
 TEST(MergeStacks, AnAddressOutOfPlaceIsNotMerged) {
   EXPECT_EQ(merged({"read", kEval, kEval}, {"a!1150", "b!1160"}),
             "a b C:read C:_PyEval_EvalFrameDefault "

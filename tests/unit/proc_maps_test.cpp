@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,6 +30,7 @@ TEST(ParseMaps, EveryField) {
   EXPECT_TRUE(maps[0].executable);
   EXPECT_FALSE(maps[0].shared);
   EXPECT_EQ(maps[0].offset, 0x1000);
+  EXPECT_EQ(maps[0].device, makedev(8, 1));
   EXPECT_EQ(maps[0].inode, 1234);
   EXPECT_EQ(maps[0].path, "/usr/bin/python3");
   EXPECT_TRUE(maps[1].writable);
