@@ -59,7 +59,6 @@ struct ObjectLayout {
   std::uint32_t set_used = kAbsent;
   std::uint32_t set_mask = kAbsent;
   std::uint32_t set_table = kAbsent;
-  std::uint32_t set_size = kAbsent;
 
   // PyDictObject, PyDictKeysObject, PyDictValues
   std::uint32_t dict_used = kAbsent;
@@ -74,7 +73,6 @@ struct ObjectLayout {
   std::uint32_t values_items = kAbsent;  // from 3.11; 0: the sizes lie before
 
   // PyFunctionObject, PyMethodObject, PyCFunctionObject, PyDescrObject
-  std::uint32_t function_code = kAbsent;
   std::uint32_t function_qualname = kAbsent;
   std::uint32_t method_function = kAbsent;
   std::uint32_t method_self = kAbsent;
@@ -82,7 +80,6 @@ struct ObjectLayout {
   std::uint32_t builtin_self = kAbsent;
   std::uint32_t descriptor_type = kAbsent;
   std::uint32_t descriptor_name = kAbsent;
-  std::uint32_t member_definition = kAbsent;  // PyMemberDef
 
   std::uint32_t cell_value = kAbsent;
   std::uint32_t weakref_object = kAbsent;
@@ -94,7 +91,6 @@ struct ObjectLayout {
   // PyGenObject
   std::uint32_t generator_qualname = kAbsent;
   std::uint32_t generator_frame = kAbsent;   // a pointer to it; up to 3.10
-  std::uint32_t generator_iframe = kAbsent;  // the frame itself; from 3.11
   std::uint32_t generator_state = kAbsent;   // int8; from 3.11
 
   // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11
@@ -111,8 +107,6 @@ struct ObjectLayout {
   std::uint32_t code_cell_names = kAbsent;  // up to 3.10
   std::uint32_t code_free_names = kAbsent;  // up to 3.10
   std::uint32_t code_flags = kAbsent;
-  std::uint32_t code_argument_count = kAbsent;
-  std::uint32_t code_keyword_only_count = kAbsent;
 
   std::uint32_t interpreter_modules = kAbsent;  // PyInterpreterState
 };

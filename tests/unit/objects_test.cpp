@@ -65,6 +65,8 @@ reset = Point(1, 2); del reset.x; reset.x = 3
 asked = Point(1, 2); asked.__dict__
 emptied = {i: i for i in range(1000)}
 for i in range(995): del emptied[i]
+sparse = {i: i for i in range(10**5)}
+for i in range(10**5 - 2): del sparse[i]
 holed = {1, 2, 3, 500, 5000}; holed.discard(2)
 ordered = collections.OrderedDict([(1, 2), (3, 4)]); ordered.move_to_end(1)
 queue = collections.deque(range(200)); [queue.popleft() for i in range(190)]
@@ -95,7 +97,8 @@ zoo = {
     "bytes": b"a'\x00\xff\n", "bytes2": b"'\"", "bytearray": bytearray(b"xy"), "no_bytes": b"",
     "tuple": (1, "a"), "single": (1,), "no_tuple": (), "list": [1, [2, ()]], "no_list": [],
     "dict": {"a": 1, 2: [3], (1, 2): None}, "no_dict": {}, "str_keys": {"a": 1, "b": 2},
-    "emptied": emptied, "wide": {"k%d" % i: i for i in range(300)}.keys() and {i: i for i in range(15)},
+    "emptied": emptied, "sparse": sparse, "asked_dict": asked.__dict__,
+    "wide": {"k%d" % i: i for i in range(300)}.keys() and {i: i for i in range(15)},
     "set": {1, 2, 3}, "no_set": set(), "frozen": frozenset([1]), "no_frozen": frozenset(), "holed": holed,
     "loop": loop, "ring": ring,
     "range": range(3), "range2": range(1, 10, 2), "slice": slice(1, None, "x"),
