@@ -59,10 +59,9 @@ Status print_pretty(PromptState& state, std::string_view expression) {
   return evaluate(state, expression, terminal_columns(), None::Show);
 }
 
-// From memory: also while the GIL is held. The place's frame is found again by
-// how far it is from the outermost one.
-Status peek_there(PromptState& state, std::string_view expression) {
-  TRY(require(expression, "peek"));
+// The place's frame is found again by how far it is from the outermost one.
+Result<Peeked> peek_in_frame(const PromptState& state,
+                             std::string_view expression) {
   const Expression parsed = TRY(parse_expression(expression));
   const Target& target = state.session.target();
   const Place& place = state.place;
@@ -76,8 +75,13 @@ Status peek_there(PromptState& state, std::string_view expression) {
   }
   const Heap heap = TRY(Heap::open(target.memory, target.python));
   heap.allow_reads(kReadsOfASearch);
-  auto peeked =
-      peek(heap, frames[frames.size() - from_outermost], parsed, kFullRepr);
+  return peek(heap, frames[frames.size() - from_outermost], parsed, kFullRepr);
+}
+
+// From memory: also while the GIL is held.
+Status peek_there(PromptState& state, std::string_view expression) {
+  TRY(require(expression, "peek"));
+  auto peeked = peek_in_frame(state, expression);
   if (!peeked && peeked.error().hint == kEvalHint) {
     peeked.error().hint = fmt::format("p {}", expression);
   }

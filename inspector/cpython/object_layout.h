@@ -90,8 +90,8 @@ struct ObjectLayout {
 
   // PyGenObject
   std::uint32_t generator_qualname = kAbsent;
-  std::uint32_t generator_frame = kAbsent;   // a pointer to it; up to 3.10
-  std::uint32_t generator_state = kAbsent;   // int8; from 3.11
+  std::uint32_t generator_frame = kAbsent;  // a pointer to it; up to 3.10
+  std::uint32_t generator_state = kAbsent;  // int8; from 3.11
 
   // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11
   std::uint32_t frame_state = kAbsent;      // int8; 3.10

@@ -78,10 +78,11 @@ def test_peek(held):
     worker = held.ready["worker"]
     done = hangdbg("attach", held.pid, "-c", "peek answer", "-c", "up", "-c", "peek begun[0]",
                    "-c", "thread %d" % worker, "-c", "up", "-c", "peek self.daemon",
-                   "-c", "peek self._daemonic")
+                   "-c", "peek self._daemonic", "-c", "peek self.run()")
     lines = done.out.splitlines()
     assert "41" in lines and str(worker) in lines and "False" in lines, done
     assert "daemon is a property of Thread" in done.err and "try: p self.daemon" in done.err
+    assert "try: p self.run()" in done.err, done
     held.finish()
 
 
