@@ -120,7 +120,7 @@ TEST(FunctionNames, OfAHostileTableAreBounded) {
                   .empty());
 }
 
-[[gnu::used, gnu::noinline]] int known_to_the_file_alone() {
+[[gnu::used, gnu::noinline]] int has_a_name_in_the_file() {
   return 43;
 }
 
@@ -134,8 +134,8 @@ TEST(FunctionNames, OfThisProcess) {
     const auto names = function_names(::getpid(), memory, *module, {&code, 1});
     return names.empty() ? "" : names.begin()->second;
   };
-  EXPECT_NE(name_of(reinterpret_cast<std::uint64_t>(&known_to_the_file_alone))
-                .find("known_to_the_file_alone"),
+  EXPECT_NE(name_of(reinterpret_cast<std::uint64_t>(&has_a_name_in_the_file))
+                .find("has_a_name_in_the_file"),
             std::string::npos);
   EXPECT_EQ(name_of(reinterpret_cast<std::uint64_t>(&::getppid) + 1),
             "getppid");
