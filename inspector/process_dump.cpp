@@ -9,6 +9,7 @@
 #include "inspector/gil.h"
 #include "inspector/native_dump.h"
 #include "inspector/objects/heap.h"
+#include "inspector/python_activity.h"
 #include "inspector/python_locals.h"
 #include "inspector/syscall_text.h"
 #include "inspector/task_ids.h"
@@ -30,6 +31,7 @@ struct Dumper {
   std::chrono::nanoseconds longest_stop{};
 
   DumpedThread thread(const PythonThread& thread, const std::string& command);
+  void see_activity(const PythonThread& thread, DumpedThread& dumped);
   std::vector<std::vector<DumpedVariable>> locals(const PythonStack& stack);
 };
 
@@ -115,6 +117,9 @@ Result<ProcessDump> dump_process(const Subject& subject,
     }
     dumped.has_gil = dump.gil && dump.gil->locked && thread.tid &&
                      dump.gil->holder == thread.tid;
+    if (thread.state) {
+      dumper.see_activity(thread, dumped);
+    }
     dump.threads.push_back(std::move(dumped));
     if (dumper.native) {
       dumper.native->unwind(dump.threads.back().stack);
@@ -178,6 +183,24 @@ DumpedThread Dumper::thread(const PythonThread& thread,
         dumped.stack.exact && !has_run_since(subject, thread, *look);
   }
   return dumped;
+}
+
+void Dumper::see_activity(const PythonThread& thread, DumpedThread& dumped) {
+  const auto heap = Heap::open(subject.memory, subject.python);
+  if (!heap) {
+    return;
+  }
+  heap->allow_reads();
+  if (const auto value = handled_exception(*heap, thread.state)) {
+    const auto type = heap->type_of(*value);
+    dumped.exception = DumpedVariable{"", type ? (*type)->name : "?",
+                                      repr(*heap, *value, {.depth = 1})};
+  }
+  const auto interpreter =
+      heap->pointer(thread.state + subject.python.layout.thread_interpreter);
+  dumped.collects_garbage =
+      dumped.has_gil && interpreter &&
+      collects_garbage(*heap, subject.python, *interpreter);
 }
 
 // With a memory of its own: what another thread's look has read may have

@@ -45,6 +45,8 @@ struct DumpedThread {
   std::optional<DumpedCall> call;
   std::optional<double> waiting_s;  // empty when it does not, or unknown
   bool has_gil = false;
+  bool collects_garbage = false;
+  std::optional<DumpedVariable> exception;  // that it handles
   PythonStack stack;
   std::optional<MergedStack> merged;  // with its C functions, if asked for
   // Of each frame; none of one that has returned since.

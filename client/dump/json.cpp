@@ -93,6 +93,8 @@ struct JsonThread {
   std::optional<JsonCall> syscall;
   std::optional<double> waiting_s;
   bool has_gil = false;
+  bool collects_garbage = false;
+  std::optional<JsonValue> exception;
   bool exact = false;
   std::optional<bool> locals_exact = {};  // if they were asked for
   bool complete = true;
@@ -109,6 +111,8 @@ struct JsonThread {
     v.nullable("syscall", syscall);
     v.nullable("waiting_s", waiting_s);
     v("has_gil", has_gil);
+    v("collects_garbage", collects_garbage);
+    v.nullable("exception", exception);
     v("exact", exact);
     v("locals_exact", locals_exact);
     v("complete", complete);
@@ -235,6 +239,7 @@ JsonThread json_of(const DumpedThread& thread) {
                   .state = thread.state,
                   .waiting_s = thread.waiting_s,
                   .has_gil = thread.has_gil,
+                  .collects_garbage = thread.collects_garbage,
                   .exact = thread.stack.exact,
                   .complete = thread.stack.complete};
   if (!thread.locals.empty()) {
@@ -242,6 +247,9 @@ JsonThread json_of(const DumpedThread& thread) {
   }
   if (thread.call) {
     json.syscall = JsonCall{thread.call->name, thread.call->arguments};
+  }
+  if (thread.exception) {
+    json.exception = JsonValue{thread.exception->type, thread.exception->text};
   }
   if (thread.error) {
     json.error = thread.error->text();

@@ -157,6 +157,9 @@ void Printer::thread(const DumpedThread& thread) {
   if (thread.has_gil) {
     head += " · " + out.cyan("has the GIL");
   }
+  if (thread.collects_garbage) {
+    head += " · collects garbage";
+  }
   if (thread.call && !thread.call->arguments.empty()) {
     head += out.dim(" · " + call_text(*thread.call));
   }
@@ -167,6 +170,9 @@ void Printer::thread(const DumpedThread& thread) {
     head += " · " + out.red("went on: its locals may be from later moments");
   }
   line(head);
+  if (thread.exception) {
+    line("    " + out.dim("while it handles ") + thread.exception->text);
+  }
   if (thread.error) {
     line("    " + out.red("cannot be read: ") +
          printable(thread.error->text()));

@@ -108,7 +108,15 @@ struct ObjectLayout {
   std::uint32_t code_free_names = kAbsent;  // up to 3.10
   std::uint32_t code_flags = kAbsent;
 
-  std::uint32_t interpreter_modules = kAbsent;  // PyInterpreterState
+  // PyThreadState to the exceptions that it handles, a list of _PyErr_StackItem
+  std::uint32_t thread_exception = kAbsent;
+  std::uint32_t handled_value = kAbsent;
+  std::uint32_t handled_before = kAbsent;
+
+  // PyInterpreterState, _PyRuntimeState
+  std::uint32_t interpreter_collecting = kAbsent;  // int; from 3.9
+  std::uint32_t runtime_collecting = kAbsent;      // int; up to 3.8
+  std::uint32_t interpreter_modules = kAbsent;
 };
 
 // None outside 3.7 to 3.14.

@@ -75,6 +75,69 @@ def test_changes_nothing(edge_python):
     target.finish()
 
 
+ACTIVITIES = """
+import gc, os, sys, threading, time
+def tell(fd): os.write(1, b"ready\\n")
+def handles():
+    try:
+        raise KeyError("lock", 3)
+    except KeyError:
+        try:
+            int("x")
+        except ValueError:
+            pass
+        tell(1); time.sleep(60)
+def handles_nothing():
+    try:
+        raise KeyError("over")
+    except KeyError:
+        pass
+    tell(1); time.sleep(60)
+def handles_outside_of_a_generator():
+    def generator():
+        yield 1
+        tell(1); time.sleep(60)
+    try:
+        raise OSError(2, "gone")
+    except OSError:
+        for each in generator():
+            pass
+def collects():
+    class Slow:
+        def __del__(self):
+            tell(1)
+            while True: pass
+    gc.disable()
+    cycle = Slow()
+    cycle.itself = cycle
+    del cycle
+    gc.collect()
+globals()[sys.argv[1]]()
+"""
+
+
+@pytest.mark.parametrize(
+    "activity, exception",
+    [("handles", "KeyError('lock', 3)"), ("handles_nothing", None),
+     ("handles_outside_of_a_generator", "FileNotFoundError(2, 'gone')"), ("collects", None)])
+def test_what_it_is_in_the_middle_of(activity, exception, python):
+    child = subprocess.Popen([python, "-c", ACTIVITIES, activity], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"ready\n"
+        until("it goes on", lambda: processes.thread_activity(child.pid, child.pid).syscall
+              in (["running"] if activity == "collects" else ["clock_nanosleep", "select", "pselect6"]))
+        (process,) = dump(child.pid)
+        (thread,) = process["threads"]
+        assert (thread["exception"] or {}).get("repr") == exception, thread
+        free_threaded = process["gil"] is None
+        assert thread["collects_garbage"] == (activity == "collects" and not free_threaded)
+        shown = hangdbg("dump", child.pid).out
+        assert ("while it handles" in shown) == (exception is not None)
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_of_a_running_thread(python):
     """It is stopped, for a moment; or not, and that is said."""
     target = start("busy", python)
