@@ -187,6 +187,13 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
   return chain;
 }
 
+Result<RawFrame> read_frame(const MemoryReader& memory,
+                            const CPythonLayout& at,
+                            Address frame) {
+  Blocks blocks(memory, TRY(frame_size(at)), {});
+  return frame_in(*TRY(blocks.at(frame)), at, frame);
+}
+
 Result<CodeWords> read_code_words(const MemoryReader& memory,
                                   const CPythonLayout& at,
                                   Address code) {

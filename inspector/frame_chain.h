@@ -52,6 +52,11 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
                                     std::size_t most,
                                     const FrameChain* expected = nullptr);
 
+// One that no thread runs, as a suspended coroutine's. Errors: Unreadable.
+Result<RawFrame> read_frame(const MemoryReader& memory,
+                            const CPythonLayout& at,
+                            Address frame);
+
 // Errors: Unreadable.
 Result<CodeWords> read_code_words(const MemoryReader& memory,
                                   const CPythonLayout& at,

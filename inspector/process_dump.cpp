@@ -33,6 +33,7 @@ struct Dumper {
   DumpedThread thread(const PythonThread& thread, const std::string& command);
   void see_activity(const PythonThread& thread, DumpedThread& dumped);
   std::vector<std::vector<DumpedVariable>> locals(const PythonStack& stack);
+  AsyncioTasks tasks(const std::vector<PythonThread>& threads);
 };
 
 std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
@@ -128,6 +129,9 @@ Result<ProcessDump> dump_process(const Subject& subject,
   dump.longest_stop = dumper.longest_stop;
   if (dumper.native) {
     merge(*dumper.native, dump.threads);
+  }
+  if (options.tasks) {
+    dump.tasks = dumper.tasks(*threads);
   }
   return dump;
 }
@@ -226,6 +230,12 @@ std::vector<std::vector<DumpedVariable>> Dumper::locals(
     }
   }
   return all;
+}
+
+AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
+  const auto heap = Heap::open(subject.memory, subject.python);
+  return heap ? read_asyncio_tasks(*heap, subject.python, stacks, threads)
+              : AsyncioTasks{};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "inspector/asyncio_tasks.h"
 #include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
@@ -22,6 +23,7 @@ struct DumpOptions {
   std::optional<ReprLimits> locals;  // how they are shown, if they are
   bool native = false;               // C functions too
   bool native_all = false;           // and threads that run no Python
+  bool tasks = false;                // asyncio's, that wait
   std::size_t most_frames = PythonStackReader::kMostFrames;
 };
 
@@ -79,6 +81,7 @@ struct ProcessDump {
   std::optional<double> age_s;        // of a live one
   std::optional<DumpedGil> gil;       // the main interpreter's, if there is one
   std::vector<DumpedThread> threads;  // main first, then by number
+  std::optional<AsyncioTasks> tasks;  // if they were asked for
   std::chrono::nanoseconds longest_stop{};
   std::optional<DumpedEnd> end;
 };

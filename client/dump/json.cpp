@@ -122,6 +122,27 @@ struct JsonThread {
   }
 };
 
+struct JsonTask {
+  std::string name;
+  std::string id;
+  std::string state;
+  std::optional<std::string> future;
+  std::vector<std::string> waits_for;
+  bool complete = true;
+  std::vector<JsonFrame> frames = {};
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("id", id);
+    v("state", state);
+    v.nullable("future", future);
+    v("waits_for", waits_for);
+    v("complete", complete);
+    v("frames", frames);
+  }
+};
+
 struct JsonGil {
   bool locked = false;
   std::optional<std::int64_t> holder_tid;
@@ -170,6 +191,8 @@ struct JsonProcess {
   std::optional<JsonGil> gil;
   std::optional<double> longest_stop_us;
   std::vector<JsonThread> threads;
+  std::optional<bool> tasks_complete;  // if they were asked for
+  std::optional<std::vector<JsonTask>> tasks;
   std::optional<JsonEnd> end;
   std::optional<JsonProblem> error;
 
@@ -184,6 +207,8 @@ struct JsonProcess {
     v.nullable("gil", gil);
     v.nullable("longest_stop_us", longest_stop_us);
     v("threads", threads);
+    v("tasks_complete", tasks_complete);
+    v("tasks", tasks);
     v("end", end);
     v.nullable("error", error);
   }
@@ -203,8 +228,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
-  const PythonFrame& frame = thread.stack.frames[index];
+JsonFrame json_of(const PythonFrame& frame) {
   JsonFrame json{frame.function, frame.qualname, frame.file,
                  frame.line > 0 ? std::optional(frame.line) : std::nullopt};
   if (frame.span.column >= 0) {
@@ -212,6 +236,11 @@ JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
     json.column = frame.span.column;
     json.end_column = frame.span.end_column;
   }
+  return json;
+}
+
+JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
+  JsonFrame json = json_of(thread.stack.frames[index]);
   if (index < thread.locals.size()) {
     auto& locals = json.locals.emplace();
     for (const DumpedVariable& variable : thread.locals[index]) {
@@ -268,6 +297,26 @@ JsonThread json_of(const DumpedThread& thread) {
   return json;
 }
 
+std::string id_of(Address task) {
+  return fmt::format("{:#x}", task.value);
+}
+
+JsonTask json_of(const AsyncioTask& task) {
+  JsonTask json{
+      .name = task.name,
+      .id = id_of(task.address),
+      .state = task.state,
+      .future = task.future.empty() ? std::nullopt : std::optional(task.future),
+      .complete = task.stack.complete};
+  for (const Address other : task.waits_for) {
+    json.waits_for.push_back(id_of(other));
+  }
+  for (const PythonFrame& frame : task.stack.frames) {
+    json.frames.push_back(json_of(frame));
+  }
+  return json;
+}
+
 }  // namespace
 
 Json dump_json(const ProcessDump& dump) {
@@ -290,6 +339,13 @@ Json dump_json(const ProcessDump& dump) {
       std::chrono::duration<double, std::micro>(dump.longest_stop).count();
   for (const DumpedThread& thread : dump.threads) {
     json.threads.push_back(json_of(thread));
+  }
+  if (dump.tasks) {
+    json.tasks_complete = dump.tasks->complete;
+    json.tasks.emplace();
+    for (const AsyncioTask& task : dump.tasks->tasks) {
+      json.tasks->push_back(json_of(task));
+    }
   }
   return encode(json);
 }

@@ -38,6 +38,9 @@ void add_shown_options(CLI::App& command, ShownOptions& options) {
                    "C and C++ functions too, where they were called");
   command.add_flag("--native-all", options.native_all,
                    "The same, and the threads that run no Python");
+  command.add_flag(
+      "--tasks", options.tasks,
+      "The asyncio tasks that are not done, and who waits for whom");
   command.add_flag("--source", options.source,
                    "The source around each frame's line; =LINES shows so many "
                    "(default 11)");
@@ -46,7 +49,8 @@ void add_shown_options(CLI::App& command, ShownOptions& options) {
 }
 
 Result<DumpOptions> ShownOptions::dump_options() const {
-  DumpOptions shown{.native = native || native_all, .native_all = native_all};
+  DumpOptions shown{
+      .native = native || native_all, .native_all = native_all, .tasks = tasks};
   if (!locals.empty()) {
     shown.locals.emplace();
     if (locals != "true") {

@@ -13,6 +13,7 @@ namespace hangdbg {
 struct ShownOptions {
   bool native = false;
   bool native_all = false;
+  bool tasks = false;
   bool full_filenames = false;
   // Flags that may have a value, so that "-l PID" is a flag and a PID. Empty:
   // not given; "true": without one.

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "client/dump/tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -117,6 +118,9 @@ std::string dump_text(const ProcessDump& dump,
   printer.head(dump);
   for (const DumpedThread& thread : dump.threads) {
     printer.thread(thread);
+  }
+  if (dump.tasks) {
+    printer.text += tasks_text(*dump.tasks, style.full_filenames, out);
   }
   return printer.text;
 }

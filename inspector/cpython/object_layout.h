@@ -90,8 +90,9 @@ struct ObjectLayout {
 
   // PyGenObject
   std::uint32_t generator_qualname = kAbsent;
-  std::uint32_t generator_frame = kAbsent;  // a pointer to it; up to 3.10
-  std::uint32_t generator_state = kAbsent;  // int8; from 3.11
+  std::uint32_t generator_frame = kAbsent;   // a pointer to it; up to 3.10
+  std::uint32_t generator_iframe = kAbsent;  // the frame itself; from 3.11
+  std::uint32_t generator_state = kAbsent;   // int8; from 3.11
 
   // PyFrameObject up to 3.10, _PyInterpreterFrame from 3.11
   std::uint32_t frame_state = kAbsent;      // int8; 3.10
@@ -100,6 +101,13 @@ struct ObjectLayout {
   std::uint32_t frame_globals = kAbsent;
   std::uint32_t frame_builtins = kAbsent;
   std::uint32_t frame_values = kAbsent;  // of the fast locals, cells and free
+  // The value stack: a pointer to where it begins up to 3.10, after that it
+  // follows frame_values. Its end, as a pointer (up to 3.9, from 3.14) or as a
+  // number of values from where it begins (3.10) or frame_values do
+  // (3.11-3.13).
+  std::uint32_t frame_stack = kAbsent;
+  std::uint32_t frame_stack_top = kAbsent;
+  std::uint32_t frame_stack_depth = kAbsent;  // int
 
   // PyCodeObject
   std::uint32_t code_names = kAbsent;       // all from 3.11, else co_varnames
@@ -117,6 +125,10 @@ struct ObjectLayout {
   std::uint32_t interpreter_collecting = kAbsent;  // int; from 3.9
   std::uint32_t runtime_collecting = kAbsent;      // int; up to 3.8
   std::uint32_t interpreter_modules = kAbsent;
+
+  // Heads of lists of asyncio's tasks; from 3.14.
+  std::uint32_t interpreter_tasks = kAbsent;  // PyInterpreterState
+  std::uint32_t thread_tasks = kAbsent;       // _PyThreadStateImpl
 };
 
 // None outside 3.7 to 3.14.
