@@ -49,6 +49,7 @@ struct TaskReader {
 
   void find(Address interpreter, const std::vector<PythonThread>& threads);
   Status find_in_sets(Address module);
+  Result<Address> referred(Address reference);
   Status find_in_lists(Address module,
                        Address interpreter,
                        const std::vector<PythonThread>& threads);
@@ -131,9 +132,9 @@ Status TaskReader::find_in_sets(Address module) {
         TRY(read_items(heap, *data, Kind::Set, 0, kMostTasks));
     all.complete &= references.items.size() == references.size;
     for (const Address reference : references.items) {
-      if (TRY(heap.type_of(reference))->kind == Kind::WeakReference) {
-        add(TRY(heap.pointer(reference + heap.at().weakref_object)));
-      }
+      const auto task = referred(reference);
+      all.complete &= task.has_value();
+      add(task.value_or(Address{}));
     }
   }
   if (const auto eager =
@@ -143,6 +144,13 @@ Status TaskReader::find_in_sets(Address module) {
     std::ranges::for_each(tasks.items, [&](Address task) { add(task); });
   }
   return {};
+}
+
+Result<Address> TaskReader::referred(Address reference) {
+  if (TRY(heap.type_of(reference))->kind != Kind::WeakReference) {
+    return nothing_at("weak reference", reference);
+  }
+  return heap.pointer(reference + heap.at().weakref_object);
 }
 
 // A list of each thread, and the interpreter's of threads that have ended.
@@ -155,11 +163,13 @@ Status TaskReader::find_in_lists(Address module,
     return {};
   }
   const Type& type = *TRY(heap.type_at(*native));
-  TRY(find_in_list(interpreter + heap.at().interpreter_tasks, type));
+  Status walked = find_in_list(interpreter + heap.at().interpreter_tasks, type);
   for (const PythonThread& thread : threads) {
-    TRY(find_in_list(thread.state + heap.at().thread_tasks, type));
+    const Status more =
+        find_in_list(thread.state + heap.at().thread_tasks, type);
+    walked = walked ? more : walked;
   }
-  return {};
+  return walked;
 }
 
 // struct llist_node (Include/internal/pycore_llist.h): next and previous. A
@@ -169,12 +179,11 @@ Status TaskReader::find_in_list(Address head, const Type& task) {
       task.basic_size - (heap.at().free_threaded ? 24 : 16);
   Address last = head;
   Address node = TRY(heap.pointer(head));
-  while (node && node != head && found.size() < kMostTasks) {
-    const Address object = node - node_in_task;
-    if (TRY(heap.pointer(node + 8)) != last || found.contains(object)) {
+  for (std::size_t i = 0; node && node != head && i < kMostTasks; ++i) {
+    if (TRY(heap.pointer(node + 8)) != last) {
       return nothing_at("list of tasks", head);
     }
-    add(object);
+    add(node - node_in_task);
     last = node;
     node = TRY(heap.pointer(node));
   }
