@@ -211,7 +211,7 @@ Result<Address> start_agent(const Target& target,
           last ? last->id : ErrorId::NoSafeThread,
           last ? last->message : "no thread of the target can be borrowed",
           fmt::format("each thread was looked at until time was up; try again "
-                      "with --timeout, or py-spy dump --pid {} from outside",
+                      "with --timeout, or hangdbg dump {} from outside",
                       target.pid));
     }
     std::this_thread::sleep_for(std::min(back_off, deadline.left()));

@@ -27,13 +27,25 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   const CachedMemory cached(memory);
   auto process = TRY(open_process(pid, &cached));
   const PythonRuntime& python = process.python;
+  if (python.scanned) {
+    return fail(
+        ErrorId::NoSymbols,
+        fmt::format("process {}: python {} is linked into {}, which exports "
+                    "none of it and is stripped",
+                    pid, python.version.text(),
+                    process.modules[python.module].path),
+        fmt::format("hangdbg dump {0} and hangdbg peek {0} can read it all the "
+                    "same; to attach, install its debug symbols (under "
+                    "/usr/lib/debug)",
+                    pid));
+  }
   if (python.free_threaded && !python.find(cached, "_PyEval_StopTheWorld")) {
     return fail(
         ErrorId::UnsupportedPython,
         fmt::format("process {} runs a free-threaded Python {}, which has no "
                     "way to pause its threads while their frames are read",
                     pid, python.version.text()),
-        fmt::format("py-spy dump --pid {} may read its stacks", pid));
+        fmt::format("hangdbg dump {} reads its stacks", pid));
   }
   if (auto ready = check_ready(memory, python); !ready) {
     return std::unexpected(name_process(pid, std::move(ready).error()));

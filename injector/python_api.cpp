@@ -135,7 +135,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
                                   ? ": the program is static, and its linker "
                                     "left it out"
                                   : ""),
-                  "py-spy dump --pid PID may show its stacks");
+                  "hangdbg dump PID shows its stacks");
     }
   }
   std::vector<Wanted> wanted(kPython.begin(), kPython.end());
@@ -149,7 +149,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
                   fmt::format("the target's Python {} has no {}: its linker "
                               "left it out",
                               python.version.text(), name),
-                  "py-spy dump --pid PID may show its stacks");
+                  "hangdbg dump PID shows its stacks");
     }
     api.table.*place = address->value;
   }

@@ -39,8 +39,8 @@ Error name_process(int pid, Error error) {
   error.message = fmt::format(
       "process {}{}: {}", pid,
       error.id == ErrorId::NotPython ? " is not Python" : "", error.message);
-  if (const auto at = error.hint.find("--pid PID"); at != error.hint.npos) {
-    error.hint.replace(at, 9, fmt::format("--pid {}", pid));
+  if (const auto at = error.hint.find(" PID"); at != error.hint.npos) {
+    error.hint.replace(at, 4, fmt::format(" {}", pid));
   }
   return error;
 }

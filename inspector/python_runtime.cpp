@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "inspector/scanned_python.h"
 #include "inspector/stripped_python.h"
 
 namespace hangdbg {
@@ -145,13 +146,17 @@ Result<std::optional<PythonRuntime>> find_hidden(
     } else if (const auto name = rank(module) == kLibrary
                                      ? std::nullopt
                                      : find_stripped_python(memory, module)) {
+      if (auto python = scan_for_python(memory, module, *image)) {
+        python->module = index;
+        python->scanned = true;
+        return python;
+      }
       return fail(
           ErrorId::NoSymbols,
           fmt::format("{} is linked into {}, which exports none of it and is "
                       "stripped: {}",
                       *name, module.path, symbols.error().text()),
-          "install its debug symbols (under /usr/lib/debug); without "
-          "them py-spy dump --pid PID may show its stacks");
+          "install its debug symbols (under /usr/lib/debug)");
     }
   }
   return std::nullopt;
@@ -231,12 +236,12 @@ Status check_ready(const MemoryReader& memory, const PythonRuntime& python) {
   if (TRY(is_finalizing(memory, python))) {
     return fail(ErrorId::Finalizing,
                 "the interpreter is shutting down and runs no more code",
-                "it is about to end; py-spy dump --pid PID shows where it is");
+                "it is about to end; hangdbg dump PID shows where it is");
   }
   if (!TRY(is_initialized(memory, python))) {
-    return fail(
-        ErrorId::NotInitialized, "the interpreter has not finished starting",
-        "try again in a moment; py-spy dump --pid PID shows where it is");
+    return fail(ErrorId::NotInitialized,
+                "the interpreter has not finished starting",
+                "try again in a moment");
   }
   return {};
 }

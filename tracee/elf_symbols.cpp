@@ -107,6 +107,9 @@ Status ElfImage::read_program_headers(const MemoryReader& memory,
         if ((segment.p_flags & PF_X) != 0) {
           text_.push_back(range);
         }
+        if ((segment.p_flags & PF_W) != 0) {
+          variables_.push_back(range);
+        }
         whole_.start = whole_.start ? std::min(whole_.start, start) : start;
         whole_.end = std::max(whole_.end, range.end);
         break;

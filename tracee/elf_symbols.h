@@ -67,6 +67,9 @@ class ElfImage {
   // The executable PT_LOAD segments.
   const std::vector<AddressRange>& text() const { return text_; }
 
+  // The writable PT_LOAD segments: initialised variables and others.
+  const std::vector<AddressRange>& variables() const { return variables_; }
+
   // The PT_NOTE segments.
   const std::vector<AddressRange>& notes() const { return notes_; }
 
@@ -107,6 +110,7 @@ class ElfImage {
 
   std::uint64_t bias_ = 0;
   std::vector<AddressRange> text_;
+  std::vector<AddressRange> variables_;
   std::vector<AddressRange> notes_;
   AddressRange whole_;
   AddressRange dynamic_;

@@ -188,7 +188,7 @@ def test_no_way_to_pause(refused_python):
     """3.13t: refused before anything is touched."""
     target = start("lock_main", refused_python)
     before = target.snapshot()
-    hangdbg("eval", target.pid, "answer").assert_refused(4, "free-threaded", "py-spy")
+    hangdbg("eval", target.pid, "answer").assert_refused(4, "free-threaded", "hangdbg dump")
     target.assert_as_before(before, arenas=0)
     target.finish()
 

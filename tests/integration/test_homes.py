@@ -199,9 +199,14 @@ def test_stripped_that_exports_nothing(copy):
 def assert_no_symbols(target):
     before = target.snapshot()
     hangdbg("eval", target.pid, "1").assert_refused(4, target.pid, "stripped", "try:")
-    assert_doctor(target, 4, "stripped", "py-spy dump --pid %d" % target.pid)
+    assert_doctor(target, 4, "stripped", "hangdbg dump %d" % target.pid)
     checks = hangdbg("doctor", target.pid, "--json").json()["checks"]
     assert checks[-1]["id"] == "no-symbols"
+    # To read it needs no symbols.
+    (process,) = hangdbg("dump", target.pid, "--json", "--locals").json()["processes"]
+    (thread,) = [t for t in process["threads"] if t["tid"] == target.tid]
+    assert target.function in [f["function"] for f in thread["frames"]]
+    assert thread["exact"] and all(f["line"] for f in thread["frames"])
     assert target.snapshot() == before
     target.finish()
 

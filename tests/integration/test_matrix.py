@@ -76,7 +76,7 @@ def test_busy_loop(python, terminal):
     if interpreters.variant(python) == interpreters.MUSL:
         # A running thread is borrowed only when its stack is seen to the end.
         done = hangdbg("eval", target.pid, "rounds", "--timeout", 1)
-        done.assert_refused(4, "cannot be followed to the end", "py-spy")
+        done.assert_refused(4, "cannot be followed to the end", "hangdbg dump")
         return ends_normally(target, before, answer=41, arenas=0)
     first = int(evaluate(target, "rounds"))
     done = hangdbg("attach", target.pid, *place(target), "-c", "p rounds > %d" % first)

@@ -1,0 +1,25 @@
+// An interpreter in a module without any symbols, found by what its memory must
+// look like: enough to read it, not enough to call it.
+//
+// _PyRuntime is among the module's variables. From 3.13 on it starts with a
+// cookie. Before, each place is tried that may have it: its interpreter has
+// threads that point back to it, and their frames have code objects, whose type
+// says so. Which version to expect is in the text that sys.version begins with.
+#pragma once
+
+#include <optional>
+
+#include "inspector/python_runtime.h"
+#include "tracee/elf_symbols.h"
+#include "tracee/memory.h"
+#include "tracee/proc_maps.h"
+
+namespace hangdbg {
+
+// Its `module` is not set. Nothing where there is none, or none that runs
+// Python right now.
+std::optional<PythonRuntime> scan_for_python(const MemoryReader& memory,
+                                             const Module& module,
+                                             const ElfImage& image);
+
+}  // namespace hangdbg
