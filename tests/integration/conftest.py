@@ -1,6 +1,7 @@
 """Interpreters as fixtures, a clean environment for each test and an end to all
 that it started. tests/pytest.ini gives each its deadline."""
 
+import ctypes
 import os
 import shutil
 import sys
@@ -100,6 +101,24 @@ def public():
         shutil.copy(harness.PROGRAM, folder + "/hangdbg")
         shutil.copytree(harness.TARGETS, folder + "/targets")
         yield folder
+
+
+@pytest.fixture
+def hung_mount(tmp_path):
+    """A file system that never answers: whoever touches it is in state D."""
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
+        pytest.skip("needs root and /dev/fuse")
+    libc = ctypes.CDLL(None, use_errno=True)
+    device = os.open("/dev/fuse", os.O_RDWR)
+    folder = tmp_path / "hung"
+    folder.mkdir()
+    options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % device
+    if libc.mount(b"hung", bytes(folder), b"fuse", 0, options) != 0:
+        os.close(device)
+        pytest.skip("no FUSE: " + os.strerror(ctypes.get_errno()))
+    yield folder
+    os.close(device)  # aborts what waits
+    libc.umount2(bytes(folder), 2)  # MNT_DETACH
 
 
 @pytest.fixture

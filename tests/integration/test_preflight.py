@@ -195,24 +195,6 @@ def test_kernel_thread():
     assert_named(2, "kernel-thread", 4, "kthreadd")
 
 
-@pytest.fixture
-def hung_mount(tmp_path):
-    """A file system that never answers: whoever touches it is in state D."""
-    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
-        pytest.skip("needs root and /dev/fuse")
-    libc = ctypes.CDLL(None, use_errno=True)
-    device = os.open("/dev/fuse", os.O_RDWR)
-    folder = tmp_path / "hung"
-    folder.mkdir()
-    options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % device
-    if libc.mount(b"hung", bytes(folder), b"fuse", 0, options) != 0:
-        os.close(device)
-        pytest.skip("no FUSE: " + os.strerror(ctypes.get_errno()))
-    yield folder
-    os.close(device)  # aborts what waits
-    libc.umount2(bytes(folder), 2)  # MNT_DETACH
-
-
 def test_state_d(newest_python, hung_mount):
     process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
     until("state D", lambda: processes.state(process.pid) == "D")
