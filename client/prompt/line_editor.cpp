@@ -95,6 +95,9 @@ std::unique_ptr<LineEditor> LineEditor::open() {
            &Impl::on_tab);
   ::el_set(editor, EL_BIND, "^I", "hangdbg-complete", nullptr);
   ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  // A Ctrl-D typed while a command runs stays in the queue as a key: as the
+  // terminal's end of file it would come as a NUL, which quotes the next key.
+  ::el_set(editor, EL_SETTY, "-x", "eof=", nullptr);
   ::el_source(editor, nullptr);  // ~/.editrc
 
   struct sigaction action {};

@@ -85,6 +85,18 @@ def test_ctrl_c_interrupts_an_expression(session, target, tmp_path):
     session.detach()
 
 
+def test_keys_typed_while_a_command_runs(session, target, tmp_path):
+    mark = tmp_path / "mark"
+    session.type("import time; open(%r, 'w').close(); time.sleep(0.2)\r" % str(mark))
+    until("the command running", mark.exists)
+    session.type("p answer\r")
+    session.expect(r"^41$")
+    mark.unlink()
+    session.type("\x1b[A\x1b[A\r")  # once more
+    until("the command running", mark.exists)
+    session.detach()
+
+
 def test_ctrl_c_at_the_prompt_stays(session, target):
     session.type("p nonsense that is not sent")
     session.expect("is not sent")
