@@ -103,6 +103,16 @@ std::string place_text(const dap::StackFrame& frame) {
       fmt::format("{}({}){}()", short_path(path), frame.line, frame.name));
 }
 
+std::string listed_frame(std::string_view function,
+                         std::string_view file,
+                         int line,
+                         bool full_filename,
+                         const Palette& palette) {
+  return fmt::format(
+      "{} ({}:{})", printable(function),
+      palette.cyan(printable(full_filename ? file : short_path(file))), line);
+}
+
 int terminal_columns() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {

@@ -59,6 +59,13 @@ std::string_view short_path(std::string_view path);
 // "torch/utils/file_baton.py(42)wait()"
 std::string place_text(const dap::StackFrame& frame);
 
+// "wait (torch/utils/file_baton.py:42)", as stacks are listed.
+std::string listed_frame(std::string_view function,
+                         std::string_view file,
+                         int line,
+                         bool full_filename,
+                         const Palette& palette);
+
 // Of the terminal that we write to; 80 where there is none.
 int terminal_columns();
 

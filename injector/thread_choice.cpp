@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
 #include "injector/stub_x86_64.h"
+#include "inspector/thread_names.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
@@ -168,8 +169,8 @@ Status judge(const Target& target,
 
 Rank rank_of(const Target& target, int tid) {
   const auto stat = read_task_stat(target.pid, tid);
-  if (!stat || stat->comm.starts_with("hangdbg-") ||
-      stat->comm.starts_with("iou-") || (stat->flags & kWorkerFlag) != 0) {
+  if (!stat || is_agents_name(stat->comm) || stat->comm.starts_with("iou-") ||
+      (stat->flags & kWorkerFlag) != 0) {
     return kNever;
   }
   const auto call = read_task_syscall(target.pid, tid);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "inspector/cached_memory.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg {
 namespace {
@@ -43,6 +44,17 @@ Error name_process(int pid, Error error) {
     error.hint.replace(at, 4, fmt::format(" {}", pid));
   }
   return error;
+}
+
+Error not_read_in_time(int pid) {
+  const auto status = read_status(pid);
+  return {
+      .id = ErrorId::TimedOut,
+      .message = fmt::format("process {} could not be read in time{}", pid,
+                             status && status->state == 'D'
+                                 ? ": it is in uninterruptible sleep (state D)"
+                                 : ""),
+      .hint = fmt::format("cat /proc/{}/stack", pid)};
 }
 
 namespace {

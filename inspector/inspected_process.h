@@ -26,6 +26,9 @@ struct InspectedProcess {
 Result<InspectedProcess> open_process(int pid,
                                       const MemoryReader* pages = nullptr);
 
+// Of one that holds up for longer than its reader may wait.
+Error not_read_in_time(int pid);
+
 // What only reads memory knows no pids: with this one said, in the message and
 // in the command to type.
 Error name_process(int pid, Error error);

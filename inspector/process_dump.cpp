@@ -20,7 +20,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::string_view kAgentThreads = "hangdbg-";
 constexpr std::size_t kMostFramesWithLocals = 1000;
 
 struct Dumper {
@@ -30,9 +29,12 @@ struct Dumper {
   std::optional<NativeDump> native = {};  // if it is asked for
   std::chrono::nanoseconds longest_stop{};
 
-  DumpedThread thread(const PythonThread& thread, const std::string& command);
-  void see_activity(const PythonThread& thread, DumpedThread& dumped);
-  std::vector<std::vector<DumpedVariable>> locals(const PythonStack& stack);
+  DumpedThread thread(const PythonThread& thread,
+                      const std::string& command,
+                      bool has_gil);
+  void see_objects(const PythonThread& thread, DumpedThread& dumped);
+  std::vector<std::vector<DumpedVariable>> locals(const Heap& heap,
+                                                  const PythonStack& stack);
   AsyncioTasks tasks(const std::vector<PythonThread>& threads);
 };
 
@@ -108,18 +110,15 @@ Result<ProcessDump> dump_process(const Subject& subject,
   }
   const std::string command = subject.name();
   for (const PythonThread& thread : *threads) {
-    auto dumped = dumper.thread(thread, command);
-    if (dumped.name.starts_with(kAgentThreads)) {
+    const bool has_gil = dump.gil && dump.gil->locked && thread.tid &&
+                         dump.gil->holder == thread.tid;
+    auto dumped = dumper.thread(thread, command, has_gil);
+    if (is_agents_name(dumped.name)) {
       continue;  // of an agent of ours
     }
     const auto name = names.find({thread.interpreter, thread.ident});
     if (name != names.end()) {
       dumped.name = name->second;
-    }
-    dumped.has_gil = dump.gil && dump.gil->locked && thread.tid &&
-                     dump.gil->holder == thread.tid;
-    if (thread.state) {
-      dumper.see_activity(thread, dumped);
     }
     dump.threads.push_back(std::move(dumped));
     if (dumper.native) {
@@ -150,10 +149,12 @@ bool has_run_since(const Subject& subject,
 }
 
 DumpedThread Dumper::thread(const PythonThread& thread,
-                            const std::string& command) {
+                            const std::string& command,
+                            bool has_gil) {
   DumpedThread dumped{.tid = thread.tid,
                       .ident = thread.ident,
-                      .interpreter = thread.interpreter};
+                      .interpreter = thread.interpreter,
+                      .has_gil = has_gil};
   LookOptions how{.most = options.most_frames, .may_stop = options.may_stop};
   if (native) {
     how.copy = [&](const Registers& registers) {
@@ -181,15 +182,19 @@ DumpedThread Dumper::thread(const PythonThread& thread,
   }
   longest_stop = std::max(longest_stop, look->stopped);
   dumped.stack = std::move(look->stack);
+  if (thread.state) {
+    see_objects(thread, dumped);
+  }
   if (options.locals) {
-    dumped.locals = locals(dumped.stack);
     dumped.locals_exact =
         dumped.stack.exact && !has_run_since(subject, thread, *look);
   }
   return dumped;
 }
 
-void Dumper::see_activity(const PythonThread& thread, DumpedThread& dumped) {
+// With a memory of its own: what another thread's look has read may have
+// changed.
+void Dumper::see_objects(const PythonThread& thread, DumpedThread& dumped) {
   const auto heap = Heap::open(subject.memory, subject.python);
   if (!heap) {
     return;
@@ -205,27 +210,25 @@ void Dumper::see_activity(const PythonThread& thread, DumpedThread& dumped) {
   dumped.collects_garbage =
       dumped.has_gil && interpreter &&
       collects_garbage(*heap, subject.python, *interpreter);
+  if (options.locals) {
+    dumped.locals = locals(*heap, dumped.stack);
+  }
 }
 
-// With a memory of its own: what another thread's look has read may have
-// changed.
 std::vector<std::vector<DumpedVariable>> Dumper::locals(
+    const Heap& heap,
     const PythonStack& stack) {
   std::vector<std::vector<DumpedVariable>> all;
-  const auto heap = Heap::open(subject.memory, subject.python);
-  if (!heap) {
-    return all;
-  }
   for (const PythonFrame& frame : stack.frames) {
     if (all.size() == kMostFramesWithLocals) {
       break;
     }
     auto& variables = all.emplace_back();
-    if (const auto read = read_locals(*heap, frame.address, frame.code)) {
+    if (const auto read = read_locals(heap, frame.address, frame.code)) {
       for (const Variable& variable : *read) {
-        const auto type = heap->type_of(variable.object);
+        const auto type = heap.type_of(variable.object);
         variables.push_back({variable.name, type ? (*type)->name : "?",
-                             repr(*heap, variable.object, *options.locals)});
+                             repr(heap, variable.object, *options.locals)});
       }
     }
   }

@@ -17,8 +17,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::string_view kAgentThreads = "hangdbg-";
-
 struct Finder {
   const Subject& subject;
   PythonStackReader stacks{subject.memory, subject.python};
@@ -76,7 +74,7 @@ Status Finder::list() {
   for (const PythonThread& thread : *known) {
     const std::string own =
         subject.live_pid() ? kernel_name(subject.pid, thread) : "";
-    if (!own.starts_with(kAgentThreads)) {
+    if (!is_agents_name(own)) {
       threads.push_back({thread, name_of(names, subject, thread), {}});
     }
   }

@@ -3,7 +3,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
 
@@ -37,14 +36,7 @@ std::string LiveSubject::name() const {
 }
 
 std::vector<std::string> LiveSubject::command_line() const {
-  std::vector<std::string> words;
-  if (auto text = read_proc_file(pid, "cmdline"); text && !text->empty()) {
-    text->pop_back();  // each word is ended by a NUL
-    for (const std::string_view word : split(*text, '\0')) {
-      words.emplace_back(word);
-    }
-  }
-  return words;
+  return read_command_line(pid);
 }
 
 std::optional<double> LiveSubject::age_s() const {

@@ -16,21 +16,6 @@ constexpr int kTries = 3;
 // It may have no CPU; as long as it does not run, it is not held up.
 constexpr auto kPatience = std::chrono::milliseconds(250);
 
-// While a thread stands still for us, nobody is to run in our place, if we may
-// ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread).
-class Urgent {
- public:
-  Urgent() : before_(::getpriority(PRIO_PROCESS, 0)) {
-    ::setpriority(PRIO_PROCESS, 0, -20);
-  }
-  ~Urgent() { ::setpriority(PRIO_PROCESS, 0, before_); }
-  Urgent(const Urgent&) = delete;
-  Urgent& operator=(const Urgent&) = delete;
-
- private:
-  int before_;
-};
-
 struct Looker {
   int pid;
   const MemoryReader& memory;
@@ -41,6 +26,7 @@ struct Looker {
 
   Result<ThreadLook> asleep() const;
   Result<ThreadLook> stopped() const;
+  Result<ThreadLook> stop_and_read(const FrameChain* expected) const;
   Status copy(const Attachment& attachment) const {
     return options.copy(TRY(attachment.registers()));
   }
@@ -65,12 +51,13 @@ Result<ThreadLook> look_at_thread(int pid,
                                   const LookOptions& options) {
   const Looker look{pid, memory, python, stacks, thread, options};
   WaitLook wait;
+  bool stops = options.may_stop;
   for (int tried = 0; thread.tid && tried < kTries; ++tried) {
     auto found = look.asleep();
     if (found && tried == 0) {
       wait = found->wait;  // once we have stopped it, it has just run
     }
-    if (options.may_stop && !(found && found->stack.exact)) {
+    if (stops && !(found && found->stack.exact)) {
       found = look.stopped();
     }
     if (found && found->stack.exact) {
@@ -80,6 +67,7 @@ Result<ThreadLook> look_at_thread(int pid,
     if (!found) {
       log::debug(log::Area::Inspector, "thread {}: {}", *thread.tid,
                  found.error().text());
+      stops &= found.error().id != ErrorId::TimedOut;
     }
   }
   return ThreadLook{.stack = TRY(look.stack()), .wait = std::move(wait)};
@@ -104,6 +92,8 @@ Result<ThreadLook> Looker::asleep() const {
   return look;
 }
 
+// By a thread of ours that ends with it: one that does not stop in time would
+// else stop later, and stand still for as long as we go on with others.
 Result<ThreadLook> Looker::stopped() const {
   // Nearly all of its frames will be the same when it stands: they are fetched
   // at once then, and their code objects are known by name already.
@@ -111,10 +101,17 @@ Result<ThreadLook> Looker::stopped() const {
   if (expected) {
     (void)stacks.name(*expected);
   }
-  const Urgent urgent;
+  return run_as_tracer(
+      [&] { return stop_and_read(expected ? &*expected : nullptr); });
+}
+
+Result<ThreadLook> Looker::stop_and_read(const FrameChain* expected) const {
+  // While it stands still, nobody is to run in our place, if we may ask for
+  // that (CAP_SYS_NICE; setpriority(2) is of the calling thread).
+  ::setpriority(PRIO_PROCESS, 0, -20);
   auto attachment = TRY(Attachment::seize(*thread.tid));
   TRY(attachment.interrupt(Deadline::in(kPatience)));
-  const auto words = chain(expected ? &*expected : nullptr);
+  const auto words = chain(expected);
   const Status copied = options.copy ? copy(attachment) : Status();
   TRY(attachment.detach());
   ThreadLook look{.stopped = Clock::now() - attachment.ran_at()};

@@ -35,8 +35,7 @@ struct LookOptions {
 };
 
 // Of a thread of the live process `pid`; one that Python does not know has no
-// `state`, and no frames. Must be called on a thread of ours that traces
-// nothing else of it. Errors: Unreadable, NoSuchThread.
+// `state`, and no frames. Errors: Unreadable, NoSuchThread.
 Result<ThreadLook> look_at_thread(int pid,
                                   const MemoryReader& memory,
                                   const PythonRuntime& python,

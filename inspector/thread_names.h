@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "inspector/gil.h"
@@ -28,5 +29,11 @@ std::string name_of(const ThreadNames& names,
 
 // As the kernel calls it: if it has no name of its own, as the process.
 std::string kernel_name(int pid, const PythonThread& thread);
+
+// Whether the kernel's name is that of a thread of our agent, of another client
+// perhaps.
+inline bool is_agents_name(std::string_view name) {
+  return name.starts_with("hangdbg-");
+}
 
 }  // namespace hangdbg

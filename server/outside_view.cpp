@@ -16,7 +16,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::string_view kAgentThreads = "hangdbg-";
 constexpr auto kMoment = std::chrono::milliseconds(100);
 
 std::int64_t number_of(const PythonThread& thread) {
@@ -25,7 +24,7 @@ std::int64_t number_of(const PythonThread& thread) {
 
 // A session's thread of another client may be in Python, and have the GIL.
 bool is_agents(const Target& target, const PythonThread& thread) {
-  return kernel_name(target.pid, thread).starts_with(kAgentThreads);
+  return is_agents_name(kernel_name(target.pid, thread));
 }
 
 dap::StackFrame frame_of(PythonFrame frame) {

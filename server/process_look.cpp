@@ -6,6 +6,7 @@
 
 #include "injector/permission.h"
 #include "inspector/task_ids.h"
+#include "inspector/thread_names.h"
 #include "inspector/waiting_rooms.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_status.h"
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t kFrames = 8;        // of which a place is told
 constexpr std::size_t kMostOthers = 100;  // threads beside main
 constexpr int kTriesAsleep = 3;
-constexpr std::string_view kAgentThreads = "hangdbg-";
 
 // What the call's first argument leads to, where that is a descriptor of
 // something that can be waited for.
@@ -91,7 +91,7 @@ void ProcessLook::choose(const std::vector<PythonThread>& threads) {
       continue;
     }
     const auto wait = look_at_wait(pid_, *thread.tid);
-    if (!wait || wait->name.starts_with(kAgentThreads)) {
+    if (!wait || is_agents_name(wait->name)) {
       continue;
     }
     evidence_.others_serve |= thread.file.ends_with("/selectors.py");

@@ -32,7 +32,6 @@ using ByPid = std::map<int, Found>;
 
 Result<Found> examine(PythonFinder& finder, int pid);
 Result<Found> out_of_time(int pid);
-std::vector<std::string> command_line(int pid);
 void look_more(ByPid& found, Deadline deadline);
 void judge_all(ByPid& found, double hung_after_s);
 
@@ -75,7 +74,7 @@ Result<Found> examine(PythonFinder& finder, int pid) {
                    .ppid = status.ppid,
                    .uid = status.uids[0],
                    .python = version ? version->text() : "",
-                   .command_line = command_line(pid),
+                   .command_line = read_command_line(pid),
                    .error = found.look->error()};
   return found;
 }
@@ -93,20 +92,6 @@ Result<Found> out_of_time(int pid) {
                 .error = Error{ErrorId::TimedOut,
                                fmt::format("/proc/{} does not answer", pid)}},
                nullptr};
-}
-
-std::vector<std::string> command_line(int pid) {
-  std::string text = read_proc_file(pid, "cmdline").value_or("");
-  while (text.ends_with('\0')) {
-    text.pop_back();  // more than one where the program has written over it
-  }
-  std::vector<std::string> words;
-  if (!text.empty()) {
-    for (const std::string_view word : split(text, '\0')) {
-      words.emplace_back(word);
-    }
-  }
-  return words;
 }
 
 // At all that want it at once, so that the time is waited for once.

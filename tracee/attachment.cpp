@@ -104,11 +104,11 @@ Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
       if (status->interrupted()) {
         return {};
       }
-      const bool keep = later != nullptr && TRY(may_wait(status->signal()));
-      if (keep) {
+      const bool waits = later != nullptr && TRY(may_wait(status->signal()));
+      if (waits) {
         later->push_back(status->signal());
       }
-      TRY(resume(keep ? 0 : status->signal()));
+      TRY(resume(waits ? 0 : status->signal()));
     }
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut,

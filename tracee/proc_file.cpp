@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/fd.h"
+#include "base/text.h"
 
 namespace hangdbg {
 namespace {
@@ -70,6 +71,20 @@ Result<std::string> read_proc_file(int pid, const std::string& name) {
 
 Result<std::string> read_proc_record(int pid, const std::string& name) {
   return read_pieces(pid, name, Pieces::One);
+}
+
+std::vector<std::string> read_command_line(int pid) {
+  std::string text = read_proc_file(pid, "cmdline").value_or("");
+  while (text.ends_with('\0')) {
+    text.pop_back();  // more than one where the program has written over it
+  }
+  std::vector<std::string> words;
+  if (!text.empty()) {
+    for (const std::string_view word : split(text, '\0')) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
 }
 
 Result<std::string> read_proc_link(int pid, const std::string& name) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -18,6 +19,9 @@ Result<std::string> read_proc_file(int pid, const std::string& name);
 // The same of a file that the kernel makes in one piece, as all of task/TID are
 // but for the lists (maps, smaps, numa_maps): half as many system calls.
 Result<std::string> read_proc_record(int pid, const std::string& name);
+
+// The words of its command line; none of a kernel thread or a zombie.
+std::vector<std::string> read_command_line(int pid);
 
 // What a link in /proc/PID points to ("exe", "root", "fd/3").
 Result<std::string> read_proc_link(int pid, const std::string& name);

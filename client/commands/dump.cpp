@@ -67,7 +67,6 @@ Result<int> dump(const Options& options);
 Result<Wanted> wanted(const Options& options);
 Dump dump_one(int pid, const DumpOptions& options);
 bool is_python(ErrorId why_not);
-Error out_of_time(int pid);
 
 }  // namespace
 
@@ -122,6 +121,13 @@ int run(const Options& options) {
 Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
   const auto [pids, named] = TRY(wanted(options));
+  const ShownOptions& shown = options.shown;
+  if (options.merge &&
+      (shown.tasks || !shown.locals.empty() || !shown.source.empty())) {
+    return fail(ErrorId::Usage,
+                "--merge shows stacks alone: no --locals, --source or --tasks",
+                "hangdbg dump --help");
+  }
   Output output{options, TRY(options.shown.style())};
   DumpOptions how = TRY(options.shown.dump_options());
   how.may_stop = !options.nonblocking;
@@ -130,7 +136,7 @@ Result<int> dump(const Options& options) {
       [how](int pid) { return dump_one(pid, how); },
       [&](int pid, std::optional<Dump> result) {
         if (!result) {
-          output.show(pid, out_of_time(pid));
+          output.show(pid, not_read_in_time(pid));
         } else if (*result) {
           output.show(**result);
         } else if (std::ranges::find(named, pid) != named.end() ||
@@ -226,17 +232,6 @@ Dump dump_one(int pid, const DumpOptions& options) {
 bool is_python(ErrorId why_not) {
   return exit_code(why_not) == 4 && why_not != ErrorId::KernelThread &&
          why_not != ErrorId::Wrong32Bit;
-}
-
-Error out_of_time(int pid) {
-  const auto status = read_status(pid);
-  return {
-      .id = ErrorId::TimedOut,
-      .message = fmt::format("process {} could not be read in time{}", pid,
-                             status && status->state == 'D'
-                                 ? ": it is in uninterruptible sleep (state D)"
-                                 : ""),
-      .hint = fmt::format("cat /proc/{}/stack", pid)};
 }
 
 }  // namespace

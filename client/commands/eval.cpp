@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/place.h"
+#include "client/question.h"
 #include "inspector/peek/expression.h"
 #include "protocol/events/output.h"
 #include "protocol/requests/evaluate.h"
@@ -20,36 +21,11 @@ namespace {
 
 constexpr int kTries = 5;  // at a frame that keeps returning
 
-struct Options {
-  CommonOptions common;
-  TargetOption target;
-  PlaceOptions place;
-  std::string second;  // the positional after PID
+struct Options : Question {
   bool timings = false;
-
-  // With -p PID the expression is the only positional.
-  const std::string& pid() const {
-    return target.flag.empty() ? target.positional : target.flag;
-  }
-  const std::string& expression() const {
-    return target.flag.empty() ? second : target.positional;
-  }
 };
 
 // ---- what --json prints (cli.md)
-
-struct JsonFrame {
-  std::string function;
-  std::string file;
-  std::int64_t line = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("function", function);
-    v("file", file);
-    v("line", line);
-  }
-};
 
 struct JsonError {
   std::string type;  // the exception's, or an ErrorId's name
@@ -81,7 +57,7 @@ struct Answer {
   std::optional<std::int64_t> pid;
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> thread;
-  std::optional<JsonFrame> frame;
+  std::optional<JsonPlace> frame;
   std::string way = "observe";
   std::optional<std::string> type;
   std::optional<std::string> repr;
@@ -126,13 +102,7 @@ void add_eval(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "eval", "Evaluate one expression, or run statements, in the hung frame");
-  add_pid_option(command, options->target);
-  command.add_option("EXPR", options->second, "Python")
-      ->type_name("")
-      ->option_text(" ");
-  add_place_options(command, options->place);
-  add_json_option(command, options->common);
-  add_common_options(command, options->common);
+  add_question(command, *options, "Python");
   command.add_flag("--timings", options->timings)->group("");
   command.footer(
       "Examples:\n"
@@ -252,7 +222,7 @@ Result<Place> find_place(const Options& options,
   const dap::StackFrame& frame = place.frame();
   answer.thread = place.thread().tid;
   answer.frame =
-      JsonFrame{frame.name, frame.source ? frame.source->path.value_or("") : "",
+      JsonPlace{frame.name, frame.source ? frame.source->path.value_or("") : "",
                 frame.line};
   return place;
 }

@@ -11,6 +11,7 @@
 
 #include "base/in_parallel.h"
 #include "base/text.h"
+#include "client/question.h"
 #include "injector/preflight.h"
 #include "inspector/core_subject.h"
 #include "inspector/inspected_process.h"
@@ -24,36 +25,11 @@ namespace {
 
 constexpr int kTries = 5;  // at a frame that keeps returning
 
-struct Options {
-  CommonOptions common;
-  TargetOption target;
-  PlaceOptions place;
+struct Options : Question {
   CoreFile::Options where;  // of a core file in place of a PID
-  std::string second;       // the positional after PID
-
-  // With -p PID the expression is the only positional.
-  const std::string& pid() const {
-    return target.flag.empty() ? target.positional : target.flag;
-  }
-  const std::string& expression() const {
-    return target.flag.empty() ? second : target.positional;
-  }
 };
 
 // ---- what --json prints
-
-struct JsonFrame {
-  std::string function;
-  std::string file;
-  std::int64_t line = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("function", function);
-    v("file", file);
-    v("line", line);
-  }
-};
 
 struct JsonError {
   std::string type;  // an ErrorId's name
@@ -71,7 +47,7 @@ struct JsonError {
 struct Answer {
   std::optional<std::int64_t> pid;
   std::optional<std::int64_t> thread;
-  std::optional<JsonFrame> frame;
+  std::optional<JsonPlace> frame;
   std::optional<bool> exact;  // the thread slept
   std::optional<std::string> type;
   std::optional<std::string> repr;
@@ -91,7 +67,8 @@ struct Answer {
 
 int run(const Options& options);
 bool is_file(const std::string& word);
-Result<Answer> peek_in_time(const Options& options);
+Result<Answer> peek_in_time(const Options& options, bool& left_behind);
+int show(const Options& options, Result<Answer> answer);
 Result<Answer> peek_at(const Subject& subject,
                        const Expression& expression,
                        const PlaceOptions& place);
@@ -104,18 +81,12 @@ void add_peek(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "peek", "Read a name and what hangs on it, running nothing");
-  add_pid_option(command, options->target);
-  command.add_option("EXPR", options->second, "A part of Python")
-      ->type_name("")
-      ->option_text(" ");
+  add_question(command, *options, "A part of Python");
   command
       .add_option("--sysroot", options->where.sysroot,
                   "Of a core file in place of PID: the root that its libraries "
                   "are in")
       ->type_name("DIR");
-  add_place_options(command, options->place);
-  add_json_option(command, options->common);
-  add_common_options(command, options->common);
   command.footer(
       "Names, attributes, items, slices, len() and one comparison, read from "
       "memory:\n"
@@ -134,8 +105,15 @@ void add_peek(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
-  const Palette err(options.common.colour, stderr);
-  auto answer = peek_in_time(options);
+  bool left_behind = false;
+  const int code = show(options, peek_in_time(options, left_behind));
+  if (left_behind) {
+    ::_exit(code);
+  }
+  return code;
+}
+
+int show(const Options& options, Result<Answer> answer) {
   if (answer) {
     print_now(
         stdout,
@@ -144,7 +122,7 @@ int run(const Options& options) {
   }
   const Error error = with_command(std::move(answer).error(), options);
   if (!options.common.json) {
-    return report(error, err);
+    return report(error, Palette(options.common.colour, stderr));
   }
   Answer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
@@ -158,8 +136,9 @@ bool is_file(const std::string& word) {
   return !parse_number<int>(word) && ::access(word.c_str(), F_OK) == 0;
 }
 
-// A process in D state can hold up for ever whoever reads it.
-Result<Answer> peek_in_time(const Options& options) {
+// A process in D state can hold up for ever whoever reads it: then a thread of
+// ours is left behind.
+Result<Answer> peek_in_time(const Options& options, bool& left_behind) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
     return fail(ErrorId::Usage, "peek wants a PID and an expression",
@@ -172,11 +151,8 @@ Result<Answer> peek_in_time(const Options& options) {
     return peek_at(*TRY(CoreSubject::open(core)), *expression, options.place);
   }
   const int pid = TRY(parse_pid(options.pid()));
-  Result<Answer> answer =
-      fail(ErrorId::TimedOut,
-           fmt::format("process {} could not be read in time", pid),
-           fmt::format("cat /proc/{}/stack", pid));
-  const bool ended = in_parallel<Answer>(
+  Result<Answer> answer = std::unexpected(not_read_in_time(pid));
+  left_behind = !in_parallel<Answer>(
       {pid}, options.common.deadline(),
       [expression, place = options.place](int of) -> Result<Answer> {
         TRY(check_readable(of));
@@ -188,12 +164,6 @@ Result<Answer> peek_in_time(const Options& options) {
           answer = *std::move(result);
         }
       });
-  if (!ended) {
-    const int code =
-        report(answer.error(), Palette(options.common.colour, stderr));
-    std::fflush(stdout);
-    ::_exit(code);
-  }
   return answer;
 }
 
@@ -210,7 +180,7 @@ Result<Answer> peek_at(const Subject& subject,
     if (peeked) {
       return Answer{.pid = subject.pid,
                     .thread = found.thread.tid,
-                    .frame = JsonFrame{frame.function, frame.file, frame.line},
+                    .frame = JsonPlace{frame.function, frame.file, frame.line},
                     .exact = found.stack.exact,
                     .type = std::move(peeked->type),
                     .repr = std::move(peeked->text)};
@@ -239,8 +209,11 @@ Result<const PythonFrame*> frame_of(const FoundThread& found, int number) {
 // The hint of those who know no process: kEvalHint.
 Error with_command(Error error, const Options& options) {
   if (error.hint == kEvalHint) {
-    error.hint = fmt::format("hangdbg eval {} {}", printable(options.pid()),
-                             shell_quote(options.expression()));
+    error.hint =
+        is_file(options.pid())
+            ? "hangdbg peek --help"
+            : fmt::format("hangdbg eval {} {}", printable(options.pid()),
+                          shell_quote(options.expression()));
   }
   return error;
 }

@@ -22,7 +22,6 @@ struct TaskPrinter {
 
   void tree(const AsyncioTask& task, int depth);
   std::string head(const AsyncioTask& task) const;
-  void frame(const PythonFrame& frame, const std::string& indent);
 };
 
 std::string name_of(const AsyncioTask& task) {
@@ -67,7 +66,10 @@ void TaskPrinter::tree(const AsyncioTask& task, int depth) {
   }
   text += indent + head(task) + "\n";
   for (const PythonFrame& one : task.stack.frames) {
-    frame(one, indent);
+    text +=
+        indent + "    " +
+        listed_frame(one.qualname, one.file, one.line, full_filenames, out) +
+        "\n";
   }
   if (!task.stack.complete) {
     text += indent + "    " + out.dim("(there is more)") + "\n";
@@ -91,13 +93,6 @@ std::string TaskPrinter::head(const AsyncioTask& task) const {
   return head + (task.waits_for.size() == 1
                      ? name_of(*tasks.at(task.waits_for.front()))
                      : fmt::format("{} tasks", task.waits_for.size()));
-}
-
-void TaskPrinter::frame(const PythonFrame& frame, const std::string& indent) {
-  const std::string_view path =
-      full_filenames ? std::string_view(frame.file) : short_path(frame.file);
-  text += fmt::format("{}    {} ({}:{})\n", indent, printable(frame.qualname),
-                      out.cyan(printable(path)), frame.line);
 }
 
 }  // namespace

@@ -235,11 +235,8 @@ void Printer::entry(const DumpedThread& thread, const StackEntry& entry) {
 }
 
 void Printer::frame(const PythonFrame& frame) {
-  const std::string_view path = style.full_filenames
-                                    ? std::string_view(frame.file)
-                                    : short_path(frame.file);
-  line(fmt::format("    {} ({}:{})", printable(frame.qualname),
-                   out.cyan(printable(path)), frame.line));
+  line("    " + listed_frame(frame.qualname, frame.file, frame.line,
+                             style.full_filenames, out));
   source_of(frame.file, frame.line, frame.span);
 }
 

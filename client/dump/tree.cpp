@@ -11,12 +11,10 @@ namespace hangdbg {
 namespace {
 
 std::string place(const StackNode& node, bool full) {
-  if (node.file.empty()) {
-    return printable(node.function);
-  }
-  return fmt::format("{} ({}:{})", printable(node.function),
-                     printable(full ? node.file : short_path(node.file)),
-                     node.line);
+  return node.file.empty()
+             ? printable(node.function)
+             : listed_frame(node.function, node.file, node.line, full,
+                            Palette(ColourChoice::Never, stdout));
 }
 
 std::string list(const std::vector<int>& pids) {

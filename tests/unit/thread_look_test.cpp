@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg {
 namespace {
@@ -162,6 +163,28 @@ TEST_P(ThreadLookLive, OfOneThatRunsIsFromOneMoment) {
     }
   }
   FAIL() << "the leaves are not seen as often as they run";
+}
+
+// The kernel lets go of what a thread traces when it ends: one that stops too
+// late must find nobody who keeps it.
+TEST_P(ThreadLookLive, IsStoppedByAThreadOfItsOwn) {
+  const HotLoop hot(path_);
+  PythonStackReader stacks(hot.look.memory, hot.runtime);
+  int tracer = 0;
+  const auto seen = look_at_thread(
+      hot.target.pid(), hot.look.memory, hot.runtime, stacks, hot.thread,
+      {.copy = [&](const Registers&) -> Status {
+        tracer = read_task_status(hot.target.pid(), *hot.thread.tid)
+                     .value()
+                     .tracer_pid;
+        return {};
+      }});
+  ASSERT_TRUE(seen && seen->stack.exact);
+  EXPECT_GT(tracer, 0);
+  EXPECT_NE(tracer, ::gettid());
+  EXPECT_EQ(
+      read_task_status(hot.target.pid(), *hot.thread.tid).value().tracer_pid,
+      0);
 }
 
 TEST_P(ThreadLookLive, WithoutAStopIsNotCalledExact) {
