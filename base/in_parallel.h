@@ -1,8 +1,8 @@
 // The same work for many processes at once, the results in order.
 //
-// Each process has a thread of ours (ptrace wants that), some of them at a
-// time. Work that is not done by the deadline is left behind: a process in
-// D state can hold whoever reads it, for ever.
+// Some processes at a time, a thread of ours each. Work that is not done by the
+// deadline is left behind: a process in D state can hold whoever reads it, for
+// ever.
 #pragma once
 
 #include <algorithm>

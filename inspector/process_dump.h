@@ -86,7 +86,6 @@ struct ProcessDump {
   std::optional<DumpedEnd> end;
 };
 
-// To be called on a thread of ours that traces nothing else of that process.
 // May wait for as long as the process is in D state. A thread that cannot be
 // read has an `error`, and costs the others nothing. Errors: NotInitialized,
 // Unreadable, NoSuchProcess, with the process named.

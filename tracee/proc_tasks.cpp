@@ -83,7 +83,6 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
 }
 
 Result<TaskRuns> read_task_runs(int pid, int tid) {
-  TaskRuns runs;
   if (const auto text =
           read_proc_record(pid, fmt::format("task/{}/schedstat", tid))) {
     unsigned long long ran = 0;
