@@ -27,6 +27,14 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   const CachedMemory cached(memory);
   auto process = TRY(open_process(pid, &cached));
   const PythonRuntime& python = process.python;
+  if (!python.version.at_least(7)) {
+    return fail(
+        ErrorId::UnsupportedPython,
+        fmt::format(
+            "process {} runs Python {}: only 3.7 to 3.14 can be attached to",
+            pid, python.version.text()),
+        fmt::format("hangdbg dump {0} and hangdbg peek {0} can read it", pid));
+  }
   if (python.scanned) {
     return fail(
         ErrorId::NoSymbols,

@@ -1,6 +1,7 @@
 #include "inspector/asyncio_tasks.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "inspector/await_chain.h"
+#include "inspector/interpreters.h"
 #include "inspector/objects/attributes.h"
 #include "inspector/objects/dict.h"
 #include "inspector/objects/items.h"
@@ -22,8 +24,9 @@ namespace {
 constexpr std::uint64_t kMostReads = 20'000'000;
 constexpr std::size_t kMostTasks = 100'000;
 constexpr std::size_t kMostFrames = 1000;
-constexpr int kMostInterpreters = 1000;
 constexpr std::size_t kMostWords = 64;  // of a task
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostPages = 256;  // of variables, of any module in C
 
 // Functions of asyncio that wait for tasks by a future of their own: in which
 // local, or in which attribute of it, those are.
@@ -49,6 +52,9 @@ struct TaskReader {
 
   void find(Address interpreter, const std::vector<PythonThread>& threads);
   Status find_in_sets(Address module);
+  Status find_in_sets_36(Address module);
+  Result<Address> find_variable(Address from, const Type& type);
+  Status find_in_set(Address weak);
   Result<Address> referred(Address reference);
   Status find_in_lists(Address module,
                        Address interpreter,
@@ -73,12 +79,11 @@ AsyncioTasks read_asyncio_tasks(const Heap& heap,
                                 const std::vector<PythonThread>& threads) {
   heap.allow_reads(kMostReads);
   TaskReader reader{heap, stacks};
-  const CPythonLayout& at = python.layout;
-  auto interpreter =
-      heap.pointer(python.runtime + at.runtime_interpreters_head);
-  for (int i = 0; i < kMostInterpreters && interpreter && *interpreter; ++i) {
-    reader.find(*interpreter, threads);
-    interpreter = heap.pointer(*interpreter + at.interpreter_next);
+  const auto interpreters = read_interpreters(heap.memory(), python);
+  reader.all.complete = interpreters.has_value();
+  for (const Interpreter& interpreter :
+       interpreters ? *interpreters : std::vector<Interpreter>()) {
+    reader.find(interpreter.state, threads);
   }
   for (const Address object : reader.found) {
     auto task = reader.read(object);
@@ -109,10 +114,47 @@ void TaskReader::find(Address interpreter,
   if (!module || !*module) {
     return;
   }
-  const bool sets = find_in_sets(**module).has_value();
+  const bool sets = (heap.at().minor == 6 ? find_in_sets_36(**module)
+                                          : find_in_sets(**module))
+                        .has_value();
   const bool lists = heap.at().thread_tasks == ObjectLayout::kAbsent ||
                      find_in_lists(**module, interpreter, threads).has_value();
   all.complete &= sets && lists;
+}
+
+// Of 3.6 Python's own kind of task keeps a set in its class, C's kind in a
+// variable of its module, which lies behind its type and has no other.
+Status TaskReader::find_in_sets_36(Address module) {
+  const Type& type = *TRY(heap.type_of(module));
+  const auto own = TRY(find_in_instance(heap, module, type, "_PyTask"));
+  const auto set =
+      own ? TRY(find_in_class(heap, *TRY(heap.type_at(*own)), "_all_tasks"))
+          : std::nullopt;
+  if (!set) {
+    return nothing_at("set of tasks", module);
+  }
+  TRY(find_in_set(*set));
+  const auto native = TRY(find_in_instance(heap, module, type, "_CTask"));
+  return native ? find_in_set(
+                      TRY(find_variable(*native, *TRY(heap.type_of(*set)))))
+                : Status{};
+}
+
+// An object of that type that a variable behind `from` has.
+Result<Address> TaskReader::find_variable(Address from, const Type& type) {
+  from.value &= ~(kPage - 1);
+  std::array<Address, kPage / 8> words{};
+  for (std::size_t page = 0; page < kMostPages; ++page) {
+    TRY(heap.memory().read(from + page * kPage,
+                           std::as_writable_bytes(std::span(words))));
+    for (const Address word : words) {
+      const auto found = heap.pointer(word + heap.layout().object_type);
+      if (found && *found == type.address) {
+        return word;
+      }
+    }
+  }
+  return nothing_at("set of tasks", from);
 }
 
 // Up to 3.11 there is one set, then one for eager tasks beside it; from 3.14 on
@@ -121,20 +163,8 @@ Status TaskReader::find_in_sets(Address module) {
   const Type& type = *TRY(heap.type_of(module));
   for (const auto* const name : {"_all_tasks", "_scheduled_tasks"}) {
     const auto weak = TRY(find_in_instance(heap, module, type, name));
-    const auto data = weak
-                          ? TRY(find_in_instance(
-                                heap, *weak, *TRY(heap.type_of(*weak)), "data"))
-                          : std::nullopt;
-    if (!data) {
-      continue;
-    }
-    const Items references =
-        TRY(read_items(heap, *data, Kind::Set, 0, kMostTasks));
-    all.complete &= references.items.size() == references.size;
-    for (const Address reference : references.items) {
-      const auto task = referred(reference);
-      all.complete &= task.has_value();
-      add(task.value_or(Address{}));
+    if (weak) {
+      TRY(find_in_set(*weak));
     }
   }
   if (const auto eager =
@@ -142,6 +172,24 @@ Status TaskReader::find_in_sets(Address module) {
     const Items tasks = TRY(read_items(heap, *eager, Kind::Set, 0, kMostTasks));
     all.complete &= tasks.items.size() == tasks.size;
     std::ranges::for_each(tasks.items, [&](Address task) { add(task); });
+  }
+  return {};
+}
+
+// A WeakSet.
+Status TaskReader::find_in_set(Address weak) {
+  const auto data =
+      TRY(find_in_instance(heap, weak, *TRY(heap.type_of(weak)), "data"));
+  if (!data) {
+    return {};
+  }
+  const Items references =
+      TRY(read_items(heap, *data, Kind::Set, 0, kMostTasks));
+  all.complete &= references.items.size() == references.size;
+  for (const Address reference : references.items) {
+    const auto task = referred(reference);
+    all.complete &= task.has_value();
+    add(task.value_or(Address{}));
   }
   return {};
 }

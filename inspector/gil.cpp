@@ -8,11 +8,11 @@
 
 #include "inspector/cached_memory.h"
 #include "inspector/cpython/text.h"
+#include "inspector/interpreters.h"
 
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMaxInterpreters = 1024;
 constexpr std::size_t kMaxThreads = 16384;
 constexpr int kMaxSkippedFrames = 8;
 constexpr int kTries = 3;
@@ -96,46 +96,40 @@ bool is_attached(const CPythonLayout& at, const Block& state) {
          state.get<std::int32_t>(at.thread_attachment) == 1;
 }
 
-Result<Address> main_interpreter(const MemoryReader& memory,
-                                 const PythonRuntime& python) {
-  const Address main = TRY(memory.read_address(
-      python.runtime + python.layout.runtime_interpreters_main));
-  if (!main) {
-    return fail(ErrorId::NotInitialized,
-                "the interpreter has not finished starting",
-                "try again in a moment");
-  }
-  return main;
-}
-
-Result<Address> find_interpreter(const MemoryReader& memory,
-                                 const PythonRuntime& python,
-                                 std::int64_t wanted) {
-  const CPythonLayout& at = python.layout;
-  Address interpreter =
-      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
-  for (std::size_t i = 0; interpreter && i < kMaxInterpreters; ++i) {
-    if (TRY(memory.read_value<std::int64_t>(interpreter + at.interpreter_id)) ==
-        wanted) {
-      return interpreter;
-    }
-    interpreter = TRY(memory.read_address(interpreter + at.interpreter_next));
-  }
-  return fail(ErrorId::Unreadable, fmt::format("no interpreter {}", wanted));
-}
-
 Result<Address> gil_address(const MemoryReader& memory,
                             const PythonRuntime& python,
                             std::int64_t interpreter) {
   const CPythonLayout& at = python.layout;
-  const Address main = TRY(main_interpreter(memory, python));
+  const auto interpreters = TRY(read_interpreters(memory, python));
   if (at.runtime_gil != CPythonLayout::kAbsent) {
     return python.runtime + at.runtime_gil;
   }
-  const Address owner =
-      interpreter == 0 ? main
-                       : TRY(find_interpreter(memory, python, interpreter));
-  return memory.read_address(owner + at.interpreter_gil);
+  const auto owner =
+      std::ranges::find(interpreters, interpreter, &Interpreter::id);
+  if (owner == interpreters.end()) {
+    return fail(ErrorId::Unreadable,
+                fmt::format("no interpreter {}", interpreter));
+  }
+  return memory.read_address(owner->state + at.interpreter_gil);
+}
+
+// 3.6 makes its GIL with the second thread. Who runs Python is told with and
+// without it.
+Result<GilState> read_gil_36(const MemoryReader& memory,
+                             const PythonRuntime& python,
+                             const TaskIds& tasks) {
+  if (!python.current_thread) {
+    return fail(ErrorId::Unreadable, "no symbol tells where its GIL is");
+  }
+  GilState state;
+  state.holder = TRY(memory.read_address(python.current_thread));
+  state.locked = static_cast<bool>(state.holder);
+  if (state.locked) {
+    const auto holder =
+        TRY(read_thread_state(memory, python.layout, state.holder));
+    state.holder_tid = thread_tid(memory, python.layout, holder, tasks);
+  }
+  return state;
 }
 
 // The innermost frame that has a code object: above it there may be ones that
@@ -209,25 +203,14 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
                                                     const TaskIds& tasks) {
   const CachedMemory memory(live);  // thread states lie side by side
   const CPythonLayout& at = python.layout;
-  const auto endless = [] {
-    return fail(ErrorId::Unreadable,
-                "the interpreter's list of threads has no end");
-  };
   std::vector<PythonThread> threads;
-  std::size_t interpreters = 0;
-  Address interpreter =
-      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
-  while (interpreter) {
-    if (++interpreters > kMaxInterpreters) {
-      return endless();
-    }
-    const auto id =
-        TRY(memory.read_value<std::int64_t>(interpreter + at.interpreter_id));
+  for (const auto& [interpreter, id] : TRY(read_interpreters(memory, python))) {
     Address state =
         TRY(memory.read_address(interpreter + at.interpreter_threads_head));
     while (state) {
       if (threads.size() >= kMaxThreads) {
-        return endless();
+        return fail(ErrorId::Unreadable,
+                    "the interpreter's list of threads has no end");
       }
       const auto fields = TRY(read_thread_state(memory, at, state));
       if (fields.address(at.thread_interpreter) != interpreter) {
@@ -250,7 +233,6 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
       threads.push_back(std::move(thread));
       state = fields.address(at.thread_next);
     }
-    interpreter = TRY(memory.read_address(interpreter + at.interpreter_next));
   }
   return threads;
 }
@@ -262,6 +244,9 @@ Result<GilState> read_gil(const MemoryReader& memory,
                           const TaskIds& tasks,
                           std::int64_t interpreter) {
   const CPythonLayout& at = python.layout;
+  if (at.gil_locked == CPythonLayout::kAbsent) {
+    return read_gil_36(memory, python, tasks);
+  }
   const Address gil = TRY(gil_address(memory, python, interpreter));
   const auto fields = TRY(Block::read(
       memory, gil, {at.gil_locked, at.gil_last_holder, at.gil_enabled}));
@@ -297,7 +282,6 @@ Result<GilState> read_gil(const MemoryReader& memory,
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
                                                  const TaskIds& tasks) {
-  TRY(main_interpreter(memory, python));
   auto threads = read_threads_once(memory, python, tasks);
   for (int tried = 1; !threads && tried < kTries; ++tried) {
     threads = read_threads_once(memory, python, tasks);
@@ -319,10 +303,7 @@ Result<std::int64_t> interpreter_of(const MemoryReader& memory,
                                     const PythonRuntime& python,
                                     const TaskIds& tasks,
                                     int tid) {
-  const CPythonLayout& at = python.layout;
-  const Address newest =
-      TRY(memory.read_address(python.runtime + at.runtime_interpreters_head));
-  if (!TRY(memory.read_address(newest + at.interpreter_next))) {
+  if (TRY(read_interpreters(memory, python)).size() == 1) {
     return 0;  // as in nearly every process
   }
   const auto threads = TRY(python_threads(memory, python, tasks));

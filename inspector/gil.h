@@ -18,8 +18,8 @@ namespace hangdbg {
 struct GilState {
   bool enabled = true;  // false in a free-threaded process, unless switched on
   bool locked = false;
-  Address locked_word;            // an int in the target: 1 while held
-  Address holder;                 // PyThreadState of who has it; 0 when nobody
+  Address locked_word;  // an int in the target: 1 while held; from 3.7
+  Address holder;       // PyThreadState of who has it; 0 when nobody
   std::optional<int> holder_tid;  // our number; empty if it could not be told
 };
 

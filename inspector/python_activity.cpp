@@ -6,20 +6,30 @@ namespace {
 // Generators have one each, so it is no deeper than frames are.
 constexpr int kMostHandlers = 100'000;
 
+// None stands for "no exception" as well as null does.
+bool is_exception(const Heap& heap, Address value) {
+  const auto type =
+      value ? heap.type_of(value) : fail(ErrorId::Unreadable, "no exception");
+  return type && (*type)->kind != Kind::None;
+}
+
 }  // namespace
 
 std::optional<Address> handled_exception(const Heap& heap,
                                          Address thread_state) {
+  if (heap.at().thread_handled_value != ObjectLayout::kAbsent) {
+    const auto value =
+        heap.pointer(thread_state + heap.at().thread_handled_value);
+    return value && is_exception(heap, *value) ? std::optional(*value)
+                                               : std::nullopt;
+  }
   auto handler = heap.pointer(thread_state + heap.at().thread_exception);
   for (int i = 0; handler && *handler && i < kMostHandlers; ++i) {
     const auto value = heap.pointer(*handler + heap.at().handled_value);
     if (!value) {
       break;
     }
-    // None stands for "no exception" as well as null does.
-    const auto type = *value ? heap.type_of(*value)
-                             : fail(ErrorId::Unreadable, "no exception");
-    if (type && (*type)->kind != Kind::None) {
+    if (is_exception(heap, *value)) {
       return *value;
     }
     handler = heap.pointer(*handler + heap.at().handled_before);
@@ -33,7 +43,9 @@ bool collects_garbage(const Heap& heap,
   const ObjectLayout& at = heap.at();
   const Address word = at.runtime_collecting != ObjectLayout::kAbsent
                            ? python.runtime + at.runtime_collecting
-                           : interpreter + at.interpreter_collecting;
+                       : at.interpreter_collecting != ObjectLayout::kAbsent
+                           ? interpreter + at.interpreter_collecting
+                           : python.collecting;
   const auto collecting = heap.memory().read_value<std::int32_t>(word);
   return collecting && *collecting == 1;
 }

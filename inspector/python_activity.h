@@ -15,7 +15,8 @@ namespace hangdbg {
 std::optional<Address> handled_exception(const Heap& heap,
                                          Address thread_state);
 
-// Of that interpreter (a PyInterpreterState).
+// Of that interpreter (a PyInterpreterState). Also false where a 3.6 does not
+// tell.
 bool collects_garbage(const Heap& heap,
                       const PythonRuntime& python,
                       Address interpreter);

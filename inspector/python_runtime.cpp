@@ -42,7 +42,7 @@ std::vector<std::size_t> likely_first(const std::vector<Module>& modules) {
 std::unexpected<Error> too_old(const char* version) {
   return fail(
       ErrorId::UnsupportedPython,
-      fmt::format("python {} is too old, 3.7 to 3.14 are supported", version),
+      fmt::format("python {} is too old, 3.6 to 3.14 can be read", version),
       kPySpyHint);
 }
 
@@ -94,22 +94,65 @@ Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
   const CPythonLayout* row = generated_layout(python.version.minor);
   if (row == nullptr) {
     return fail(ErrorId::UnsupportedPython,
-                fmt::format("python {} is not supported, 3.7 to 3.14 are",
+                fmt::format("python {} is not supported, 3.6 to 3.14 are",
                             python.version.text()));
   }
   python.layout = *row;
   return {};
 }
 
-// `python` with its module, image and symbols; nothing when they have none.
-Result<std::optional<PythonRuntime>> describe(const MemoryReader& memory,
-                                              PythonRuntime python) {
-  const auto runtime = python.find(memory, "_PyRuntime");
-  if (!runtime) {
+// Newer than what has no PyOS_FSPath, older than what has _PyRuntime.
+bool is_36(const MemoryReader& memory, const PythonRuntime& python) {
+  return python.find(memory, "_PyThreadState_Current") &&
+         python.find(memory, "PyOS_FSPath");
+}
+
+// What _PyRuntime has later are variables here, some of which only the file
+// names.
+Status find_variables_36(const MemoryReader& memory,
+                         const Module& module,
+                         const ReadFileSymbols& read_symbols,
+                         PythonRuntime& python) {
+  auto symbols = python.file_symbols;
+  if (!symbols && read_symbols) {
+    if (auto own = read_symbols(module, python.image)) {
+      symbols = *std::move(own);
+    }
+  }
+  const auto find = [&](const char* name) {
+    const auto found = symbols ? symbols->find(name) : std::nullopt;
+    return found ? found->address : Address{};
+  };
+  python.current_thread =
+      python.find(memory, "_PyThreadState_Current").value_or(Address{});
+  python.collecting = find("collecting");
+  python.runtime = find("interp_head");
+  if (!python.runtime) {
+    python.runtime =
+        scan_for_interpreters(memory, python.image).value_or(Address{});
+  }
+  return python.runtime ? Status{}
+                        : fail(ErrorId::NotInitialized,
+                               "it has no interpreter that can be found",
+                               "try again in a moment");
+}
+
+// `python` with its image and symbols, those of that module; nothing when they
+// have none.
+Result<std::optional<PythonRuntime>> describe(
+    const MemoryReader& memory,
+    const Module& module,
+    const ReadFileSymbols& read_symbols,
+    PythonRuntime python) {
+  if (const auto runtime = python.find(memory, "_PyRuntime")) {
+    python.runtime = *runtime;
+    python.version = TRY(read_version(memory, python));
+  } else if (is_36(memory, python)) {
+    TRY(find_variables_36(memory, module, read_symbols, python));
+    python.version = {3, 6, {}};
+  } else {
     return std::nullopt;
   }
-  python.runtime = *runtime;
-  python.version = TRY(read_version(memory, python));
   TRY(read_layout(memory, python));
   const auto code_type = python.find(memory, "PyCode_Type");
   if (!code_type) {
@@ -140,7 +183,8 @@ Result<std::optional<PythonRuntime>> find_hidden(
       candidate.module = index;
       candidate.image = *std::move(image);
       candidate.file_symbols = *std::move(symbols);
-      if (auto python = TRY(describe(memory, std::move(candidate)))) {
+      if (auto python = TRY(
+              describe(memory, module, read_symbols, std::move(candidate)))) {
         return python;
       }
     } else if (const auto name = rank(module) == kLibrary
@@ -196,7 +240,8 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
     PythonRuntime candidate;
     candidate.module = index;
     candidate.image = *std::move(image);
-    if (auto python = TRY(describe(memory, candidate))) {
+    if (auto python =
+            TRY(describe(memory, modules[index], read_symbols, candidate))) {
       return *std::move(python);
     }
     if (candidate.find(memory, "Py_IsInitialized")) {
@@ -211,7 +256,7 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
   }
   if (old) {
     return too_old(old->find(memory, "PyString_FromString") ? "2.7"
-                                                            : "3.6 or older");
+                                                            : "3.5 or older");
   }
   if (saw_32_bit) {
     return fail(ErrorId::Wrong32Bit, "the process is not a 64-bit one");

@@ -39,9 +39,13 @@ struct PythonRuntime {
   std::size_t module = 0;      // index into the modules it was found in
   ElfImage image;              // of that module: resolves the C API
   std::optional<FileSymbols> file_symbols;  // where it does not export it
-  Address runtime;                          // &_PyRuntime
-  Address code_type;                        // &PyCode_Type
+  Address runtime;    // &_PyRuntime; of 3.6, which has none, &interp_head
+  Address code_type;  // &PyCode_Type
   CPythonLayout layout;
+
+  // Of 3.6 alone, 0 where that is not known: variables beside interp_head.
+  Address current_thread;  // &_PyThreadState_Current: who has the GIL
+  Address collecting;      // the garbage collector's
 
   // A function or variable of the C API, by its name.
   std::optional<Symbol> find_symbol(const MemoryReader& memory,

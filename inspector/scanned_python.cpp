@@ -99,6 +99,44 @@ std::optional<Address> code_type(const MemoryReader& memory,
   return {};
 }
 
+bool may_be_pointer(Address word) {
+  return word.value > 0x10000 && word.value < 1ULL << 47 && word.value % 8 == 0;
+}
+
+// A PyInterpreterState of 3.6, with a thread that points back and with modules.
+bool is_interpreter_36(const MemoryReader& memory, Address interpreter) {
+  const CPythonLayout& at = *generated_layout(6);
+  const ObjectLayout& objects = *object_layout(6, false);
+  const auto pointer = [&](Address from) {
+    return memory.read_address(from).value_or(Address{});
+  };
+  const Address thread = pointer(interpreter + at.interpreter_threads_head);
+  if (!may_be_pointer(thread) ||
+      pointer(thread + at.thread_interpreter) != interpreter) {
+    return false;
+  }
+  const Address modules = pointer(interpreter + objects.interpreter_modules);
+  const auto name = memory.read_string(
+      pointer(pointer(modules + at.object_type) + objects.type_name),
+      kMaxTypeName);
+  return name && *name == "dict";
+}
+
+// How many there are from this one to main, which is the last; 0 if it is none.
+int interpreters_from(const MemoryReader& memory, Address interpreter) {
+  int count = 0;
+  while (interpreter) {
+    const auto next = memory.read_address(
+        interpreter + generated_layout(6)->interpreter_next);
+    if (!next || ++count > kMaxInterpreters ||
+        !is_interpreter_36(memory, interpreter)) {
+      return 0;
+    }
+    interpreter = *next;
+  }
+  return count;
+}
+
 struct Scan {
   const MemoryReader& memory;
   PythonRuntime found;
@@ -140,9 +178,27 @@ struct Scan {
     return false;
   }
 
+  // 3.6: `head` is the newest's.
+  bool by_head(Address head, const PythonVersion& version) {
+    found.layout = *generated_layout(version.minor);
+    found.version = version;
+    auto interpreter = memory.read_address(head);
+    for (int i = 0; interpreter && *interpreter && i < kMaxInterpreters; ++i) {
+      if (is_runtime(head, *interpreter)) {
+        return true;
+      }
+      interpreter =
+          memory.read_address(*interpreter + found.layout.interpreter_next);
+    }
+    return false;
+  }
+
   // Two words that are both an interpreter's address: the newest, and main.
   bool by_shape(const Bytes& data, const PythonVersion& version) {
     const CPythonLayout* const layout = generated_layout(version.minor);
+    if (layout->runtime_interpreters_main == CPythonLayout::kAbsent) {
+      return false;
+    }
     found.layout = *layout;
     found.version = version;
     for (std::size_t at = 0; at + 16 <= data.bytes.size(); at += 8) {
@@ -177,14 +233,32 @@ struct Scan {
     }
     return true;
   }
-
-  static bool may_be_pointer(Address word) {
-    return word.value > 0x10000 && word.value < 1ULL << 47 &&
-           word.value % 8 == 0;
-  }
 };
 
 }  // namespace
+
+// Other variables have the main one, which the list ends with: the word that
+// leads to the most.
+std::optional<Address> scan_for_interpreters(const MemoryReader& memory,
+                                             const ElfImage& image) {
+  std::optional<Address> head;
+  int most = 0;
+  for (const AddressRange& range : image.variables()) {
+    const auto data = read_all(memory, range);
+    for (std::size_t at = 0; data && at + 8 <= data->bytes.size(); at += 8) {
+      const Address word = data->word(at);
+      // They are on the heap; the rest is mostly the module's own.
+      const int count = may_be_pointer(word) && !image.whole().contains(word)
+                            ? interpreters_from(memory, word)
+                            : 0;
+      if (count > most) {
+        most = count;
+        head = data->start + at;
+      }
+    }
+  }
+  return head;
+}
 
 std::optional<PythonRuntime> scan_for_python(const MemoryReader& memory,
                                              const Module& module,
@@ -192,6 +266,13 @@ std::optional<PythonRuntime> scan_for_python(const MemoryReader& memory,
   const auto versions = versions_in(memory, module);
   Scan scan{memory, {}};
   scan.found.image = image;
+  const auto old = std::ranges::find(versions, 6, &PythonVersion::minor);
+  if (old != versions.end()) {
+    const auto head = scan_for_interpreters(memory, image);
+    if (head && scan.by_head(*head, *old)) {
+      return std::move(scan.found);
+    }
+  }
   for (const AddressRange& range : image.variables()) {
     const auto data = read_all(memory, range);
     if (data && (scan.by_cookie(*data) ||

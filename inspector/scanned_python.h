@@ -5,16 +5,22 @@
 // cookie. Before, each place is tried that may have it: its interpreter has
 // threads that point back to it, and their frames have code objects, whose type
 // says so. Which version to expect is in the text that sys.version begins with.
+// In 3.6 the list of interpreters is a variable of its own.
 #pragma once
 
 #include <optional>
 
 #include "inspector/python_runtime.h"
+#include "tracee/address.h"
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
 
 namespace hangdbg {
+
+// Of 3.6, which has no _PyRuntime: its variable interp_head.
+std::optional<Address> scan_for_interpreters(const MemoryReader& memory,
+                                             const ElfImage& image);
 
 // Its `module` is not set. Nothing where there is none, or none that runs
 // Python right now.

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "inspector/interpreters.h"
 #include "inspector/objects/attributes.h"
 #include "inspector/objects/dict.h"
 #include "inspector/objects/numbers.h"
@@ -9,8 +10,6 @@
 
 namespace hangdbg {
 namespace {
-
-constexpr int kMaxInterpreters = 1000;
 
 // threading._active: ident to Thread.
 Result<std::optional<Address>> active_threads(const Heap& heap,
@@ -31,10 +30,10 @@ Result<std::string> name_in(const Heap& heap, Address thread) {
   return name ? heap.name(*name) : nothing_at("name of a thread", thread);
 }
 
-Status read_of(const Heap& heap, Address interpreter, ThreadNames& names) {
-  const auto id = TRY(heap.memory().read_value<std::int64_t>(
-      interpreter + heap.layout().interpreter_id));
-  const auto active = TRY(active_threads(heap, interpreter));
+Status read_of(const Heap& heap,
+               const Interpreter& interpreter,
+               ThreadNames& names) {
+  const auto active = TRY(active_threads(heap, interpreter.state));
   if (!active) {
     return {};
   }
@@ -42,7 +41,9 @@ Status read_of(const Heap& heap, Address interpreter, ThreadNames& names) {
     const auto ident = int_value(heap, entry.key);
     const auto name = name_in(heap, entry.value);
     if (ident && *ident && name) {
-      names.emplace(std::pair(id, static_cast<std::uint64_t>(**ident)), *name);
+      names.emplace(
+          std::pair(interpreter.id, static_cast<std::uint64_t>(**ident)),
+          *name);
     }
     return true;
   });
@@ -53,12 +54,12 @@ Status read_of(const Heap& heap, Address interpreter, ThreadNames& names) {
 ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python) {
   heap.allow_reads();
   ThreadNames names;
-  const CPythonLayout& at = python.layout;
-  auto interpreter =
-      heap.pointer(python.runtime + at.runtime_interpreters_head);
-  for (int i = 0; i < kMaxInterpreters && interpreter && *interpreter; ++i) {
-    (void)read_of(heap, *interpreter, names);  // the next may be readable
-    interpreter = heap.pointer(*interpreter + at.interpreter_next);
+  const auto interpreters = read_interpreters(heap.memory(), python);
+  if (!interpreters) {
+    return names;
+  }
+  for (const Interpreter& interpreter : *interpreters) {
+    (void)read_of(heap, interpreter, names);  // the next may be readable
   }
   return names;
 }

@@ -12,7 +12,7 @@ import glob
 import os
 import subprocess
 
-MINORS = tuple("3.%d" % minor for minor in range(7, 15))
+MINORS = tuple("3.%d" % minor for minor in range(6, 15))
 FREE_THREADED = "t"
 MUSL = "musl"
 CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".cache", "pythons")
@@ -26,6 +26,8 @@ WANTED["3.13", FREE_THREADED] = "3.13t"
 WANTED["3.14", FREE_THREADED] = "3.14t"
 WANTED["3.11", MUSL] = "musl"
 
+REFUSED = ("3.6", "3.13t")
+
 
 @functools.lru_cache(maxsize=None)
 def found():
@@ -36,12 +38,12 @@ def found():
 
 @functools.lru_cache(maxsize=None)
 def refused():
-    """Those that it cannot (docs/decisions/0012)."""
+    """Those that it can only read (docs/decisions/0012 and 0035)."""
     return [it for it in _all() if _is_refused(it)]
 
 
 def _is_refused(interpreter):
-    return (interpreter.variant, interpreter.minor) == (FREE_THREADED, "3.13")
+    return WANTED.get((interpreter.minor, interpreter.variant)) in REFUSED
 
 
 def variant(path):

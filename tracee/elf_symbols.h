@@ -70,6 +70,9 @@ class ElfImage {
   // The writable PT_LOAD segments: initialised variables and others.
   const std::vector<AddressRange>& variables() const { return variables_; }
 
+  // From the first PT_LOAD segment to the last.
+  AddressRange whole() const { return whole_; }
+
   // The PT_NOTE segments.
   const std::vector<AddressRange>& notes() const { return notes_; }
 

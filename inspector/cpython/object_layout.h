@@ -116,14 +116,16 @@ struct ObjectLayout {
   std::uint32_t code_free_names = kAbsent;  // up to 3.10
   std::uint32_t code_flags = kAbsent;
 
-  // PyThreadState to the exceptions that it handles, a list of _PyErr_StackItem
+  // PyThreadState to the exception that it handles, in 3.6; then to those that
+  // it does, a list of _PyErr_StackItem
+  std::uint32_t thread_handled_value = kAbsent;
   std::uint32_t thread_exception = kAbsent;
   std::uint32_t handled_value = kAbsent;
   std::uint32_t handled_before = kAbsent;
 
   // PyInterpreterState, _PyRuntimeState
   std::uint32_t interpreter_collecting = kAbsent;  // int; from 3.9
-  std::uint32_t runtime_collecting = kAbsent;      // int; up to 3.8
+  std::uint32_t runtime_collecting = kAbsent;      // int; 3.7 and 3.8
   std::uint32_t interpreter_modules = kAbsent;
 
   // Heads of lists of asyncio's tasks; from 3.14.
@@ -131,7 +133,7 @@ struct ObjectLayout {
   std::uint32_t thread_tasks = kAbsent;       // _PyThreadStateImpl
 };
 
-// None outside 3.7 to 3.14.
+// None outside 3.6 to 3.14.
 const ObjectLayout* object_layout(int minor, bool free_threaded);
 
 }  // namespace hangdbg

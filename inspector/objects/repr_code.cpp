@@ -139,7 +139,9 @@ Status write_exception(ReprWriter& to, Address object, const Type& type) {
   for (std::size_t i = 0; listing.next(); ++i) {
     to.write(i < items.items.size() ? items.items[i] : Address{});
   }
-  listing.close(")");
+  // 3.6 shows the tuple that they are.
+  const bool one = items.size == 1 && to.heap.at().minor == 6;
+  listing.close(one && !to.deep() ? ",)" : ")");
   return {};
 }
 

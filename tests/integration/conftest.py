@@ -32,30 +32,45 @@ def _missing(refused):
     return [
         pytest.param(None, id=name, marks=pytest.mark.skip(why))
         for name, why in interpreters.missing().items()
-        if (name == "3.13t") == refused
+        if (name in interpreters.REFUSED) == refused
     ]
 
 
-@pytest.fixture(params=_parameters(FOUND) + _missing(refused=False))
+ENTERED = _parameters(FOUND) + _missing(refused=False)
+ONLY_READ = [
+    pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.refused()
+] + _missing(refused=True)
+
+
+@pytest.fixture(params=ENTERED)
 def python(request):
     """Every interpreter that can be entered."""
     return _existing(request.param)
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(it.path, id=interpreters.name(it))
-        for it in interpreters.refused()
-    ]
-    + _missing(refused=True)
-)
+@pytest.fixture(params=ONLY_READ)
 def refused_python(request):
     return request.param
 
 
-@pytest.fixture(params=_parameters(PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED))
+@pytest.fixture(params=ONLY_READ + ENTERED)
+def readable_python(request):
+    """Every interpreter that can be read."""
+    return _existing(request.param)
+
+
+EDGE = _parameters(PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED)
+
+
+@pytest.fixture(params=EDGE)
 def edge_python(request):
     """The oldest and the newest, and one without a GIL."""
+    return _existing(request.param)
+
+
+@pytest.fixture(params=ONLY_READ + EDGE)
+def readable_edge_python(request):
+    """And what can only be read."""
     return _existing(request.param)
 
 

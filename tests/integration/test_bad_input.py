@@ -13,6 +13,7 @@ import time
 import pytest
 
 import harness
+import interpreters
 from harness import (
     PROGRAM,
     evaluate,
@@ -184,11 +185,14 @@ def test_held_gil(command, edge_python):
     target.finish()
 
 
-def test_no_way_to_pause(refused_python):
-    """3.13t: refused before anything is touched."""
+def test_only_read(refused_python):
+    """3.6 and 3.13t: refused before anything is touched."""
     target = start("lock_main", refused_python)
     before = target.snapshot()
-    hangdbg("eval", target.pid, "answer").assert_refused(4, "free-threaded", "hangdbg dump")
+    why = "free-threaded" if interpreters.variant(refused_python) else "only 3.7 to 3.14"
+    hangdbg("eval", target.pid, "answer").assert_refused(4, why, "hangdbg dump %d" % target.pid)
+    done = hangdbg("doctor", target.pid)
+    assert done.rc == 4 and "1 Python thread: hangdbg dump" in done.out and why in done.out, done
     target.assert_as_before(before, arenas=0)
     target.finish()
 

@@ -76,8 +76,8 @@ def crashed(newest_python, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [("--locals",), ("--native",)], ids=["locals", "native"])
-def test_shows_what_dump_did(flags, python, tmp_path):
-    process = start(python, tmp_path)
+def test_shows_what_dump_did(flags, readable_python, tmp_path):
+    process = start(readable_python, tmp_path)
     live = hangdbg("dump", process.pid, "--json", *flags)
     assert live.rc == 0, live
     core = crash(process, signal.SIGQUIT, tmp_path)

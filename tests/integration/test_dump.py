@@ -36,19 +36,49 @@ def frames_of(thread):
 @pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "join", "recv", "sleep"])
 def test_is_what_the_interpreter_says(hang, python):
     target = start(hang, python)
+    until_settled(target)
+    said = hangdbg("eval", target.pid, ORACLE)
+    assert said.rc == 0, said
+    assert_stacks(target, [stack for _, stack in json.loads(ast.literal_eval(said.out))])
+    target.finish()
 
+
+@pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "join", "recv", "sleep"])
+def test_is_what_the_fault_handler_says(hang, refused_python, tmp_path):
+    """Of those that are not entered."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import faulthandler, signal\n"
+        "faulthandler.register(signal.SIGUSR2, open(%r, 'w'))" % str(tmp_path / "said"))
+    target = start(hang, refused_python, env={"PYTHONPATH": str(tmp_path)})
+    until_settled(target)
+    os.kill(target.pid, signal.SIGUSR2)
+    said = until("it says", lambda: re.fullmatch(
+        r"(.+\n)+", (tmp_path / "said").read_text().replace("\n\n", "\n")))
+    stacks = []
+    for line in said.group().splitlines():
+        frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
+        if frame is None:
+            stacks.append([])
+        else:
+            file, number, function = frame.groups()
+            stacks[-1].append([function, file, int(number)])
+    assert_stacks(target, stacks)
+    target.finish()
+
+
+def until_settled(target):
     def settled():
         """All threads, main too: what they do for good."""
         looks = [[frames_of(t) for t in dump(target.pid)[0]["threads"]] for _ in range(2)]
         return looks[0] == looks[1]
 
     until("all threads hang", settled)
+
+
+def assert_stacks(target, stacks):
     (process,) = dump(target.pid)
     assert {t["tid"] for t in process["threads"]} == set(
         map(int, os.listdir("/proc/%d/task" % target.pid)))
-    said = hangdbg("eval", target.pid, ORACLE)
-    assert said.rc == 0, said
-    stacks = [stack for _, stack in json.loads(ast.literal_eval(said.out))]
     assert process["pid"] == target.pid
     for thread in process["threads"]:
         assert thread["exact"] and thread["error"] is None, thread
@@ -62,7 +92,6 @@ def test_is_what_the_interpreter_says(hang, python):
     assert hung["syscall"]["name"] in [
         processes.syscall_name(call) for call in target.ready["syscalls"]
     ]
-    target.finish()
 
 
 def test_changes_nothing(edge_python):
@@ -120,8 +149,8 @@ globals()[sys.argv[1]]()
     "activity, exception",
     [("handles", "KeyError('lock', 3)"), ("handles_nothing", None),
      ("handles_outside_of_a_generator", "FileNotFoundError(2, 'gone')"), ("collects", None)])
-def test_what_it_is_in_the_middle_of(activity, exception, python):
-    child = subprocess.Popen([python, "-c", ACTIVITIES, activity], stdout=subprocess.PIPE)
+def test_what_it_is_in_the_middle_of(activity, exception, readable_python):
+    child = subprocess.Popen([readable_python, "-c", ACTIVITIES, activity], stdout=subprocess.PIPE)
     try:
         assert child.stdout.readline() == b"ready\n"
         until("it goes on", lambda: processes.thread_activity(child.pid, child.pid).syscall
@@ -138,9 +167,9 @@ def test_what_it_is_in_the_middle_of(activity, exception, python):
         child.wait()
 
 
-def test_of_a_running_thread(python):
+def test_of_a_running_thread(readable_python):
     """It is stopped, for a moment; or not, and that is said."""
-    target = start("busy", python)
+    target = start("busy", readable_python)
     (process,) = dump(target.pid)
     (busy,) = [t for t in process["threads"] if t["tid"] == target.tid]
     assert busy["exact"] and busy["frames"], busy
@@ -153,8 +182,8 @@ def test_of_a_running_thread(python):
     target.finish()
 
 
-def test_gil_is_held_for_ever(python, library):
-    held = start("gil_held_by_library", python, library)
+def test_gil_is_held_for_ever(readable_python, library):
+    held = start("gil_held_by_library", readable_python, library)
     (process,) = dump(held.pid)
     threads = {t["tid"]: t for t in process["threads"]}
     if process["gil"] is not None:

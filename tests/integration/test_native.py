@@ -64,15 +64,15 @@ def is_musl(python):
 
 
 @pytest.mark.parametrize("hang", ["lock_worker", "sleep"])
-def test_python_frames_are_those_of_a_plain_dump(hang, python):
-    target = start(hang, python)
+def test_python_frames_are_those_of_a_plain_dump(hang, readable_python):
+    target = start(hang, readable_python)
     before = target.snapshot()
     plain = threads_of(target.pid)
     native = threads_of(target.pid, "--native")
     assert [python_frames(t) for t in native] == [t["frames"] for t in plain]
     for thread in native:
         assert thread["exact"], thread
-        if is_musl(python):
+        if is_musl(readable_python):
             # Its C library has no unwind information.
             assert not thread["native"]["complete"] and "libc" in thread["native"]["reason"]
         else:
@@ -89,11 +89,11 @@ def test_python_frames_are_those_of_a_plain_dump(hang, python):
     ("os_read", "<built-in function read>"),
     ("lock_main", "<built-in method acquire of _thread.lock>"),
 ])
-def test_builtins_have_their_python_names(hang, builtin, python):
+def test_builtins_have_their_python_names(hang, builtin, readable_python):
     """Without symbols too, where the compiler has left the function in one part."""
-    if is_musl(python):
+    if is_musl(readable_python):
         pytest.skip("musl's C library has no unwind information")
-    target = start(hang, python)
+    target = start(hang, readable_python)
     frames = main_thread(target, "-n")["frames"]
     found = [frame.get("builtin") for frame in frames]
     if hang == "lock_main" and builtin not in found:
@@ -106,8 +106,8 @@ def test_builtins_have_their_python_names(hang, builtin, python):
     target.finish()
 
 
-def test_between_python_functions(python, called_back):
-    target = start("called_back", python, called_back)
+def test_between_python_functions(readable_python, called_back):
+    target = start("called_back", readable_python, called_back)
     thread = main_thread(target, "-n")
     assert thread["native"] == {"merged": True, "complete": True, "reason": None}
     frames = between(thread, WAIT, "call_library")
@@ -226,12 +226,12 @@ def test_threads_without_python(edge_python, called_back):
     target.finish()
 
 
-def test_of_a_running_thread(python):
-    target = start("busy", python)
+def test_of_a_running_thread(readable_python):
+    target = start("busy", readable_python)
     thread = main_thread(target, "-n")
     assert thread["exact"] and "spin" in [f["function"] for f in python_frames(thread)]
     # Nor has the program, as musl-gcc links it.
-    assert thread["native"]["merged"] or is_musl(python), thread
+    assert thread["native"]["merged"] or is_musl(readable_python), thread
     thread = main_thread(target, "-n", "--nonblocking")
     assert not thread["exact"] and not thread["native"]["merged"]
     assert thread["native"]["reason"]

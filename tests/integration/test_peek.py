@@ -32,16 +32,16 @@ def test_changes_nothing(edge_python):
     target.finish()
 
 
-def test_gil_is_held_for_ever(python, library):
-    held = start("gil_held_by_library", python, library)
+def test_gil_is_held_for_ever(readable_python, library):
+    held = start("gil_held_by_library", readable_python, library)
     assert hangdbg("peek", held.pid, "answer").out == "41\n"
     worker = ("--thread", held.ready["worker"])
     assert hangdbg("peek", held.pid, "begun[0] == %d" % held.ready["worker"],
                    *worker).out == "True\n"
 
 
-def test_stopped(python):
-    target = start("lock_main", python)
+def test_stopped(readable_python):
+    target = start("lock_main", readable_python)
     os.kill(target.pid, signal.SIGSTOP)
     until("it is stopped", lambda: processes.state(target.pid) == "T")
     done = hangdbg("peek", target.pid, "answer", "--json")
@@ -53,9 +53,9 @@ def test_stopped(python):
     target.finish()
 
 
-def test_runs(python):
+def test_runs(readable_python):
     """The thread goes on all the while, in one frame."""
-    target = start("busy", python)
+    target = start("busy", readable_python)
     for _ in range(20):
         done = hangdbg("peek", target.pid, "answer")
         assert done.rc == 0 and done.out == "41\n", done

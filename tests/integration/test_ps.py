@@ -51,13 +51,13 @@ def seen_asleep(pid):
     return seen_when("sleeps", pid, lambda one: (one["waiting_s"] or 0) > 1)
 
 
-def test_asleep(edge_python):
-    target = start("lock_main", edge_python)
+def test_asleep(readable_edge_python):
+    target = start("lock_main", readable_edge_python)
     one = seen_hung(target.pid)
     assert one["python"].startswith("3.") and one["state"] == "asleep", one
     assert 1 <= one["waiting_s"] < 60, one
     assert one["ppid"] == os.getpid() and one["uid"] == os.getuid(), one
-    assert one["cmdline"] == [edge_python, str(TARGETS / "lock_main.py")], one
+    assert one["cmdline"] == [readable_edge_python, str(TARGETS / "lock_main.py")], one
     assert (one["rank"], one["job"], one["error"]) == (None, None, None), one
     (later,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
                 if one["pid"] == target.pid]
@@ -77,8 +77,8 @@ def test_says_where(newest_python, name, call):
     target.finish()
 
 
-def test_loop(edge_python):
-    target = start("file_baton", edge_python)
+def test_loop(readable_edge_python):
+    target = start("file_baton", readable_edge_python)
     one = seen_hung(target.pid)
     assert one["state"] == "loops" and one["waiting_s"] is None, one
     assert "file_baton.py:" in one["waits"] and "5 of 5 looks" in one["waits"], one
@@ -103,8 +103,8 @@ def test_event_loop_with_a_timer(newest_python):
     assert not one["hung"] and "selectors.py" in one["waits"], one
 
 
-def test_busy(edge_python):
-    target = start("busy", edge_python)
+def test_busy(readable_edge_python):
+    target = start("busy", readable_edge_python)
     one = seen(target.pid)
     assert not one["hung"] and one["state"] == "runs", one
     assert "5 looks" in one["waits"], one

@@ -46,15 +46,17 @@ std::vector<std::uint64_t> offsets_313() {
 }
 
 TEST(CPythonLayout, HasARowForEachVersionWithoutDebugOffsets) {
-  for (int minor = 7; minor <= 12; ++minor) {
+  for (int minor = 6; minor <= 12; ++minor) {
     const CPythonLayout* row = generated_layout(minor);
     ASSERT_NE(row, nullptr) << "3." << minor;
-    EXPECT_NE(row->gil_locked, CPythonLayout::kAbsent);
+    EXPECT_EQ(row->gil_locked != CPythonLayout::kAbsent, minor >= 7);
+    EXPECT_EQ(row->interpreter_id != CPythonLayout::kAbsent, minor >= 7);
     EXPECT_EQ(row->thread_native_id != CPythonLayout::kAbsent, minor >= 11);
-    EXPECT_EQ(row->runtime_gil != CPythonLayout::kAbsent, minor < 12);
+    EXPECT_EQ(row->runtime_gil != CPythonLayout::kAbsent,
+              minor >= 7 && minor < 12);
     EXPECT_EQ(row->interpreter_gil != CPythonLayout::kAbsent, minor >= 12);
   }
-  EXPECT_EQ(generated_layout(6), nullptr);
+  EXPECT_EQ(generated_layout(5), nullptr);
   EXPECT_EQ(generated_layout(13), nullptr);
 }
 

@@ -148,7 +148,8 @@ class OnEachPython : public testing::TestWithParam<std::string> {
 };
 
 inline const std::vector<std::string> kSupported = {
-    "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "system"};
+    "3.6",  "3.7",  "3.8",  "3.9",  "3.10",
+    "3.11", "3.12", "3.13", "3.14", "system"};
 
 // Those without a GIL too, whose objects are laid out otherwise.
 inline const std::vector<std::string> kEveryBuild = [] {

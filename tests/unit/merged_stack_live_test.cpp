@@ -135,8 +135,8 @@ const std::map<std::string, Between> kExported = {
     {"callback", {"<lambda>", "qsort|qsort_r", "callback"}},
 };
 const std::map<std::string, Between> kKnown = {
-    {"sort_key", {"<lambda>", "list_sort|list_sort_impl", "sort_key"}},
-    {"compare", {"__lt__", "list_sort|list_sort_impl", "compare"}},
+    {"sort_key", {"<lambda>", "list_sort|list_sort_impl|listsort", "sort_key"}},
+    {"compare", {"__lt__", "list_sort|list_sort_impl|listsort", "compare"}},
     {"mapped", {"park", "map_next", "mapped"}},
     {"reduced", {"<lambda>", "functools_reduce|_functools_reduce", "reduced"}},
     {"partial", {"park", "partial_call|partial_vectorcall", "partial"}},

@@ -140,7 +140,7 @@ said = {
     "deep": ([[[[1]]]], "[[[…]]]" if False else "[[[…]]]"),
     "deep_instance": ([[Point(1, 2)]], None),
 }
-exec('''
+if sys.version_info >= (3, 7): exec('''
 import dataclasses
 @dataclasses.dataclass
 class Record:
