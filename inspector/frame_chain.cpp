@@ -143,6 +143,16 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
                                     Address thread_state,
                                     std::size_t most,
                                     const FrameChain* expected) {
+  return read_frames_from(memory, at,
+                          TRY(innermost_frame(memory, at, thread_state)), most,
+                          expected);
+}
+
+Result<FrameChain> read_frames_from(const MemoryReader& memory,
+                                    const CPythonLayout& at,
+                                    Address innermost,
+                                    std::size_t most,
+                                    const FrameChain* expected) {
   std::vector<Address> announced;
   if (expected != nullptr) {
     announced.reserve(expected->frames.size());
@@ -153,7 +163,7 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
   const MemoryReader& near = expected != nullptr ? memory : pages;
   FrameChain chain;
   Blocks frames(near, TRY(frame_size(at)), announced);
-  Address next = TRY(innermost_frame(near, at, thread_state));
+  Address next = innermost;
   // As deep again for those that are left out.
   for (std::size_t step = 0; next; ++step) {
     if (chain.frames.size() >= most || step >= 2 * most + 8) {

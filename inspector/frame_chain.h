@@ -52,6 +52,13 @@ Result<FrameChain> read_frame_chain(const MemoryReader& memory,
                                     std::size_t most,
                                     const FrameChain* expected = nullptr);
 
+// The same from a frame on, as a suspended greenlet's.
+Result<FrameChain> read_frames_from(const MemoryReader& memory,
+                                    const CPythonLayout& at,
+                                    Address innermost,
+                                    std::size_t most,
+                                    const FrameChain* expected = nullptr);
+
 // One that no thread runs, as a suspended coroutine's. Errors: Unreadable.
 Result<RawFrame> read_frame(const MemoryReader& memory,
                             const CPythonLayout& at,

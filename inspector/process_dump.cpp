@@ -36,6 +36,7 @@ struct Dumper {
   std::vector<std::vector<DumpedVariable>> locals(const Heap& heap,
                                                   const PythonStack& stack);
   AsyncioTasks tasks(const std::vector<PythonThread>& threads);
+  Greenlets greenlets(const std::vector<PythonThread>& threads);
 };
 
 std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
@@ -125,13 +126,14 @@ Result<ProcessDump> dump_process(const Subject& subject,
       dumper.native->unwind(dump.threads.back().stack);
     }
   }
-  dump.longest_stop = dumper.longest_stop;
   if (dumper.native) {
     merge(*dumper.native, dump.threads);
   }
   if (options.tasks) {
     dump.tasks = dumper.tasks(*threads);
+    dump.greenlets = dumper.greenlets(*threads);
   }
+  dump.longest_stop = dumper.longest_stop;
   return dump;
 }
 
@@ -239,6 +241,15 @@ AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
   const auto heap = Heap::open(subject.memory, subject.python);
   return heap ? read_asyncio_tasks(*heap, subject.python, stacks, threads)
               : AsyncioTasks{};
+}
+
+Greenlets Dumper::greenlets(const std::vector<PythonThread>& threads) {
+  const auto heap = Heap::open(subject.memory, subject.python);
+  Greenlets all =
+      heap ? read_greenlets(subject, *heap, stacks, threads, options.may_stop)
+           : Greenlets{};
+  longest_stop = std::max(longest_stop, all.longest_stop);
+  return all;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "inspector/asyncio_tasks.h"
+#include "inspector/greenlets.h"
 #include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
@@ -23,7 +24,7 @@ struct DumpOptions {
   std::optional<ReprLimits> locals;  // how they are shown, if they are
   bool native = false;               // C functions too
   bool native_all = false;           // and threads that run no Python
-  bool tasks = false;                // asyncio's, that wait
+  bool tasks = false;                // asyncio's, that wait; and greenlets
   std::size_t most_frames = PythonStackReader::kMostFrames;
 };
 
@@ -82,6 +83,7 @@ struct ProcessDump {
   std::optional<DumpedGil> gil;       // the main interpreter's, if there is one
   std::vector<DumpedThread> threads;  // main first, then by number
   std::optional<AsyncioTasks> tasks;  // if they were asked for
+  std::optional<Greenlets> greenlets;  // with the tasks
   std::chrono::nanoseconds longest_stop{};
   std::optional<DumpedEnd> end;
 };

@@ -143,6 +143,33 @@ struct JsonTask {
   }
 };
 
+struct JsonGreenlet {
+  std::string name;
+  std::string id;
+  std::string type;
+  std::string state;
+  bool main = false;
+  std::optional<std::int64_t> thread;
+  std::optional<std::string> parent;
+  bool exact = true;
+  bool complete = true;
+  std::vector<JsonFrame> frames = {};
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("id", id);
+    v("type", type);
+    v("state", state);
+    v("main", main);
+    v.nullable("thread", thread);
+    v.nullable("parent", parent);
+    v("exact", exact);
+    v("complete", complete);
+    v("frames", frames);
+  }
+};
+
 struct JsonGil {
   bool locked = false;
   std::optional<std::int64_t> holder_tid;
@@ -193,6 +220,8 @@ struct JsonProcess {
   std::vector<JsonThread> threads;
   std::optional<bool> tasks_complete;  // if they were asked for
   std::optional<std::vector<JsonTask>> tasks;
+  std::optional<std::string> greenlets_missing;  // why these are not all
+  std::optional<std::vector<JsonGreenlet>> greenlets;
   std::optional<JsonEnd> end;
   std::optional<JsonProblem> error;
 
@@ -209,6 +238,8 @@ struct JsonProcess {
     v("threads", threads);
     v("tasks_complete", tasks_complete);
     v("tasks", tasks);
+    v("greenlets_missing", greenlets_missing);
+    v("greenlets", greenlets);
     v("end", end);
     v.nullable("error", error);
   }
@@ -297,8 +328,8 @@ JsonThread json_of(const DumpedThread& thread) {
   return json;
 }
 
-std::string id_of(Address task) {
-  return fmt::format("{:#x}", task.value);
+std::string id_of(Address object) {
+  return fmt::format("{:#x}", object.value);
 }
 
 JsonTask json_of(const AsyncioTask& task) {
@@ -312,6 +343,24 @@ JsonTask json_of(const AsyncioTask& task) {
     json.waits_for.push_back(id_of(other));
   }
   for (const PythonFrame& frame : task.stack.frames) {
+    json.frames.push_back(json_of(frame));
+  }
+  return json;
+}
+
+JsonGreenlet json_of(const Greenlet& greenlet) {
+  JsonGreenlet json{.name = greenlet.name,
+                    .id = id_of(greenlet.address),
+                    .type = greenlet.type,
+                    .state = greenlet.state,
+                    .main = greenlet.main,
+                    .thread = greenlet.tid,
+                    .exact = greenlet.stack.exact,
+                    .complete = greenlet.stack.complete};
+  if (greenlet.parent) {
+    json.parent = id_of(greenlet.parent);
+  }
+  for (const PythonFrame& frame : greenlet.stack.frames) {
     json.frames.push_back(json_of(frame));
   }
   return json;
@@ -345,6 +394,15 @@ Json dump_json(const ProcessDump& dump) {
     json.tasks.emplace();
     for (const AsyncioTask& task : dump.tasks->tasks) {
       json.tasks->push_back(json_of(task));
+    }
+  }
+  if (dump.greenlets) {
+    if (!dump.greenlets->missing.empty()) {
+      json.greenlets_missing = dump.greenlets->missing;
+    }
+    json.greenlets.emplace();
+    for (const Greenlet& greenlet : dump.greenlets->greenlets) {
+      json.greenlets->push_back(json_of(greenlet));
     }
   }
   return encode(json);

@@ -40,7 +40,7 @@ void add_shown_options(CLI::App& command, ShownOptions& options) {
                    "The same, and the threads that run no Python");
   command.add_flag(
       "--tasks", options.tasks,
-      "The asyncio tasks that are not done, and who waits for whom");
+      "The asyncio tasks that are not done, and who waits for whom; greenlets");
   command.add_flag("--source", options.source,
                    "The source around each frame's line; =LINES shows so many "
                    "(default 11)");

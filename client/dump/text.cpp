@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "client/dump/greenlets.h"
 #include "client/dump/tasks.h"
 
 namespace hangdbg {
@@ -121,6 +122,9 @@ std::string dump_text(const ProcessDump& dump,
   }
   if (dump.tasks) {
     printer.text += tasks_text(*dump.tasks, style.full_filenames, out);
+  }
+  if (dump.greenlets) {
+    printer.text += greenlets_text(*dump.greenlets, style.full_filenames, out);
   }
   return printer.text;
 }

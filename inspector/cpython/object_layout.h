@@ -100,6 +100,7 @@ struct ObjectLayout {
   std::uint32_t frame_locals = kAbsent;
   std::uint32_t frame_globals = kAbsent;
   std::uint32_t frame_builtins = kAbsent;
+  std::uint32_t frame_object_frame = kAbsent;  // PyFrameObject to it; from 3.11
   std::uint32_t frame_values = kAbsent;  // of the fast locals, cells and free
   // The value stack: a pointer to where it begins up to 3.10, after that it
   // follows frame_values. Its end, as a pointer (up to 3.9, from 3.14) or as a
@@ -127,6 +128,12 @@ struct ObjectLayout {
   std::uint32_t interpreter_collecting = kAbsent;  // int; from 3.9
   std::uint32_t runtime_collecting = kAbsent;      // int; 3.7 and 3.8
   std::uint32_t interpreter_modules = kAbsent;
+
+  // struct _gc_runtime_state. None where no lists of objects are in it: in
+  // free-threaded builds.
+  std::uint32_t interpreter_gc = kAbsent;  // from 3.9
+  std::uint32_t runtime_gc = kAbsent;      // up to 3.8
+  std::uint32_t gc_head_size = kAbsent;    // before each object in them
 
   // Heads of lists of asyncio's tasks; from 3.14.
   std::uint32_t interpreter_tasks = kAbsent;  // PyInterpreterState

@@ -43,24 +43,24 @@ def start_hang(name, python, library):
     if name in C_FUNCTIONS:
         target = start("c_hangs", python, library, name)
     elif name == "gevent_lock":
-        target = start(name, python, env={"PYTHONPATH": _gevent_of(python)})
+        target = start(name, python, env={"PYTHONPATH": folder_with("gevent.ssl", python)})
     else:
         target = start(name, python)
     target.name = name
     return target
 
 
-def _gevent_of(python):
-    """The folder that has gevent for this interpreter."""
+def folder_with(module, python):
+    """The folder that has gevent, and greenlet with it, for this interpreter."""
     minor = next(it.minor for it in interpreters.found() if it.path == python)
     folder = ROOT / ".cache" / "gevent" / minor
     if not folder.exists():
         pytest.skip("gevent for Python %s is not in .cache/gevent" % minor)
-    # Compiled for PyPI's idea of a libc, and in need of the module ssl.
+    # Compiled for PyPI's idea of a libc; some modules want the module ssl.
     tried = subprocess.run(
-        [python, "-c", "from gevent import monkey; monkey.patch_all()"],
+        [python, "-c", "import " + module],
         env={"PYTHONPATH": str(folder)}, stderr=subprocess.PIPE, text=True,
     )
     if tried.returncode:
-        pytest.skip("gevent: " + tried.stderr.splitlines()[-1])
+        pytest.skip("%s: %s" % (module, tried.stderr.splitlines()[-1]))
     return str(folder)
