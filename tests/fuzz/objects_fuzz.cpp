@@ -176,7 +176,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (size < 10) {
     return 0;
   }
-  const int minor = 7 + data[0] % 8;
+  const int minor = 6 + data[0] % 9;
   const bool free_threaded = minor >= 13 && data[1] % 2 == 1;
   const std::span rest(data + 2, size - 2);
   hangdbg::read_all(rest, minor, free_threaded);

@@ -25,9 +25,11 @@ class FakePython {
     python.layout = *generated_layout(minor);
     python.runtime = kRuntime;
     const CPythonLayout& at = python.layout;
-    put(kRuntime + at.runtime_initialized, 1, 4);
     put(kRuntime + at.runtime_interpreters_head, kInterpreter.value);
-    put(kRuntime + at.runtime_interpreters_main, kInterpreter.value);
+    if (minor >= 7) {
+      put(kRuntime + at.runtime_initialized, 1, 4);
+      put(kRuntime + at.runtime_interpreters_main, kInterpreter.value);
+    }
     put(kInterpreter + at.interpreter_threads_head, kState.value);
     add_thread(kState, Address{});
   }
@@ -107,6 +109,31 @@ TEST(Gil, OfWildPointersIsUnreadable) {
     ASSERT_FALSE(state);
     EXPECT_EQ(state.error().id, ErrorId::Unreadable);
   }
+}
+
+TEST(Gil, OfPython36IsTheCurrentThreads) {
+  FakePython fake(6);
+  fake.put(kPthread + 0x2d0, kTid, 4);
+  constexpr Address kCurrent = kRuntime + 0x100;
+  EXPECT_EQ(read_gil(fake.memory(), fake.python, kTasks).error().id,
+            ErrorId::Unreadable);  // it is nowhere told
+
+  fake.python.current_thread = kCurrent;
+  fake.put(kCurrent, kState.value);
+  const auto held = read_gil(fake.memory(), fake.python, kTasks);
+  ASSERT_TRUE(held) << held.error().text();
+  EXPECT_TRUE(held->locked);
+  EXPECT_EQ(held->holder, kState);
+  EXPECT_EQ(held->holder_tid, kTid);
+
+  fake.put(kCurrent, 0);
+  const auto free = read_gil(fake.memory(), fake.python, kTasks);
+  ASSERT_TRUE(free) << free.error().text();
+  EXPECT_FALSE(free->locked);
+
+  fake.put(kCurrent, std::uint64_t{1} << 60);
+  EXPECT_EQ(read_gil(fake.memory(), fake.python, kTasks).error().id,
+            ErrorId::Unreadable);
 }
 
 TEST(PythonThreads, TidFromGlibcsAndMuslsThreadStruct) {
