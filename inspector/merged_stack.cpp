@@ -98,7 +98,8 @@ bool is_start(const NativeSymbol& symbol) {
       "_start",       "__libc_start_main",
       "__clone3",     "__libc_start_call_main"};
   return symbol.function.empty()
-             ? begins_with_one(symbol.module, {"libc.", "libc-", "libpthread"})
+             ? begins_with_one(symbol.module,
+                               {"libc.", "libc-", "libpthread", "ld-musl"})
              : std::ranges::find(kStarts, symbol.function) != std::end(kStarts);
 }
 
@@ -127,7 +128,7 @@ std::vector<NamedFrame> named(const NativeStack& stack,
   std::ranges::transform(
       stack.frames, std::back_inserter(frames), [&](const NativeFrame& frame) {
         return NamedFrame{frame.sp, frame.module == python_module,
-                          names.name(frame)};
+                          names.name(frame), frame.behind_gap};
       });
   return frames;
 }
@@ -138,15 +139,15 @@ MergedStack merge_stacks(std::span<const NamedFrame> native,
   MergedStack stack{.complete = native_complete};
   const auto add_python = [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      stack.entries.push_back({StackEntry::Kind::Python, i, {}});
+      stack.entries.push_back({.frame = i});
     }
   };
   const auto add_native = [&](std::size_t first, std::size_t last,
                               const auto& is_left_out) {
     for (std::size_t i = first; i < last; ++i) {
       if (!is_left_out(native[i])) {
-        stack.entries.push_back(
-            {StackEntry::Kind::Native, 0, native[i].symbol});
+        stack.entries.push_back({StackEntry::Kind::Native, 0, native[i].symbol,
+                                 native[i].behind_gap});
       }
     }
   };

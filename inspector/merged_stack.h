@@ -26,6 +26,7 @@ struct NamedFrame {
   Address sp;
   bool interpreter = false;  // it is in the module that has CPython
   NativeSymbol symbol;
+  bool behind_gap = false;  // as NativeFrame has it
 };
 
 std::vector<NamedFrame> named(const NativeStack& stack,
@@ -37,6 +38,7 @@ struct StackEntry {
   Kind kind = Kind::Python;
   std::size_t frame = 0;  // which one of the Python stack's
   NativeSymbol native;    // or the C function
+  bool behind_gap = false;
 };
 
 struct MergedStack {

@@ -108,7 +108,8 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
 Address NativeDump::function_start(const NativeFrame& frame) {
   const auto [at, is_new] = functions_.try_emplace(frame.code());
   if (is_new) {
-    at->second = unwinder_.function_start(frame).value_or(Address{});
+    at->second =
+        unwinder_.function_at(frame.code()).value_or(AddressRange{}).start;
   }
   return at->second;
 }

@@ -7,12 +7,15 @@
 
 #include <fmt/core.h>
 #include <libunwind-x86_64.h>
+#include <ucontext.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "inspector/cached_memory.h"
+#include "inspector/frame_table.h"
 
 // From libunwind's own dwarf.h, which is not installed; the name is part of
 // the library's ABI (libunwind-ptrace and -coredump call it).
@@ -56,6 +59,11 @@ constexpr std::uint8_t kUdata4 = 0x03;         // DW_EH_PE_udata4
 constexpr std::uint8_t kSdata4 = 0x0b;         // DW_EH_PE_sdata4
 constexpr std::uint8_t kDatarelSdata4 = 0x3b;  // DW_EH_PE_datarel | sdata4
 constexpr std::uint64_t kTableEntrySize = 8;
+
+// Where libunwind finds the tables that we have made, each in its own 4 GiB: no
+// program has memory there.
+constexpr std::uint64_t kOwnTables = 1ULL << 63;
+constexpr int kOwnTableBits = 32;
 
 // mov $15,%rax; syscall: what a signal handler returns to, rt_sigreturn.
 // Debuggers know it by these bytes.
@@ -116,6 +124,7 @@ struct NativeUnwinder::Impl {
   std::optional<std::size_t> module_at(Address pc) const;
   bool may_read();
   bool is_signal_return(Address pc);
+  std::optional<user_regs_struct> saved_by_signal(Address sp);
   int find_proc_info(unw_word_t ip, unw_proc_info_t* out, int need_info);
 
   // A module's search table; made when first needed.
@@ -123,9 +132,12 @@ struct NativeUnwinder::Impl {
     bool tried = false;
     bool usable = false;
     unw_dyn_info_t info{};
+    std::vector<FrameTableEntry> own;  // where the module has none
   };
   Table& table_of(std::size_t module);
   void read_table(std::size_t module, Table& table);
+  void make_table(std::size_t module, Table& table);
+  Result<unw_word_t> read_word(Address at) const;
 
   CachedMemory memory_;
   const std::vector<Module>& modules_;
@@ -138,7 +150,9 @@ struct NativeUnwinder::Impl {
   const user_regs_struct* registers_ = nullptr;
   Deadline deadline_ = Deadline::in({});
   std::uint64_t reads_ = 0;
-  bool lost_ = false;  // no unwind information for some frame
+  unw_cursor_t* cursor_ = nullptr;
+  bool lost_ = false;    // no unwind information for some frame
+  unw_word_t base_ = 0;  // rbp there
 };
 
 // libunwind calls these with the Impl as `arg`.
@@ -163,7 +177,7 @@ struct NativeUnwinder::Access {
     if (write != 0 || !impl->may_read()) {
       return -UNW_EINVAL;
     }
-    const auto word = impl->memory_.read_value<unw_word_t>(Address{at});
+    const auto word = impl->read_word(Address{at});
     if (!word) {
       return -UNW_EINVAL;
     }
@@ -231,12 +245,12 @@ Result<NativeStack> NativeUnwinder::unwind(const user_regs_struct& registers,
   return impl_->unwind(registers, deadline, most);
 }
 
-std::optional<Address> NativeUnwinder::function_start(
-    const NativeFrame& frame) {
+std::optional<AddressRange> NativeUnwinder::function_at(Address code) {
   impl_->reads_ = 0;
   unw_proc_info_t found{};
-  return impl_->find_proc_info(frame.code().value, &found, 0) >= 0
-             ? std::optional(Address{found.start_ip})
+  return impl_->find_proc_info(code.value, &found, 0) >= 0
+             ? std::optional(
+                   AddressRange{Address{found.start_ip}, Address{found.end_ip}})
              : std::nullopt;
 }
 
@@ -317,6 +331,8 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
   if (unw_init_remote(&cursor, space_, this) < 0) {
     return fail(ErrorId::Unreadable, "the thread's registers make no sense");
   }
+  cursor_ = &cursor;
+  user_regs_struct resumed{};
   bool interrupted = true;
   while (stack.frames.size() < most) {
     unw_word_t pc = 0;
@@ -333,7 +349,18 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
 
     lost_ = false;
     const int rc = unw_step(&cursor);
-    if (lost_ || rc < 0 || reads_ > kMaxReads) {
+    if (lost_ && interrupted) {
+      // libunwind knows a signal's frame by its table alone.
+      if (const auto saved = saved_by_signal(Address{sp})) {
+        resumed = *saved;
+        registers_ = &resumed;
+        unw_init_remote(&cursor, space_, this);
+        continue;
+      }
+    }
+    stack.untabled = lost_;
+    stack.base = Address{base_};
+    if (stack.untabled || rc < 0 || reads_ > kMaxReads) {
       // Where DWARF ends libunwind goes on by frame pointers; we do not.
       break;
     }
@@ -342,6 +369,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
       break;
     }
   }
+  cursor_ = nullptr;
   if (stack.frames.empty()) {
     return fail(ErrorId::Unreadable, "the thread has no program counter");
   }
@@ -369,6 +397,31 @@ bool NativeUnwinder::Impl::is_signal_return(Address pc) {
   return code && *code == kSignalReturn;
 }
 
+// `sp` is where the handler has returned to: there the kernel has put a
+// ucontext.
+std::optional<user_regs_struct> NativeUnwinder::Impl::saved_by_signal(
+    Address sp) {
+  const auto context =
+      memory_.read_value<mcontext_t>(sp + offsetof(ucontext_t, uc_mcontext));
+  if (!context) {
+    return {};
+  }
+  const auto saved = [&](int number) {
+    return static_cast<unsigned long long>(context->gregs[number]);
+  };
+  user_regs_struct registers{};
+  registers.rip = saved(REG_RIP);
+  registers.rsp = saved(REG_RSP);
+  registers.rbp = saved(REG_RBP);
+  registers.rbx = saved(REG_RBX);
+  registers.r10 = saved(REG_R10);
+  registers.r12 = saved(REG_R12);
+  registers.r13 = saved(REG_R13);
+  registers.r14 = saved(REG_R14);
+  registers.r15 = saved(REG_R15);
+  return registers;
+}
+
 int NativeUnwinder::Impl::find_proc_info(unw_word_t ip,
                                          unw_proc_info_t* out,
                                          int need_info) {
@@ -384,6 +437,10 @@ int NativeUnwinder::Impl::find_proc_info(unw_word_t ip,
     }
   }
   lost_ = true;
+  // libunwind will change it in the same step: it goes on by frame pointers.
+  if (cursor_ != nullptr) {
+    unw_get_reg(cursor_, UNW_X86_64_RBP, &base_);
+  }
   return -UNW_ENOINFO;
 }
 
@@ -403,6 +460,10 @@ void NativeUnwinder::Impl::read_table(std::size_t module, Table& table) {
     return;
   }
   const AddressRange section = image->eh_frame_hdr();
+  if (!section.start) {
+    make_table(module, table);
+    return;
+  }
   if (section.end.value < section.start.value + sizeof(EhFrameHdr)) {
     return;
   }
@@ -425,6 +486,27 @@ void NativeUnwinder::Impl::read_table(std::size_t module, Table& table) {
   table.info.u.rti.table_data = section.start.value + sizeof(EhFrameHdr);
   table.info.u.rti.table_len = count * kTableEntrySize / sizeof(unw_word_t);
   table.usable = true;
+}
+
+void NativeUnwinder::Impl::make_table(std::size_t module, Table& table) {
+  table.own = find_frame_table(memory_, modules_[module]);
+  table.info.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+  table.info.start_ip = modules_[module].base.value;
+  table.info.end_ip = modules_[module].end.value;
+  table.info.u.rti.segbase = modules_[module].base.value;
+  table.info.u.rti.table_data = kOwnTables | (module << kOwnTableBits);
+  table.info.u.rti.table_len = table.own.size();
+  static_assert(sizeof(FrameTableEntry) == sizeof(unw_word_t));
+  table.usable = !table.own.empty();
+}
+
+Result<unw_word_t> NativeUnwinder::Impl::read_word(Address at) const {
+  const std::uint64_t module = (at.value & ~kOwnTables) >> kOwnTableBits;
+  const std::uint64_t entry = (at.value & ((1ULL << kOwnTableBits) - 1)) / 8;
+  const bool ours = at.value >= kOwnTables && module < tables_.size() &&
+                    entry < tables_[module].own.size();
+  return ours ? std::bit_cast<unw_word_t>(tables_[module].own[entry])
+              : memory_.read_value<unw_word_t>(at);
 }
 
 }  // namespace hangdbg

@@ -29,6 +29,9 @@ struct NativeFrame {
   Address sp;
   std::optional<std::size_t> module;  // index into the unwinder's modules
   bool interrupted = false;  // pc is the next instruction, not a return address
+  // A callee, perhaps not the nearest, has no unwind information: this frame
+  // was found on the stack (stack_gap.h).
+  bool behind_gap = false;
 
   // An address inside the instruction that is being executed: a return
   // address may lie behind the end of a function that does not return.
@@ -38,6 +41,8 @@ struct NativeFrame {
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first, never empty
   bool complete = false;  // the last frame's own CFI says it has no caller
+  bool untabled = false;  // it has none: the code is without unwind information
+  Address base;           // rbp where it is untabled, as far as that is known
 };
 
 // For one process and one list of modules; keeps what it learned between
@@ -62,9 +67,9 @@ class NativeUnwinder {
                              Deadline deadline,
                              std::size_t most = kMaxFrames);
 
-  // Where the function begins that this frame is in, as far as its unwind
-  // information tells: of a function in two parts, the part.
-  std::optional<Address> function_start(const NativeFrame& frame);
+  // The function that this address is in, as far as its unwind information
+  // tells: of a function in two parts, the part.
+  std::optional<AddressRange> function_at(Address code);
 
  private:
   struct Impl;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "inspector/stack_gap.h"
+
 namespace hangdbg {
 namespace {
 
@@ -50,6 +52,9 @@ Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,
                                          Deadline deadline) {
   overlay_.copy = &copy;
   auto stack = unwinder_.unwind(copy.registers.raw, deadline, kMostFrames);
+  if (stack && stack->untabled) {
+    cross_gaps(*stack, copy, overlay_, modules_, unwinder_, deadline);
+  }
   overlay_.copy = nullptr;
   return stack;
 }

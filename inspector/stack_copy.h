@@ -36,20 +36,21 @@ Result<StackCopy> copy_stack(const MemoryReader& memory,
                              const Registers& registers);
 
 // Unwinds copies; what is on no stack (code, its tables) is read from memory.
+// Code without unwind information is crossed (stack_gap.h).
 class CopyUnwinder {
  public:
   static constexpr std::size_t kMostFrames = 1U << 16;
 
   // Both must outlive the unwinder.
   CopyUnwinder(const MemoryReader& memory, const std::vector<Module>& modules)
-      : overlay_(memory), unwinder_(overlay_, modules) {}
+      : overlay_(memory), modules_(modules), unwinder_(overlay_, modules) {}
 
   // Errors: Unreadable, System (no memory).
   Result<NativeStack> unwind(const StackCopy& copy, Deadline deadline);
 
   // As NativeUnwinder's.
-  std::optional<Address> function_start(const NativeFrame& frame) {
-    return unwinder_.function_start(frame);
+  std::optional<AddressRange> function_at(Address code) {
+    return unwinder_.function_at(code);
   }
 
  private:
@@ -64,6 +65,7 @@ class CopyUnwinder {
   };
 
   Overlay overlay_;
+  const std::vector<Module>& modules_;
   NativeUnwinder unwinder_;
 };
 

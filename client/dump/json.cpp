@@ -42,6 +42,7 @@ struct JsonFrame {
   std::optional<std::int64_t> end_line = {}, column = {}, end_column = {};
   std::optional<std::string> module = {};   // of a native one
   std::optional<std::string> builtin = {};  // what Python calls it, if it does
+  std::optional<bool> behind_gap = {};      // true, or left out
   std::optional<JsonLocals> locals = {};    // if they were asked for
 
   template <class V>
@@ -56,6 +57,7 @@ struct JsonFrame {
     v("end_column", end_column);
     v("module", module);
     v("builtin", builtin);
+    v("behind_gap", behind_gap);
     v("locals", locals);
   }
 };
@@ -281,7 +283,7 @@ JsonFrame json_of(const DumpedThread& thread, std::size_t index) {
   return json;
 }
 
-JsonFrame json_of(const NativeSymbol& symbol) {
+JsonFrame json_of(const NativeSymbol& symbol, bool behind_gap) {
   return {.function = symbol.function,
           .qualname = symbol.function,
           .file = symbol.file,
@@ -289,7 +291,8 @@ JsonFrame json_of(const NativeSymbol& symbol) {
           .kind = "native",
           .module = symbol.module,
           .builtin = symbol.builtin.empty() ? std::nullopt
-                                            : std::optional(symbol.builtin)};
+                                            : std::optional(symbol.builtin),
+          .behind_gap = behind_gap ? std::optional(true) : std::nullopt};
 }
 
 JsonThread json_of(const DumpedThread& thread) {
@@ -323,7 +326,7 @@ JsonThread json_of(const DumpedThread& thread) {
   for (const StackEntry& entry : thread.entries()) {
     json.frames.push_back(entry.kind == StackEntry::Kind::Python
                               ? json_of(thread, entry.frame)
-                              : json_of(entry.native));
+                              : json_of(entry.native, entry.behind_gap));
   }
   return json;
 }

@@ -72,14 +72,13 @@ def test_python_frames_are_those_of_a_plain_dump(hang, readable_python):
     assert [python_frames(t) for t in native] == [t["frames"] for t in plain]
     for thread in native:
         assert thread["exact"], thread
-        if is_musl(readable_python):
-            # Its C library has no unwind information.
-            assert not thread["native"]["complete"] and "libc" in thread["native"]["reason"]
-        else:
-            assert thread["native"] == {"merged": True, "complete": True, "reason": None}
-            assert thread["frames"][0]["kind"] == "native"
-            assert thread["frames"][0]["module"].startswith("lib")
-            assert "Eval" not in json.dumps(thread["frames"])
+        assert thread["native"] == {"merged": True, "complete": True, "reason": None}
+        assert thread["frames"][0]["kind"] == "native"
+        assert thread["frames"][0]["module"].startswith("lib")
+        assert "Eval" not in json.dumps(thread["frames"])
+        # Only musl's C library has no unwind information.
+        behind = [f["behind_gap"] for f in thread["frames"] if "behind_gap" in f]
+        assert all(behind) and bool(behind) == is_musl(readable_python)
     assert processes.differences(before, target.snapshot()) == []
     target.finish()
 
@@ -91,8 +90,6 @@ def test_python_frames_are_those_of_a_plain_dump(hang, readable_python):
 ])
 def test_builtins_have_their_python_names(hang, builtin, readable_python):
     """Without symbols too, where the compiler has left the function in one part."""
-    if is_musl(readable_python):
-        pytest.skip("musl's C library has no unwind information")
     target = start(hang, readable_python)
     frames = main_thread(target, "-n")["frames"]
     found = [frame.get("builtin") for frame in frames]
@@ -118,6 +115,23 @@ def test_between_python_functions(readable_python, called_back):
     ]
     done = hangdbg("dump", target.pid, "-n")
     assert "\n    call_back (called_back.cpp:" in done.out, done
+    target.finish()
+
+
+def test_code_made_at_run_time(edge_python, called_back):
+    """It has no unwind information; what called it is found on the stack."""
+    target = start("called_back", edge_python, called_back, "made")
+    thread = main_thread(target, "-n")
+    assert thread["native"] == {"merged": True, "complete": True, "reason": None}
+    frames = between(thread, WAIT, "call_library")
+    made = [f["module"] for f in frames].index("")
+    assert of_library(frames, called_back) == [
+        "sorting::(anonymous namespace)::Walker<long>::visit",
+        "sorting::(anonymous namespace)::walk",
+        "call_back",
+    ]
+    assert not any("behind_gap" in f for f in frames[: made + 1])
+    assert all(f["behind_gap"] for f in frames[made + 1 :])
     target.finish()
 
 
@@ -230,8 +244,7 @@ def test_of_a_running_thread(readable_python):
     target = start("busy", readable_python)
     thread = main_thread(target, "-n")
     assert thread["exact"] and "spin" in [f["function"] for f in python_frames(thread)]
-    # Nor has the program, as musl-gcc links it.
-    assert thread["native"]["merged"] or is_musl(readable_python), thread
+    assert thread["native"]["merged"], thread
     thread = main_thread(target, "-n", "--nonblocking")
     assert not thread["exact"] and not thread["native"]["merged"]
     assert thread["native"]["reason"]
