@@ -36,8 +36,9 @@ Result<GreenletWords> read_greenlet_words(const MemoryReader& memory,
                 (greenlet.basic_size - heap.at().object_size) / 8, kMostWords));
   const std::size_t at = behind ? place_of_stack(heap, words, object) : 0;
   // start, stop, copy, saved, the one below; up to 1.1 the parent and what is
-  // run, from 2.0 on the context; the frame.
-  const std::size_t frame = at + (behind ? 6 : 7);
+  // run, from 2.0 on the context, which 3.6 has not; the frame.
+  const std::size_t context = heap.layout().minor == 6 ? 0 : 1;
+  const std::size_t frame = at + (behind ? 5 + context : 7);
   if (frame >= words.size()) {
     return nothing_at("greenlet", object);
   }
@@ -97,7 +98,8 @@ std::size_t place_of_stack(const Heap& heap,
                            std::span<const std::uint64_t> words,
                            Address object) {
   const std::size_t self = words.size() > 1 && words[1] == object.value ? 1 : 0;
-  const std::size_t exceptions = heap.layout().minor >= 11 ? 3 : 5;
+  const int minor = heap.layout().minor;
+  const std::size_t exceptions = minor >= 11 || minor == 6 ? 3 : 5;
   return 1 + self + exceptions + 2;
 }
 

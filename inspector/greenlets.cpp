@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "inspector/greenlet_words.h"
+#include "inspector/interpreters.h"
 #include "inspector/objects/attributes.h"
 #include "inspector/objects/dict.h"
 #include "inspector/objects/tracked.h"
@@ -19,7 +20,6 @@ constexpr std::uint64_t kMostReads = 20'000'000;
 constexpr std::size_t kMostObjects = 50'000'000;
 constexpr std::size_t kMostGreenlets = 100'000;
 constexpr std::size_t kMostFrames = 1000;
-constexpr int kMostInterpreters = 1000;
 constexpr int kMostBases = 100;
 constexpr auto kMostTime = std::chrono::seconds(3);   // to find them
 constexpr auto kMostStops = std::chrono::seconds(2);  // to stop threads
@@ -75,12 +75,10 @@ Greenlets read_greenlets(const Subject& subject,
                          bool may_stop) {
   heap.allow_reads(kMostReads);
   GreenletReader reader{subject, heap, stacks, threads, may_stop};
-  const CPythonLayout& at = subject.python.layout;
-  auto interpreter =
-      heap.pointer(subject.python.runtime + at.runtime_interpreters_head);
-  for (int i = 0; i < kMostInterpreters && interpreter && *interpreter; ++i) {
-    reader.find(*interpreter);
-    interpreter = heap.pointer(*interpreter + at.interpreter_next);
+  const auto interpreters = read_interpreters(subject.memory, subject.python);
+  for (const Interpreter& interpreter :
+       interpreters ? *interpreters : std::vector<Interpreter>()) {
+    reader.find(interpreter.state);
   }
   std::map<const PythonThread*, std::vector<Address>> by_thread;
   for (const auto& [object, type] : reader.found) {

@@ -125,6 +125,9 @@ Status find_variables_36(const MemoryReader& memory,
   };
   python.current_thread =
       python.find(memory, "_PyThreadState_Current").value_or(Address{});
+  if (const auto first = python.find(memory, "_PyGC_generation0")) {
+    python.generations = memory.read_address(*first).value_or(Address{});
+  }
   python.collecting = find("collecting");
   python.runtime = find("interp_head");
   if (!python.runtime) {

@@ -45,7 +45,8 @@ struct PythonRuntime {
 
   // Of 3.6 alone, 0 where that is not known: variables beside interp_head.
   Address current_thread;  // &_PyThreadState_Current: who has the GIL
-  Address collecting;      // the garbage collector's
+  Address collecting;      // the garbage collector's, as the next
+  Address generations;     // the lists of its objects
 
   // A function or variable of the C API, by its name.
   std::optional<Symbol> find_symbol(const MemoryReader& memory,

@@ -132,7 +132,7 @@ struct ObjectLayout {
   // struct _gc_runtime_state. None where no lists of objects are in it: in
   // free-threaded builds.
   std::uint32_t interpreter_gc = kAbsent;  // from 3.9
-  std::uint32_t runtime_gc = kAbsent;      // up to 3.8
+  std::uint32_t runtime_gc = kAbsent;      // 3.7 and 3.8
   std::uint32_t gc_head_size = kAbsent;    // before each object in them
 
   // Heads of lists of asyncio's tasks; from 3.14.

@@ -10,7 +10,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kRings = 4;
 constexpr int kTries = 3;
 // The collector's own marks are in the lowest bits of the links.
 constexpr std::uint64_t kMarks = 3;
@@ -27,9 +26,10 @@ struct Walk {
   const ObjectLayout& at;
   const TrackedLimits& limits;
   const VisitTracked& visit;
+  std::size_t rings;
   std::size_t met = 0;
 
-  Status all_rings(Address state);
+  Status walk_all(Address state);
   Status ring(const MemoryReader& pages, Address head);
   bool is_over() const {
     return met >= limits.most ||
@@ -55,12 +55,16 @@ Status each_tracked(const MemoryReader& memory,
   }
   const Address state = at.interpreter_gc != ObjectLayout::kAbsent
                             ? interpreter + at.interpreter_gc
-                            : python.runtime + at.runtime_gc;
-  Walk walk{memory, heap.layout(), at, limits, visit};
+                        : at.runtime_gc != ObjectLayout::kAbsent
+                            ? python.runtime + at.runtime_gc
+                            : python.generations;
+  // 3.6 has no gc.freeze().
+  const std::size_t rings = at.minor == 6 ? 3 : 4;
+  Walk walk{memory, heap.layout(), at, limits, visit, rings};
   // A ring that changes under us is walked again.
   Status walked;
   for (int tried = 0; tried < kTries; ++tried) {
-    walked = walk.all_rings(state);
+    walked = walk.walk_all(state);
     if (walked || walk.is_over()) {
       break;
     }
@@ -70,14 +74,14 @@ Status each_tracked(const MemoryReader& memory,
 
 namespace {
 
-Status Walk::all_rings(Address state) {
+Status Walk::walk_all(Address state) {
   const CachedMemory pages(memory);
-  const auto rings = find_rings(pages, state);
+  const auto heads = find_rings(pages, state);
   Status walked;
-  if (rings.size() != kRings) {
+  if (heads.size() != rings) {
     walked = fail(ErrorId::Unreadable, "the collector's lists were not found");
   }
-  for (const Address head : rings) {
+  for (const Address head : heads) {
     const Status one = ring(pages, head);
     walked = walked ? one : walked;
   }

@@ -1,7 +1,8 @@
 // The objects that an interpreter's garbage collector knows: all that may hold
 // others, whoever else can reach them.
 //
-// They lie in rings, one a generation and one of what gc.freeze() set aside.
+// They lie in rings, one a generation and, from 3.7 on, one of what
+// gc.freeze() set aside.
 // Each has a header before it with the next one and the one before. Where the
 // next one's way back does not lead here, no ring is believed.
 #pragma once

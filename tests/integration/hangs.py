@@ -52,7 +52,8 @@ def start_hang(name, python, library):
 
 def folder_with(module, python):
     """The folder that has gevent, and greenlet with it, for this interpreter."""
-    minor = next(it.minor for it in interpreters.found() if it.path == python)
+    known = interpreters.found() + interpreters.refused()
+    minor = next(it.minor for it in known if it.path == python)
     folder = ROOT / ".cache" / "gevent" / minor
     if not folder.exists():
         pytest.skip("gevent for Python %s is not in .cache/gevent" % minor)

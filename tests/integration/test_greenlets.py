@@ -46,8 +46,8 @@ def assert_as_said(target, greenlets):
         "at_last"]
 
 
-def test_are_as_the_program_has_them(python):
-    target = start_with("greenlet", "greenlets", python)
+def test_are_as_the_program_has_them(readable_python):
+    target = start_with("greenlet", "greenlets", readable_python)
     greenlets = greenlets_of("dump", target.pid)
     assert_as_said(target, greenlets)
     threads = [one["thread"] for one in greenlets.values() if one["state"] == "suspended"]
