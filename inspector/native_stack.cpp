@@ -341,6 +341,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
     unw_get_reg(&cursor, UNW_REG_SP, &sp);
     if (pc == 0) {
       stack.complete = !stack.frames.empty();
+      stack.null_caller = true;
       break;
     }
     stack.frames.push_back(

@@ -40,7 +40,8 @@ struct NativeFrame {
 
 struct NativeStack {
   std::vector<NativeFrame> frames;  // innermost first, never empty
-  bool complete = false;  // the last frame's own CFI says it has no caller
+  bool complete = false;     // the last frame's own CFI says it has no caller
+  bool null_caller = false;  // or it has, and returns to 0
   bool untabled = false;  // it has none: the code is without unwind information
   Address base;           // rbp where it is untabled, as far as that is known
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "inspector/stack_gap.h"
-
 namespace hangdbg {
 namespace {
 
@@ -53,7 +51,7 @@ Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,
   overlay_.copy = &copy;
   auto stack = unwinder_.unwind(copy.registers.raw, deadline, kMostFrames);
   if (stack && stack->untabled) {
-    cross_gaps(*stack, copy, overlay_, modules_, unwinder_, deadline);
+    gaps_.cross(*stack, copy, deadline);
   }
   overlay_.copy = nullptr;
   return stack;

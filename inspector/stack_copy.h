@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "inspector/native_stack.h"
+#include "inspector/stack_gap.h"
 #include "tracee/address.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
@@ -43,7 +44,9 @@ class CopyUnwinder {
 
   // Both must outlive the unwinder.
   CopyUnwinder(const MemoryReader& memory, const std::vector<Module>& modules)
-      : overlay_(memory), modules_(modules), unwinder_(overlay_, modules) {}
+      : overlay_(memory),
+        unwinder_(overlay_, modules),
+        gaps_(overlay_, modules, unwinder_) {}
 
   // Errors: Unreadable, System (no memory).
   Result<NativeStack> unwind(const StackCopy& copy, Deadline deadline);
@@ -65,8 +68,8 @@ class CopyUnwinder {
   };
 
   Overlay overlay_;
-  const std::vector<Module>& modules_;
   NativeUnwinder unwinder_;
+  GapCrosser gaps_;
 };
 
 }  // namespace hangdbg

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <iterator>
 #include <optional>
 
 #include "inspector/call_site_x86_64.h"
@@ -26,23 +26,22 @@ constexpr std::size_t kMostBases = 8;
 // Callers whose calls are looked at.
 constexpr std::size_t kMostLinks = 16;
 
-// Functions that end in a jump to the next one.
-constexpr int kMostJumps = 3;
+// Functions that are looked through for a way to code without tables.
+constexpr std::size_t kMostFunctions = 16;
 
-class Crossing {
+}  // namespace
+
+// Of one stack.
+class GapCrosser::Crossing {
  public:
-  Crossing(NativeStack& stack,
+  Crossing(GapCrosser& process,
+           NativeStack& stack,
            const StackCopy& copy,
-           const MemoryReader& memory,
-           const std::vector<Module>& modules,
-           NativeUnwinder& unwinder,
            Deadline deadline)
-      : stack_(stack),
+      : process_(process),
+        stack_(stack),
         copy_(copy),
         copied_(copy.from + copy.bytes.size()),
-        memory_(memory),
-        modules_(modules),
-        unwinder_(unwinder),
         deadline_(deadline) {}
 
   // From the last frame to the stack's end, over further gaps. Where it fails
@@ -52,25 +51,38 @@ class Crossing {
  private:
   bool go_on_from(Address slot, Address return_address, Address base);
   bool has_unwound(const NativeStack& rest);
-  bool is_return_address(Address word);
-  bool can_lead_to_untabled(Address code, int jumps);
-  bool is_untabled(Address code);
   std::vector<Address> bases(Address first, Address slot);
-  bool is_in_module(Address code) const;
   Address word(Address at) const;
 
+  GapCrosser& process_;
   NativeStack& stack_;
   const StackCopy& copy_;
   const Address copied_;  // up to here
-  const MemoryReader& memory_;
-  const std::vector<Module>& modules_;
-  NativeUnwinder& unwinder_;
   const Deadline deadline_;
   int tries_ = 0;
-  std::map<Address, bool> return_addresses_;  // that were looked at
 };
 
-bool Crossing::go_on() {
+GapCrosser::GapCrosser(const MemoryReader& memory,
+                       const std::vector<Module>& modules,
+                       NativeUnwinder& unwinder)
+    : memory_(memory), unwinder_(unwinder) {
+  for (const Module& module : modules) {
+    for (const Mapping& segment : module.segments) {
+      if (segment.executable) {
+        text_.push_back({segment.start, segment.end});
+      }
+    }
+  }
+  std::ranges::sort(text_, {}, &AddressRange::start);
+}
+
+void GapCrosser::cross(NativeStack& stack,
+                       const StackCopy& copy,
+                       Deadline deadline) {
+  Crossing(*this, stack, copy, deadline).go_on();
+}
+
+bool GapCrosser::Crossing::go_on() {
   const Address sp = stack_.frames.back().sp;
   const Address last = std::min(sp + kMostOfGap, copy_.end);
   if (sp < copy_.from || copied_ < last) {
@@ -81,7 +93,7 @@ bool Crossing::go_on() {
   bool any = false;
   for (; slot + 8 <= last; slot = slot + kAlignment) {
     const Address return_address = word(slot);
-    if (!is_return_address(return_address)) {
+    if (!process_.is_return_address(return_address, deadline_)) {
       continue;
     }
     any = true;
@@ -99,15 +111,17 @@ bool Crossing::go_on() {
 }
 
 // Such a frame is looked for by the call, not by what follows it.
-bool Crossing::go_on_from(Address slot, Address return_address, Address base) {
+bool GapCrosser::Crossing::go_on_from(Address slot,
+                                      Address return_address,
+                                      Address base) {
   user_regs_struct registers{};
   registers.rip = return_address.value - 1;
   registers.rsp = slot.value + 8;
   registers.rbp = base.value;
   const std::size_t before = stack_.frames.size();
   const Address base_before = stack_.base;
-  auto rest = unwinder_.unwind(registers, deadline_,
-                               CopyUnwinder::kMostFrames - before);
+  auto rest = process_.unwinder_.unwind(registers, deadline_,
+                                        CopyUnwinder::kMostFrames - before);
   if (!rest) {
     return false;
   }
@@ -130,12 +144,14 @@ bool Crossing::go_on_from(Address slot, Address return_address, Address base) {
   return false;
 }
 
-// To the end, or to another gap; and no frame was called by an instruction that
-// calls what has no unwind information.
-bool Crossing::has_unwound(const NativeStack& rest) {
+// To the end (where most words are 0, a 0 is none), or to another gap; and no
+// frame was called by an instruction that calls what has no unwind information.
+bool GapCrosser::Crossing::has_unwound(const NativeStack& rest) {
   const NativeFrame& last = rest.frames.back();
-  if (!rest.complete &&
-      !(rest.untabled && (last.interrupted || call_before(memory_, last.pc)))) {
+  const bool ends = rest.complete && !rest.null_caller;
+  const bool at_gap = rest.untabled && (last.interrupted ||
+                                        call_before(process_.memory_, last.pc));
+  if (!ends && !at_gap) {
     return false;
   }
   const auto callers = std::min(rest.frames.size(), kMostLinks);
@@ -143,53 +159,22 @@ bool Crossing::has_unwound(const NativeStack& rest) {
     if (rest.frames[i].interrupted) {
       continue;
     }
-    const auto call = call_before(memory_, rest.frames[i].pc);
-    if (call && call->target && is_untabled(call->target)) {
+    const auto call = call_before(process_.memory_, rest.frames[i].pc);
+    if (call && call->target && process_.is_untabled(call->target)) {
       return false;
     }
   }
   return true;
 }
 
-// One of code with unwind information that can have called code without.
-bool Crossing::is_return_address(Address word) {
-  if (!is_in_module(word)) {
-    return false;  // nearly all words
-  }
-  const auto [at, is_new] = return_addresses_.try_emplace(word);
-  if (is_new) {
-    const auto call = call_before(memory_, word);
-    at->second = call && unwinder_.function_at(word - 1) &&
-                 can_lead_to_untabled(call->target, kMostJumps);
-  }
-  return at->second;
-}
-
-bool Crossing::can_lead_to_untabled(Address code, int jumps) {
-  if (!code) {
-    return true;
-  }
-  code = behind_stub(memory_, code);
-  const auto function = unwinder_.function_at(code);
-  return !function ||
-         (jumps > 0 && std::ranges::any_of(
-                           jumps_out_of(memory_, *function), [&](Address out) {
-                             return can_lead_to_untabled(out, jumps - 1);
-                           }));
-}
-
-bool Crossing::is_untabled(Address code) {
-  return !unwinder_.function_at(behind_stub(memory_, code));
-}
-
 // What rbp may have been at the return address: what it is in the gap's frame,
 // or a word of the gap that points to a frame further out. It is not known of a
 // thread asleep, which is no matter for most code.
-std::vector<Address> Crossing::bases(Address first, Address slot) {
+std::vector<Address> GapCrosser::Crossing::bases(Address first, Address slot) {
   std::vector<Address> bases = {stack_.base};
   const auto add = [&](Address base) {
     if (slot < base && base < copied_ && base.value % 8 == 0 &&
-        call_before(memory_, word(base + 8))) {
+        call_before(process_.memory_, word(base + 8))) {
       bases.push_back(base);
     }
   };
@@ -200,17 +185,8 @@ std::vector<Address> Crossing::bases(Address first, Address slot) {
   return bases;
 }
 
-bool Crossing::is_in_module(Address code) const {
-  return std::ranges::any_of(modules_, [&](const Module& module) {
-    return module.contains(code) &&
-           std::ranges::any_of(module.segments, [&](const Mapping& segment) {
-             return segment.executable && segment.contains(code);
-           });
-  });
-}
-
 // 0 where nothing was copied.
-Address Crossing::word(Address at) const {
+Address GapCrosser::Crossing::word(Address at) const {
   std::uint64_t word = 0;
   if (copy_.from <= at && at + sizeof word <= copied_) {
     std::memcpy(&word, copy_.bytes.data() + (at - copy_.from), sizeof word);
@@ -218,15 +194,63 @@ Address Crossing::word(Address at) const {
   return Address{word};
 }
 
-}  // namespace
+// One of code with unwind information that can have called code without.
+bool GapCrosser::is_return_address(Address word, Deadline deadline) {
+  if (!is_in_module(word)) {
+    return false;  // nearly all words
+  }
+  const auto known = return_addresses_.find(word);
+  if (known != return_addresses_.end()) {
+    return known->second;
+  }
+  const auto call = call_before(memory_, word);
+  const bool is = call && unwinder_.function_at(word - 1) &&
+                  can_lead_to_untabled(call->target, deadline);
+  if (!deadline.expired()) {
+    return_addresses_.emplace(word, is);
+  }
+  return is;
+}
 
-void cross_gaps(NativeStack& stack,
-                const StackCopy& copy,
-                const MemoryReader& memory,
-                const std::vector<Module>& modules,
-                NativeUnwinder& unwinder,
-                Deadline deadline) {
-  Crossing(stack, copy, memory, modules, unwinder, deadline).go_on();
+// Itself, or by functions that end in a jump to the next one.
+bool GapCrosser::can_lead_to_untabled(Address code, Deadline deadline) {
+  std::vector<AddressRange> functions;  // that are led to
+  const auto leads_out = [&](Address to) {
+    if (!to) {
+      return true;  // it may be anywhere
+    }
+    const auto function = unwinder_.function_at(behind_stub(memory_, to));
+    if (function && functions.size() < kMostFunctions &&
+        std::ranges::find(functions, function->start, &AddressRange::start) ==
+            functions.end()) {
+      functions.push_back(*function);
+    }
+    return !function;
+  };
+  if (leads_out(code)) {
+    return true;
+  }
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    for (const Address to : jumps_out_of(memory_, functions[i])) {
+      if (leads_out(to)) {
+        return true;
+      }
+      if (deadline.expired()) {
+        return false;
+      }
+    }
+  }
+  return false;
+}
+
+bool GapCrosser::is_untabled(Address code) {
+  return !unwinder_.function_at(behind_stub(memory_, code));
+}
+
+bool GapCrosser::is_in_module(Address code) const {
+  const auto after =
+      std::ranges::upper_bound(text_, code, {}, &AddressRange::start);
+  return after != text_.begin() && std::prev(after)->contains(code);
 }
 
 }  // namespace hangdbg

@@ -8,6 +8,7 @@
 // them lead nowhere, or to a call that calls something else.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "base/deadline.h"
@@ -19,14 +20,32 @@ namespace hangdbg {
 
 struct StackCopy;
 
-// Goes on with a stack that ends `untabled`, and marks what it adds. Where no
-// word leads to the end the stack stays as it is; where none is there at all,
-// it has come to its end. `memory` has the copy's words.
-void cross_gaps(NativeStack& stack,
-                const StackCopy& copy,
-                const MemoryReader& memory,
-                const std::vector<Module>& modules,
-                NativeUnwinder& unwinder,
-                Deadline deadline);
+// For one process, of which it keeps what its code says.
+class GapCrosser {
+ public:
+  // All must outlive this; `memory` has the words of each copy, while it is
+  // worked on.
+  GapCrosser(const MemoryReader& memory,
+             const std::vector<Module>& modules,
+             NativeUnwinder& unwinder);
+
+  // Goes on with a stack that ends `untabled`, and marks what it adds. Where no
+  // word leads to the end the stack stays as it is; where none is there at all,
+  // it has come to its end.
+  void cross(NativeStack& stack, const StackCopy& copy, Deadline deadline);
+
+ private:
+  class Crossing;
+
+  bool is_return_address(Address word, Deadline deadline);
+  bool can_lead_to_untabled(Address code, Deadline deadline);
+  bool is_untabled(Address code);
+  bool is_in_module(Address code) const;
+
+  const MemoryReader& memory_;
+  NativeUnwinder& unwinder_;
+  std::vector<AddressRange> text_;  // of all modules, sorted
+  std::unordered_map<Address, bool> return_addresses_;
+};
 
 }  // namespace hangdbg
