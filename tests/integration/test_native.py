@@ -5,13 +5,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
 
 import interpreters
 import processes
-from harness import TARGETS, hangdbg, start
+from harness import TARGETS, hangdbg, start, until
 
 WAIT = "wait_for_line"
 
@@ -132,6 +133,28 @@ def test_code_made_at_run_time(edge_python, called_back):
     ]
     assert not any("behind_gap" in f for f in frames[: made + 1])
     assert all(f["behind_gap"] for f in frames[made + 1 :])
+    target.finish()
+
+
+def test_signal_handler(readable_python, tmp_path):
+    """What a signal has interrupted, on musl without unwind information."""
+    library = tmp_path / "handler.so"
+    compiler = "musl-gcc" if is_musl(readable_python) else "gcc"
+    if not shutil.which(compiler):
+        pytest.skip("no " + compiler)
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-Wl,--eh-frame-hdr", "-o", library,
+                    TARGETS / "handler.c"], check=True)
+    target = start("sleep", readable_python, env={"LD_PRELOAD": str(library)})
+    os.kill(target.pid, signal.SIGUSR2)
+    until("the handler", lambda: main_thread(target)["state"].startswith("asleep in pause"))
+    thread = main_thread(target, "-n")
+    assert thread["native"] == {"merged": True, "complete": True, "reason": None}
+    frames = thread["frames"]
+    handler = [f["function"] for f in frames].index("wait_in_handler")
+    # Then the handler's end and the call that was interrupted, both of libc.
+    assert all(f["module"].startswith("lib") for f in frames[handler + 1 : handler + 3])
+    builtin = [f.get("builtin") for f in frames].index("<built-in function sleep>")
+    assert handler + 2 < builtin and frames[builtin + 1]["function"] == "sleep_long"
     target.finish()
 
 
