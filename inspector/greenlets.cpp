@@ -21,9 +21,10 @@ constexpr std::size_t kMostObjects = 50'000'000;
 constexpr std::size_t kMostGreenlets = 100'000;
 constexpr std::size_t kMostFrames = 1000;
 constexpr int kMostBases = 100;
-constexpr auto kMostTime = std::chrono::seconds(3);   // to find them
-constexpr auto kMostStops = std::chrono::seconds(2);  // to stop threads
-constexpr std::size_t kAtOnce = 64;                   // of a thread that sleeps
+constexpr auto kMostSearch = std::chrono::seconds(3);
+constexpr auto kMostStops = std::chrono::seconds(2);  // of threads
+constexpr int kTries = 10;
+constexpr std::size_t kAtOnce = 64;  // of a thread that sleeps
 
 struct Found {
   Address type;
@@ -43,6 +44,8 @@ struct GreenletReader {
   PythonStackReader& stacks;
   const std::vector<PythonThread>& threads;
   bool may_stop;
+  Deadline search = Deadline::in(kMostSearch);
+  Deadline stops = Deadline::in(kMostSearch + kMostStops);
   std::map<Address, Found> found = {};
   std::map<Address, Seen> seen = {};
   Greenlets all = {};
@@ -52,6 +55,7 @@ struct GreenletReader {
   bool is_greenlet(Address type, const Type& greenlet) const;
 
   const PythonThread* thread_of(const GreenletWords& words) const;
+  std::optional<Seen> first_look(Address object) const;
   void see(const PythonThread* thread, std::span<const Address> objects);
   bool see_at_once(const PythonThread& thread,
                    std::span<const Address> objects,
@@ -75,14 +79,16 @@ Greenlets read_greenlets(const Subject& subject,
                          bool may_stop) {
   heap.allow_reads(kMostReads);
   GreenletReader reader{subject, heap, stacks, threads, may_stop};
-  const auto interpreters = read_interpreters(subject.memory, subject.python);
-  for (const Interpreter& interpreter :
-       interpreters ? *interpreters : std::vector<Interpreter>()) {
-    reader.find(interpreter.state);
+  const auto interpreters = read_interpreters(heap.memory(), subject.python);
+  if (!interpreters) {
+    reader.all.missing = interpreters.error().message;
+  } else {
+    std::ranges::for_each(
+        *interpreters, [&](const Interpreter& one) { reader.find(one.state); });
   }
   std::map<const PythonThread*, std::vector<Address>> by_thread;
   for (const auto& [object, type] : reader.found) {
-    if (auto look = reader.see(object)) {
+    if (auto look = reader.first_look(object)) {
       by_thread[reader.thread_of(look->words)].push_back(object);
       reader.seen.emplace(object, *std::move(look));
     }
@@ -112,8 +118,7 @@ void GreenletReader::find(Address interpreter) {
   std::map<Address, bool> known;
   const Status walked =
       each_tracked(subject.memory, heap, subject.python, interpreter,
-                   {kMostObjects, Deadline::in(kMostTime)},
-                   [&](Address object, Address type) {
+                   {kMostObjects, search}, [&](Address object, Address type) {
                      const auto [it, fresh] = known.try_emplace(type, false);
                      if (fresh) {
                        it->second = is_greenlet(type, **greenlet);
@@ -183,10 +188,20 @@ const PythonThread* GreenletReader::thread_of(
              : nullptr;
 }
 
+// Of one that leaves off just now, the words may be from two moments, and not
+// go together. One that is gone by now was no miss.
+std::optional<Seen> GreenletReader::first_look(Address object) const {
+  for (int tried = 0; tried < kTries; ++tried) {
+    if (auto look = see(object)) {
+      return *std::move(look);
+    }
+  }
+  return std::nullopt;
+}
+
 // Many at once while their thread sleeps; else it is stopped for each.
 void GreenletReader::see(const PythonThread* thread,
                          std::span<const Address> objects) {
-  const Deadline stops = Deadline::in(kMostStops);
   while (thread != nullptr && !objects.empty()) {
     const auto some = objects.first(std::min(objects.size(), kAtOnce));
     objects = objects.subspan(some.size());

@@ -1,5 +1,6 @@
 #include "inspector/objects/tracked.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -10,7 +11,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kTries = 3;
+constexpr int kTries = 5;   // for each walk
+constexpr int kLooks = 16;  // for each step
 // The collector's own marks are in the lowest bits of the links.
 constexpr std::uint64_t kMarks = 3;
 constexpr std::size_t kBetweenLooksAtTheClock = 1024;
@@ -19,6 +21,11 @@ constexpr std::size_t kBetweenLooksAtTheClock = 1024;
 // (Debian's 3.13).
 constexpr std::uint64_t kSearched = 256;
 constexpr std::uint64_t kStep = 4;
+
+// What is read of an object: its links, and its type.
+struct Node {
+  Address next, previous, type;
+};
 
 struct Walk {
   const MemoryReader& memory;
@@ -30,7 +37,11 @@ struct Walk {
   std::size_t met = 0;
 
   Status walk_all(Address state);
-  Status ring(const MemoryReader& pages, Address head);
+  Status ring(const MemoryReader& pages,
+              const std::vector<Address>& heads,
+              Address head);
+  Result<Node> read(const MemoryReader& from, Address node) const;
+  Result<Address> look_again(Address before, Address last) const;
   bool is_over() const {
     return met >= limits.most ||
            (met % kBetweenLooksAtTheClock == 0 && limits.deadline.expired());
@@ -38,7 +49,7 @@ struct Walk {
 };
 
 std::vector<Address> find_rings(const MemoryReader& memory, Address state);
-Result<Address> next_of(const MemoryReader& memory, Address node);
+std::unexpected<Error> changes();
 
 }  // namespace
 
@@ -76,48 +87,83 @@ namespace {
 
 Status Walk::walk_all(Address state) {
   const CachedMemory pages(memory);
-  const auto heads = find_rings(pages, state);
+  const auto heads = find_rings(memory, state);
   Status walked;
   if (heads.size() != rings) {
     walked = fail(ErrorId::Unreadable, "the collector's lists were not found");
   }
   for (const Address head : heads) {
-    const Status one = ring(pages, head);
+    const Status one = ring(pages, heads, head);
     walked = walked ? one : walked;
   }
   return walked;
 }
 
-Status Walk::ring(const MemoryReader& pages, Address head) {
+// Up to the first step that has no way back: what is newest comes and goes, and
+// is at the end of its ring. A run of the collector moves all into another.
+Status Walk::ring(const MemoryReader& pages,
+                  const std::vector<Address>& heads,
+                  Address head) {
+  Address before;
   Address last = head;
-  Address node = TRY(next_of(pages, head));
-  while (node != head) {
+  Address next = TRY(read(pages, head)).next;
+  while (next != head) {
     if (is_over()) {
       return fail(ErrorId::Unreadable, "there are too many objects");
     }
-    ++met;
-    std::array<std::uint64_t, 8> words{};  // next, previous; then the object
-    const std::size_t size = at.gc_head_size + at.object_size;
-    TRY(pages.read(node, std::as_writable_bytes(std::span(words)).first(size)));
-    if ((words[1] & ~kMarks) != last.value) {
-      return fail(ErrorId::Unreadable, "the list of objects changes meanwhile");
+    if (std::ranges::find(heads, next) != heads.end()) {
+      return changes();
     }
-    visit(node + at.gc_head_size,
-          Address{words[(at.gc_head_size + layout.object_type) / 8]});
-    last = node;
-    node = Address{words[0] & ~kMarks};
+    auto node = read(pages, next);
+    if (!node || node->previous != last) {
+      next = TRY(look_again(before, last));
+      if (std::ranges::find(heads, next) != heads.end()) {
+        continue;
+      }
+      node = TRY(read(memory, next));
+    }
+    ++met;
+    visit(next + at.gc_head_size, node->type);
+    before = last;
+    last = next;
+    next = node->next;
   }
   return {};
+}
+
+Result<Node> Walk::read(const MemoryReader& from, Address node) const {
+  std::array<std::uint64_t, 8> words{};
+  const std::size_t size = at.gc_head_size + at.object_size;
+  TRY(from.read(node, std::as_writable_bytes(std::span(words)).first(size)));
+  return Node{{words[0] & ~kMarks},
+              {words[1] & ~kMarks},
+              {words[(at.gc_head_size + layout.object_type) / 8]}};
+}
+
+// Pages that were read a moment ago may be older than the step. The way on from
+// `last`, if that is where it was.
+Result<Address> Walk::look_again(Address before, Address last) const {
+  for (int tried = 0; tried < kLooks; ++tried) {
+    const Node fresh = TRY(read(memory, last));
+    if (before && fresh.previous != before) {
+      break;
+    }
+    const auto next = read(memory, fresh.next);
+    if (next && next->previous == last) {
+      return fresh.next;
+    }
+  }
+  return changes();
 }
 
 // Their heads are as those of the objects.
 std::vector<Address> find_rings(const MemoryReader& memory, Address state) {
   std::vector<Address> rings;
   for (Address head = state; head < state + kSearched; head = head + kStep) {
-    const auto next = next_of(memory, head);
-    const auto back = next && *next
-                          ? memory.read_value<std::uint64_t>(*next + 8)
-                          : nothing_at("ring", head);
+    const auto next = memory.read_value<std::uint64_t>(head);
+    const auto back =
+        next ? memory.read_value<std::uint64_t>(Address{*next & ~kMarks} + 8)
+             : nothing_at("ring", head);
     if (back && (*back & ~kMarks) == head.value) {
       rings.push_back(head);
     }
@@ -125,8 +171,8 @@ std::vector<Address> find_rings(const MemoryReader& memory, Address state) {
   return rings;
 }
 
-Result<Address> next_of(const MemoryReader& memory, Address node) {
-  return Address{TRY(memory.read_value<std::uint64_t>(node)) & ~kMarks};
+std::unexpected<Error> changes() {
+  return fail(ErrorId::Unreadable, "the list of objects changes meanwhile");
 }
 
 }  // namespace

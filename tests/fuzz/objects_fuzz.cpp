@@ -1,10 +1,12 @@
 // Objects in memory that lies: whatever their types and words say, the text of
-// one, the locals of a frame and what a name means come to an end.
+// one, the locals of a frame, what a name means, the rings of the garbage
+// collector and the frames of a greenlet come to an end.
 //
 // The memory is the input, over and over, at all addresses but those whose
 // highest byte is odd: there lies a type, one of each kind, so that half of
 // all words are pointers to types.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -15,8 +17,10 @@
 
 #include "inspector/cpython/layout.h"
 #include "inspector/cpython/object_layout.h"
+#include "inspector/greenlet_words.h"
 #include "inspector/objects/heap.h"
 #include "inspector/objects/repr.h"
+#include "inspector/objects/tracked.h"
 #include "inspector/peek/expression.h"
 #include "inspector/peek/peek.h"
 #include "inspector/python_locals.h"
@@ -26,6 +30,8 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint64_t kReads = 20'000;  // for a few thousand inputs a minute
+constexpr std::size_t kTracked = 100;
+constexpr std::size_t kFrames = 100;
 constexpr std::uint64_t kTypeSize = 2048;
 constexpr std::uint64_t kName = 1024;  // in a type
 constexpr const char* kTypes[] = {"NoneType",
@@ -69,7 +75,8 @@ constexpr const char* kTypes[] = {"NoneType",
                                   "Point",
                                   "Color",
                                   "EnumType",
-                                  "Counter"};
+                                  "Counter",
+                                  "frame"};
 
 // Py_TPFLAGS_..._SUBCLASS and Py_TPFLAGS_HEAPTYPE by the name of the type.
 std::uint64_t flags_of(std::string_view name) {
@@ -161,6 +168,19 @@ void read_all(std::span<const std::uint8_t> data, int minor, bool threaded) {
   frame.code = *heap->pointer(object + python.layout.frame_code);
   frame.code.value &= ~std::uint64_t{3};  // a tagged pointer
   (void)read_locals(*heap, frame.address, frame.code);
+  std::size_t met = 0;
+  (void)each_tracked(memory, *heap, python, object,
+                     {kTracked, Deadline::in(std::chrono::seconds(10))},
+                     [&](Address, Address) { ++met; });
+  if (met > kTracked) {
+    std::abort();
+  }
+  heap->allow_reads();
+  if (const auto type = heap->type_of(object)) {
+    if (const auto words = read_greenlet_words(memory, *heap, **type, object)) {
+      (void)read_greenlet_frames(memory, *heap, *words, kFrames);
+    }
+  }
   for (const char* expression :
        {"a.b", "a[1]", "a['k']", "a[1:3]", "len(a)", "1 in a", "a == 'x'"}) {
     heap->allow_reads(kReads);

@@ -74,6 +74,32 @@ def test_of_gevent(edge_python):
     target.finish()
 
 
+def looks_at(target, *flags):
+    """30 dumps: what each says of the greenlets that the target always has."""
+    for _ in range(30):
+        done = hangdbg("dump", target.pid, "--json", "--tasks", *flags)
+        assert done.rc == 0 and done.err == "", done
+        (process,) = done.json()["processes"]
+        found = {one["id"]: one for one in process["greenlets"]}
+        workers = [found[name] for name in target.ready["workers"] if name in found]
+        assert "greenlets_missing" in process or len(workers) == 8, process
+        yield from workers
+
+
+def test_that_switch_all_the_time(edge_python):
+    target = start_with("greenlet", "hot_greenlets", edge_python)
+    exact = 0
+    for one in looks_at(target):
+        assert one["state"] in ("suspended", "runs")
+        if one["state"] == "suspended" and one["exact"]:
+            assert one["complete"] and places(one) in target.ready["places"], one
+            exact += 1
+    assert exact > 120
+    for one in looks_at(target, "--nonblocking"):
+        assert not one["frames"] or not one["exact"], one
+    target.finish()
+
+
 def test_are_shown_to_people(newest_python):
     target = start_with("greenlet", "greenlets", newest_python)
     shown = hangdbg("dump", target.pid, "--tasks", "--full-filenames").out.splitlines()
