@@ -200,7 +200,8 @@ Result<Address> read_place(const MemoryReader& memory,
 
 Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
                                                     const PythonRuntime& python,
-                                                    const TaskIds& tasks) {
+                                                    const TaskIds& tasks,
+                                                    bool places) {
   const CachedMemory memory(live);  // thread states lie side by side
   const CPythonLayout& at = python.layout;
   std::vector<PythonThread> threads;
@@ -225,7 +226,8 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
       thread.attached = is_attached(at, fields);
       // A frame that changes while we look has no name this time; the thread
       // is there all the same.
-      const auto code = read_place(memory, at, fields, thread);
+      const auto code =
+          places ? read_place(memory, at, fields, thread) : Address{};
       if (code && *code && !name_frame(memory, python, *code, thread)) {
         thread.function.clear();
         thread.file.clear();
@@ -281,10 +283,11 @@ Result<GilState> read_gil(const MemoryReader& memory,
 
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
-                                                 const TaskIds& tasks) {
-  auto threads = read_threads_once(memory, python, tasks);
+                                                 const TaskIds& tasks,
+                                                 bool places) {
+  auto threads = read_threads_once(memory, python, tasks, places);
   for (int tried = 1; !threads && tried < kTries; ++tried) {
-    threads = read_threads_once(memory, python, tasks);
+    threads = read_threads_once(memory, python, tasks, places);
   }
   return threads;
 }

@@ -52,11 +52,12 @@ struct PythonThread {
 };
 
 // All of all interpreters, newest first as CPython keeps them. The list is
-// read while the target runs; one that changes under us is read again.
-// Errors: NotInitialized, Unreadable.
+// read while the target runs; one that changes under us is read again. Without
+// `places` it is not read where they stand. Errors: NotInitialized, Unreadable.
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
-                                                 const TaskIds& tasks);
+                                                 const TaskIds& tasks,
+                                                 bool places = true);
 
 // The same thread as it is now: its place and whether it is attached. Errors:
 // Unreadable.

@@ -83,7 +83,8 @@ std::vector<StackEntry> DumpedThread::entries() const {
 Result<ProcessDump> dump_process(const Subject& subject,
                                  const DumpOptions& options) {
   const auto tasks = TRY(subject.tasks());
-  auto threads = python_threads(subject.memory, subject.python, tasks);
+  auto threads =
+      python_threads(subject.memory, subject.python, tasks, /*places=*/false);
   if (!threads) {
     return std::unexpected(
         name_process(subject.pid, std::move(threads).error()));
