@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -21,17 +23,21 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostFramesWithLocals = 1000;
+// A thread of ours costs as much as a look or two.
+constexpr std::size_t kThreadsForOne = 16;
 
 struct Dumper {
   const Subject& subject;
   const DumpOptions& options;
   PythonStackReader stacks{subject.memory, subject.python};
   std::optional<NativeDump> native = {};  // if it is asked for
-  std::chrono::nanoseconds longest_stop{};
 
   DumpedThread thread(const PythonThread& thread,
                       const std::string& command,
                       bool has_gil);
+  DumpedThread look(const PythonThread& thread,
+                    const std::string& command,
+                    bool has_gil);
   void see_objects(const PythonThread& thread, DumpedThread& dumped);
   std::vector<std::vector<DumpedVariable>> locals(const Heap& heap,
                                                   const PythonStack& stack);
@@ -54,6 +60,42 @@ void add_threads_without_python(const Subject& subject,
       threads.push_back({.tid = tid});
     }
   }
+}
+
+// C stacks have one unwinder, and a core file one reader; else as many of us
+// look as have enough to do. Left out are the threads of an agent of ours.
+std::vector<DumpedThread> dump_threads(Dumper& dumper,
+                                       const std::vector<PythonThread>& threads,
+                                       const std::optional<DumpedGil>& gil) {
+  std::vector<DumpedThread> dumped(threads.size());
+  const std::string command = dumper.subject.name();
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](Dumper& with) {
+    for (std::size_t i = 0; (i = next++) < threads.size();) {
+      const bool has_gil =
+          gil && gil->locked && threads[i].tid && gil->holder == threads[i].tid;
+      dumped[i] = with.thread(threads[i], command, has_gil);
+    }
+  };
+  std::vector<std::thread> helpers;
+  if (!dumper.native && dumper.subject.live_pid()) {
+    for (std::size_t i = 1; i < std::thread::hardware_concurrency() &&
+                            i < threads.size() / kThreadsForOne;
+         ++i) {
+      helpers.emplace_back([&] {
+        Dumper own{dumper.subject, dumper.options};
+        work(own);
+      });
+    }
+  }
+  work(dumper);
+  for (std::thread& helper : helpers) {
+    helper.join();
+  }
+  std::erase_if(dumped, [](const DumpedThread& thread) {
+    return is_agents_name(thread.name);
+  });
+  return dumped;
 }
 
 void merge(NativeDump& native, std::vector<DumpedThread>& threads) {
@@ -110,21 +152,12 @@ Result<ProcessDump> dump_process(const Subject& subject,
   if (options.native) {
     dumper.native.emplace(subject);
   }
-  const std::string command = subject.name();
-  for (const PythonThread& thread : *threads) {
-    const bool has_gil = dump.gil && dump.gil->locked && thread.tid &&
-                         dump.gil->holder == thread.tid;
-    auto dumped = dumper.thread(thread, command, has_gil);
-    if (is_agents_name(dumped.name)) {
-      continue;  // of an agent of ours
-    }
+  dump.threads = dump_threads(dumper, *threads, dump.gil);
+  for (DumpedThread& thread : dump.threads) {
+    dump.longest_stop = std::max(dump.longest_stop, thread.stopped);
     const auto name = names.find({thread.interpreter, thread.ident});
     if (name != names.end()) {
-      dumped.name = name->second;
-    }
-    dump.threads.push_back(std::move(dumped));
-    if (dumper.native) {
-      dumper.native->unwind(dump.threads.back().stack);
+      thread.name = name->second;
     }
   }
   if (dumper.native) {
@@ -133,8 +166,9 @@ Result<ProcessDump> dump_process(const Subject& subject,
   if (options.tasks) {
     dump.tasks = dumper.tasks(*threads);
     dump.greenlets = dumper.greenlets(*threads);
+    dump.longest_stop =
+        std::max(dump.longest_stop, dump.greenlets->longest_stop);
   }
-  dump.longest_stop = dumper.longest_stop;
   return dump;
 }
 
@@ -154,6 +188,16 @@ bool has_run_since(const Subject& subject,
 DumpedThread Dumper::thread(const PythonThread& thread,
                             const std::string& command,
                             bool has_gil) {
+  DumpedThread dumped = look(thread, command, has_gil);
+  if (native && !is_agents_name(dumped.name)) {
+    native->unwind(dumped.stack);
+  }
+  return dumped;
+}
+
+DumpedThread Dumper::look(const PythonThread& thread,
+                          const std::string& command,
+                          bool has_gil) {
   DumpedThread dumped{.tid = thread.tid,
                       .ident = thread.ident,
                       .interpreter = thread.interpreter,
@@ -183,7 +227,7 @@ DumpedThread Dumper::thread(const PythonThread& thread,
         syscall_arguments(subject.live_pid(), subject.memory, wait.call)};
     dumped.waiting_s = wait.asleep_s;
   }
-  longest_stop = std::max(longest_stop, look->stopped);
+  dumped.stopped = look->stopped;
   dumped.stack = std::move(look->stack);
   if (thread.state) {
     see_objects(thread, dumped);
@@ -246,11 +290,9 @@ AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
 
 Greenlets Dumper::greenlets(const std::vector<PythonThread>& threads) {
   const auto heap = Heap::open(subject.memory, subject.python);
-  Greenlets all =
-      heap ? read_greenlets(subject, *heap, stacks, threads, options.may_stop)
-           : Greenlets{};
-  longest_stop = std::max(longest_stop, all.longest_stop);
-  return all;
+  return heap
+             ? read_greenlets(subject, *heap, stacks, threads, options.may_stop)
+             : Greenlets{};
 }
 
 }  // namespace

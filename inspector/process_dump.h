@@ -49,6 +49,7 @@ struct DumpedThread {
   std::optional<double> waiting_s;  // empty when it does not, or unknown
   bool has_gil = false;
   bool collects_garbage = false;
+  std::chrono::nanoseconds stopped{};       // by us
   std::optional<DumpedVariable> exception;  // that it handles
   PythonStack stack;
   std::optional<MergedStack> merged;  // with its C functions, if asked for

@@ -151,10 +151,17 @@ globals()[sys.argv[1]]()
      ("handles_outside_of_a_generator", "FileNotFoundError(2, 'gone')"), ("collects", None)])
 def test_what_it_is_in_the_middle_of(activity, exception, readable_python):
     child = subprocess.Popen([readable_python, "-c", ACTIVITIES, activity], stdout=subprocess.PIPE)
+
+    def goes_on():
+        if activity != "collects":
+            call = processes.thread_activity(child.pid, child.pid).syscall
+            return call in ["clock_nanosleep", "select", "pselect6"]
+        gil = dump(child.pid)[0]["gil"]  # os.write() gives it away for a moment
+        return gil is None or gil["locked"]
+
     try:
         assert child.stdout.readline() == b"ready\n"
-        until("it goes on", lambda: processes.thread_activity(child.pid, child.pid).syscall
-              in (["running"] if activity == "collects" else ["clock_nanosleep", "select", "pselect6"]))
+        until("it goes on", goes_on)
         (process,) = dump(child.pid)
         (thread,) = process["threads"]
         assert (thread["exception"] or {}).get("repr") == exception, thread
