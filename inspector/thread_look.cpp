@@ -16,6 +16,22 @@ constexpr int kTries = 3;
 // It may have no CPU; as long as it does not run, it is not held up.
 constexpr auto kPatience = std::chrono::milliseconds(250);
 
+// While a thread stands still for us, nobody is to run in our place, if we may
+// ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread and of
+// those that it starts).
+class Urgent {
+ public:
+  Urgent() : before_(::getpriority(PRIO_PROCESS, 0)) {
+    ::setpriority(PRIO_PROCESS, 0, -20);
+  }
+  ~Urgent() { ::setpriority(PRIO_PROCESS, 0, before_); }
+  Urgent(const Urgent&) = delete;
+  Urgent& operator=(const Urgent&) = delete;
+
+ private:
+  int before_;
+};
+
 struct Looker {
   int pid;
   const MemoryReader& memory;
@@ -101,14 +117,12 @@ Result<ThreadLook> Looker::stopped() const {
   if (expected) {
     (void)stacks.name(*expected);
   }
+  const Urgent urgent;
   return run_as_tracer(
       [&] { return stop_and_read(expected ? &*expected : nullptr); });
 }
 
 Result<ThreadLook> Looker::stop_and_read(const FrameChain* expected) const {
-  // While it stands still, nobody is to run in our place, if we may ask for
-  // that (CAP_SYS_NICE; setpriority(2) is of the calling thread).
-  ::setpriority(PRIO_PROCESS, 0, -20);
   auto attachment = TRY(Attachment::seize(*thread.tid));
   TRY(attachment.interrupt(Deadline::in(kPatience)));
   const auto words = chain(expected);
