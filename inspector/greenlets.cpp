@@ -317,10 +317,11 @@ std::string GreenletReader::name_of(Address object,
 }
 
 std::string GreenletReader::function_name(Address callable) const {
-  const auto type = heap.type_of(callable);
+  auto type = heap.type_of(callable);
   if (type && (*type)->kind == Kind::Method) {
-    const auto inner = heap.pointer(callable + heap.at().method_function);
-    return inner ? function_name(*inner) : "";
+    callable =
+        heap.pointer(callable + heap.at().method_function).value_or(Address{});
+    type = heap.type_of(callable);
   }
   if (!type || (*type)->kind != Kind::Function) {
     return "";

@@ -11,6 +11,7 @@
 
 #include "base/in_parallel.h"
 #include "base/text.h"
+#include "client/json_error.h"
 #include "client/question.h"
 #include "injector/preflight.h"
 #include "inspector/core_subject.h"
@@ -30,19 +31,6 @@ struct Options : Question {
 };
 
 // ---- what --json prints
-
-struct JsonError {
-  std::string type;  // an ErrorId's name
-  std::string message;
-  std::string hint;
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("message", message);
-    v("hint", hint);
-  }
-};
 
 struct Answer {
   std::optional<std::int64_t> pid;
@@ -126,7 +114,7 @@ int show(const Options& options, Result<Answer> answer) {
   }
   Answer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
-  failed.error = JsonError{error_name(error.id), error.text(), error.hint};
+  failed.error.emplace(error);
   print_now(stdout, encode(failed).dump() + "\n");
   return exit_code(error.id);
 }

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "client/json_error.h"
+
 namespace hangdbg {
 namespace {
 
@@ -183,19 +185,6 @@ struct JsonGil {
   }
 };
 
-struct JsonProblem {
-  std::string type;
-  std::string message;
-  std::string hint;
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("message", message);
-    v("hint", hint);
-  }
-};
-
 struct JsonEnd {
   std::string signal;
   std::int64_t tid = 0;
@@ -225,7 +214,7 @@ struct JsonProcess {
   std::optional<std::string> greenlets_missing;  // why these are not all
   std::optional<std::vector<JsonGreenlet>> greenlets;
   std::optional<JsonEnd> end;
-  std::optional<JsonProblem> error;
+  std::optional<JsonError> error;
 
   template <class V>
   void fields(V& v) {
@@ -412,10 +401,8 @@ Json dump_json(const ProcessDump& dump) {
 }
 
 Json dump_json(int pid, const Error& error) {
-  return encode(JsonProcess{
-      .pid = pid,
-      .host = host_name(),
-      .error = JsonProblem{error_name(error.id), error.text(), error.hint}});
+  return encode(
+      JsonProcess{.pid = pid, .host = host_name(), .error = JsonError(error)});
 }
 
 Json dumps_json(const std::vector<Json>& processes) {
