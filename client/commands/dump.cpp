@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/in_parallel.h"
+#include "base/in_time.h"
 #include "base/text.h"
 #include "client/dump/json.h"
 #include "client/dump/options.h"
@@ -59,7 +60,7 @@ struct Output {
 
   void show(const ProcessDump& dump);
   void show(int pid, const Error& error);
-  void finish();
+  int finish();  // the exit code
 };
 
 int run(const Options& options);
@@ -117,7 +118,6 @@ int run(const Options& options) {
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-// The exit code: that of the only process, or 1 if some could not be read.
 Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
   const auto [pids, named] = TRY(wanted(options));
@@ -131,31 +131,29 @@ Result<int> dump(const Options& options) {
   Output output{options, TRY(options.shown.style())};
   DumpOptions how = TRY(options.shown.dump_options());
   how.may_stop = !options.nonblocking;
+  const auto show = [&](int pid, std::optional<Dump> result) {
+    if (!result) {
+      output.show(pid, not_read_in_time(pid));
+    } else if (*result) {
+      output.show(**result);
+    } else if (std::ranges::find(named, pid) != named.end() ||
+               is_python(result->error().id)) {
+      output.show(pid, result->error());
+    }
+  };
+  if (pids.size() == 1) {
+    return in_time<Dump>(
+        options.common.deadline(), [&] { return dump_one(pids[0], how); },
+        [&](std::optional<Dump> result) {
+          show(pids[0], std::move(result));
+          return output.finish();
+        });
+  }
   const bool ended = in_parallel<ProcessDump>(
       pids, options.common.deadline(),
-      [how](int pid) { return dump_one(pid, how); },
-      [&](int pid, std::optional<Dump> result) {
-        if (!result) {
-          output.show(pid, not_read_in_time(pid));
-        } else if (*result) {
-          output.show(**result);
-        } else if (std::ranges::find(named, pid) != named.end() ||
-                   is_python(result->error().id)) {
-          output.show(pid, result->error());
-        }
-      });
-  output.finish();
-  int code = !output.failed     ? 0
-             : pids.size() == 1 ? exit_code(output.failed->id)
-                                : 1;
-  if (!output.any && !output.failed) {
-    code = report({.id = ErrorId::NotPython,
-                   .message = "no Python process is to be seen here",
-                   .hint = "hangdbg ps"},
-                  output.err);
-  }
+      [how](int pid) { return dump_one(pid, how); }, show);
+  const int code = output.finish();
   if (!ended) {
-    std::fflush(stdout);
     ::_exit(code);
   }
   return code;
@@ -182,7 +180,8 @@ void Output::show(int pid, const Error& error) {
   }
 }
 
-void Output::finish() {
+// That of the only process, or 1 if some could not be read.
+int Output::finish() {
   if (options.merge) {
     const StackTree tree = merge_dumps(to_merge);
     print_now(stdout, options.common.json
@@ -191,6 +190,14 @@ void Output::finish() {
   } else if (options.common.json) {
     print_now(stdout, dumps_json(processes).dump() + "\n");
   }
+  if (failed) {
+    return any || missing.size() > 1 ? 1 : exit_code(failed->id);
+  }
+  return any ? 0
+             : report({.id = ErrorId::NotPython,
+                       .message = "no Python process is to be seen here",
+                       .hint = "hangdbg ps"},
+                      err);
 }
 
 Result<Wanted> wanted(const Options& options) {

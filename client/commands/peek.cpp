@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/in_parallel.h"
+#include "base/in_time.h"
 #include "base/text.h"
 #include "client/json_error.h"
 #include "client/question.h"
@@ -55,7 +55,12 @@ struct Answer {
 
 int run(const Options& options);
 bool is_file(const std::string& word);
-Result<Answer> peek_in_time(const Options& options, bool& left_behind);
+Result<Expression> parse(const Options& options);
+Result<Answer> peek_at_core(const Options& options,
+                            const Expression& expression);
+Result<Answer> peek_at_process(int pid,
+                               const Expression& expression,
+                               const PlaceOptions& place);
 int show(const Options& options, Result<Answer> answer);
 Result<Answer> peek_at(const Subject& subject,
                        const Expression& expression,
@@ -93,12 +98,24 @@ void add_peek(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
-  bool left_behind = false;
-  const int code = show(options, peek_in_time(options, left_behind));
-  if (left_behind) {
-    ::_exit(code);
+  auto expression = parse(options);
+  if (!expression) {
+    return show(options, std::unexpected(std::move(expression).error()));
   }
-  return code;
+  if (is_file(options.pid())) {
+    return show(options, peek_at_core(options, *expression));
+  }
+  const auto pid = parse_pid(options.pid());
+  if (!pid) {
+    return show(options, std::unexpected(pid.error()));
+  }
+  return in_time<Result<Answer>>(
+      options.common.deadline(),
+      [&] { return peek_at_process(*pid, *expression, options.place); },
+      [&](std::optional<Result<Answer>> answer) {
+        return show(options, answer ? *std::move(answer)
+                                    : std::unexpected(not_read_in_time(*pid)));
+      });
 }
 
 int show(const Options& options, Result<Answer> answer) {
@@ -124,35 +141,28 @@ bool is_file(const std::string& word) {
   return !parse_number<int>(word) && ::access(word.c_str(), F_OK) == 0;
 }
 
-// A process in D state can hold up for ever whoever reads it: then a thread of
-// ours is left behind.
-Result<Answer> peek_in_time(const Options& options, bool& left_behind) {
+Result<Expression> parse(const Options& options) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
     return fail(ErrorId::Usage, "peek wants a PID and an expression",
                 "hangdbg peek --help");
   }
-  const auto expression = std::make_shared<const Expression>(
-      TRY(parse_expression(options.expression())));
-  if (is_file(options.pid())) {
-    const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
-    return peek_at(*TRY(CoreSubject::open(core)), *expression, options.place);
-  }
-  const int pid = TRY(parse_pid(options.pid()));
-  Result<Answer> answer = std::unexpected(not_read_in_time(pid));
-  left_behind = !in_parallel<Answer>(
-      {pid}, options.common.deadline(),
-      [expression, place = options.place](int of) -> Result<Answer> {
-        TRY(check_readable(of));
-        const InspectedProcess process = TRY(open_process(of));
-        return peek_at(LiveSubject(process), *expression, place);
-      },
-      [&](int, std::optional<Result<Answer>> result) {
-        if (result) {
-          answer = *std::move(result);
-        }
-      });
-  return answer;
+  return parse_expression(options.expression());
+}
+
+Result<Answer> peek_at_core(const Options& options,
+                            const Expression& expression) {
+  const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
+  return peek_at(*TRY(CoreSubject::open(core)), expression, options.place);
+}
+
+// One in D state can hold us up for ever.
+Result<Answer> peek_at_process(int pid,
+                               const Expression& expression,
+                               const PlaceOptions& place) {
+  TRY(check_readable(pid));
+  const InspectedProcess process = TRY(open_process(pid));
+  return peek_at(LiveSubject(process), expression, place);
 }
 
 // A frame may return between the look at the stack and at its variables.

@@ -1,0 +1,48 @@
+// Work that may be held up for ever, with a deadline.
+//
+// It is done on this thread, so that nothing is waited for where all CPUs are
+// busy; a thread of ours that sleeps meanwhile takes over when time is up.
+#pragma once
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/deadline.h"
+
+namespace hangdbg {
+
+// What `then` makes of the work's result: the exit code. If there is none in
+// time, the other thread calls it with none and ends the program with that.
+template <class R>
+int in_time(Deadline deadline,
+            const std::function<R()>& work,
+            const std::function<int(std::optional<R>)>& then) {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+  };
+  const auto shared = std::make_shared<Shared>();
+  std::thread([shared, deadline, then] {
+    std::unique_lock lock(shared->mutex);
+    if (!shared->changed.wait_until(lock, deadline.at(),
+                                    [&] { return shared->done; })) {
+      ::_exit(then(std::nullopt));
+    }
+  }).detach();
+  auto result = std::optional(work());
+  {
+    const std::lock_guard lock(shared->mutex);  // for ever, if time is up
+    shared->done = true;
+  }
+  shared->changed.notify_one();
+  return then(std::move(result));
+}
+
+}  // namespace hangdbg
