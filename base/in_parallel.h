@@ -16,6 +16,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "base/start_threads.h"
 
 namespace hangdbg {
 
@@ -43,19 +44,22 @@ bool in_parallel(
   // More than there are CPUs: some may be held up by what they read.
   const std::size_t workers = std::min<std::size_t>(
       pids.size(), 4 + std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < workers; ++i) {
-    threads.emplace_back([shared] {
-      std::unique_lock lock(shared->mutex);
-      while (shared->next < shared->pids.size()) {
-        const std::size_t index = shared->next++;
-        lock.unlock();
-        auto result = shared->work(shared->pids[index]);
-        lock.lock();
-        shared->results[index] = std::move(result);
-        shared->changed.notify_one();
-      }
-    });
+  const auto work_off = [shared] {
+    std::unique_lock lock(shared->mutex);
+    while (shared->next < shared->pids.size()) {
+      const std::size_t index = shared->next++;
+      lock.unlock();
+      auto result = shared->work(shared->pids[index]);
+      lock.lock();
+      shared->results[index] = std::move(result);
+      shared->changed.notify_one();
+    }
+  };
+  auto threads = start_threads(workers, work_off);
+  if (threads.empty()) {
+    end_at(deadline);
+    work_off();
+    ::alarm(0);
   }
   bool all = true;
   for (std::size_t i = 0; i < pids.size(); ++i) {

@@ -1,7 +1,8 @@
 // Work that may be held up for ever, with a deadline.
 //
 // It is done on this thread, so that nothing is waited for where all CPUs are
-// busy; a thread of ours that sleeps meanwhile takes over when time is up.
+// busy; a thread of ours that sleeps meanwhile takes over when time is up. If
+// none can be had, the kernel ends us then (alarm(2)).
 #pragma once
 
 #include <unistd.h>
@@ -11,9 +12,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/deadline.h"
+#include "base/start_threads.h"
 
 namespace hangdbg {
 
@@ -29,14 +30,20 @@ int in_time(Deadline deadline,
     bool done = false;
   };
   const auto shared = std::make_shared<Shared>();
-  std::thread([shared, deadline, then] {
+  auto watch = start_threads(1, [shared, deadline, then] {
     std::unique_lock lock(shared->mutex);
     if (!shared->changed.wait_until(lock, deadline.at(),
                                     [&] { return shared->done; })) {
       ::_exit(then(std::nullopt));
     }
-  }).detach();
+  });
+  if (watch.empty()) {
+    end_at(deadline);
+  } else {
+    watch[0].detach();
+  }
   auto result = std::optional(work());
+  ::alarm(0);
   {
     const std::lock_guard lock(shared->mutex);  // for ever, if time is up
     shared->done = true;

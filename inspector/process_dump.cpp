@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/start_threads.h"
 #include "inspector/gil.h"
 #include "inspector/native_dump.h"
 #include "inspector/objects/heap.h"
@@ -23,6 +24,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostFramesWithLocals = 1000;
+constexpr int kWalks = 3;  // over the list of threads
 // A thread of ours costs as much as a look or two.
 constexpr std::size_t kThreadsForOne = 16;
 
@@ -52,6 +54,22 @@ std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
              : std::nullopt;
 }
 
+// A thread that ends while its list is walked may end the walk. The list's last
+// is main, as a rule: without it, it is walked again.
+Result<std::vector<PythonThread>> all_threads(const Subject& subject,
+                                              const TaskIds& tasks) {
+  Result<std::vector<PythonThread>> threads;
+  for (int tried = 0; tried < kWalks; ++tried) {
+    threads =
+        python_threads(subject.memory, subject.python, tasks, /*places=*/false);
+    if (!threads || std::ranges::find(*threads, subject.pid,
+                                      &PythonThread::tid) != threads->end()) {
+      break;
+    }
+  }
+  return threads;
+}
+
 void add_threads_without_python(const Subject& subject,
                                 std::vector<PythonThread>& threads) {
   const auto tids = subject.threads();
@@ -77,17 +95,13 @@ std::vector<DumpedThread> dump_threads(Dumper& dumper,
       dumped[i] = with.thread(threads[i], command, has_gil);
     }
   };
-  std::vector<std::thread> helpers;
-  if (!dumper.native && dumper.subject.live_pid()) {
-    for (std::size_t i = 1; i < std::thread::hardware_concurrency() &&
-                            i < threads.size() / kThreadsForOne;
-         ++i) {
-      helpers.emplace_back([&] {
-        Dumper own{dumper.subject, dumper.options};
-        work(own);
-      });
-    }
-  }
+  const bool alone = dumper.native || !dumper.subject.live_pid();
+  const std::size_t most = std::min<std::size_t>(
+      std::thread::hardware_concurrency(), threads.size() / kThreadsForOne);
+  auto helpers = start_threads(alone || most == 0 ? 0 : most - 1, [&] {
+    Dumper own{dumper.subject, dumper.options};
+    work(own);
+  });
   work(dumper);
   for (std::thread& helper : helpers) {
     helper.join();
@@ -125,8 +139,7 @@ std::vector<StackEntry> DumpedThread::entries() const {
 Result<ProcessDump> dump_process(const Subject& subject,
                                  const DumpOptions& options) {
   const auto tasks = TRY(subject.tasks());
-  auto threads =
-      python_threads(subject.memory, subject.python, tasks, /*places=*/false);
+  auto threads = all_threads(subject, tasks);
   if (!threads) {
     return std::unexpected(
         name_process(subject.pid, std::move(threads).error()));

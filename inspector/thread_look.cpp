@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -118,8 +119,12 @@ Result<ThreadLook> Looker::stopped() const {
     (void)stacks.name(*expected);
   }
   const Urgent urgent;
-  return run_as_tracer(
-      [&] { return stop_and_read(expected ? &*expected : nullptr); });
+  try {
+    return run_as_tracer(
+        [&] { return stop_and_read(expected ? &*expected : nullptr); });
+  } catch (const std::system_error&) {
+    return fail(ErrorId::System, "no thread of ours can be started");
+  }
 }
 
 Result<ThreadLook> Looker::stop_and_read(const FrameChain* expected) const {

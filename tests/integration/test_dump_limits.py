@@ -190,6 +190,21 @@ def test_other_users(public):
     theirs.wait()
 
 
+def test_no_thread_can_be_had(public):
+    """As in a container that the hung program has filled with its threads."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    theirs = subprocess.Popen(
+        as_nobody("--", "/usr/bin/python3", "-c", "while True: pass"), preexec_fn=die_with_us)
+    until("Python", lambda: hangdbg("dump", theirs.pid).rc == 0)
+    nobody = behind(*as_nobody("--", "prlimit", "--nproc=1", public + "/hangdbg"))
+    for command in (["dump", theirs.pid], ["dump", "--all"], ["ps"], ["peek", theirs.pid, "__name__"]):
+        done = nobody(*command)
+        assert done.rc == 0 and "terminate" not in done.err, done
+    theirs.send_signal(signal.SIGKILL)
+    theirs.wait()
+
+
 def test_time_is_bounded(newest_python):
     """--timeout is kept, also where there is too much to read."""
     child = run_python(newest_python, (
