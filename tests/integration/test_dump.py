@@ -52,8 +52,9 @@ def test_is_what_the_fault_handler_says(hang, refused_python, tmp_path):
     target = start(hang, refused_python, env={"PYTHONPATH": str(tmp_path)})
     until_settled(target)
     os.kill(target.pid, signal.SIGUSR2)
-    said = until("it says", lambda: re.fullmatch(
-        r"(.+\n)+", (tmp_path / "said").read_text().replace("\n\n", "\n")))
+    # It writes piece by piece, and main, whose first frame is the module, is last.
+    said = until("it has said all", lambda: re.fullmatch(
+        r"(.+\n)+.+ in <module>\n", (tmp_path / "said").read_text().replace("\n\n", "\n")))
     stacks = []
     for line in said.group().splitlines():
         frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
