@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "protocol/types.h"
+#include "protocol/stack_frame.h"
 
 namespace hangdbg {
 

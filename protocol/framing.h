@@ -21,9 +21,11 @@ std::string frame(std::string_view body);
 class FrameDecoder {
  public:
   static constexpr std::size_t kHeaderLimit = 4096;
-  static constexpr std::size_t kBodyLimit = 64 << 20;
+  // Of what an editor sends, and of what our own agent answers it.
+  static constexpr std::size_t kClientLimit = 16 << 20;
+  static constexpr std::size_t kAgentLimit = 64 << 20;
 
-  explicit FrameDecoder(std::size_t body_limit = kBodyLimit)
+  explicit FrameDecoder(std::size_t body_limit = kAgentLimit)
       : body_limit_(body_limit) {}
 
   void feed(std::string_view bytes) { buffer_.append(bytes); }

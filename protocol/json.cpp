@@ -209,6 +209,16 @@ void Decoder::read(std::string& value) const {
   value = node_->get_ref<const std::string&>();
 }
 
+void Decoder::read(LooseText& value) const {
+  if (node_ != nullptr && node_->is_number_integer()) {
+    value.text = node_->dump();
+  } else if (node_ != nullptr && node_->is_string()) {
+    read(value.text);
+  } else {
+    complain("expected text or a whole number");
+  }
+}
+
 void Decoder::read(Json& value) const {
   if (node_ == nullptr) {
     return complain("expected a value");

@@ -16,10 +16,10 @@
 //   Result<Thread> back = decode<Thread>(TRY(Json::parse(text)));
 //
 // A member may be a bool, a whole number (read: below 2^63), a double, a
-// std::string, a Json, a struct with fields(), or an optional, vector or
-// string-keyed map of those. An empty optional (and a null Json) is left out;
-// null reads as empty. Nothing here throws, and the JSON library's header is
-// read by json.cpp alone.
+// std::string, a LooseText, a Json, a struct with fields(), or an optional,
+// vector or string-keyed map of those. An empty optional (and a null Json) is
+// left out; null reads as empty. Nothing here throws, and the JSON library's
+// header is read by json.cpp alone.
 #pragma once
 
 #include <concepts>
@@ -58,6 +58,12 @@ class Json {
 
  private:
   std::shared_ptr<const nlohmann::ordered_json> value_;
+};
+
+// Text that people also write as a whole number: 79655 and "79655" are the
+// same.
+struct LooseText {
+  std::string text;
 };
 
 template <class T>
@@ -100,8 +106,7 @@ class Encoder {
   // An empty optional is written as null, not left out.
   template <class T>
   void nullable(std::string_view key, const std::optional<T>& member) {
-    child(key).write(Json());
-    (*this)(key, member);
+    child(key).write(member);
   }
 
   // A member that always has this value ("type": "request").
@@ -122,6 +127,7 @@ class Encoder {
   // A literal or a std::string; a plain pointer would rather become a bool.
   void write(const char* value) { write(std::string_view(value)); }
   void write(const std::string& value) { write(std::string_view(value)); }
+  void write(const LooseText& value) { write(value.text); }
 
   template <Record T>
   void write(const T& value) {
@@ -136,6 +142,11 @@ class Encoder {
     for (const T& value : values) {
       append().write(value);
     }
+  }
+  // null if empty.
+  template <class T>
+  void write(const std::optional<T>& value) {
+    value ? write(*value) : write(Json());
   }
   template <class T>
   void write(const std::map<std::string, T>& values) {
@@ -170,9 +181,7 @@ class Decoder {
   }
   template <class T>
   void operator()(std::string_view key, std::optional<T>& member) {
-    if (const Decoder found = child(key); !found.is_null()) {
-      found.read(member.emplace());
-    }
+    child(key).read(member);
   }
   void operator()(std::string_view key, Json& member) {
     if (const Decoder found = child(key); !found.is_null()) {
@@ -188,6 +197,7 @@ class Decoder {
   void read(bool& value) const;
   void read(double& value) const;
   void read(std::string& value) const;
+  void read(LooseText& value) const;
   void read(Json& value) const;
 
   template <std::integral T>
@@ -212,6 +222,12 @@ class Decoder {
     values.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       element(i).read(values.emplace_back());
+    }
+  }
+  template <class T>
+  void read(std::optional<T>& value) const {
+    if (!is_null()) {
+      read(value.emplace());
     }
   }
   template <class T>

@@ -9,7 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "protocol/types.h"
+#include "protocol/stack_frame.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
 

@@ -14,13 +14,15 @@ struct Completions {
 
   struct Arguments {
     std::string text;
-    std::int64_t column = 0;  // of the cursor in text, 1-based
+    std::int64_t column = 0;           // of the cursor in its line, 1-based
+    std::optional<std::int64_t> line;  // of text, 1-based; absent: the first
     std::optional<std::int64_t> frame_id;
 
     template <class V>
     void fields(V& v) {
       v("text", text);
       v("column", column);
+      v("line", line);
       v("frameId", frame_id);
     }
   };
@@ -28,7 +30,7 @@ struct Completions {
   struct Item {
     std::string label;
     std::optional<std::string> type;     // "property", "method", "class", ...
-    std::optional<std::int64_t> start;   // of what it replaces, 0-based
+    std::optional<std::int64_t> start;   // in its line, of what it replaces
     std::optional<std::int64_t> length;  // of what it replaces
 
     template <class V>

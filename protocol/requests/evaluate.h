@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/variable.h"
+
 namespace hangdbg::dap {
 
 // What DAP has no word for in the answer.
@@ -45,14 +47,20 @@ struct Evaluate {
   struct Body {
     std::string result;  // the value's repr
     std::optional<std::string> type;
+    std::optional<PresentationHint> presentation_hint;
     std::int64_t variables_reference = 0;  // 0: cannot be expanded
+    std::optional<std::int64_t> named_variables;
+    std::optional<std::int64_t> indexed_variables;
     std::optional<EvaluateDetail> hangdbg;
 
     template <class V>
     void fields(V& v) {
       v("result", result);
       v("type", type);
+      v("presentationHint", presentation_hint);
       v("variablesReference", variables_reference);
+      v("namedVariables", named_variables);
+      v("indexedVariables", indexed_variables);
       v("hangdbg", hangdbg);
     }
   };

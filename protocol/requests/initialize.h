@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/capabilities.h"
+
 namespace hangdbg::dap {
 
 struct Initialize {
@@ -16,9 +18,15 @@ struct Initialize {
     std::optional<std::string> client_name;
     std::optional<std::string> locale;
     std::optional<std::string> path_format;  // "path" or "uri"
-    std::optional<bool> lines_start_at_1;
-    std::optional<bool> columns_start_at_1;
+    std::optional<bool> lines_start_at1;     // default true
+    std::optional<bool> columns_start_at1;   // default true
     std::optional<bool> supports_variable_type;
+    std::optional<bool> supports_variable_paging;
+    std::optional<bool> supports_run_in_terminal_request;
+    std::optional<bool> supports_progress_reporting;
+    std::optional<bool> supports_invalidated_event;
+    std::optional<bool> supports_start_debugging_request;
+    std::optional<bool> supports_ansi_styling;
 
     template <class V>
     void fields(V& v) {
@@ -27,30 +35,19 @@ struct Initialize {
       v("clientName", client_name);
       v("locale", locale);
       v("pathFormat", path_format);
-      v("linesStartAt1", lines_start_at_1);
-      v("columnsStartAt1", columns_start_at_1);
+      v("linesStartAt1", lines_start_at1);
+      v("columnsStartAt1", columns_start_at1);
       v("supportsVariableType", supports_variable_type);
+      v("supportsVariablePaging", supports_variable_paging);
+      v("supportsRunInTerminalRequest", supports_run_in_terminal_request);
+      v("supportsProgressReporting", supports_progress_reporting);
+      v("supportsInvalidatedEvent", supports_invalidated_event);
+      v("supportsStartDebuggingRequest", supports_start_debugging_request);
+      v("supportsANSIStyling", supports_ansi_styling);
     }
   };
 
-  // Each handler sets the one that speaks of it.
-  struct Body {
-    std::optional<bool> supports_cancel;
-    std::optional<bool> supports_completions;
-    std::optional<bool> supports_configuration_done;
-    std::optional<bool> supports_delayed_stack_trace_loading;
-    std::optional<bool> supports_evaluate_for_hovers;
-
-    template <class V>
-    void fields(V& v) {
-      v("supportsCancelRequest", supports_cancel);
-      v("supportsCompletionsRequest", supports_completions);
-      v("supportsConfigurationDoneRequest", supports_configuration_done);
-      v("supportsDelayedStackTraceLoading",
-        supports_delayed_stack_trace_loading);
-      v("supportsEvaluateForHovers", supports_evaluate_for_hovers);
-    }
-  };
+  using Body = Capabilities;
 };
 
 }  // namespace hangdbg::dap

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/types.h"
+#include "protocol/variable.h"
 
 namespace hangdbg::dap {
 

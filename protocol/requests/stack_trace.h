@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/types.h"
+#include "protocol/stack_frame.h"
 
 namespace hangdbg::dap {
 

@@ -1,14 +1,30 @@
 // Any text either becomes a message or a BadMessage; a message written out
-// again is read back as the same.
+// again is read back as the same, and so is each typed message that it can be
+// taken for.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "protocol/message.h"
-#include "protocol/requests/evaluate.h"
-#include "protocol/requests/stack_trace.h"
+#include "tests/dap/pairs.h"
 
 using namespace hangdbg;
+
+namespace {
+
+template <class T>
+void decode_typed(const Json& json) {
+  const Result<T> value = decode<T>(json);
+  if (!value) {
+    return;
+  }
+  const Json written = encode(*value);
+  const Result<T> again = decode<T>(written);
+  if (!again || encode(*again).dump() != written.dump()) {
+    std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
@@ -23,10 +39,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     std::abort();
   }
   if (const auto* request = std::get_if<dap::Request>(&*message)) {
-    (void)dap::arguments_of<dap::Evaluate>(*request);
-    (void)dap::arguments_of<dap::StackTrace>(*request);
+    dap::each_request([&]<class Pair>() {
+      decode_typed<typename Pair::Arguments>(request->arguments);
+    });
+  } else if (const auto* event = std::get_if<dap::Event>(&*message)) {
+    dap::each_event(
+        [&]<class Kind>() { decode_typed<typename Kind::Body>(event->body); });
   } else if (const auto* response = std::get_if<dap::Response>(&*message)) {
-    (void)dap::body_of<dap::StackTrace>(*response);
+    dap::each_request([&]<class Pair>() {
+      decode_typed<typename Pair::Body>(response->body);
+    });
     (void)dap::error_of(*response);
   }
   return 0;

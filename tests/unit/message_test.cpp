@@ -3,19 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/events/output.h"
-#include "protocol/requests/completions.h"
-#include "protocol/requests/disconnect.h"
-#include "protocol/requests/evaluate.h"
-#include "protocol/requests/frame_arguments.h"
-#include "protocol/requests/hello.h"
-#include "protocol/requests/initialize.h"
-#include "protocol/requests/load.h"
-#include "protocol/requests/object_source.h"
-#include "protocol/requests/scopes.h"
-#include "protocol/requests/stack_trace.h"
-#include "protocol/requests/threads.h"
-#include "protocol/requests/whatis.h"
+#include "tests/dap/filled.h"
+#include "tests/dap/pairs.h"
 
 namespace hangdbg::dap {
 namespace {
@@ -60,7 +49,8 @@ TEST(Message, ResponseIsReadBack) {
 }
 
 TEST(Message, EventIsReadBack) {
-  const Event event = make_event<Output>(9, {"stdout", "hi\n"});
+  const Event event =
+      make_event<Output>(9, {.category = "stdout", .output = "hi\n"});
   const auto again = parsed<Event>(to_text(event));
   EXPECT_EQ(again.event, "output");
   EXPECT_EQ(body_of<Output>(again)->output, "hi\n");
@@ -72,6 +62,50 @@ TEST(Message, MissingArgumentIsNamedByItsPath) {
   EXPECT_EQ(arguments_of<StackTrace>(request).error().message,
             "missing value at (root).arguments.threadId");
   EXPECT_TRUE(arguments_of<Threads>(request));
+}
+
+TEST(Message, ArgumentsThatAreNoObjectAreNamedToo) {
+  const auto problem = [](std::string_view arguments) {
+    return arguments_of<Pause>({1, "pause", Json::parse(arguments).value()})
+        .error()
+        .message;
+  };
+  EXPECT_EQ(problem("[]"), "expected an object at (root).arguments");
+  EXPECT_EQ(problem("null"), "missing value at (root).arguments.threadId");
+  EXPECT_EQ(problem(R"({"threadId":"1","x":[]})"),
+            "expected a number at (root).arguments.threadId");
+}
+
+TEST(Message, AttachTakesWhatPeopleHaveInTheirConfigurations) {
+  const auto attach = [](std::string_view arguments) {
+    return arguments_of<Attach>({1, "attach", Json::parse(arguments).value()});
+  };
+  const auto picked = attach(
+      R"({"type":"python","request":"attach","name":"hang","processId":"79655",)"
+      R"("ranks":"0,3-5","pathMappings":[{"localRoot":"/a","remoteRoot":"/b"}],)"
+      R"("justMyCode":true,"subProcess":null,"__sessionId":"x"})");
+  ASSERT_TRUE(picked) << picked.error().message;
+  EXPECT_EQ(picked->process_id->text, "79655");
+  EXPECT_EQ(picked->ranks->text, "0,3-5");
+  EXPECT_EQ(picked->options.path_mappings->at(0).remote_root, "/b");
+  EXPECT_EQ(picked->options.just_my_code, true);
+  EXPECT_EQ(picked->options.sub_process, std::nullopt);
+  EXPECT_EQ(attach(R"({"processId":79655})")->process_id->text, "79655");
+  EXPECT_EQ(attach(R"({"processId":[1]})").error().message,
+            "expected text or a whole number at (root).arguments.processId");
+  EXPECT_EQ(attach(R"({"pathMappings":[{"localRoot":"/a"}]})").error().message,
+            "missing value at (root).arguments.pathMappings[0].remoteRoot");
+}
+
+TEST(Message, AnEnvironmentMayUnsetNames) {
+  const auto launch = arguments_of<Launch>(
+      {1, "launch",
+       Json::parse(R"({"program":"a.py","env":{"A":"1","B":null}})").value()});
+  ASSERT_TRUE(launch) << launch.error().message;
+  EXPECT_EQ(launch->env->at("A"), "1");
+  EXPECT_EQ(launch->env->at("B"), std::nullopt);
+  EXPECT_EQ(encode(*launch).dump(),
+            R"({"program":"a.py","env":{"A":"1","B":null}})");
 }
 
 TEST(Message, BadElementIsNamedByItsPath) {
@@ -193,6 +227,39 @@ TEST(Message, EveryPairSpeaksTheContract) {
   check<ObjectSource>({"hangdbg/source", R"({"expression":"f","frameId":1})",
                        R"({"path":"/a.py","line":2,"endLine":9})"});
   check<Disconnect>({"disconnect", "{}", "{}"});
+}
+
+template <class T>
+void expect_read_back(bool optionals) {
+  const Json json = encode(filled<T>(optionals));
+  const Result<T> again = decode<T>(Json::parse(json.dump()).value());
+  ASSERT_TRUE(again) << json.dump() << ": " << again.error().message;
+  EXPECT_EQ(encode(*again).dump(), json.dump());
+}
+
+TEST(Message, EveryMessageIsReadBackAsItWasWritten) {
+  for (const bool optionals : {true, false}) {
+    each_request([&]<class Pair>() {
+      expect_read_back<typename Pair::Arguments>(optionals);
+      expect_read_back<typename Pair::Body>(optionals);
+    });
+    each_event([&]<class Kind>() {
+      expect_read_back<typename Kind::Body>(optionals);
+    });
+  }
+}
+
+TEST(Message, WithoutArgumentsOnlyWhatMustBeThereIsMissed) {
+  each_request([]<class Pair>() {
+    using Arguments = typename Pair::Arguments;
+    const bool needs_some = encode(filled<Arguments>(false)).dump() != "{}";
+    const auto arguments = arguments_of<Pair>({1, std::string(Pair::command)});
+    EXPECT_EQ(!arguments, needs_some) << Pair::command;
+    if (!arguments) {
+      EXPECT_THAT(arguments.error().message,
+                  testing::StartsWith("missing value at (root).arguments."));
+    }
+  });
 }
 
 }  // namespace

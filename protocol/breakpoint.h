@@ -1,0 +1,94 @@
+// Breakpoints as a client wants them, and as they came to be.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "protocol/types.h"
+
+namespace hangdbg::dap {
+
+struct SourceBreakpoint {
+  std::int64_t line = 0;
+  std::optional<std::int64_t> column;
+  std::optional<std::string> condition;
+  std::optional<std::string> hit_condition;
+  std::optional<std::string> log_message;
+
+  template <class V>
+  void fields(V& v) {
+    v("line", line);
+    v("column", column);
+    v("condition", condition);
+    v("hitCondition", hit_condition);
+    v("logMessage", log_message);
+  }
+};
+
+struct FunctionBreakpoint {
+  std::string name;
+  std::optional<std::string> condition;
+  std::optional<std::string> hit_condition;
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("condition", condition);
+    v("hitCondition", hit_condition);
+  }
+};
+
+struct ExceptionFilterOptions {
+  std::string filter_id;
+  std::optional<std::string> condition;
+
+  template <class V>
+  void fields(V& v) {
+    v("filterId", filter_id);
+    v("condition", condition);
+  }
+};
+
+struct Breakpoint {
+  std::optional<std::int64_t> id;
+  bool verified = false;
+  std::optional<std::string> message;  // why it is not verified
+  std::optional<Source> source;
+  std::optional<std::int64_t> line;
+  std::optional<std::int64_t> column;
+  std::optional<std::int64_t> end_line;
+  std::optional<std::int64_t> end_column;
+  std::optional<std::string>
+      reason;  // "pending" or "failed", where not verified
+
+  template <class V>
+  void fields(V& v) {
+    v("id", id);
+    v("verified", verified);
+    v("message", message);
+    v("source", source);
+    v("line", line);
+    v("column", column);
+    v("endLine", end_line);
+    v("endColumn", end_column);
+    v("reason", reason);
+  }
+};
+
+struct BreakpointLocation {
+  std::int64_t line = 0;
+  std::optional<std::int64_t> column;
+  std::optional<std::int64_t> end_line;
+  std::optional<std::int64_t> end_column;
+
+  template <class V>
+  void fields(V& v) {
+    v("line", line);
+    v("column", column);
+    v("endLine", end_line);
+    v("endColumn", end_column);
+  }
+};
+
+}  // namespace hangdbg::dap

@@ -1,0 +1,55 @@
+// To a process that runs: by its number, or as what hangs in a job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/debug_options.h"
+#include "protocol/json.h"
+#include "protocol/types.h"
+
+namespace hangdbg::dap {
+
+// Where a `hangdbg serve` listens.
+struct Endpoint {
+  std::optional<std::string> host;
+  std::int64_t port = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("host", host);
+    v("port", port);
+  }
+};
+
+struct Attach {
+  static constexpr std::string_view command = "attach";
+
+  struct Arguments {
+    std::optional<LooseText> process_id;
+    std::optional<Endpoint> connect;
+    // What the command line's flags of these names take.
+    std::optional<LooseText> job;
+    std::optional<LooseText> ranks;
+    std::optional<LooseText> thread;
+    std::optional<std::string> way;
+    DebugOptions options;
+
+    template <class V>
+    void fields(V& v) {
+      v("processId", process_id);
+      v("connect", connect);
+      v("job", job);
+      v("ranks", ranks);
+      v("thread", thread);
+      v("way", way);
+      options.fields(v);
+    }
+  };
+
+  using Body = Nothing;
+};
+
+}  // namespace hangdbg::dap
