@@ -1,7 +1,12 @@
 #include "server/agent_connection.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
@@ -13,6 +18,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::size_t kMostEvents = 256;
 
 std::unexpected<Error> closed() {
   return fail(ErrorId::ChannelClosed, "the connection to the target is gone",
@@ -44,19 +51,48 @@ class Guard {
 
 }  // namespace
 
-AgentConnection::AgentConnection(asio::io_context& io, Channels channels)
+std::shared_ptr<AgentConnection> AgentConnection::open(asio::io_context& io,
+                                                       Channels channels,
+                                                       int pid) {
+  std::shared_ptr<AgentConnection> made(
+      new AgentConnection(io, std::move(channels), pid));
+  asio::co_spawn(io, made->read_all(), asio::detached);
+  asio::co_spawn(io, made->watch_end(), asio::detached);
+  return made;
+}
+
+AgentConnection::AgentConnection(asio::io_context& io,
+                                 Channels channels,
+                                 int pid)
     : dap_read_(io, channels.dap.read.release()),
       dap_write_(io, channels.dap.write.release()),
       control_read_(io, channels.control.read.release()),
       control_write_(std::move(channels.control.write)),
-      timer_(io),
-      control_timer_(io) {}
+      end_(io),
+      answer_came_(io),
+      write_timer_(io),
+      control_timer_(io),
+      events_(io.get_executor(), kMostEvents) {
+  if (const long fd = ::syscall(SYS_pidfd_open, pid, 0); fd >= 0) {
+    end_.assign(static_cast<int>(fd));
+  }
+}
+
+void AgentConnection::close() {
+  end(Over::ChannelClosed);
+  for (Stream* stream : {&dap_read_, &dap_write_, &control_read_, &end_}) {
+    boost::system::error_code ignored;
+    stream->close(ignored);
+  }
+  control_write_.reset();
+}
 
 asio::awaitable<Result<dap::Response>> AgentConnection::call(
     dap::Request request,
     Deadline deadline) {
-  stopped_ = false;
   request.seq = waiting_for_ = next_seq_++;
+  answer_.reset();
+  stopped_ = false;
   const std::string text = dap::to_text(request);
   log::trace(log::Area::Dap, "-> {}", text);
   if (const Status sent = co_await send(dap::frame(text), deadline); !sent) {
@@ -68,32 +104,115 @@ asio::awaitable<Result<dap::Response>> AgentConnection::call(
 asio::awaitable<Result<dap::Response>> AgentConnection::wait_on(
     Deadline deadline) {
   stopped_ = false;
-  co_return co_await answer(deadline);
+  return answer(deadline);
 }
 
 asio::awaitable<Result<dap::Response>> AgentConnection::answer(
     Deadline deadline) {
   for (;;) {
-    auto message = co_await receive(deadline);
-    if (!message) {
-      co_return std::unexpected(message.error());
+    if (auto answer = std::exchange(answer_, std::nullopt)) {
+      co_return *std::move(answer);
     }
-    if (auto* response = std::get_if<dap::Response>(&*message)) {
-      if (response->request_seq == waiting_for_) {
-        co_return std::move(*response);
-      }
-    } else if (const auto* event = std::get_if<dap::Event>(&*message)) {
-      if (event->event == dap::Failure::event) {
-        const auto failure = dap::body_of<dap::Failure>(*event);
-        co_return fail(ErrorId::AgentFailed,
-                       "the agent could not run in the target: " +
-                           (failure ? failure->reason : "no reason given"));
-      }
-      if (on_event) {
-        on_event(*event);
-      }
+    if (over_ != Over::No) {
+      co_return closed();
+    }
+    if (stopped_ || deadline.expired()) {
+      co_return fail(ErrorId::TimedOut, "no answer in time");
+    }
+    answer_came_.expires_at(deadline.at());
+    co_await answer_came_.async_wait(as_result);
+  }
+}
+
+void AgentConnection::stop_waiting() {
+  stopped_ = true;
+  answer_came_.cancel();
+}
+
+asio::awaitable<std::optional<dap::Event>> AgentConnection::next_event(
+    Deadline deadline) {
+  return events_.pop(deadline);
+}
+
+asio::awaitable<void> AgentConnection::read_all() {
+  const auto self = shared_from_this();
+  while (over_ == Over::No) {
+    const auto text = co_await receive();
+    if (!text) {
+      end(Over::ChannelClosed);
+      co_return;
+    }
+    log::trace(log::Area::Dap, "<- {}", *text);
+    auto message = dap::parse_message(*text);
+    if (!message) {
+      answer_with(std::unexpected(message.error()));
+    } else {
+      co_await deliver(*std::move(message));
     }
   }
+}
+
+asio::awaitable<void> AgentConnection::watch_end() {
+  const auto self = shared_from_this();
+  if (!end_.is_open()) {
+    co_return;
+  }
+  const auto [error] = co_await end_.async_wait(Stream::wait_read, as_result);
+  if (!error) {
+    end(Over::TargetEnded);
+  }
+}
+
+asio::awaitable<Result<std::string>> AgentConnection::receive() {
+  char chunk[65536];
+  for (;;) {
+    auto whole = decoder_.next();
+    if (!whole) {
+      co_return std::unexpected(whole.error());
+    }
+    if (*whole) {
+      co_return **std::move(whole);
+    }
+    const auto [error, size] =
+        co_await dap_read_.async_read_some(asio::buffer(chunk), as_result);
+    if (error) {
+      co_return closed();
+    }
+    decoder_.feed({chunk, size});
+  }
+}
+
+asio::awaitable<void> AgentConnection::deliver(dap::Message message) {
+  if (auto* response = std::get_if<dap::Response>(&message)) {
+    if (response->request_seq == waiting_for_) {
+      answer_with(std::move(*response));
+    }
+  } else if (auto* event = std::get_if<dap::Event>(&message)) {
+    if (event->event != dap::Failure::event) {
+      co_await events_.push(std::move(*event));
+      co_return;
+    }
+    const auto failure = dap::body_of<dap::Failure>(*event);
+    answer_with(fail(ErrorId::AgentFailed,
+                     "the agent could not run in the target: " +
+                         (failure ? failure->reason : "no reason given")));
+  }
+}
+
+void AgentConnection::answer_with(Result<dap::Response> answer) {
+  answer_ = std::move(answer);
+  answer_came_.cancel();
+}
+
+// How it ended at first is what is told.
+void AgentConnection::end(Over how) {
+  if (over_ == Over::No) {
+    over_ = how;
+  }
+  answer_came_.cancel();
+  events_.close();
+  boost::system::error_code ignored;
+  control_read_.cancel(ignored);
 }
 
 asio::awaitable<Result<HdExecutorStage>> AgentConnection::stage(
@@ -126,14 +245,9 @@ Status AgentConnection::tell(HdControlKind kind, std::uint32_t value) {
   return {};
 }
 
-void AgentConnection::stop_waiting() {
-  stopped_ = true;
-  dap_read_.cancel();
-}
-
 asio::awaitable<Status> AgentConnection::send(std::string bytes,
                                               Deadline deadline) {
-  const Guard guard(timer_, dap_write_, deadline);
+  const Guard guard(write_timer_, dap_write_, deadline);
   const auto [error, size] =
       co_await asio::async_write(dap_write_, asio::buffer(bytes), as_result);
   if (error == asio::error::operation_aborted) {
@@ -143,34 +257,6 @@ asio::awaitable<Status> AgentConnection::send(std::string bytes,
     co_return closed();
   }
   co_return Status();
-}
-
-asio::awaitable<Result<dap::Message>> AgentConnection::receive(
-    Deadline deadline) {
-  char chunk[65536];
-  for (;;) {
-    const auto whole = decoder_.next();
-    if (!whole) {
-      co_return std::unexpected(whole.error());
-    }
-    if (*whole) {
-      log::trace(log::Area::Dap, "<- {}", **whole);
-      co_return dap::parse_message(**whole);
-    }
-    if (stopped_) {
-      co_return fail(ErrorId::TimedOut, "stopped waiting");
-    }
-    const Guard guard(timer_, dap_read_, deadline);
-    const auto [error, size] =
-        co_await dap_read_.async_read_some(asio::buffer(chunk), as_result);
-    if (error == asio::error::operation_aborted) {
-      co_return fail(ErrorId::TimedOut, "no answer in time");
-    }
-    if (error) {
-      co_return closed();
-    }
-    decoder_.feed({chunk, size});
-  }
 }
 
 }  // namespace hangdbg

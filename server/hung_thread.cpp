@@ -4,14 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <set>
-#include <thread>
 
 #include "base/text.h"
 #include "injector/preflight.h"
 #include "inspector/waiting_rooms.h"
+#include "server/co_try.h"
+#include "server/session_loop.h"
 
 namespace hangdbg {
+namespace asio = boost::asio;
 namespace {
 
 constexpr double kLongAsleep = 1.0;  // seconds
@@ -20,21 +26,26 @@ constexpr auto kBetweenTries = std::chrono::milliseconds(2);
 constexpr int kLooks = 5;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
 
+asio::awaitable<void> sleep_for(Deadline::Clock::duration time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
 // The thread's frames; if it comes and goes, those in which it sleeps: in a
 // loop that polls for a file, the frame that waits and not, once in a while,
 // the one that looks.
-Result<ShownThread> read_stack(Session& session,
-                               const dap::Thread& thread,
-                               Deadline deadline) {
+AgentSession::Awaitable<ShownThread> read_stack(AgentSession& session,
+                                                dap::Thread thread,
+                                                Deadline deadline) {
   const int pid = session.target().pid;
   const int tid = static_cast<int>(thread.id);
   ShownThread shown{thread.id, thread.name, {}};
   for (int i = 0; i < kTriesAsleep; ++i) {
     if (i > 0) {
-      std::this_thread::sleep_for(kBetweenTries);
+      co_await sleep_for(kBetweenTries);
     }
     const auto before = look_at_wait(pid, tid);
-    shown.stack = TRY(session.stack(thread.id, 0, deadline));
+    CO_TRY(shown.stack, co_await session.stack(thread.id, 0, deadline));
     const auto after = look_at_wait(pid, tid);
     // One that runs all the time has no such frame.
     if (!before || !after || before->state == 'R' ||
@@ -42,7 +53,7 @@ Result<ShownThread> read_stack(Session& session,
       break;
     }
   }
-  return shown;
+  co_return shown;
 }
 
 std::string path_of(const dap::StackFrame& frame) {
@@ -62,98 +73,109 @@ bool in_user_code(const ShownThread& thread) {
          !is_library(path_of(thread.stack.stack_frames.front()));
 }
 
-Result<ShownThread> default_thread(Session& session,
-                                   const std::vector<dap::Thread>& threads,
-                                   Deadline deadline) {
-  auto main = TRY(read_stack(session, threads.front(), deadline));
-  if (!merely_waits(main)) {
-    return main;
+AgentSession::Awaitable<ShownThread> default_thread(
+    AgentSession& session,
+    std::vector<dap::Thread> threads,
+    Deadline deadline) {
+  auto main = co_await read_stack(session, threads.front(), deadline);
+  if (!main || !merely_waits(*main)) {
+    co_return main;
   }
   std::optional<ShownThread> other;
   for (std::size_t i = 1; i < threads.size(); ++i) {
-    auto candidate = read_stack(session, threads[i], deadline);
+    auto candidate = co_await read_stack(session, threads[i], deadline);
     if (!candidate || !in_user_code(*candidate)) {
       continue;
     }
     if (other) {
-      return main;
+      co_return main;
     }
     other = *std::move(candidate);
   }
-  return other ? *std::move(other) : std::move(main);
+  co_return other ? *std::move(other) : std::move(main);
 }
 
-Result<ShownThread> choose_here(Session& session,
-                                const std::string& wanted,
-                                Deadline deadline) {
-  const auto listed = TRY(session.threads(deadline));
+AgentSession::Awaitable<ShownThread> choose_here(AgentSession& session,
+                                                 std::string wanted,
+                                                 Deadline deadline) {
+  CO_TRY(const auto listed, co_await session.threads(deadline));
   const auto& threads = listed.threads;
   if (threads.empty()) {
-    return fail(ErrorId::NoSuchThread, "no thread of the target runs Python");
+    co_return fail(ErrorId::NoSuchThread,
+                   "no thread of the target runs Python");
   }
   if (wanted.empty()) {
-    return default_thread(session, threads, deadline);
+    co_return co_await default_thread(session, threads, deadline);
   }
   if (wanted == "main") {
-    return read_stack(session, threads.front(), deadline);
+    co_return co_await read_stack(session, threads.front(), deadline);
   }
   std::string names;
   for (const dap::Thread& thread : threads) {
     if (thread.name == wanted || fmt::format("{}", thread.id) == wanted) {
-      return read_stack(session, thread, deadline);
+      co_return co_await read_stack(session, thread, deadline);
     }
     names += fmt::format("{}{} \"{}\"", names.empty() ? "" : ", ", thread.id,
                          printable(thread.name));
   }
-  return fail(ErrorId::NoSuchThread,
-              fmt::format("no Python thread {}", printable(wanted)),
-              "there are " + names);
+  co_return fail(ErrorId::NoSuchThread,
+                 fmt::format("no Python thread {}", printable(wanted)),
+                 "there are " + names);
 }
 
 }  // namespace
 
-Result<ShownThread> choose_thread(Session& session,
-                                  const std::string& wanted,
-                                  Deadline deadline) {
+AgentSession::Awaitable<ShownThread> choose_thread(AgentSession& session,
+                                                   std::string wanted,
+                                                   Deadline deadline) {
   if (const auto tid = parse_number<int>(wanted)) {
-    TRY(session.follow_thread(*tid, deadline));
-    return choose_here(session, wanted, deadline);
+    CO_CHECK(co_await session.follow_thread(*tid, deadline));
+    co_return co_await choose_here(session, wanted, deadline);
   }
   // Names are those of the main interpreter, from which a thread may have
   // entered another.
-  TRY(session.enter_main(deadline));
-  auto chosen = TRY(choose_here(session, wanted, deadline));
+  CO_CHECK(co_await session.enter_main(deadline));
+  CO_TRY(auto chosen, co_await choose_here(session, wanted, deadline));
   const int tid = static_cast<int>(chosen.tid);
-  if (TRY(session.follow_thread(tid, deadline))) {
-    return read_stack(session, {chosen.tid, chosen.name}, deadline);
+  CO_TRY(const bool elsewhere, co_await session.follow_thread(tid, deadline));
+  if (elsewhere) {
+    dap::Thread thread{chosen.tid, chosen.name};
+    co_return co_await read_stack(session, std::move(thread), deadline);
   }
-  return chosen;
+  co_return chosen;
 }
 
-std::string describe_wait(Session& session,
-                          const ShownThread& thread,
-                          const std::optional<WaitLook>& before,
-                          Deadline deadline) {
+Result<ShownThread> choose_thread(Session& session,
+                                  const std::string& wanted,
+                                  Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(choose_thread(loop.agent(), wanted, deadline));
+}
+
+asio::awaitable<std::string> describe_wait(AgentSession& session,
+                                           std::int64_t thread,
+                                           std::optional<WaitLook> before,
+                                           Deadline deadline) {
   if (before && before->asleep_s && *before->asleep_s > kLongAsleep &&
       !before->syscall.empty()) {
-    return fmt::format(
+    co_return fmt::format(
         "asleep in {} since {}", before->syscall,
         human_duration(std::chrono::nanoseconds(
             static_cast<std::int64_t>(*before->asleep_s * 1e9))));
   }
   const int pid = session.target().pid;
-  const int tid = static_cast<int>(thread.tid);
+  const int tid = static_cast<int>(thread);
   const auto first = look_at_wait(pid, tid);
   const auto started = Deadline::Clock::now();
   std::set<std::string> places;
   bool moved = false;
   for (int i = 0; i < kLooks && !deadline.expired(); ++i) {
     if (i > 0) {
-      std::this_thread::sleep_for(kBetweenLooks);
+      co_await sleep_for(kBetweenLooks);
     }
-    const auto stack = session.stack(thread.tid, 1, deadline);
+    const auto stack = co_await session.stack(thread, 1, deadline);
     if (!stack || stack->stack_frames.empty()) {
-      return "has ended";
+      co_return "has ended";
     }
     const dap::StackFrame& top = stack->stack_frames.front();
     const std::string path = path_of(top);
@@ -162,7 +184,7 @@ std::string describe_wait(Session& session,
   }
   const auto last = look_at_wait(pid, tid);
   if (!first || !last) {
-    return "has ended";
+    co_return "has ended";
   }
   moved = last->runs != first->runs;
   const double seconds =
@@ -174,15 +196,26 @@ std::string describe_wait(Session& session,
       std::min(100.0, 100 * cpu_seconds / std::max(seconds, 0.01)));
   const std::string place = printable(*places.begin());
   if (places.size() > 1) {
-    return fmt::format("runs ({} places in {} looks), cpu {} %", places.size(),
-                       kLooks, cpu);
+    co_return fmt::format("runs ({} places in {} looks), cpu {} %",
+                          places.size(), kLooks, cpu);
   }
   if (moved || last->state == 'R') {
-    return fmt::format("loops at {}, cpu {} %", place, cpu);
+    co_return fmt::format("loops at {}, cpu {} %", place, cpu);
   }
-  return fmt::format("asleep in {} at {}",
-                     last->syscall.empty() ? "the kernel" : last->syscall,
-                     place);
+  co_return fmt::format("asleep in {} at {}",
+                        last->syscall.empty() ? "the kernel" : last->syscall,
+                        place);
+}
+
+std::string describe_wait(Session& session,
+                          std::int64_t tid,
+                          const std::optional<WaitLook>& before,
+                          Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  const auto describe = [&]() -> AgentSession::Awaitable<std::string> {
+    co_return co_await describe_wait(loop.agent(), tid, before, deadline);
+  };
+  return *loop.run(describe());
 }
 
 }  // namespace hangdbg

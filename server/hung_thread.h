@@ -11,6 +11,7 @@
 #include "inspector/wait_look.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
+#include "server/agent_session.h"
 #include "server/session.h"
 
 namespace hangdbg {
@@ -25,6 +26,9 @@ struct ShownThread {
 // unless main merely waits for other threads (join, a pool, a queue) and
 // exactly one other thread is inside user code.
 // Errors: NoSuchThread, naming those there are; those of Session::call.
+AgentSession::Awaitable<ShownThread> choose_thread(AgentSession& session,
+                                                   std::string wanted,
+                                                   Deadline deadline);
 Result<ShownThread> choose_thread(Session& session,
                                   const std::string& wanted,
                                   Deadline deadline);
@@ -32,8 +36,13 @@ Result<ShownThread> choose_thread(Session& session,
 // "asleep in futex since 1 h 52 min" when the first look proves it; else looks
 // a few times for a quarter of a second: "loops at file_baton.py:42, cpu 0 %",
 // "runs (3 places in 5 looks), cpu 99 %".
+boost::asio::awaitable<std::string> describe_wait(
+    AgentSession& session,
+    std::int64_t tid,
+    std::optional<WaitLook> before,
+    Deadline deadline);
 std::string describe_wait(Session& session,
-                          const ShownThread& thread,
+                          std::int64_t tid,
                           const std::optional<WaitLook>& before,
                           Deadline deadline);
 

@@ -129,7 +129,7 @@ Status show_banner(PromptState& state,
   const ShownThread& thread = state.place.thread();
   const auto look = before.find(thread.tid);
   const std::string wait = describe_wait(
-      session, thread,
+      session, thread.tid,
       look == before.end() ? std::nullopt : std::optional(look->second),
       state.deadline());
   const auto gil = session.gil();
@@ -150,10 +150,11 @@ Session::Hooks show_on_terminal(const Palette& err) {
               [](const dap::Event& event) {
                 const auto body = dap::body_of<dap::Output>(event);
                 if (event.event != dap::Output::event || !body) {
-                  return;
+                  return false;
                 }
                 print_foreign(body->category == "stderr" ? stderr : stdout,
                               body->output);
+                return true;
               },
           .on_notice =
               [&err](const std::string& notice) {

@@ -153,15 +153,18 @@ Status evaluate(const Options& options, Answer& answer) {
   answer.pid = pid;
 
   const bool json = options.common.json;
-  auto session = TRY(Session::attach(
-      pid,
-      {.on_event =
-           [&](const dap::Event& event) { on_output(event, json, answer); },
-       .on_notice =
-           [](const std::string& notice) {
-             fmt::print(stderr, "{}\n", printable(notice));
-           }},
-      deadline));
+  auto session =
+      TRY(Session::attach(pid,
+                          {.on_event =
+                               [&](const dap::Event& event) {
+                                 on_output(event, json, answer);
+                                 return true;
+                               },
+                           .on_notice =
+                               [](const std::string& notice) {
+                                 fmt::print(stderr, "{}\n", printable(notice));
+                               }},
+                          deadline));
   answer.rank = json ? rank_of(pid) : std::nullopt;
   const Interruptible interruptible(*session);
   session->allow_outside(false);

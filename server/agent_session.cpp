@@ -1,0 +1,366 @@
+#include "server/agent_session.h"
+
+#include <fmt/core.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstdlib>
+
+#include "agent/agent_source.h"
+#include "base/log.h"
+#include "inspector/task_ids.h"
+#include "protocol/requests/load.h"
+#include "server/co_try.h"
+#include "server/target_end.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+// Most answers come within one millisecond; one that does not may wait for
+// the GIL.
+constexpr auto kFirstLook = std::chrono::milliseconds(4);
+constexpr auto kSecondLook = std::chrono::milliseconds(2);
+constexpr auto kLaterLooks = std::chrono::milliseconds(20);
+constexpr auto kNoticeAfter = std::chrono::seconds(1);
+// How long the GIL's holder stands still before it is not waited for by a
+// question that can be answered without it.
+constexpr auto kPatience = std::chrono::milliseconds(500);
+// Then the next such question is not worth another look at the GIL.
+constexpr auto kMoment = std::chrono::milliseconds(100);
+constexpr auto kControlAnswer = std::chrono::seconds(2);
+// How long a cancelled evaluation gets to end.
+constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
+
+// HANGDBG_TEST_SOURCE_ONLY: as if the build machine had had no Python.
+AgentProgram::Compiled compiled_agent(int minor) {
+  if (std::getenv("HANGDBG_TEST_SOURCE_ONLY") != nullptr) {
+    return {};
+  }
+  const auto core = agent_compiled_core(minor);
+  return {core.magic, core.code};
+}
+
+bool waits_for_gil(HdExecutorStage stage) {
+  return stage == HD_EXECUTOR_WATCHES_GIL || stage == HD_EXECUTOR_TAKES_GIL;
+}
+
+}  // namespace
+
+Result<Injection> inject_agent(int pid, Deadline deadline) {
+  const AgentProgram agent{agent_core_source(), compiled_agent};
+  return inject(pid, agent, deadline);
+}
+
+AgentSession::AgentSession(asio::io_context& io,
+                           Injection made,
+                           OnNotice on_notice)
+    : io_(io),
+      target_(std::move(made.target)),
+      steps_(std::move(made.steps)),
+      on_notice_(std::move(on_notice)),
+      connection_(
+          AgentConnection::open(io, std::move(made.channels), target_->pid)),
+      gil_watch_(*target_),
+      view_(*target_),
+      nap_(io),
+      watched_(io) {}
+
+AgentSession::~AgentSession() {
+  connection_->close();
+}
+
+auto AgentSession::call_raw(dap::Request request, Deadline deadline)
+    -> Awaitable<dap::Response> {
+  return ask(std::move(request), deadline, WhileHeld::Wait);
+}
+
+auto AgentSession::hello(Deadline deadline) -> Awaitable<dap::Hello::Body> {
+  auto body = co_await look<dap::Hello>({}, deadline);
+  co_return is_for_view(body) ? view_.hello() : std::move(body);
+}
+
+auto AgentSession::threads(Deadline deadline) -> Awaitable<dap::Threads::Body> {
+  auto body = co_await look<dap::Threads>({}, deadline);
+  if (is_for_view(body)) {
+    co_return view_.threads(interpreter_);
+  }
+  if (body) {
+    CO_TRY(const auto ids, TaskIds::read(target_->pid));
+    for (dap::Thread& thread : body->threads) {
+      const auto inner = static_cast<std::uint64_t>(thread.id);
+      if (const auto outer = ids.outer(inner)) {
+        thread.id = *outer;
+      }
+    }
+  }
+  co_return body;
+}
+
+auto AgentSession::stack(std::int64_t tid,
+                         std::int64_t levels,
+                         Deadline deadline)
+    -> Awaitable<dap::StackTrace::Body> {
+  if (outside_allowed_ && owes_answer_ && !gave_up_.expired()) {
+    co_return view_.stack(tid, levels, interpreter_);
+  }
+  CO_TRY(const auto ids, TaskIds::read(target_->pid));
+  const auto inner = ids.inner(static_cast<int>(tid));
+  dap::StackTrace::Arguments arguments;
+  arguments.thread_id = inner ? static_cast<std::int64_t>(*inner) : tid;
+  arguments.levels = levels;
+  auto body = co_await look<dap::StackTrace>(arguments, deadline);
+  co_return is_for_view(body) ? view_.stack(tid, levels, interpreter_)
+                              : std::move(body);
+}
+
+// A question that the agent needs only to read, and we can read ourselves.
+template <class Pair>
+auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
+    -> Awaitable<typename Pair::Body> {
+  auto request = dap::make_request<Pair>(0, arguments);
+  const auto then = outside_allowed_ ? WhileHeld::GiveUp : WhileHeld::Wait;
+  const auto response = co_await ask(std::move(request), deadline, then);
+  co_return response ? dap::body_of<Pair>(*response)
+                     : std::unexpected(response.error());
+}
+
+bool AgentSession::read_only() {
+  if (owes_answer_ && alive_) {
+    enter_if(gil_watch_.look(), connection_->call_number());
+    owes_answer_ = !connection_->answered();
+  }
+  return owes_answer_;
+}
+
+auto AgentSession::need(std::string module, Deadline deadline)
+    -> Awaitable<void> {
+  if (!loaded_.contains(module)) {
+    dap::Load::Arguments part{module, std::string(agent_module_source(module))};
+    CO_CHECK(co_await call<dap::Load>(std::move(part), deadline));
+    loaded_.insert(std::move(module));
+  }
+  co_return Status();
+}
+
+auto AgentSession::follow_thread(int tid, Deadline deadline)
+    -> Awaitable<bool> {
+  CO_TRY(const auto tasks, TaskIds::read(target_->pid));
+  const auto before = interpreter_;
+  CO_CHECK(co_await enter(
+      interpreter_of(target_->memory, target_->python, tasks, tid)
+          .value_or(before),
+      deadline));
+  co_return interpreter_ != before;
+}
+
+auto AgentSession::enter_main(Deadline deadline) -> Awaitable<void> {
+  return enter(0, deadline);
+}
+
+// The answer of the control thread says that it has seen the record; the
+// requests take another way.
+auto AgentSession::enter(std::int64_t interpreter, Deadline deadline)
+    -> Awaitable<void> {
+  if (interpreter == interpreter_ || !alive_) {
+    co_return Status();
+  }
+  CO_CHECK(connection_->tell(HD_CONTROL_INTERPRETER,
+                             static_cast<std::uint32_t>(interpreter)));
+  CO_CHECK(co_await connection_->stage(deadline));
+  interpreter_ = interpreter;
+  gil_watch_.watch_interpreter(interpreter);
+  loaded_.clear();
+  co_return Status();
+}
+
+void AgentSession::interrupt() {
+  if (calling_) {
+    interrupted_ = true;
+    connection_->stop_waiting();
+  }
+}
+
+std::optional<Error> AgentSession::end() const {
+  switch (connection_->over()) {
+    case AgentConnection::Over::No:
+      break;
+    case AgentConnection::Over::ChannelClosed:
+      return explain_loss(*target_);
+    case AgentConnection::Over::TargetEnded:
+      return explain_end(target_->pid);
+  }
+  return std::nullopt;
+}
+
+Result<GilState> AgentSession::gil() const {
+  const auto tasks = TRY(TaskIds::read(target_->pid));
+  return read_gil(target_->memory, target_->python, tasks, interpreter_);
+}
+
+// ---- one call
+
+auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
+    -> Awaitable<dap::Response> {
+  if (!alive_) {
+    co_return fail(
+        ErrorId::ChannelClosed,
+        "this session is over: an earlier request could not be ended",
+        "detach and attach again");
+  }
+  const std::string command = request.command;
+  calling_ = true;
+  while_held_ = then;
+  interrupted_ = false;
+  watching_ = true;
+  asio::co_spawn(io_, watch_gil(), asio::detached);
+  auto response = co_await exchange(std::move(request), deadline);
+  co_await stop_watching();
+  steps_.done(command);
+  const bool lost = !response && response.error().id == ErrorId::ChannelClosed;
+  if (auto how = response ? std::nullopt : end(); how || lost) {
+    alive_ = false;
+    co_return std::unexpected(how ? *std::move(how) : explain_loss(*target_));
+  }
+  co_return response;
+}
+
+auto AgentSession::exchange(dap::Request request, Deadline deadline)
+    -> Awaitable<dap::Response> {
+  Result<dap::Response> response;
+  bool sent = false;
+  if (owes_answer_) {
+    response = co_await connection_->wait_on(deadline);
+    owes_answer_ = !response;
+  }
+  if (!owes_answer_) {
+    sent = true;
+    if (target_->python.free_threaded) {
+      enter_if(gil_watch_.look(), connection_->next_number());
+    }
+    response = co_await connection_->call(std::move(request), deadline);
+  }
+  if (!response && response.error().id == ErrorId::TimedOut) {
+    response = co_await end_call(sent);
+  }
+  co_return response;
+}
+
+// Runs beside a call that takes longer than most.
+asio::awaitable<void> AgentSession::watch_gil() {
+  const auto started = Deadline::Clock::now();
+  bool noticed = false;
+  for (int looks = owes_answer_ ? 1 : 0; calling_; ++looks) {
+    nap_.expires_after(looks == 0   ? kFirstLook
+                       : looks == 1 ? kSecondLook
+                                    : kLaterLooks);
+    co_await nap_.async_wait(as_result);
+    if (!calling_) {
+      break;
+    }
+    const auto stage =
+        co_await connection_->stage(Deadline::in(kControlAnswer));
+    if (!stage || !calling_) {
+      break;
+    }
+    if (!waits_for_gil(*stage)) {
+      continue;
+    }
+    const auto verdict = gil_watch_.look();
+    enter_if(verdict, connection_->call_number());
+    if (verdict != GilWatch::Verdict::Stands) {
+      continue;
+    }
+    if (while_held_ == WhileHeld::GiveUp && gil_watch_.stood() > kPatience) {
+      connection_->stop_waiting();
+      break;
+    }
+    if (while_held_ == WhileHeld::Wait && !noticed && on_notice_ &&
+        (owes_answer_ || Deadline::Clock::now() - started > kNoticeAfter)) {
+      noticed = true;
+      on_notice_("waiting: " + gil_watch_.reason());
+    }
+  }
+  watching_ = false;
+  watched_.cancel();
+}
+
+asio::awaitable<void> AgentSession::stop_watching() {
+  calling_ = false;
+  nap_.cancel();
+  while (watching_) {
+    watched_.expires_at(Deadline::Clock::time_point::max());
+    co_await watched_.async_wait(as_result);
+  }
+}
+
+// Where there is no GIL the agent cannot see for itself that it may enter.
+void AgentSession::enter_if(GilWatch::Verdict verdict,
+                            std::uint32_t call_number) {
+  if (verdict == GilWatch::Verdict::Moves ||
+      (verdict == GilWatch::Verdict::Free && target_->python.free_threaded)) {
+    log::debug(log::Area::Server, "nobody holds us up: entering");
+    [[maybe_unused]] const Status told =
+        connection_->tell(HD_CONTROL_ENTER_NOW, call_number);
+  }
+}
+
+// The deadline has passed, or Ctrl-C was pressed: what can be cancelled is.
+// `sent`: the agent has this call's question, and not only an earlier one.
+auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
+  co_await stop_watching();
+  CO_TRY(const auto stage,
+         co_await connection_->stage(Deadline::in(kControlAnswer)));
+  const Error timeout = explain_timeout(stage);
+  CO_CHECK(connection_->tell(HD_CONTROL_CANCEL));
+  if (stage == HD_EXECUTOR_IN_PYTHON || stage == HD_EXECUTOR_REPLIES) {
+    auto late = co_await connection_->wait_on(Deadline::in(kCancelGrace));
+    if (late) {
+      owes_answer_ = false;
+      if (sent && late->success && !interrupted_) {
+        co_return late;  // it was just about to come
+      }
+      if (interrupted_) {
+        co_return fail(ErrorId::Interrupted, "interrupted");
+      }
+      co_return std::unexpected(timeout);
+    }
+    if (late.error().id == ErrorId::ChannelClosed) {
+      co_return late;
+    }
+    alive_ = false;
+    co_return fail(
+        interrupted_ ? ErrorId::Interrupted : ErrorId::TimedOut,
+        "the expression does not react: it is inside a C call; it will be "
+        "cancelled when that returns",
+        "the program itself goes on; attach again to look around");
+  }
+  // It waits for the GIL; when that comes, it finds itself cancelled.
+  owes_answer_ = true;
+  gave_up_ = Deadline::in(kMoment);
+  if (interrupted_) {
+    co_return fail(ErrorId::Interrupted, "interrupted");
+  }
+  co_return std::unexpected(timeout);
+}
+
+Error AgentSession::explain_timeout(HdExecutorStage stage) {
+  if (waits_for_gil(stage) && while_held_ == WhileHeld::GiveUp) {
+    return {ErrorId::GilHeld, "the GIL is held", ""};  // nobody will see it
+  }
+  if (waits_for_gil(stage)) {
+    return {
+        ErrorId::GilHeld, "no answer in time: " + gil_watch_.reason(),
+        fmt::format("hangdbg attach {} -c threads -c where shows the stacks "
+                    "all the same",
+                    target_->pid)};
+  }
+  return {ErrorId::TimedOut, "time is up: the expression was cancelled",
+          "--timeout SECONDS"};
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,176 @@
+// AgentSession: one client's way to one target, from attach to detach, as
+// coroutines.
+//
+// Holds what an attach made - the channels into the agent, and what preflight
+// saw - and asks the agent typed DAP questions over them. A question that the
+// agent cannot answer because somebody holds the GIL is watched from outside:
+// the session says who has it, and lets the agent take it in earnest once the
+// holder is seen to make progress. Meanwhile it answers what it can from
+// outside.
+//
+// One call at a time. Threads: only the one that runs the io_context.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "injector/inject.h"
+#include "injector/steps.h"
+#include "inspector/gil.h"
+#include "protocol/message.h"
+#include "protocol/requests/hello.h"
+#include "protocol/requests/stack_trace.h"
+#include "protocol/requests/threads.h"
+#include "server/agent_connection.h"
+#include "server/gil_watch.h"
+#include "server/outside_view.h"
+
+namespace hangdbg {
+
+// Injects our agent, or joins the one that is there. Errors: inject()'s.
+Result<Injection> inject_agent(int pid, Deadline deadline);
+
+class AgentSession {
+ public:
+  template <class T>
+  using Awaitable = boost::asio::awaitable<Result<T>>;
+  // Why a call takes long: one line, for stderr or a status bar.
+  using OnNotice = std::function<void(const std::string&)>;
+
+  AgentSession(boost::asio::io_context& io, Injection made, OnNotice on_notice);
+  // Detaches: the agent leaves when its last client has. No call may run.
+  ~AgentSession();
+  AgentSession(const AgentSession&) = delete;
+  AgentSession& operator=(const AgentSession&) = delete;
+
+  // Asks the agent. Errors: what the agent answers (ExpressionFailed,
+  // NoSuchFrame, ...; error_of); GilHeld, naming the holder; TimedOut (the
+  // evaluation was cancelled, or says that it could not be); Interrupted;
+  // ChannelClosed, TargetDied.
+  template <class Pair>
+  Awaitable<typename Pair::Body> call(typename Pair::Arguments arguments,
+                                      Deadline deadline) {
+    auto request = dap::make_request<Pair>(0, arguments);
+    const auto response = co_await call_raw(std::move(request), deadline);
+    co_return response ? dap::body_of<Pair>(*response)
+                       : std::unexpected(response.error());
+  }
+
+  // The whole response, also one that says no (its ErrorBody has more than an
+  // Error can carry). The request's seq is ours to set.
+  Awaitable<dap::Response> call_raw(dap::Request request, Deadline deadline);
+
+  // Which Python it is; the threads that run Python; the stack of one, its
+  // `levels` innermost frames (0: all). Threads go by our numbers here; the
+  // agent has those of the target's PID namespace. While the GIL is not to be
+  // had, the answers are made from outside (outside_view.h); its frames have no
+  // number, so that a question about one is answered with NoSuchFrame. Errors:
+  // those of call(), Unreadable.
+  Awaitable<dap::Hello::Body> hello(Deadline deadline);
+  Awaitable<dap::Threads::Body> threads(Deadline deadline);
+  Awaitable<dap::StackTrace::Body> stack(std::int64_t tid,
+                                         std::int64_t levels,
+                                         Deadline deadline);
+
+  // Whether they may be; to begin with, yes. No: they wait for the agent as all
+  // others do. Then a frame has the number by which it can be asked something.
+  void allow_outside(bool allowed) { outside_allowed_ = allowed; }
+
+  // Whether only those three can be answered: the agent waits for the GIL with
+  // a question that was given up. It ends by itself when the agent gets it; to
+  // be asked again and again, since this is also what lets it.
+  bool read_only();
+  // GilWatch::reason() of the last look.
+  std::string why_read_only() { return gil_watch_.reason(); }
+
+  // Sends the agent one of its on-demand parts ("completions", "objects") if
+  // it does not have it yet.
+  Awaitable<void> need(std::string module, Deadline deadline);
+
+  // From now on asks in the interpreter in which that thread is: each has its
+  // own threads, modules and, from 3.12 on, perhaps GIL. Whether that is
+  // another than before.
+  Awaitable<bool> follow_thread(int tid, Deadline deadline);
+  // In the main interpreter again.
+  Awaitable<void> enter_main(Deadline deadline);
+
+  // What the agent says unasked, in its order. Nothing: time is up, or the
+  // session is over.
+  boost::asio::awaitable<std::optional<dap::Event>> next_event(
+      Deadline deadline) {
+    return connection_->next_event(deadline);
+  }
+
+  // Ends the running call, if there is one, with Interrupted.
+  void interrupt();
+
+  // False once a call could neither be answered nor cancelled, or the target
+  // has gone: nothing more can be asked.
+  bool alive() const { return alive_; }
+  // How the target or the agent went away, if one has. TargetDied,
+  // ChannelClosed.
+  std::optional<Error> end() const;
+
+  const Target& target() const { return *target_; }
+
+  // The GIL right now, read from outside. Errors: read_gil()'s.
+  Result<GilState> gil() const;
+
+  // Where the time of attach and of the calls so far went.
+  Steps& steps() { return steps_; }
+
+ private:
+  enum class WhileHeld { Wait, GiveUp };  // the GIL
+
+  template <class Pair>
+  Awaitable<typename Pair::Body> look(typename Pair::Arguments arguments,
+                                      Deadline deadline);
+  Awaitable<dap::Response> ask(dap::Request request,
+                               Deadline deadline,
+                               WhileHeld then);
+  Awaitable<dap::Response> exchange(dap::Request request, Deadline deadline);
+  boost::asio::awaitable<void> watch_gil();
+  boost::asio::awaitable<void> stop_watching();
+  void enter_if(GilWatch::Verdict verdict, std::uint32_t call_number);
+  Awaitable<dap::Response> end_call(bool sent);
+  Error explain_timeout(HdExecutorStage stage);
+  Awaitable<void> enter(std::int64_t interpreter, Deadline deadline);
+  template <class Body>
+  bool is_for_view(const Result<Body>& answer) const {
+    return outside_allowed_ && !answer && answer.error().id == ErrorId::GilHeld;
+  }
+
+  boost::asio::io_context& io_;
+  std::unique_ptr<Target> target_;
+  Steps steps_;
+  OnNotice on_notice_;
+  std::shared_ptr<AgentConnection> connection_;
+  GilWatch gil_watch_;
+  OutsideView view_;
+  std::set<std::string> loaded_;
+  std::int64_t interpreter_ = 0;  // in which the requests run
+  bool alive_ = true;
+  // The agent has a question that was given up: it waits for the GIL with it.
+  // What is queued behind it could not be cancelled, so nothing is.
+  bool owes_answer_ = false;
+  Deadline gave_up_ = Deadline::in({});  // until then, just now
+  bool outside_allowed_ = true;
+
+  // Of the running call.
+  bool calling_ = false;
+  WhileHeld while_held_ = WhileHeld::Wait;
+  bool interrupted_ = false;
+  bool watching_ = false;              // watch_gil runs
+  boost::asio::steady_timer nap_;      // its, cut short by the call's end
+  boost::asio::steady_timer watched_;  // cancelled when it has ended
+};
+
+}  // namespace hangdbg

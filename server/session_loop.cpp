@@ -1,0 +1,107 @@
+#include "server/session_loop.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/log.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
+
+// A prompt that has not looked for so many stops wants the last ones.
+constexpr std::size_t kMostEvents = 1000;
+
+bool drain(const Fd& eventfd) {
+  std::uint64_t count = 0;
+  return ::read(eventfd.get(), &count, sizeof count) == sizeof count;
+}
+
+}  // namespace
+
+SessionLoop::SessionLoop(Injection made, Session::Hooks hooks)
+    : hooks_(std::move(hooks)),
+      interrupt_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      interrupts_(io_, ::dup(interrupt_fd_.get())),
+      agent_(io_, std::move(made), hooks_.on_notice),
+      event_came_(io_) {
+  asio::co_spawn(io_, watch_interrupts(), asio::detached);
+  asio::co_spawn(io_, take_events(), asio::detached);
+}
+
+// An interrupt that came while nothing ran is none.
+void SessionLoop::begin() {
+  io_.restart();
+  drain(interrupt_fd_);
+  interrupted_ = false;
+}
+
+void SessionLoop::catch_up() {
+  io_.restart();
+  io_.poll();
+}
+
+AgentSession::Awaitable<std::optional<dap::Event>> SessionLoop::wait_event(
+    Deadline deadline) {
+  while (events_.empty() && !over_ && !interrupted_ && !deadline.expired()) {
+    event_came_.expires_at(deadline.at());
+    co_await event_came_.async_wait(as_result);
+  }
+  std::optional<dap::Event> event;
+  if (interrupted_) {
+    co_return fail(ErrorId::Interrupted, "interrupted");
+  }
+  if (!events_.empty()) {
+    event = std::move(events_.front());
+    events_.pop_front();
+  } else if (over_) {
+    co_return std::unexpected(agent_.end().value());
+  }
+  co_return event;
+}
+
+void SessionLoop::interrupt() {
+  const std::uint64_t one = 1;
+  // Nothing to do if that fails: the counter is at its end, so we are heard.
+  [[maybe_unused]] const auto put =
+      ::write(interrupt_fd_.get(), &one, sizeof one);
+}
+
+// Asio may wake us for one that came before this run and has been drained.
+asio::awaitable<void> SessionLoop::watch_interrupts() {
+  for (;;) {
+    co_await interrupts_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                    as_result);
+    if (drain(interrupt_fd_)) {
+      interrupted_ = true;
+      agent_.interrupt();
+      event_came_.cancel();
+    }
+  }
+}
+
+asio::awaitable<void> SessionLoop::take_events() {
+  while (auto event = co_await agent_.next_event(Deadline::in(kNever))) {
+    if (hooks_.on_event && hooks_.on_event(*event)) {
+      continue;
+    }
+    if (events_.size() == kMostEvents) {
+      log::warn(log::Area::Server, "an event is lost: {}",
+                events_.front().event);
+      events_.pop_front();
+    }
+    events_.push_back(*std::move(event));
+    event_came_.cancel();
+  }
+  over_ = true;
+  event_came_.cancel();
+}
+
+}  // namespace hangdbg
