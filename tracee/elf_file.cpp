@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,41 +13,12 @@ namespace {
 
 // More than any real file has.
 constexpr std::size_t kMaxSections = 4096;
-constexpr std::uint64_t kMaxSection = 1U << 28;
-constexpr std::uint64_t kMaxUnpacked = 1U << 27;
 
 template <class T>
 T value_at(std::span<const std::byte> bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
-}
-
-// A compressed section: how, how large it was, and then the rest.
-Result<std::vector<std::byte>> unpacked(std::span<const std::byte> section) {
-  constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD; elf.h may be older
-  if (section.size() < sizeof(Elf64_Chdr)) {
-    return fail(ErrorId::Unreadable, "a compressed section that is cut off");
-  }
-  const auto head = value_at<Elf64_Chdr>(section, 0);
-  const auto packed = section.subspan(sizeof head);
-  if (head.ch_size > kMaxUnpacked) {
-    return fail(ErrorId::Unreadable, "an implausibly large section");
-  }
-  std::vector<std::byte> bytes(head.ch_size);
-  bool done = false;
-  if (head.ch_type == ELFCOMPRESS_ZLIB) {
-    uLongf size = bytes.size();
-    done = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                        reinterpret_cast<const Bytef*>(packed.data()),
-                        packed.size()) == Z_OK &&
-           size == bytes.size();
-  } else if (head.ch_type == kZstd) {
-    done = ::ZSTD_decompress(bytes.data(), bytes.size(), packed.data(),
-                             packed.size()) == bytes.size();
-  }
-  return done ? Result<std::vector<std::byte>>(std::move(bytes))
-              : fail(ErrorId::Unreadable, "a damaged compressed section");
 }
 
 }  // namespace
@@ -77,6 +46,13 @@ Result<std::vector<std::byte>> ElfFile::section(std::string_view name) const {
   const Elf64_Shdr* found = find(name);
   return found != nullptr
              ? content(*found)
+             : fail(ErrorId::Unreadable, fmt::format("no section {}", name));
+}
+
+Result<SectionReader> ElfFile::open_section(std::string_view name) const {
+  const Elf64_Shdr* found = find(name);
+  return found != nullptr
+             ? SectionReader::open(*bytes_, *found)
              : fail(ErrorId::Unreadable, fmt::format("no section {}", name));
 }
 
@@ -117,12 +93,10 @@ std::vector<std::byte> ElfFile::build_id() const {
 
 Result<std::vector<std::byte>> ElfFile::content(
     const Elf64_Shdr& section) const {
-  if (section.sh_type == SHT_NOBITS || section.sh_size > kMaxSection) {
-    return fail(ErrorId::Unreadable, "a section without content");
-  }
-  std::vector<std::byte> bytes(section.sh_size);
-  TRY(bytes_->read(Address{section.sh_offset}, bytes));
-  return (section.sh_flags & SHF_COMPRESSED) != 0 ? unpacked(bytes) : bytes;
+  SectionReader reader = TRY(SectionReader::open(*bytes_, section));
+  std::vector<std::byte> bytes(reader.left());
+  TRY(reader.read(bytes));
+  return bytes;
 }
 
 // Each note: three words (the sizes of the name and of the content, the type),

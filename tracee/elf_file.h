@@ -18,6 +18,7 @@
 #include "tracee/elf_symbols.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/section_reader.h"
 
 namespace hangdbg {
 
@@ -29,6 +30,9 @@ class ElfFile {
   // A section's content. Errors: Unreadable, also when it is not there or has
   // no content here.
   Result<std::vector<std::byte>> section(std::string_view name) const;
+
+  // The same, to be read piece by piece.
+  Result<SectionReader> open_section(std::string_view name) const;
 
   // Empty when there is none.
   std::vector<std::byte> build_id() const;

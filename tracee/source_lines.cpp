@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tracee/dwarf_cursor.h"
 #include "tracee/elf_file.h"
 #include "tracee/module_file.h"
+#include "tracee/unit_ranges.h"
 
 namespace hangdbg {
 namespace {
@@ -49,74 +52,8 @@ constexpr std::uint64_t kMaxPaths = 1U << 16;  // of one unit
 // but a table may say otherwise.
 constexpr std::uint64_t kMaxMeetings = 1'000'000;
 
-// Takes numbers off the front; once there is not enough, all are 0.
-class Cursor {
- public:
-  explicit Cursor(Bytes bytes) : bytes_(bytes) {}
-
-  bool done() const { return bytes_.empty(); }
-  bool failed() const { return failed_; }
-
-  template <class T>
-  T take() {
-    T value{};
-    const Bytes from = skip(sizeof value);
-    if (!from.empty()) {
-      std::memcpy(&value, from.data(), sizeof value);
-    }
-    return value;
-  }
-  std::uint64_t leb128() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const auto byte = take<std::uint8_t>();
-      value |= std::uint64_t{byte & 0x7fU} << shift;
-      if ((byte & 0x80U) == 0) {
-        break;
-      }
-    }
-    return value;
-  }
-  std::int64_t signed_leb128() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64;) {
-      const auto byte = take<std::uint8_t>();
-      value |= std::uint64_t{byte & 0x7fU} << shift;
-      shift += 7;
-      if ((byte & 0x80U) == 0) {
-        if ((byte & 0x40U) != 0 && shift < 64) {
-          value |= ~std::uint64_t{0} << shift;
-        }
-        break;
-      }
-    }
-    return static_cast<std::int64_t>(value);
-  }
-  std::string_view text() {
-    const auto end = std::ranges::find(bytes_, std::byte{0});
-    const auto size = static_cast<std::size_t>(end - bytes_.begin());
-    const auto* start = reinterpret_cast<const char*>(bytes_.data());
-    return skip(size + 1).empty() ? std::string_view()
-                                  : std::string_view(start, size);
-  }
-  Bytes rest() const { return bytes_; }
-  // So many bytes, or none if there are fewer.
-  Bytes skip(std::uint64_t size) {
-    if (size > bytes_.size()) {
-      failed_ = true;
-      bytes_ = {};
-      return {};
-    }
-    return std::exchange(bytes_, bytes_.subspan(size)).first(size);
-  }
-
- private:
-  Bytes bytes_;
-  bool failed_ = false;
-};
-
 std::string_view text_at(Bytes section, std::uint64_t offset) {
-  return offset < section.size() ? Cursor(section.subspan(offset)).text()
+  return offset < section.size() ? DwarfCursor(section.subspan(offset)).text()
                                  : std::string_view();
 }
 
@@ -141,20 +78,20 @@ struct Unit {
   Bytes paths;
   Bytes program;
 
-  std::uint64_t offset(Cursor& at) const {
+  std::uint64_t offset(DwarfCursor& at) const {
     return wide ? at.take<std::uint64_t>() : at.take<std::uint32_t>();
   }
 };
 
 std::optional<Unit> read_unit(Bytes bytes, bool wide) {
   Unit unit{.wide = wide};
-  Cursor at(bytes);
+  DwarfCursor at(bytes);
   unit.version = at.take<std::uint16_t>();
   if (unit.version >= 5) {
     at.skip(2);  // how large an address and a segment selector are
   }
   const std::uint64_t size = unit.offset(at);
-  Cursor head(at.skip(size));
+  DwarfCursor head(at.skip(size));
   unit.program = at.rest();
   unit.shortest = head.take<std::uint8_t>();
   if (unit.version >= 4) {
@@ -178,15 +115,17 @@ class Program {
  public:
   Program(const Unit& unit,
           std::span<Wanted> wanted,
+          const OtherUnits& others,
           std::uint64_t& meetings_left)
       : unit_(unit),
         wanted_(wanted),
+        others_(others),
         next_(wanted.end()),
         meetings_left_(meetings_left) {}
 
   std::vector<Wanted*> run() {
-    Cursor at(unit_.program);
-    while (!at.done() && meetings_left_ > 0) {
+    DwarfCursor at(unit_.program);
+    while (!at.done() && !idle_ && meetings_left_ > 0) {
       const auto opcode = at.take<std::uint8_t>();
       if (opcode >= unit_.opcode_base) {
         const int special = opcode - unit_.opcode_base;
@@ -194,7 +133,7 @@ class Program {
         add_lines(unit_.line_base + special % unit_.line_range);
         add_row();
       } else if (opcode == 0) {
-        extended(Cursor(at.skip(at.leb128())));
+        extended(DwarfCursor(at.skip(at.leb128())));
       } else {
         standard(opcode, at);
       }
@@ -217,7 +156,7 @@ class Program {
     now_.line += static_cast<std::uint64_t>(lines);
   }
 
-  void extended(Cursor at) {
+  void extended(DwarfCursor at) {
     const auto opcode = at.take<std::uint8_t>();
     if (opcode == kEndSequence) {
       add_row();
@@ -228,7 +167,7 @@ class Program {
     }
   }
 
-  void standard(std::uint8_t opcode, Cursor& at) {
+  void standard(std::uint8_t opcode, DwarfCursor& at) {
     switch (opcode) {
       case kCopy:
         add_row();
@@ -264,6 +203,7 @@ class Program {
       next_ = std::lower_bound(wanted_.begin(), wanted_.end(), now_.address);
       begun_ = true;
       dropped_ = now_.address == 0;
+      idle_ = !dropped_ && others_.have(now_.address);
     } else if (!dropped_) {
       for (; next_ != wanted_.end() && next_->code < now_.address &&
              meetings_left_ > 0;
@@ -281,6 +221,7 @@ class Program {
 
   const Unit& unit_;
   std::span<Wanted> wanted_;
+  const OtherUnits& others_;
   std::span<Wanted>::iterator next_;
   std::uint64_t& meetings_left_;
   std::vector<Wanted*> met_;
@@ -288,6 +229,7 @@ class Program {
   Row last_;
   bool begun_ = false;    // with a sequence of rows
   bool dropped_ = false;  // its function
+  bool idle_ = false;     // the unit has nothing of what is asked for
 };
 
 // The folders and files that a unit's rows name by number.
@@ -295,7 +237,7 @@ class Paths {
  public:
   Paths(const LineSections& sections, const Unit& unit)
       : sections_(sections), unit_(unit) {
-    Cursor at(unit.paths);
+    DwarfCursor at(unit.paths);
     if (unit.version >= 5) {
       folders_ = read_entries(at);
       files_ = read_entries(at);
@@ -327,7 +269,7 @@ class Paths {
   }
 
   // Folder 0 is where the compiler ran; before version 5 it is told elsewhere.
-  void read_old(Cursor& at) {
+  void read_old(DwarfCursor& at) {
     folders_.push_back({});
     files_.push_back({});
     for (auto name = at.text(); !name.empty() && folders_.size() < kMaxPaths;
@@ -342,7 +284,7 @@ class Paths {
     }
   }
 
-  std::vector<Path> read_entries(Cursor& at) const {
+  std::vector<Path> read_entries(DwarfCursor& at) const {
     struct Field {
       std::uint64_t content;
       std::uint64_t form;
@@ -370,7 +312,7 @@ class Paths {
     return paths;
   }
 
-  std::string_view text(Cursor& at, std::uint64_t form) const {
+  std::string_view text(DwarfCursor& at, std::uint64_t form) const {
     switch (form) {
       case kString:
         return at.text();
@@ -382,7 +324,7 @@ class Paths {
     }
   }
 
-  std::uint64_t number(Cursor& at, std::uint64_t form) const {
+  std::uint64_t number(DwarfCursor& at, std::uint64_t form) const {
     switch (form) {
       case kData1:
         return at.take<std::uint8_t>();
@@ -422,14 +364,41 @@ SourceLines lines_in(const MemoryReader& bytes,
                      std::uint64_t bias,
                      std::span<const Address> code) {
   const auto file = ElfFile::read(bytes);
-  const auto lines =
-      file ? file->section(".debug_line") : std::unexpected(file.error());
+  auto lines =
+      file ? file->open_section(".debug_line") : std::unexpected(file.error());
   if (!lines) {
     return {};
   }
   const auto none = std::vector<std::byte>();
   const auto line_strings = file->section(".debug_line_str").value_or(none);
-  return source_lines({*lines, line_strings}, bias, code);
+  const auto ranges = file->section(".debug_aranges").value_or(none);
+  return source_lines({*lines, line_strings, ranges}, bias, code);
+}
+
+// The next unit's table without its length; none where the section ends or is
+// cut off.
+struct NextUnit {
+  Bytes bytes;
+  bool wide = false;
+};
+std::optional<NextUnit> next_unit(SectionReader& lines,
+                                  std::vector<std::byte>& buffer) {
+  const auto number = [&](auto value) {
+    const bool read =
+        lines.read(std::as_writable_bytes(std::span(&value, 1))).has_value();
+    return read ? std::optional<std::uint64_t>(value) : std::nullopt;
+  };
+  auto size = number(std::uint32_t{});
+  const bool wide = size == 0xffff'ffff;
+  if (wide) {
+    size = number(std::uint64_t{});
+  }
+  if (!size || *size > lines.left()) {
+    return {};
+  }
+  buffer.resize(*size);
+  return lines.read(buffer) ? std::optional(NextUnit{buffer, wide})
+                            : std::nullopt;
 }
 
 }  // namespace
@@ -461,20 +430,24 @@ SourceLines source_lines(const LineSections& sections,
     wanted.push_back({.code = at.value - bias});
   }
   std::ranges::sort(wanted, {}, &Wanted::code);
+  std::vector<std::uint64_t> asked;
+  std::ranges::transform(wanted, std::back_inserter(asked), &Wanted::code);
+  const OtherUnits others(sections.ranges, asked);
   SourceLines lines;
   std::uint64_t meetings_left = kMaxMeetings;
-  Cursor at(sections.lines);
-  while (!at.done() && !wanted.empty()) {
-    std::uint64_t size = at.take<std::uint32_t>();
-    const bool wide = size == 0xffff'ffff;
-    if (wide) {
-      size = at.take<std::uint64_t>();
+  std::size_t unmet = wanted.size();
+  std::vector<std::byte> buffer;
+  while (unmet > 0) {
+    const auto next = next_unit(sections.lines, buffer);
+    if (!next) {
+      break;
     }
-    const auto unit = read_unit(at.skip(size), wide);
+    const auto unit = read_unit(next->bytes, next->wide);
     if (!unit) {
       continue;
     }
-    const auto met = Program(*unit, wanted, meetings_left).run();
+    const auto met = Program(*unit, wanted, others, meetings_left).run();
+    unmet -= met.size();
     if (met.empty()) {
       continue;
     }

@@ -1,8 +1,9 @@
 // The source lines of code, from DWARF's line tables (DWARF 5, section 6.2;
 // versions 2 to 5).
 //
-// A module's tables are gone through once, in one pass, for all addresses that
-// are asked. Nothing else of its debug information is read: what it says of
+// A module's tables are gone through once, up to the last of the addresses that
+// are asked; those of units that have none of them (unit_ranges.h) are passed
+// over. Nothing else of its debug information is read: what it says of
 // functions and types is ten times as much. Each size is bounded before it is
 // used, as in ElfImage.
 #pragma once
@@ -15,6 +16,7 @@
 #include "tracee/address.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
+#include "tracee/section_reader.h"
 #include "tracee/target_files.h"
 
 namespace hangdbg {
@@ -36,8 +38,9 @@ SourceLines source_lines(const TargetFiles& files,
                          std::span<const Address> code);
 
 struct LineSections {
-  std::span<const std::byte> lines;         // .debug_line
+  SectionReader& lines;                     // .debug_line
   std::span<const std::byte> line_strings;  // .debug_line_str
+  std::span<const std::byte> ranges;        // .debug_aranges; may be empty
 };
 
 // `bias` is added to the addresses that are in the table.

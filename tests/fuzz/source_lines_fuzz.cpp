@@ -13,8 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::uint64_t at = 0; at < 64; ++at) {
     code.push_back({0x1000 + at});
   }
-  const auto lines =
-      hangdbg::source_lines({bytes, bytes.subspan(size / 2)}, 0, code);
+  hangdbg::FakeMemory file;
+  file.add({}, {bytes.begin(), bytes.end()});
+  hangdbg::SectionReader section(file, {}, size);
+  const auto rest = bytes.subspan(size / 2);
+  const auto lines = hangdbg::source_lines({section, rest, rest}, 0, code);
   if (lines.size() > code.size()) {
     std::abort();
   }

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -38,6 +40,7 @@ class Bytes {
     bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
     return *this;
   }
+  void change(std::size_t at, std::byte value) { bytes_[at] = value; }
   const std::vector<std::byte>& get() const { return bytes_; }
   std::size_t size() const { return bytes_.size(); }
 
@@ -101,10 +104,20 @@ const Bytes& strings() {
   return text;
 }
 
-std::string place(const Bytes& table, std::uint64_t at) {
+SourceLines lines_of(const std::vector<std::byte>& table,
+                     std::span<const Address> code,
+                     const Bytes& ranges = {}) {
+  FakeMemory file;
+  file.add({}, table);
+  SectionReader lines(file, {}, table.size());
+  return source_lines({lines, strings().get(), ranges.get()}, kBias, code);
+}
+
+std::string place(const Bytes& table,
+                  std::uint64_t at,
+                  const Bytes& ranges = {}) {
   const Address code{kBias + at};
-  const auto lines =
-      source_lines({table.get(), strings().get()}, kBias, {&code, 1});
+  const auto lines = lines_of(table.get(), {&code, 1}, ranges);
   return lines.empty()
              ? ""
              : lines.at(code).file + ":" + std::to_string(lines.at(code).line);
@@ -134,9 +147,58 @@ TEST(SourceLines, OfSeveralUnitsAndAddresses) {
   const std::vector<Address> code = {Address{kBias + 0x2008},
                                      Address{kBias + 0x1000},
                                      Address{kBias + 0x3000}};
-  const auto lines = source_lines({table.get(), strings().get()}, kBias, code);
+  const auto lines = lines_of(table.get(), code);
   EXPECT_EQ(lines, (SourceLines{{code[1], {"/top/sub/a.c", 10}},
                                 {code[0], {"b.c", 20}}}));
+}
+
+// Where each begins, and how large it is.
+using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// One unit's part of .debug_aranges.
+Bytes unit_ranges(const Ranges& ranges, bool wide) {
+  Bytes unit;
+  unit.put(std::uint16_t{2});
+  if (wide) {
+    unit.put(std::uint64_t{0}).u8(8).u8(0).put(std::uint64_t{0});
+  } else {
+    unit.put(std::uint32_t{0}).u8(8).u8(0).put(std::uint32_t{0});
+  }
+  for (const auto& [start, size] : ranges) {
+    unit.put(start).put(size);
+  }
+  unit.put(std::uint64_t{0}).put(std::uint64_t{0});
+  Bytes size;
+  if (wide) {
+    size.put(std::uint32_t{0xffff'ffff}).put(std::uint64_t{unit.size()});
+  } else {
+    size.put(static_cast<std::uint32_t>(unit.size()));
+  }
+  return size.append(unit);
+}
+
+TEST(SourceLines, OfUnitsWithOtherCodeAreNotRead) {
+  const Bytes table = version_4(program());
+  for (const bool wide : {false, true}) {
+    const auto line_at_0x1008 = [&](const std::vector<Ranges>& units) {
+      Bytes all;
+      for (const Ranges& unit : units) {
+        all.append(unit_ranges(unit, wide));
+      }
+      return place(table, 0x1008, all);
+    };
+    // What is not true shows that it is believed.
+    EXPECT_EQ(line_at_0x1008({{{0x1000, 8}}}), "");
+    EXPECT_EQ(line_at_0x1008({{{0x3000, 8}, {0x1000, 8}}}), "");
+    EXPECT_EQ(line_at_0x1008({{{0x1000, 8}}, {{0x3000, 8}}}), "");
+    EXPECT_EQ(line_at_0x1008({{{0x1000, 0x10}}}), "b.c:20");
+    EXPECT_EQ(line_at_0x1008({{{0x1000, 8}, {0x1008, 8}}}), "b.c:20");
+    EXPECT_EQ(line_at_0x1008({{{0x2000, 8}}}), "b.c:20");
+    // The linker may let two units have one function, or drop it.
+    EXPECT_EQ(line_at_0x1008({{{0x1000, 8}}, {{0x1000, 8}, {0x1008, 8}}}),
+              "b.c:20");
+    EXPECT_EQ(line_at_0x1008({{{0, 0x1004}}}), "b.c:20");
+  }
 }
 
 // The linker leaves 0 where it has dropped a function.
@@ -158,9 +220,7 @@ TEST(SourceLines, CutOffAnywhere) {
           whole.get().begin(),
           whole.get().begin() + static_cast<std::ptrdiff_t>(size));
       const Address code{kBias + 0x1008};
-      const auto lines =
-          source_lines({cut, strings().get()}, kBias, {&code, 1});
-      EXPECT_TRUE(lines.empty()) << size;
+      EXPECT_TRUE(lines_of(cut, {&code, 1}).empty()) << size;
     }
   }
 }
@@ -179,7 +239,9 @@ TEST(SourceLines, OfJunkAreBounded) {
       table[4 + random() % (table.size() - 4)] =
           static_cast<std::byte>(random());
     }
-    source_lines({table, strings().get()}, kBias, code);
+    auto ranges = unit_ranges({{0x10, 8}, {0x1000, 0x10}}, round % 3 == 0);
+    ranges.change(random() % ranges.size(), static_cast<std::byte>(random()));
+    lines_of(table, code, ranges);
   }
   // Each sequence covers all addresses, again and again.
   Bytes again;
@@ -188,8 +250,7 @@ TEST(SourceLines, OfJunkAreBounded) {
     again.u8(0).u8(9).u8(2).put(~std::uint64_t{0});
     again.u8(0).u8(1).u8(1);
   }
-  EXPECT_EQ(source_lines({version_4(again).get(), {}}, kBias, code).size(),
-            1999);
+  EXPECT_EQ(lines_of(version_4(again).get(), code).size(), 1999);
   EXPECT_FALSE(deadline.expired());
 }
 
