@@ -41,7 +41,7 @@ const CachedMemory::Page* CachedMemory::page(std::uint64_t number) const {
   }
   auto found = pages_.find(number);
   if (found == pages_.end()) {
-    auto fresh = std::make_unique<Page>();
+    auto fresh = std::make_unique_for_overwrite<Page>();
     if (!under_.read(Address{number * kPageSize}, *fresh)) {
       return nullptr;
     }

@@ -86,16 +86,20 @@ Result<PythonStack> PythonStackReader::name(const FrameChain& chain) {
   stack.complete = chain.complete;
   stack.frames.reserve(chain.frames.size());
   for (const RawFrame& raw : chain.frames) {
-    const Code* const code =
-        TRY(code_at(pages, raw.code, chain.codes.at(raw.code)));
+    Code* const code = TRY(code_at(pages, raw.code, chain.codes.at(raw.code)));
     const auto offset = TRY(offset_in_code(pages, at, raw));
     if (at.frame_owner != CPythonLayout::kAbsent &&
         raw.owner != kOwnedByGenerator && offset < code->first_traceable) {
       continue;
     }
+    // Those of a recursion, and of threads that wait alike, are at one place.
+    if (code->offset != offset) {
+      code->offset = offset;
+      code->frame.span =
+          span_at(code->lines, at.minor, code->frame.first_line, offset);
+      code->frame.line = code->frame.span.line;
+    }
     PythonFrame& frame = stack.frames.emplace_back(code->frame);
-    frame.span = span_at(code->lines, at.minor, frame.first_line, offset);
-    frame.line = frame.span.line;
     frame.address = raw.address;
     frame.code = raw.code;
     frame.entry = raw.entry;
@@ -104,7 +108,7 @@ Result<PythonStack> PythonStackReader::name(const FrameChain& chain) {
   return stack;
 }
 
-Result<const PythonStackReader::Code*> PythonStackReader::code_at(
+Result<PythonStackReader::Code*> PythonStackReader::code_at(
     const MemoryReader& memory,
     Address object,
     const CodeWords& words) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,11 +67,12 @@ class PythonStackReader {
     CodeWords words;
     std::int64_t first_traceable = 0;  // bytes from the first instruction
     std::vector<std::byte> lines;
-    PythonFrame frame;  // but for the place
+    PythonFrame frame;                   // the last one that was met
+    std::optional<std::int64_t> offset;  // of it, in bytes as above
   };
-  Result<const Code*> code_at(const MemoryReader& memory,
-                              Address object,
-                              const CodeWords& words);
+  Result<Code*> code_at(const MemoryReader& memory,
+                        Address object,
+                        const CodeWords& words);
   Result<Code> read_code(const MemoryReader& memory,
                          Address object,
                          const CodeWords& words) const;

@@ -177,9 +177,13 @@ Result<std::optional<Address>> find_key(const Heap& heap,
 VisitEntry look_for(const Heap& heap,
                     std::string_view name,
                     std::optional<Address>& found) {
-  return [&heap, name, &found](const DictEntry& entry) {
+  // Most differ in length, and that is told at once.
+  const auto length = static_cast<std::uint64_t>(std::ranges::count_if(
+      name, [](char byte) { return (byte & 0xc0) != 0x80; }));  // of UTF-8
+  return [&heap, name, length, &found](const DictEntry& entry) {
     const auto type = heap.type_of(entry.key);
-    if (type && (*type)->kind == Kind::Str) {
+    if (type && (*type)->kind == Kind::Str &&
+        heap.word(entry.key + heap.layout().str_length) == length) {
       const auto text = heap.name(entry.key);
       if (text && *text == name) {
         found = entry.value;
