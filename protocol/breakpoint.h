@@ -59,8 +59,7 @@ struct Breakpoint {
   std::optional<std::int64_t> column;
   std::optional<std::int64_t> end_line;
   std::optional<std::int64_t> end_column;
-  std::optional<std::string>
-      reason;  // "pending" or "failed", where not verified
+  std::optional<std::string> reason;  // not verified: "pending" or "failed"
 
   template <class V>
   void fields(V& v) {

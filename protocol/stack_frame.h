@@ -32,8 +32,8 @@ struct StackFrame {
   std::optional<std::int64_t> end_line;
   std::optional<std::int64_t> end_column;
   std::optional<bool> can_restart;
-  std::optional<std::string>
-      presentation_hint;  // "normal", "label" or "subtle"
+  // "normal", "label" or "subtle"
+  std::optional<std::string> presentation_hint;
   std::optional<FrameDetail> hangdbg;
 
   template <class V>

@@ -10,8 +10,8 @@ namespace hangdbg::dap {
 struct StepArguments {
   std::int64_t thread_id = 0;
   std::optional<bool> single_thread;
-  std::optional<std::string>
-      granularity;  // "statement", "line" or "instruction"
+  // "statement", "line" or "instruction"
+  std::optional<std::string> granularity;
 
   template <class V>
   void fields(V& v) {

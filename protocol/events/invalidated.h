@@ -13,8 +13,8 @@ struct Invalidated {
   static constexpr std::string_view event = "invalidated";
 
   struct Body {
-    std::optional<std::vector<std::string>>
-        areas;  // "all", "stacks", "threads", "variables"
+    // "all", "stacks", "threads", "variables"
+    std::optional<std::vector<std::string>> areas;
     std::optional<std::int64_t> thread_id;
     std::optional<std::int64_t> stack_frame_id;
 

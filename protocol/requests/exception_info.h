@@ -25,8 +25,8 @@ struct ExceptionInfo {
   struct Body {
     std::string exception_id;
     std::optional<std::string> description;
-    std::string
-        break_mode;  // "never", "always", "unhandled" or "userUnhandled"
+    // "never", "always", "unhandled" or "userUnhandled"
+    std::string break_mode;
     std::optional<ExceptionDetails> details;
 
     template <class V>

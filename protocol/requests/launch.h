@@ -20,12 +20,12 @@ struct Launch {
     std::optional<std::string> module;
     std::optional<std::vector<std::string>> args;
     std::optional<std::string> cwd;
-    std::optional<std::map<std::string, std::optional<std::string>>>
-        env;  // null: unset
+    // null: unset
+    std::optional<std::map<std::string, std::optional<std::string>>> env;
     std::optional<std::string> python;
     std::optional<std::vector<std::string>> python_args;
-    std::optional<std::string>
-        console;  // "internalConsole", "integratedTerminal", ...
+    // "internalConsole", "integratedTerminal" or "externalTerminal"
+    std::optional<std::string> console;
     std::optional<bool> no_debug;
     DebugOptions options;
 
