@@ -35,6 +35,7 @@ class Session:
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
         self.extras = {}  # key of a frame -> names that only our expressions have
         self.next_number = 1
+        self.references = None  # what can be expanded (variables.py)
         self.output = None
         self.stacks = None  # without a GIL, of all threads while a request lasts
         self.has_device = False  # its thread has the program's GPU (tensors.py)
@@ -100,7 +101,8 @@ def load(session, arguments):
 
 # A command, and its function or the part that will enter that here.
 handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_threads,
-            "stackTrace": stack_trace, "scopes": "variables",
+            "stackTrace": stack_trace, "scopes": "variables", "variables": "variables",
+            "setVariable": "assignments", "setExpression": "assignments",
             "hangdbg/arguments": "variables", "evaluate": evaluate,
             "disconnect": lambda session, arguments: {}}
 parts = {}

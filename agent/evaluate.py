@@ -11,19 +11,35 @@ class Cancelled(BaseException):
 
 
 def evaluate(session, arguments):
-    limit = max(field(arguments, "hangdbg/limit", int, 1000000), 0)
+    context = field(arguments, "context", str, "")
+    if context == "hover":
+        need("variables")
+        return hover(session, arguments)
+    limit = max(field(arguments, "hangdbg/limit", int, _LIMITS.get(context, 1000000)), 0)
     width = field(arguments, "hangdbg/pretty", int, 0)
+    expands = context in ("watch", "repl", "variables")
+    if expands:
+        need("variables")
     if width > 0 and "pretty" not in globals():
         raise Failure("bad-message", "hangdbg/pretty needs objects.py loaded")
 
     def describe(value, statement):
         text = pretty(value, width) if width > 0 else repr(value)
-        return {"result": text[:limit], "type": type_name(type(value)),
+        body = {"result": text[:limit], "type": type_name(type(value)),
                 "variablesReference": 0,
                 "hangdbg": {"statement": statement, "none": value is None,
                             "truncated": max(len(text) - limit, 0)}}
+        if expands:
+            text = arguments["expression"].strip()
+            body.update(expandable(session, arguments.get("frameId", 0), value,
+                                   text if is_chain(text) else "", {}))
+        return body
 
     return run_in_frame(session, arguments, describe)
+
+
+# Characters of a repr, by what the client wants it for.
+_LIMITS = {"watch": 10000, "variables": 10000, "clipboard": 16000000}
 
 
 def run_in_frame(session, arguments, use):
@@ -37,6 +53,16 @@ def run_in_frame(session, arguments, use):
     if arguments.get("frameId") is not None:
         place = find_frame(session, arguments)
         extra = session.extras.get(session.keys[arguments["frameId"]], extra)
+    try:
+        return run_user_code(session, lambda: _show(use, *_run(place, text, extra)))
+    finally:
+        if extra:
+            session.extras[session.keys[arguments["frameId"]]] = extra
+
+
+def run_user_code(session, work):
+    """work(), in which code of the program runs, on our thread. Failure
+    expression-failed or cancelled."""
     session.stacks = None  # frames of others, which may outlive them
     outcome = []
 
@@ -47,7 +73,7 @@ def run_in_frame(session, arguments, use):
             if "torch" in sys.modules:
                 need("tensors")
                 take_device(session)
-            outcome[:] = [None, _show(use, *_run(place, text, extra))]
+            outcome[:] = [None, work()]
         except Cancelled:
             raise
         except BaseException as error:
@@ -75,8 +101,6 @@ def run_in_frame(session, arguments, use):
                 setattr(sys, name, stream)
         for work in _at_end.pop(ident, ()):
             work()
-    if extra:
-        session.extras[session.keys[arguments["frameId"]]] = extra
     if not known:
         # Code that asks for current_thread() enters a _DummyThread for us.
         _active_threads().pop(ident, None)

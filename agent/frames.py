@@ -52,10 +52,16 @@ def find_frame(session, arguments):
 
 def forget_extras(session):
     """Drops the names that expressions bound in frames which have returned."""
-    for ident, depth, fingerprint in list(session.extras):
-        prints = _stack(session, ident)[1]
-        if depth >= len(prints) or prints[depth] != fingerprint:
-            del session.extras[ident, depth, fingerprint]
+    for key in list(session.extras):
+        if not is_live(session, key):
+            del session.extras[key]
+
+
+def is_live(session, key):
+    """Whether the frame with that key is still where it was."""
+    ident, depth, fingerprint = key or (0, 0, 0)
+    prints = _stack(session, ident)[1]
+    return depth < len(prints) and prints[depth] == fingerprint
 
 
 # A metaclass may define __name__ and the others: these ask type itself.

@@ -27,10 +27,12 @@ def encode(value):
     kind = type(value)
     if issubclass(kind, str):
         value = str.__str__(value)
-        # A few memchr passes: str.translate takes 100 ms for a 1 MB repr.
-        for raw, escaped in _ESCAPES:
-            if raw in value:
-                value = value.replace(raw, escaped)
+        # A few memchr passes: str.translate takes 100 ms for a 1 MB repr. Most
+        # strings are short, and have nothing to escape.
+        if not value.isprintable() or "\\" in value or '"' in value:
+            for raw, escaped in _ESCAPES:
+                if raw in value:
+                    value = value.replace(raw, escaped)
         return '"%s"' % value
     if kind is dict:
         return "{%s}" % ",".join(

@@ -44,6 +44,14 @@ def take_device(session):
         pass
 
 
+def is_plain_tensor(kind):
+    """Whether that is a class of torch's own, whose attributes are C's."""
+    names = sys.modules["torch"].__dict__
+    nn = getattr(names.get("nn"), "__dict__", {})
+    return kind is not None and (
+        kind is names.get("Tensor") or kind is nn.get("Parameter"))
+
+
 _showing = set()  # the threads that do
 _replaced = {}  # name: (the class, its method, ours)
 

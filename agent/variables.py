@@ -1,13 +1,203 @@
-# A frame's scope and its arguments, by a repr that runs no code of the program.
-# A later part of the core (dispatch.py, need).
+# What is in a frame and in its values. A later part of the core (dispatch.py,
+# need).
+#
+# Nothing of the program's code runs for it, but a property's that the client asks
+# for. What can be expanded gets a number, and is kept alive for as long as the
+# number is good: until its frame moves or 100,000 others came. A frame is never
+# kept (frames.py). docs/decisions/0040
 
 
 def scopes(session, arguments):
-    code = find_frame(session, arguments)[1]
-    return {"scopes": [{
-        "name": "Locals", "presentationHint": "locals", "expensive": False,
-        "variablesReference": 0, "source": source_of(code),
-        "line": code.co_firstlineno, "endLine": last_line(code)}]}
+    place = find_frame(session, arguments)
+    code = place[1]
+    frame = arguments["frameId"]
+    lines = {"source": source_of(code), "line": code.co_firstlineno, "endLine": last_line(code)}
+    found = [{"name": "Locals", "presentationHint": "locals", "expensive": False, **lines}]
+    if of_function(place) and code.co_freevars:
+        found.append({"name": "Closure", "expensive": False})
+    found.append({"name": "Globals", "expensive": True})
+    references = references_of(session)
+    references.forget(lambda frame: not is_live(session, session.keys.get(frame)))
+    for scope in found:
+        scope["variablesReference"] = references.add(scope["name"], None, "", frame)
+        scope["namedVariables"] = len(names_in(session, place, frame, scope["name"]))
+    return {"scopes": found}
+
+
+def variables(session, arguments):
+    kind, value, expression, frame = references_of(session).find(session, arguments)
+    start = max(field(arguments, "start", int, 0), 0)
+    count = field(arguments, "count", int, 0)
+    stop = start + count if count > 0 else sys.maxsize
+    wanted = arguments.get("filter")
+    classes = {}
+    if kind == "lazy":
+        return {"variables": [_computed(session, value, expression, frame)]}
+    found, named = [], []
+    if kind == "value" and wanted != "named":  # elements come before attributes
+        total = element_count(value)
+        found = elements(value, expression, start, min(stop, total))
+        start, stop = max(start - total, 0), max(stop - total, 0)
+    if wanted != "indexed":
+        named = (attributes(value, expression, classes) if kind == "value" else
+                 _in_scope(session, frame, kind))
+    return {"variables": [describe_child(session, frame, child, classes)
+                          for child in found + named[start:stop]]}
+
+
+def hover(session, arguments):
+    """evaluate, for what the mouse happens to be over: so it runs nothing."""
+    text = field(arguments, "expression", str).strip()
+    frame = arguments.get("frameId")
+    if frame is None:
+        spaces = [sys.modules["__main__"].__dict__]
+    else:
+        place = find_frame(session, arguments)
+        spaces = [{**locals_of(place), **session.extras.get(session.keys[frame], {})}, place[3]]
+    value = resolve(text, spaces + [sys.modules["builtins"].__dict__])
+    if value is UNKNOWN:
+        raise Failure("expression-failed", "only names, attributes and items are shown here")
+    described = describe_value(session, frame or 0, value, text, {})
+    return {"result": described.pop("value"), **described, "hangdbg": {
+        "statement": False, "none": value is None,
+        "truncated": described.get("hangdbg", {}).get("truncated", 0)}}
+
+
+def names_in(session, place, frame, scope):
+    """A dict of its own with what one of a frame's scopes holds."""
+    if scope == "Globals":
+        return {name: place[3][name] for name in list(place[3])
+                if type(name) is str and name != "__builtins__" and name in place[3]}
+    names = {**locals_of(place), **session.extras.get(session.keys[frame], {})}
+    free = place[1].co_freevars if of_function(place) else ()
+    return {name: names[name] for name in names
+            if type(name) is str and (name in free) == (scope == "Closure")}
+
+
+def describe_child(session, frame, child, classes):
+    label, expression, value = child
+    variable = {"name": label}
+    if expression:
+        variable["evaluateName"] = expression
+    if type(value) is Lazy:
+        variable.update({
+            "value": "", "type": "property", "presentationHint": {"kind": "property", "lazy": True},
+            "variablesReference": references_of(session).add("lazy", value, expression, frame)})
+        return variable
+    variable.update(describe_value(session, frame, value, expression, classes))
+    return variable
+
+
+def describe_value(session, frame, value, expression, classes):
+    """What a Variable and an answer have in common."""
+    kind = type(value)
+    described = {"value": safe_repr(value, 2, 1000), "type": type_name(kind)}
+    described.update(expandable(session, frame, value, expression, classes))
+    if (kind is str or kind is bytes or kind is bytearray) and len(value) > 1000:
+        described["hangdbg"] = {"truncated": len(value) - 1000}
+    return described
+
+
+def expandable(session, frame, value, expression, classes):
+    """The number by which the client may ask what is in a value, and how much is;
+    0 if nothing is."""
+    indexed = element_count(value)
+    named = len(attributes(value, "", classes))
+    if not indexed and not named:
+        return {"variablesReference": 0}
+    found = {"variablesReference": references_of(session).add("value", value, expression, frame)}
+    if indexed:
+        found["indexedVariables"] = indexed
+    found["namedVariables"] = named
+    return found
+
+
+def references_of(session):
+    if session.references is None:
+        session.references = References()
+    return session.references
+
+
+class References:
+    """What the client may expand, by number. An entry: ("value", it, an expression
+    for it or "", the number of its frame or 0), or "lazy" and a Lazy, or a scope's
+    name and None."""
+
+    MOST = 100000
+
+    def __init__(self):
+        self.entries = {}  # number -> entry
+        self.numbers = {}  # the same entry with the id of its value -> number
+        self.oldest = self.next = 1
+
+    def add(self, kind, value, expression, frame):
+        key = self._key(kind, value, expression, frame)
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.next
+            self.next += 1
+            self.entries[number] = kind, value, expression, frame
+            self.numbers[key] = number  # last: Cancelled may come between
+            while len(self.entries) > self.MOST:
+                self._drop(self.oldest)
+                self.oldest += 1
+        return number
+
+    def find(self, session, arguments):
+        """The entry that variablesReference names. Failure no-such-frame if its
+        frame has moved."""
+        number = field(arguments, "variablesReference", int)
+        if number not in self.entries:
+            raise Failure("no-such-frame", "no value has this number any more: ask for scopes again")
+        frame = self.entries[number][3]
+        if frame:
+            find_frame(session, {"frameId": frame})
+        return self.entries[number]
+
+    def forget(self, is_dead):
+        """Drops what belongs to frames of which is_dead(number of it) holds."""
+        dead = {}
+        for number, entry in list(self.entries.items()):
+            frame = entry[3]
+            if frame and frame not in dead:
+                dead[frame] = is_dead(frame)
+            if frame and dead[frame]:
+                self._drop(number)
+
+    def _drop(self, number):
+        entry = self.entries.pop(number, None)
+        if entry is not None:
+            self.numbers.pop(self._key(*entry), None)
+
+    @staticmethod
+    def _key(kind, value, expression, frame):
+        if kind == "lazy":
+            return kind, id(value.owner), value.name, frame
+        return kind, id(value), expression, frame
+
+
+need("children")
+
+
+def _in_scope(session, frame, scope):
+    place = find_frame(session, {"frameId": frame})
+    names = names_in(session, place, frame, scope)
+    local = names_in(session, place, frame, "Locals") if scope == "Globals" else names
+    return [(name, "" if not is_name(name) else name if local.get(name, value) is value else
+             "globals()[%r]" % name, value) for name, value in names.items()]
+
+
+def _computed(session, lazy, expression, frame):
+    """The property, now that it is asked for."""
+    variable = {"name": lazy.name, "value": "", "type": "", "variablesReference": 0}
+    try:
+        value, = run_user_code(session, lambda: (getattr(lazy.owner, lazy.name),))
+    except Failure as failure:
+        id, text, kind, _ = failure.args + ("", "")[:4 - len(failure.args)]
+        if id == "cancelled":
+            raise
+        return {**variable, "value": "<%s>" % text[:1000], "type": kind}
+    return describe_child(session, frame, (lazy.name, expression, value), {})
 
 
 def list_arguments(session, arguments):
@@ -54,45 +244,6 @@ def last_line(code):
     return last
 
 
-def safe_repr(value, depth=2):
-    """A bounded repr that runs no code of the program: exact builtin types are
-    shown, all others as <module.Class object at 0x...>."""
-    kind = type(value)
-    if kind is int and value.bit_length() > 2000:
-        return "<int of %d bits>" % value.bit_length()
-    if id(kind) in _PLAIN:
-        return repr(value)
-    if kind is str or kind is bytes or kind is bytearray:
-        return repr(value[:200]) + ("..." if len(value) > 200 else "")
-    if id(kind) not in _BRACKETS:
-        return "<%s.%s object at 0x%x>" % (
-            type_module(kind), type_name(kind, True), id(value))
-    if not value:
-        return repr(value)
-    opening, closing = _BRACKETS[id(kind)]
-    shown = []
-    try:
-        for item in value.items() if kind is dict else value:
-            if len(shown) == 20 or depth == 0:
-                shown.append("...")
-                break
-            if kind is dict:
-                shown.append("%s: %s" % (safe_repr(item[0], depth - 1),
-                                         safe_repr(item[1], depth - 1)))
-            else:
-                shown.append(safe_repr(item, depth - 1))
-    except RuntimeError:  # its thread changes it meanwhile
-        shown.append("...")
-    if kind is tuple and len(value) == 1:
-        closing = ",)"
-    return opening + ", ".join(shown) + closing
 
 
-# By id: to hash or compare a class may run its metaclass's code.
-_PLAIN = frozenset(map(id, [type(None), bool, int, float, complex, range,
-                            type(NotImplemented), type(Ellipsis)]))
-_BRACKETS = {id(list): ("[", "]"), id(tuple): ("(", ")"), id(dict): ("{", "}"),
-             id(set): ("{", "}"), id(frozenset): ("frozenset({", "})")}
-
-
-handlers.update({"scopes": scopes, "hangdbg/arguments": list_arguments})
+handlers.update({"scopes": scopes, "variables": variables, "hangdbg/arguments": list_arguments})

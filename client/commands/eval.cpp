@@ -206,8 +206,7 @@ Result<dap::Response> ask(const Options& options,
     auto response = TRY(session.call_raw(
         std::string(dap::Evaluate::command),
         encode(dap::Evaluate::Arguments{.expression = options.expression(),
-                                        .frame_id = place.frame().id,
-                                        .context = "repl"}),
+                                        .frame_id = place.frame().id}),
         deadline));
     if (response.success || tries == kTries ||
         error_of(response).id != ErrorId::NoSuchFrame) {

@@ -19,17 +19,29 @@ bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-std::int64_t characters(std::string_view text) {
-  return std::ranges::count_if(
-      text, [](char byte) { return !is_continuation(byte); });
+// DAP counts text in UTF-16 code units: how many a character has that begins
+// with this byte.
+std::int64_t units(char byte) {
+  if (is_continuation(byte)) {
+    return 0;
+  }
+  return static_cast<unsigned char>(byte) >= 0xF0 ? 2 : 1;
 }
 
-// The last `count` characters of the text.
-std::string_view last_characters(std::string_view text, std::int64_t count) {
+std::int64_t units(std::string_view text) {
+  std::int64_t count = 0;
+  for (const char byte : text) {
+    count += units(byte);
+  }
+  return count;
+}
+
+// The last `count` units of the text.
+std::string_view last_units(std::string_view text, std::int64_t count) {
   std::size_t at = text.size();
   while (count > 0 && at > 0) {
     --at;
-    count -= is_continuation(text[at]) ? 0 : 1;
+    count -= units(text[at]);
   }
   return text.substr(at);
 }
@@ -82,13 +94,13 @@ void add_python(PromptState& state,
   }
   const auto body = ask_in_frame<dap::Completions>(
       state,
-      {.text = std::string(expression), .column = characters(expression) + 1});
+      {.text = std::string(expression), .column = units(expression) + 1});
   if (!body) {
     log::debug(log::Area::Client, "no completions: {}", body.error().text());
     return;
   }
   for (const auto& item : body->targets) {
-    names.word = last_characters(expression, item.length.value_or(0));
+    names.word = last_units(expression, item.length.value_or(0));
     names.labels.push_back(printable(item.label));
   }
 }

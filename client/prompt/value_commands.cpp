@@ -25,10 +25,9 @@ Status evaluate(PromptState& state,
                 std::string_view expression,
                 std::optional<std::int64_t> pretty_columns,
                 None none) {
-  const auto body = TRY(
-      ask_in_frame<dap::Evaluate>(state, {.expression = std::string(expression),
-                                          .context = "repl",
-                                          .pretty = pretty_columns}));
+  const auto body = TRY(ask_in_frame<dap::Evaluate>(
+      state,
+      {.expression = std::string(expression), .pretty = pretty_columns}));
   const auto detail = body.hangdbg.value_or(dap::EvaluateDetail{});
   if (!detail.none || (none == None::Show && !detail.statement)) {
     print_foreign(stdout, body.result + "\n");

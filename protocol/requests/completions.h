@@ -14,8 +14,8 @@ struct Completions {
 
   struct Arguments {
     std::string text;
-    std::int64_t column = 0;           // of the cursor in its line, 1-based
-    std::optional<std::int64_t> line;  // of text, 1-based; absent: the first
+    std::int64_t column = 0;  // 1-based, in UTF-16 units, of the cursor
+    std::optional<std::int64_t> line;  // its line in text, 1-based; default 1
     std::optional<std::int64_t> frame_id;
 
     template <class V>
@@ -29,9 +29,10 @@ struct Completions {
 
   struct Item {
     std::string label;
-    std::optional<std::string> type;     // "property", "method", "class", ...
-    std::optional<std::int64_t> start;   // in its line, of what it replaces
-    std::optional<std::int64_t> length;  // of what it replaces
+    std::optional<std::string> type;  // "property", "method", "class", ...
+    // Of what it replaces: 0-based in text, in UTF-16 units.
+    std::optional<std::int64_t> start;
+    std::optional<std::int64_t> length;
 
     template <class V>
     void fields(V& v) {

@@ -29,8 +29,9 @@ struct Evaluate {
 
   struct Arguments {
     std::string expression;
-    std::optional<std::int64_t> frame_id;    // absent: in __main__
-    std::optional<std::string> context;      // "repl", "watch", "hover", ...
+    std::optional<std::int64_t> frame_id;  // absent: in __main__
+    // "repl", "watch", "hover", ...; absent: the value will not be expanded.
+    std::optional<std::string> context;
     std::optional<std::int64_t> pretty;      // width in columns
     std::optional<std::int64_t> repr_limit;  // characters
 

@@ -38,14 +38,11 @@ def read(name):
 def core_source():
     """The core as scripts/assemble-agent puts it together, which itself would
     import what a scenario may want to see unimported."""
-    lists = {}
-    with open(os.path.join(AGENT, "..", "scripts", "assemble-agent"),
-              encoding="utf-8") as script:
-        for line in script:
-            if line.startswith(("CORE = ", "PARTS = ")):
-                exec(line, lists)
-    source = "".join(read(name + ".py") for name in lists["CORE"])
-    for name in lists["PARTS"]:
+    script = read("../scripts/assemble-agent")
+    core, parts = (eval(script.split("\n%s = " % name)[1].split(")")[0] + ")")
+                   for name in ("CORE", "PARTS"))
+    source = "".join(read(name + ".py") for name in core)
+    for name in parts:
         source += "parts[%r] = r'''%s'''\n" % (name, read(name + ".py"))
     return source
 

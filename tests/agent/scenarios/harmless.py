@@ -53,7 +53,8 @@ def check_nothing_is_imported():
                       '"expression":"print(\\"\\ud83d\\ude00\\")"', '"expression":"("',
                       '"expression":"async def f(): pass\\nawait f()"'):
         agent.handle(1, ('{"command":"evaluate","arguments":{%s}}' % arguments).encode())
-    for command in ("hangdbg/hello", "threads", "scopes", "hangdbg/arguments", "disconnect"):
+    for command in ("hangdbg/hello", "threads", "scopes", "variables", "setVariable",
+                    "setExpression", "hangdbg/arguments", "disconnect"):
         agent.handle(1, ('{"command":"%s"}' % command).encode())
     agent.names["need"]("tensors")  # else only where torch is imported
     encode = agent.names["encode"]
@@ -97,7 +98,8 @@ def check_nothing_is_kept():
             agent.refused("evaluate", frameId=frame, expression="(lambda v: 1/0)(global_value)")
             agent.refused("evaluate", frameId=frame, expression="v = = 1")
             agent.request("hangdbg/arguments", frameId=frame)
-            agent.request("scopes", frameId=frame)
+            for scope in agent.request("scopes", frameId=frame)["scopes"]:
+                agent.request("variables", variablesReference=scope["variablesReference"])
             agent.request("threads")
             agent.stack(hung.ident)
             agent.result("made.append(weakref.ref(Value()))")
@@ -208,8 +210,9 @@ def check_compiles_without_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Agent()
-        for name in ("completions", "coroutines", "errors", "objects", "output", "statements",
-                     "tensors", "variables"):
+        for name in ("assignments", "attributes", "children", "completions", "coroutines",
+                     "errors", "objects", "output", "safe_repr", "statements", "tensors",
+                     "variables"):
             assert "'''" not in read(name + ".py")
             assert not read(name + ".py").rstrip("\n").endswith("\\")
             compile(read(name + ".py"), name, "exec", 0, True)

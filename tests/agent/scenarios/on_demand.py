@@ -70,6 +70,12 @@ def check_completions():
         for text in (".", "].", "a[.", "[\"", "['x", "evil..", "evil.slot[99999999999999999999].",
                      "evil.slot[", "table[3][0].", "\u20ac.", "evil.slot[].", "((.", "1."):
             ask(text)
+        several = agent.request("completions", frameId=frame, line=2, column=10,
+                                text="x = '\U0001F600'\nf(evil.me\nevil")["targets"]
+        assert several == [{"label": "method", "type": "method", "start": 16, "length": 2}], several
+        behind_astral, = agent.request("completions", frameId=frame, column=15,
+                                       text="'\U0001F600' + evil.me")["targets"]
+        assert (behind_astral["start"], behind_astral["length"]) == (12, 2), behind_astral
         ask("evil", 10 ** 9)
         ask("evil", 1)
     assert agent.refused("completions", text=1, column=1).id == "bad-message"
