@@ -5,7 +5,10 @@
 def set_variable(session, arguments):
     kind, owner, expression, frame = references_of(session).find(session, arguments)
     name = field(arguments, "name", str)
-    assign = settable(owner, name) if kind == "value" else _scope_setter(session, frame, kind, name)
+    if kind == "lazy":
+        owner = owner.owner
+    assign = (settable(owner, name) if kind in ("value", "lazy") else
+              _scope_setter(session, frame, kind, name))
     if assign is None:
         raise Failure("bad-message", "%s cannot be given another value" % name[:100])
 

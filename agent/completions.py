@@ -42,15 +42,16 @@ def completions(session, arguments):
         for label in sorted(labels)[:1000]]}
 
 
-# DAP counts text in UTF-16 code units.
+# DAP counts text in UTF-16 code units. (The codec "utf-16-le" would be imported;
+# the one of this name is built in, and begins with a byte order mark.)
 
 
 def _units(text):
-    return len(text.encode("utf-16-le", "replace")) // 2
+    return len(text.encode("utf-16", "replace")) // 2 - 1
 
 
 def _first_units(text, count):
-    return text.encode("utf-16-le", "replace")[:2 * count].decode("utf-16-le", "replace")
+    return text.encode("utf-16", "replace")[:2 * count + 2].decode("utf-16", "replace")
 
 
 def _open_key(text):

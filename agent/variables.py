@@ -84,7 +84,11 @@ def describe_child(session, frame, child, classes):
             "value": "", "type": "property", "presentationHint": {"kind": "property", "lazy": True},
             "variablesReference": references_of(session).add("lazy", value, expression, frame)})
         return variable
-    variable.update(describe_value(session, frame, value, expression, classes))
+    try:
+        variable.update(describe_value(session, frame, value, expression, classes))
+    except Exception as error:  # of C code that keeps the value; the others are well
+        variable.update({"value": "<unreadable: %s>" % type_name(type(error)),
+                         "variablesReference": 0})
     return variable
 
 

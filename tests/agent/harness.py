@@ -9,6 +9,7 @@ import sys
 import _thread
 
 PY = sys.version_info[:2]
+MESSAGES = os.environ.get("HANGDBG_MESSAGES")  # a file for all that is sent
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "agent")
 
 
@@ -79,7 +80,12 @@ class Agent:
         self.sent = b""
         answer = self.handle(session, message)
         assert type(answer) is bytes
-        return unframe(self.sent + answer)
+        messages = unframe(self.sent + answer)
+        if MESSAGES:
+            import json
+            with open(MESSAGES, "a") as file:
+                file.writelines([json.dumps(message) + "\n" for message in messages])
+        return messages
 
     def request(self, command, session=1, **arguments):
         """The response's body; its events are in self.events."""

@@ -3,6 +3,8 @@ scenarios/*.py in a process of its own (driver.py), with the bootstrap's builtin
 faked (harness.py)."""
 
 import ast
+import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import interpreters  # noqa: E402
+from validation import validated  # noqa: E402
 
 # The agent is the same whatever the libc is, and the fakes need ctypes.
 FOUND = [it for it in interpreters.found() if it.variant != interpreters.MUSL]
@@ -53,9 +56,27 @@ def test_interpreter_is_there(name):
 @pytest.mark.parametrize("file, scenario", _scenarios())
 @pytest.mark.parametrize("interpreter", FOUND, ids=interpreters.label)
 def test_agent(interpreter, file, scenario):
+    _run(interpreter, file, scenario)
+
+
+@pytest.mark.parametrize("file, scenario", _scenarios())
+def test_messages_are_as_specified(file, scenario, tmp_path):
+    """One interpreter shows it for all. Two things never come as far as an editor:
+    a thread's id in Python, which here stands for the kernel's; and an answer to what
+    was no request."""
+    messages = tmp_path / "messages"
+    messages.touch()
+    _run(FOUND[-1], file, scenario, HANGDBG_MESSAGES=str(messages))
+    for line in messages.read_text().splitlines():
+        message = json.loads(line)
+        if message.get("command") != "threads" and message.get("request_seq") != 0:
+            validated(message)
+
+
+def _run(interpreter, file, scenario, **environment):
     done = subprocess.run(
         [interpreter.path, "-I", "-S", str(HERE / "driver.py"), file, scenario], timeout=60,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, **environment))
     output = done.stdout.decode(errors="replace")
     if done.returncode == SKIP:
         pytest.skip("%s: %s" % (interpreters.label(interpreter), output.strip()))

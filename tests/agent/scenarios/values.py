@@ -223,6 +223,8 @@ def check_properties_are_lazy():
         asked, = look.expand(lazy).values()
         assert asked["name"] == "size" and asked["value"] == "{'inner': [1, 2, 3]}" and len(reads) == 1
         assert look.expand(asked)["'inner'"]["evaluateName"] == "local.size['inner']"
+        agent.refused("setVariable", variablesReference=lazy["variablesReference"], name="size",
+                      value="1")  # it has no setter
         broken, = look.expand(attributes["broken"]).values()
         assert broken["value"] == "<ValueError: not today>" and broken["type"] == "ValueError"
 
@@ -241,6 +243,23 @@ def check_a_property_that_hangs_is_cancelled():
         forever = look.expand_local()["forever"]
         refused = agent.refused("variables", variablesReference=forever["variablesReference"])
         assert refused.id == "cancelled"
+
+
+def check_one_that_cannot_be_read_costs_no_other():
+    agent, hung, look = look_at([1, Node(), 3])
+    with hung:
+        look = look(hung)
+        agent.names["need"]("variables")
+        plain = agent.names["instance_dict"]
+
+        def fails(value):
+            if type(value) is Node:
+                raise SystemError("the C code is unhappy")
+            return plain(value)
+
+        agent.names["instance_dict"] = fails
+        found = look.expand_local()
+        assert [child["value"] for child in found.values()] == ["1", "<unreadable: SystemError>", "3"]
 
 
 def check_long_values_are_cut():
