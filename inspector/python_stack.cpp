@@ -73,8 +73,8 @@ std::unexpected<Error> no_code(Address object) {
 
 Result<PythonStack> PythonStackReader::read(Address thread_state,
                                             std::size_t most) {
-  const CachedMemory pages(memory_);  // frames lie side by side
-  return name(TRY(read_frame_chain(pages, python_.layout, thread_state, most)));
+  return name(
+      TRY(read_frame_chain(memory_, python_.layout, thread_state, most)));
 }
 
 // Left out are the frames of a function that has not begun: Python leaves them

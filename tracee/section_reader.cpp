@@ -33,7 +33,10 @@ class SectionReader::Unpacker {
 
 class SectionReader::Zlib final : public Unpacker {
  public:
-  Zlib() : usable_(::inflateInit(&stream_) == Z_OK) {}
+  // Its checksum is of all of it, and we seldom come to the end.
+  Zlib()
+      : usable_(::inflateInit(&stream_) == Z_OK &&
+                ::inflateValidate(&stream_, 0) == Z_OK) {}
   ~Zlib() override { ::inflateEnd(&stream_); }
 
   Result<std::size_t> unpack(std::span<const std::byte>& packed,
