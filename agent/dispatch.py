@@ -39,6 +39,8 @@ class Session:
         self.output = None
         self.stacks = None  # without a GIL, of all threads while a request lasts
         self.has_device = False  # its thread has the program's GPU (tensors.py)
+        self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
+        self.standing = {}  # ident -> Standing, of one that is
 
     def frame_number(self, key):
         number = self.numbers.get(key)
@@ -104,6 +106,8 @@ handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_thread
             "stackTrace": stack_trace, "scopes": "variables", "variables": "variables",
             "setVariable": "assignments", "setExpression": "assignments",
             "hangdbg/arguments": "variables", "evaluate": evaluate,
+            "hangdbg/hold": "engine", "hangdbg/held": "engine",
+            "continue": "engine",
             "disconnect": lambda session, arguments: {}}
 parts = {}
 _sessions = {}
@@ -119,7 +123,13 @@ def _answer(state, message):
             need(handlers[command])
         if command not in handlers:
             raise Failure("bad-message", "unknown command " + command[:100])
-        body = handlers[command](state, field(request, "arguments", dict, {}))
+        handler, arguments = handlers[command], field(request, "arguments", dict, {})
+        number = arguments.get("frameId")
+        ident = state.keys.get(number, (0,))[0] if type(number) is int else 0
+        if ident in state.standing:
+            body = state.standing[ident].run(handler, state, arguments)
+        else:
+            body = handler(state, arguments)
         return state.frame_message("response", request_seq=request["seq"], success=True,
                                    command=command, body=body)
     except Failure as failure:

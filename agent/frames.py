@@ -17,10 +17,9 @@ import _thread
 def list_threads(session, arguments):
     threads = []
     main = main_thread_id(session)
-    for ident, frame in _other_frames(session).items():
-        if not _is_ours(frame):
-            thread = _thread_id(ident)
-            threads.append({"id": thread, "name": _thread_name(ident, thread)})
+    for ident in _other_frames(session):
+        thread = _thread_id(ident)
+        threads.append({"id": thread, "name": _thread_name(ident, thread)})
     threads.sort(key=lambda thread: (thread["id"] != main, thread["id"]))
     return {"threads": threads}
 
@@ -149,14 +148,27 @@ def _other_frames(session):
     frames = _current_frames()
     if frames is None:
         frames = sys._current_frames()
-    frames = {ident: frame for ident, frame in frames.items() if id(frame) != own}
+    frames = {ident: _programs(frame) for ident, frame in frames.items()
+              if id(frame) != own or ident in session.standing}
+    frames = {ident: frame for ident, frame in frames.items() if frame}
     if list in map(type, frames.values()):
         session.stacks = frames
     return frames
 
 
-def _is_ours(frame):
-    return _places(frame)[0][1].co_filename == "<hangdbg>"
+def _programs(frame):
+    """Without what stands on top of it: a held thread runs our code, and for us
+    what it was asked. None, or [], if all is ours."""
+    if type(frame) is list:
+        ours = [number for number, place in enumerate(frame)
+                if place[1].co_filename == "<hangdbg>"]
+        return frame[ours[-1] + 1:] if ours else frame
+    programs = frame
+    while frame is not None:
+        if frame.f_code.co_filename == "<hangdbg>":
+            programs = frame.f_back
+        frame = frame.f_back
+    return programs
 
 
 def _thread_id(ident):

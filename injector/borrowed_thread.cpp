@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "injector/checkpoint.h"
 #include "injector/process_state.h"
+#include "injector/signal_masks.h"
 
 namespace hangdbg {
 namespace {
@@ -34,17 +35,6 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              Deadline::Clock::now().time_since_epoch())
       .count();
-}
-
-// Everything is blocked but what the CPU itself raises: such a signal, when
-// blocked, takes the handler with it and kills.
-std::uint64_t mask_in_stub() {
-  std::uint64_t mask = ~std::uint64_t{0};
-  for (const int signal :
-       {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGKILL, SIGSTOP}) {
-    mask &= ~(std::uint64_t{1} << (signal - 1));
-  }
-  return mask;
 }
 
 std::unexpected<Error> too_late() {
@@ -189,7 +179,7 @@ Status BorrowedThread::enter() {
       stub_registers(registers_, slack_.stub(), stack_.sp)));
   entered_ = true;
   checkpoint("switched");
-  TRY(thread_->set_signal_mask(mask_in_stub()));
+  TRY(thread_->set_signal_mask(all_but_faults()));
   checkpoint("masked");
   TRY(push_deadline());
   TRY(thread_->resume());

@@ -15,13 +15,32 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 18> kNames = {
-    "preflight-done", "seized",     "stopped",        "judged",
-    "stub-written",   "switched",   "masked",         "running",
-    "mapped",         "filled",     "told-to-go",     "thread-started",
-    "stopped-again",  "mask-back",  "registers-back", "detached",
-    "channels-taken", "hello-sent",
+constexpr std::array<std::string_view, 22> kNames = {
+    "preflight-done",
+    "seized",
+    "stopped",
+    "judged",
+    "stub-written",
+    "switched",
+    "masked",
+    "running",
+    "mapped",
+    "filled",
+    "told-to-go",
+    "thread-started",
+    "stopped-again",
+    "mask-back",
+    "registers-back",
+    "detached",
+    "channels-taken",
+    "hello-sent",
+    // From here on of a hold.
+    "hold-stopped",
+    "hold-frame-written",
+    "hold-switched",
+    "hold-masked",
 };
+constexpr std::size_t kOfInjection = 18;
 
 // A byte that outlives us, and costs an injection next to nothing.
 volatile std::uint8_t* open_last_point(const char* path) {
@@ -37,7 +56,11 @@ volatile std::uint8_t* open_last_point(const char* path) {
 }  // namespace
 
 std::span<const std::string_view> checkpoint_names() {
-  return kNames;
+  return std::span(kNames).first<kOfInjection>();
+}
+
+std::span<const std::string_view> hold_checkpoint_names() {
+  return std::span(kNames).subspan<kOfInjection>();
 }
 
 void checkpoint(std::string_view name) {

@@ -15,6 +15,7 @@
 #include "injector/borrowed_thread.h"
 #include "injector/checkpoint.h"
 #include "injector/injection_lock.h"
+#include "injector/signal_masks.h"
 #include "injector/thread_choice.h"
 #include "inspector/gil.h"
 #include "tracee/proc_status.h"
@@ -83,7 +84,6 @@ Result<AgentImage> make_image(const Target& target,
                               const AgentProgram& agent,
                               bool use_pipes);
 HdRegion without(HdRegion region, const AllowedCalls& allowed);
-std::uint64_t libc_signals(bool musl);
 bool worth_another_try(const Error& error);
 
 }  // namespace
@@ -325,14 +325,6 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
     region.forbidden |= HD_FORBIDS_READ_SELF;
   }
   return region;
-}
-
-// Signals that the libc keeps for itself, as a mask: pthread_cancel's and
-// setuid's in glibc (sysdeps/unix/sysv/linux/internal-signals.h); timers',
-// pthread_cancel's and setuid's in musl (src/internal/pthread_impl.h), where
-// SIGRTMIN is 35.
-std::uint64_t libc_signals(bool musl) {
-  return std::uint64_t{musl ? 7u : 3u} << (32 - 1);
 }
 
 bool worth_another_try(const Error& error) {

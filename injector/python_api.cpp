@@ -138,6 +138,11 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
                   "hangdbg dump PID shows its stacks");
     }
   }
+  for (const ElfImage& image : libc) {
+    if (const auto symbol = image.find(memory, "__errno_location")) {
+      api.table.errno_location = symbol->address.value;
+    }
+  }
   std::vector<Wanted> wanted(kPython.begin(), kPython.end());
   if (python.free_threaded) {
     wanted.insert(wanted.end(), kPause.begin(), kPause.end());

@@ -32,7 +32,8 @@ Status judge(const Target& target,
              int tid,
              const Registers& registers,
              NativeUnwinder& unwinder,
-             Deadline deadline);
+             Deadline deadline,
+             std::uint64_t stack_needed);
 bool in_restartable_sequence(const Target& target,
                              const Attachment& thread,
                              Address pc);
@@ -40,7 +41,9 @@ Rank rank_of(const Target& target, int tid);
 Rank rank_of_call(const Target& target, const TaskSyscall& call);
 bool is_socket(const Target& target, std::uint64_t fd);
 const Mapping* mapping_of(const Target& target, Address address);
-bool has_stack_below(const Target& target, Address sp);
+bool has_stack_below(const Target& target,
+                     Address sp,
+                     std::uint64_t needed = StubStack::kNeeded);
 bool is_on_own_stack(const Target& target, const Registers& registers);
 
 }  // namespace
@@ -64,7 +67,8 @@ Result<std::vector<int>> candidate_threads(const Target& target) {
 Status worth_stopping(const Target& target,
                       int tid,
                       NativeUnwinder& unwinder,
-                      Deadline deadline) {
+                      Deadline deadline,
+                      std::uint64_t stack_needed) {
   const auto call = TRY(read_task_syscall(target.pid, tid));
   if (call.running || call.number < 0) {
     return {};
@@ -76,21 +80,23 @@ Status worth_stopping(const Target& target,
   registers.raw.rsp = call.sp.value;
   registers.raw.orig_rax = static_cast<unsigned long long>(call.number);
   registers.raw.rsi = call.args[1];
-  return judge(target, tid, registers, unwinder, deadline);
+  return judge(target, tid, registers, unwinder, deadline, stack_needed);
 }
 
 Status check_safe(const Target& target,
                   const Attachment& thread,
                   const Registers& registers,
                   NativeUnwinder& unwinder,
-                  Deadline deadline) {
+                  Deadline deadline,
+                  std::uint64_t stack_needed) {
   if (!registers.in_syscall() &&
       in_restartable_sequence(target, thread, registers.pc())) {
     return fail(
         ErrorId::NoSafeThread,
         fmt::format("thread {} is in a restartable sequence", thread.tid()));
   }
-  return judge(target, thread.tid(), registers, unwinder, deadline);
+  return judge(target, thread.tid(), registers, unwinder, deadline,
+               stack_needed);
 }
 
 namespace {
@@ -120,7 +126,8 @@ Status judge(const Target& target,
              int tid,
              const Registers& registers,
              NativeUnwinder& unwinder,
-             Deadline deadline) {
+             Deadline deadline,
+             std::uint64_t stack_needed) {
   const auto refuse = [&](const std::string& why) {
     log::debug(log::Area::Injector, "thread {} is {}", tid, why);
     return fail(ErrorId::NoSafeThread,
@@ -138,7 +145,7 @@ Status judge(const Target& target,
   if (at.in_syscall && !follows_syscall(target.memory, registers.pc())) {
     return refuse("not at a system call that we know");
   }
-  if (!has_stack_below(target, registers.sp())) {
+  if (!has_stack_below(target, registers.sp(), stack_needed)) {
     return refuse("short of stack");
   }
   if (!is_on_own_stack(target, registers)) {
@@ -251,12 +258,12 @@ bool is_on_own_stack(const Target& target, const Registers& registers) {
          (stack->path == "[stack]" || stack->contains({registers.raw.fs_base}));
 }
 
-bool has_stack_below(const Target& target, Address sp) {
+bool has_stack_below(const Target& target, Address sp, std::uint64_t needed) {
   const Mapping* stack = mapping_of(target, sp);
   if (stack == nullptr || !stack->writable) {
     return false;
   }
-  if (sp - stack->start >= StubStack::kNeeded) {
+  if (sp - stack->start >= needed) {
     return true;
   }
   if (stack->path != "[stack]") {
@@ -265,13 +272,13 @@ bool has_stack_below(const Target& target, Address sp) {
   // Room to grow, if neither the limit nor anything else is in the way.
   rlimit limit{};
   if (::prlimit(target.pid, RLIMIT_STACK, nullptr, &limit) != 0 ||
-      stack->end - sp + StubStack::kNeeded > limit.rlim_cur) {
+      stack->end - sp + needed > limit.rlim_cur) {
     return false;
   }
   const std::size_t index =
       static_cast<std::size_t>(stack - target.maps.data());
   const Address below = index == 0 ? Address{} : target.maps[index - 1].end;
-  return sp - below > StubStack::kNeeded + kStackGuardGap;
+  return sp - below > needed + kStackGuardGap;
 }
 
 }  // namespace

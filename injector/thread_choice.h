@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "injector/preflight.h"
+#include "injector/stub_x86_64.h"
 #include "inspector/native_stack.h"
 #include "tracee/attachment.h"
 
@@ -26,7 +27,8 @@ Result<std::vector<int>> candidate_threads(const Target& target);
 Status worth_stopping(const Target& target,
                       int tid,
                       NativeUnwinder& unwinder,
-                      Deadline deadline);
+                      Deadline deadline,
+                      std::uint64_t stack_needed = StubStack::kNeeded);
 
 // Whether the stopped thread may be borrowed: its call, then a scan of its
 // stack for anything dangerous, then - if that found something - an exact
@@ -35,6 +37,7 @@ Status check_safe(const Target& target,
                   const Attachment& thread,
                   const Registers& registers,
                   NativeUnwinder& unwinder,
-                  Deadline deadline);
+                  Deadline deadline,
+                  std::uint64_t stack_needed = StubStack::kNeeded);
 
 }  // namespace hangdbg

@@ -7,20 +7,20 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPromised = std::to_array<std::string_view>(
-    {"alias",   "b",        "break",  "c",       "cl",        "clear",
-     "cont",    "commands", "debug",  "disable", "condition", "continue",
-     "display", "enable",   "hold",   "ignore",  "interact",  "j",
-     "jump",    "n",        "next",   "r",       "raise",     "rank",
-     "ranks",   "return",   "retval", "rv",      "release",   "restart",
-     "run",     "s",        "step",   "tbreak",  "unalias",   "until",
-     "unt",     "undisplay"});
+    {"alias",   "b",        "break",   "c",        "cl",        "clear",
+     "cont",    "commands", "debug",   "disable",  "condition", "continue",
+     "display", "enable",   "ignore",  "interact", "j",         "jump",
+     "n",       "next",     "r",       "raise",    "rank",      "ranks",
+     "return",  "retval",   "rv",      "restart",  "run",       "s",
+     "step",    "tbreak",   "unalias", "until",    "unt",       "undisplay"});
 
 }  // namespace
 
 std::vector<const Command*> all_commands() {
   std::vector<const Command*> all;
-  for (const auto table : {stack_commands(), value_commands(),
-                           source_commands(), session_commands()}) {
+  for (const auto table :
+       {stack_commands(), value_commands(), source_commands(), hold_commands(),
+        session_commands()}) {
     for (const Command& command : table) {
       all.push_back(&command);
     }

@@ -27,6 +27,7 @@ struct Command {
 std::span<const Command> stack_commands();
 std::span<const Command> value_commands();
 std::span<const Command> source_commands();
+std::span<const Command> hold_commands();
 std::span<const Command> session_commands();
 
 // In the order in which help lists them.

@@ -177,9 +177,11 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     const auto came = editor.read(
         [&] {
           const bool read_only = state.session.read_only();
-          return LineEditor::Prompt{fmt::format("(hangdbg {}{}) ", pid,
-                                                read_only ? " read-only" : ""),
-                                    read_only};
+          const bool held = state.held.contains(state.place.thread().tid);
+          return LineEditor::Prompt{
+              fmt::format("(hangdbg {}{}{}) ", pid, held ? " HELD" : "",
+                          read_only ? " read-only" : ""),
+              read_only};
         },
         state.out, line);
     if (came == LineEditor::Came::Interrupt) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct PromptState {
 
   // Of `list`: where the next one goes on; none after a change of frame.
   std::optional<std::int64_t> list_from{};
+  std::set<std::int64_t> held{};  // threads, by tid
   bool leaving = false;
   bool said_read_only = false;
 

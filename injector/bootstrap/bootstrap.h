@@ -5,6 +5,7 @@
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
+ *   hold.c      threads of the program that stand still for a client
  *   pause.c     all other threads stand still, where no GIL sees to that
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
@@ -37,7 +38,8 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 8
+#define HD_BUILTINS 12
+#define HD_MAX_HELD 64
 
 enum HdPhase {
   HD_PHASE_FREE = 0,
@@ -95,11 +97,29 @@ struct HdSession {
   uint32_t canceller_done;    /* canceller; its last word */
   uint32_t cancel;            /* control; executor clears */
   uint32_t cancellable;       /* enum HdCancellable */
+  uint64_t runner;            /* pthread_t: whose code is cancellable; GIL */
   uint64_t lowest_stack;      /* executor: for the code that it runs */
 
-  char* buffer; /* executor: what has been read and not yet handled */
+  uint32_t writing; /* who has set it writes to the DAP channel */
+  char* buffer;     /* executor: what has been read and not yet handled */
   uint64_t capacity;
   uint64_t filled;
+};
+
+/* A thread of the program that stands still for a session: its own code goes
+ * on when ours returns. Its fields are changed with the GIL, but where said. */
+struct HdHeld {
+  uint32_t phase;   /* enum HdHeldPhase */
+  uint32_t session; /* its index */
+  uint64_t thread;  /* pthread_t */
+  uint32_t news;    /* a futex: something below has changed, or the session */
+  uint32_t asked;   /* executor: for so many pieces of work */
+  uint32_t done;    /* thread: with so many; a futex */
+  uint32_t let_go;
+  int32_t signal; /* thread: to be sent to it when it goes; 0 none */
+  /* What the thread leaves by: a pthread_attr_t, never used as one. The libc
+   * writes HD_LEFT into it, and returns to where none of our code is. */
+  uint64_t attributes[8];
 };
 
 /* The agent in one interpreter. */
@@ -128,6 +148,7 @@ struct HdState {
   struct HdFile door_write;
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
+  struct HdHeld held[HD_MAX_HELD];
 
   /* The main interpreter's, which all sessions share, and last; and each
    * session's own in another interpreter. */
@@ -141,12 +162,12 @@ _Static_assert(sizeof(struct HdRegion) + sizeof(struct HdState) <=
                    HD_AGENT_OFFSET,
                "HD_AGENT_OFFSET is too small");
 
-/* What a thread does last (entry_x86_64.S): unmaps the region if munmap is not
- * 0, which is for the last of all threads to do. */
+/* What a thread does last (entry_x86_64.S): a call of one of the target's
+ * functions, if it is not 0. */
 struct HdExit {
-  uint64_t munmap;
-  uint64_t base;
-  uint64_t size;
+  uint64_t function;
+  uint64_t first;
+  uint64_t second;
 };
 
 /* Where our state is, from the place of our own code: behind the image. */
@@ -196,6 +217,22 @@ void* hd_canceller_main(void* session);
 /* Whether it may take the GIL or pause the program: waits for that without it.
  * 0 when the client has gone, or the interpreter ends. */
 int hd_may_enter(struct HdSession* session);
+
+/* hold.c */
+/* Where a thread that was stopped in a call enters: (struct HdHeld*). */
+void hd_hold_entry(void);
+/* How many threads may still run our code for that session, or for any. */
+int hd_held_left(struct HdState* state, const struct HdSession* session);
+/* Wakes those that stand for a session which is leaving; without the GIL. */
+void hd_held_wake(struct HdSession* session);
+/* A session that this thread stands for, or 0. */
+struct HdSession* hd_held_session(struct HdState* state, uint64_t thread);
+/* What the executor does of its session's before the agent goes; waits. */
+void hd_held_end(struct HdSession* session);
+HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none);
+HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number);
+HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number);
+HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number);
 
 /* interpreters.c: the interpreter that the session wants. hd_enter may wait for
  * its GIL without end; 0 when it is no more. */
@@ -247,6 +284,18 @@ void hd_agent_unload(struct HdSession* session);
 /* builtins.c: fills in HD_BUILTINS of them. */
 void hd_builtins(struct HdMethod* methods);
 
+/* builtins.c, python.c: with the GIL */
+/* Whose executor this very thread is, or for which it stands; 0 with an
+ * exception set. */
+struct HdSession* hd_this_session(struct HdState* state);
+HdPyObject* hd_none(struct HdState* state);
+HdPyObject* hd_raise(struct HdState* state, const char* message);
+/* callable(first, second), or callable(first); takes over both references. */
+HdPyObject* hd_call(struct HdState* state,
+                    HdPyObject* callable,
+                    HdPyObject* first,
+                    HdPyObject* second);
+
 /* io.c */
 int64_t hd_now(void); /* monotonic nanoseconds */
 void hd_name_thread(const char* name);
@@ -269,6 +318,9 @@ int hd_read_message(struct HdSession* session,
                     const char** body,
                     uint64_t* size,
                     uint64_t* taken);
+/* One message at a time: executor and held threads write to one channel. */
+void hd_begin_message(struct HdSession* session);
+void hd_end_message(struct HdSession* session);
 /* 0 when the client has gone. */
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size);
 void hd_free_buffer(struct HdSession* session);

@@ -70,31 +70,41 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_set_local", builtin_set_local, METH_VARARGS, 0};
   *next++ = (struct HdMethod){"_f_locals", builtin_f_locals, METH_O, 0};
   *next++ = (struct HdMethod){"_locals_of", builtin_locals_of, METH_O, 0};
+  *next++ = (struct HdMethod){"_claim", hd_builtin_claim, METH_NOARGS, 0};
+  *next++ = (struct HdMethod){"_stand", hd_builtin_stand, METH_O, 0};
+  *next++ = (struct HdMethod){"_ask", hd_builtin_ask, METH_O, 0};
+  *next++ = (struct HdMethod){"_let_go", hd_builtin_let_go, METH_O, 0};
 }
 
-static HdPyObject* none(struct HdState* state) {
+static unsigned long self_of(struct HdState* state) {
+  return HD_CALL(state, pthread_self, SelfFunction)();
+}
+
+HdPyObject* hd_none(struct HdState* state) {
   HdPyObject* object = (HdPyObject*)state->region->api.none;
   HD_CALL(state, Py_IncRef, ObjectFunction)(object);
   return object;
 }
 
-static HdPyObject* raise(struct HdState* state, const char* message) {
+HdPyObject* hd_raise(struct HdState* state, const char* message) {
   HdPyObject* type = *(HdPyObject**)state->region->api.runtime_error;
   HD_CALL(state, PyErr_SetString, ErrorFunction)(type, message);
   return 0;
 }
 
-/* The session whose executor is this very thread; 0 with an exception set. */
-static struct HdSession* this_session(struct HdState* state) {
-  const unsigned long self = HD_CALL(state, pthread_self, SelfFunction)();
+struct HdSession* hd_this_session(struct HdState* state) {
+  const unsigned long self = self_of(state);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
     if (HD_LOAD(session->executor_running) && session->executor == self) {
       return session;
     }
   }
-  raise(state, "not on a hangdbg thread");
-  return 0;
+  struct HdSession* session = hd_held_session(state, self);
+  if (!session) {
+    hd_raise(state, "not on a hangdbg thread");
+  }
+  return session;
 }
 
 /* The kernel's id of a pthread_t: a word in its struct, whose place control.c
@@ -120,30 +130,36 @@ static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none) {
   (void)self;
   (void)none;
   struct HdState* state = hd_state();
-  struct HdSession* session = this_session(state);
+  struct HdSession* session = hd_this_session(state);
   return session ? hd_current_frames(session) : 0;
 }
 
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdSession* session = this_session(state);
+  struct HdSession* session = hd_this_session(state);
   char* text = 0;
   long size = 0;
   if (!session) {
     return 0;
   }
   if (hd_is_forked(state)) {
-    return none(state); /* what a child prints is lost */
+    return hd_none(state); /* what a child prints is lost */
   }
   if (HD_CALL(state, PyBytes_AsStringAndSize, AsBytesFunction)(bytes, &text,
                                                                &size) != 0) {
     return 0;
   }
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  hd_begin_message(session);
   const int sent = hd_write_all(session, text, (uint64_t)size);
+  hd_end_message(session);
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
-  return sent ? none(state) : raise(state, "the hangdbg client has gone");
+  /* In a thread of the program's, an exception might come up in its own code.
+   */
+  return sent || hd_held_session(state, self_of(state))
+             ? hd_none(state)
+             : hd_raise(state, "the hangdbg client has gone");
 }
 
 /* sys.settrace in an expression is for the rest of it: on our thread it would
@@ -209,7 +225,7 @@ static int look_at_stack(HdPyObject* self,
   if (what != PY_TRACE_CALL) {
     return 0;
   }
-  const struct HdSession* session = this_session(state);
+  const struct HdSession* session = hd_this_session(state);
   if (session && (uint64_t)__builtin_frame_address(0) > session->lowest_stack) {
     return 0;
   }
@@ -223,7 +239,7 @@ static int look_at_stack(HdPyObject* self,
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdSession* session = this_session(state);
+  struct HdSession* session = hd_this_session(state);
   if (!session) {
     return 0;
   }
@@ -236,7 +252,10 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   if (!args) {
     return 0;
   }
-  const int guarded = guard_stack(session);
+  /* A held thread has a stack and a tracer of its own. */
+  session->runner = self_of(state);
+  const int ours = session->runner == session->executor;
+  const int guarded = ours && guard_stack(session);
   HD_STORE(session->cancellable, HD_CANCELLABLE);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
@@ -246,7 +265,9 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
     hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }
   const int raised = end_cancellable(session);
-  stop_tracing(state, guarded);
+  if (ours) {
+    stop_tracing(state, guarded);
+  }
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
   return raised ? take_cancelled(state, result, cancelled) : result;
 }
@@ -293,7 +314,7 @@ static HdPyObject* take_cancelled(struct HdState* state,
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdSession* session = this_session(state);
+  struct HdSession* session = hd_this_session(state);
   if (!session) {
     return 0;
   }
@@ -304,18 +325,18 @@ static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {
   if (old) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(old);
   }
-  return none(state);
+  return hd_none(state);
 }
 
 static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  struct HdSession* session = this_session(hd_state());
+  struct HdSession* session = hd_this_session(hd_state());
   return session ? hd_f_locals(session, frame) : 0;
 }
 
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  struct HdSession* session = this_session(hd_state());
+  struct HdSession* session = hd_this_session(hd_state());
   return session ? hd_locals_of(session, frame) : 0;
 }
 
@@ -323,7 +344,7 @@ static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
 static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdSession* session = this_session(state);
+  struct HdSession* session = hd_this_session(state);
   const TupleGetFunction get =
       HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
   if (!session) {
@@ -331,10 +352,10 @@ static HdPyObject* builtin_set_local(HdPyObject* self, HdPyObject* args) {
   }
   const long count = HD_CALL(state, PyTuple_Size, SizeFunction)(args);
   if (count != 2 && count != 3) {
-    return raise(state, "_set_local(frame, name[, value])");
+    return hd_raise(state, "_set_local(frame, name[, value])");
   }
   return hd_set_local(session, get(args, 0), get(args, 1),
                       count == 3 ? get(args, 2) : 0)
-             ? none(state)
+             ? hd_none(state)
              : 0;
 }

@@ -83,12 +83,12 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
   for (int i = 0; i <= HD_MAX_SESSIONS; i++) {
     loaded |= state->agents[i].globals != 0;
   }
-  if (loaded || state->must_stay) {
+  if (loaded || state->must_stay || hd_held_left(state, 0)) {
     return;
   }
-  out->munmap = state->region->api.munmap;
-  out->base = state->base;
-  out->size = state->region->total_size;
+  out->function = state->region->api.munmap;
+  out->first = state->base;
+  out->second = state->region->total_size;
 }
 
 static struct HdState* set_up(uint64_t base) {

@@ -1,5 +1,7 @@
-// The image's first bytes, and the one thing that C cannot say: the last
-// thread unmaps the code that it runs and returns to its caller all the same.
+// The image's first bytes, and the one thing that C cannot say: a thread's last
+// step is one of the target's functions, which returns to the thread's own
+// caller. So the last of all threads unmaps the code that it runs, and one that
+// was held says that it has left when it has.
 #include "injector/bootstrap/shared.h"
 
         .section .hd_header, "ax", @progbits
@@ -11,22 +13,24 @@ hd_image_header:                        // struct HdImageHeader
         .long   hd_image_end - hd_image_header
         .long   0
 
-// void* NAME(void* region_base), a pthread's start routine: runs
-// MAIN(region_base, &exit), then exit.munmap(exit.base, exit.size) if there is
-// one, from where that returns to libc.
+// void* NAME(void* argument): runs MAIN(argument, &exit), then
+// exit.function(exit.first, exit.second), if there is one, from where that
+// returns to our caller.
         .macro  thread_entry name, main
         .globl  \name
         .hidden \name, \main
         .type   \name, @function
 \name:
-        subq    $40, %rsp               // struct HdExit, and 16-byte alignment
+        // struct HdExit is right below where we return to: hd_hold_main finds its
+        // frame by that.
+        subq    $24, %rsp
         movq    $0, 0(%rsp)
         movq    %rsp, %rsi
         call    \main
         movq    0(%rsp), %rax
         movq    8(%rsp), %rdi
         movq    16(%rsp), %rsi
-        addq    $40, %rsp
+        addq    $24, %rsp
         testq   %rax, %rax
         jz      1f
         jmpq    *%rax
@@ -36,4 +40,5 @@ hd_image_header:                        // struct HdImageHeader
         .section .text.entry, "ax", @progbits
         thread_entry hd_first_entry, hd_first_main
         thread_entry hd_control_entry, hd_control_main
+        thread_entry hd_hold_entry, hd_hold_main
         .section .note.GNU-stack, "", @progbits

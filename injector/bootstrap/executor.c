@@ -80,7 +80,7 @@ static void raise_cancelled(struct HdSession* session, uint32_t interpreter) {
                               : 0;
   if (cancelled && hd_wants_cancel(session)) {
     HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-    (session->executor, cancelled);
+    (session->runner, cancelled);
     seen = HD_CANCELLED;
   }
   HD_STORE(session->cancellable, seen);
@@ -146,7 +146,9 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
     say_failure(session);
     return 0;
   }
+  hd_begin_message(session);
   const int sent = hd_write_all(session, copy, (uint64_t)length);
+  hd_end_message(session);
   hd_unmap(copy, (uint64_t)length + 1);
   return sent;
 }
@@ -170,10 +172,12 @@ static void say_failure(struct HdSession* session) {
   for (int i = 19; i >= 16; i--, total /= 10) {
     header[i] = (char)('0' + total % 10);
   }
+  hd_begin_message(session);
   hd_write_all(session, header, sizeof header - 1);
   hd_write_all(session, kBefore, sizeof kBefore - 1);
   hd_write_all(session, text, size);
   hd_write_all(session, kAfter, sizeof kAfter - 1);
+  hd_end_message(session);
 }
 
 /* With the GIL, and with the agent for us to change: another executor may be in
@@ -233,6 +237,7 @@ static void say_ended(struct HdSession* session) {
 static void farewell(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdEntry entry;
+  hd_held_end(session);
   leave_interpreter(session);
   if (!session->used_agent ||
       !gil_may_be_taken(session, hd_now() + FAREWELL_NS) ||

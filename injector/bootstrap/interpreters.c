@@ -114,7 +114,8 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
     uint64_t ident = 0;
     uint64_t frame = 0;
     read_word(thread + api->thread_ident, &ident);
-    if (hd_is_free_threaded(state) && ident == self) {
+    if (hd_is_free_threaded(state) && ident == self &&
+        !hd_held_session(state, self)) {
       /* Ours: a frame that refers to itself would live on. */
     } else if (api->PyThreadState_GetFrame) {
       frame = (uint64_t)HD_CALL(state, PyThreadState_GetFrame,

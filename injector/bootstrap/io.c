@@ -134,6 +134,18 @@ int hd_read_message(struct HdSession* session,
   }
 }
 
+void hd_begin_message(struct HdSession* session) {
+  uint32_t seen = 0;
+  while (!HD_EXCHANGE(session->writing, seen, 1)) {
+    seen = 0;
+    hd_poll(-1, 0, 1);
+  }
+}
+
+void hd_end_message(struct HdSession* session) {
+  HD_STORE(session->writing, 0);
+}
+
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size) {
   while (size > 0) {
     if (hd_is_leaving(session)) {

@@ -24,10 +24,6 @@ static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
 static int add_builtins(struct HdState* state, struct HdAgent* agent);
 static void keep_failure(struct HdState* state);
-static HdPyObject* call(struct HdState* state,
-                        HdPyObject* callable,
-                        HdPyObject* first,
-                        HdPyObject* second);
 static long refcount(struct HdState* state, HdPyObject* object);
 
 int hd_agent_load(struct HdSession* session) {
@@ -49,10 +45,10 @@ HdPyObject* hd_agent_handle(struct HdSession* session,
                             uint64_t size) {
   struct HdState* state = session->state;
   HdPyObject* reply =
-      call(state, hd_agent(session)->handle,
-           HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index),
-           HD_CALL(state, PyBytes_FromStringAndSize, BytesFunction)(
-               message, (long)size));
+      hd_call(state, hd_agent(session)->handle,
+              HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index),
+              HD_CALL(state, PyBytes_FromStringAndSize, BytesFunction)(
+                  message, (long)size));
   if (!reply) {
     keep_failure(state);
   }
@@ -63,7 +59,7 @@ void hd_agent_forget(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdAgent* agent = hd_agent(session);
   if (agent->forget) {
-    HdPyObject* result = call(
+    HdPyObject* result = hd_call(
         state, agent->forget,
         HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index), 0);
     if (result) {
@@ -213,11 +209,10 @@ static void keep_failure(struct HdState* state) {
   HD_CALL(state, PyErr_Clear, VoidFunction)();
 }
 
-/* callable(first, second), or callable(first); takes over both references. */
-static HdPyObject* call(struct HdState* state,
-                        HdPyObject* callable,
-                        HdPyObject* first,
-                        HdPyObject* second) {
+HdPyObject* hd_call(struct HdState* state,
+                    HdPyObject* callable,
+                    HdPyObject* first,
+                    HdPyObject* second) {
   HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(second ? 2 : 1);
   if (!args) {
     return 0;

@@ -62,6 +62,8 @@ struct HdSession* hd_session_open(struct HdState* state) {
     session->interpreter = 0;
     session->cancel = 0;
     session->cancellable = 0;
+    session->runner = 0;
+    session->writing = 0;
     session->cancel_again_at = 0;
     session->enter_now_until = 0;
     session->messages = 0;
@@ -198,6 +200,7 @@ void hd_session_leave(struct HdSession* session) {
   }
   HD_STORE(session->phase, HD_PHASE_LEAVING);
   HD_STORE(session->cancel, 1);
+  hd_held_wake(session);
   if (!hd_uses_pipes(session->state) && hd_is_ours(&session->dap_read)) {
     hd_syscall(SYS_shutdown, session->dap_read.number, SHUT_RDWR, 0, 0, 0, 0);
   }

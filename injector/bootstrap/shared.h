@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 7
+#define HD_ABI 8
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -36,7 +36,7 @@ struct HdImageHeader {
 
 /* Where the Python source starts, from the start of struct HdRegion: behind
  * the bootstrap's own memory. */
-#define HD_AGENT_OFFSET 8192
+#define HD_AGENT_OFFSET 16384
 
 /* Functions of the target's libc and Python; data symbols where said. */
 struct HdApi {
@@ -97,8 +97,9 @@ struct HdApi {
   uint64_t PyFrame_LocalsToFast;
   uint64_t Py_GetRecursionLimit; /* 0 as well where the stack needs no guard */
   uint64_t is_finalizing;        /* Py_IsFinalizing or _Py_IsFinalizing */
-  uint64_t gil_locked; /* data: the int that is 1 while the GIL is held */
-  uint64_t Py_REFCNT;  /* from 3.14 on */
+  uint64_t gil_locked;     /* data: the int that is 1 while the GIL is held */
+  uint64_t Py_REFCNT;      /* from 3.14 on */
+  uint64_t errno_location; /* __errno_location */
 
   /* Of a free-threaded build all, else none: see pause.c. */
   uint64_t stop_the_world;  /* _PyEval_StopTheWorld */

@@ -39,13 +39,14 @@ def build_library(folder):
     return path
 
 
-def start_hang(name, python, library):
+def start_hang(name, python, library, env=None):
     if name in C_FUNCTIONS:
-        target = start("c_hangs", python, library, name)
+        target = start("c_hangs", python, library, name, env=env)
     elif name == "gevent_lock":
-        target = start(name, python, env={"PYTHONPATH": folder_with("gevent.ssl", python)})
+        path = {"PYTHONPATH": folder_with("gevent.ssl", python)}
+        target = start(name, python, env=dict(path, **(env or {})))
     else:
-        target = start(name, python)
+        target = start(name, python, env=env)
     target.name = name
     return target
 

@@ -29,6 +29,10 @@ def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
     "frame", the number of that function's frame, if it is not the innermost;
     "file", its file, if that is not the script."""
     global _before
+    if "HANGDBG_TEST_OWN" in os.environ:
+        import own
+
+        own.set(function)
     _before = _signals()
     line = {
         "ready": True,

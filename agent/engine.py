@@ -1,0 +1,103 @@
+# Threads of the program that stand still for a client: what they do meanwhile,
+# and how they are let go. A later part of the core (dispatch.py, need).
+#
+# A thread comes into stand() from bootstrap/hold.c, out of the call in which it
+# was blocked. What is asked about its frames then runs on itself: with its own
+# thread-locals, context variables and CUDA device.
+
+
+def hold(session, arguments):
+    """A place for the injector to send the thread to."""
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    if any(ident in other.standing or ident in other.claims.values()
+           for other in _sessions.values()):
+        raise Failure("held-already", "the thread is held already")
+    number, held, entry = _claim()
+    session.claims[number] = ident
+    return {"number": number, "held": held, "entry": entry}
+
+
+def stand(index, number):
+    """The thread itself, until it is let go. The signal that is to be sent to it
+    then; 0 none."""
+    session = _sessions[index]
+    ident, signal, raised, tries = None, 0, None, 0
+    # In the main thread Python runs the handlers of signals in between, and in any
+    # it raises what another thread has set for it. That is the program's, and comes
+    # up in its own code: so there is no line here that may not be broken off.
+    while tries < 1000:
+        try:
+            if ident is None:
+                standing = Standing(number)
+                session.standing[session.claims[number]] = standing
+                tell(session, "stopped", reason="pause", description="held",
+                     threadId=_thread_id(session.claims[number]),
+                     allThreadsStopped=False)
+                ident = session.claims.pop(number)
+            if not _stand(number):
+                break
+            standing.work()
+        except KeyboardInterrupt:
+            signal = 2
+            tries += 1
+        except BaseException as error:
+            raised = type(error)
+            tries += 1
+    session.standing.pop(ident, None)
+    if raised is not None:
+        raise raised
+    return signal
+
+
+def held(session, arguments):
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    return {"stands": ident in session.standing,
+            "comes": ident in session.claims.values()}
+
+
+def let_go(session, arguments):
+    """A thread that stands goes on; one that was to come is not waited for."""
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    for number in [number for number, of in session.claims.items() if of == ident]:
+        del session.claims[number]
+        _let_go(number)
+    if ident in session.standing:
+        _let_go(session.standing[ident].number)
+    return {"allThreadsContinued": False}
+
+
+def tell(session, event, **body):
+    _send(session.frame_message("event", event=event, body=body))
+
+
+class Standing:
+    """A thread that stands, and the work that it is asked for."""
+
+    def __init__(self, number):
+        self.number = number
+        self.work = None
+
+    def run(self, handler, session, arguments):
+        """handler(session, arguments) in that thread."""
+        outcome = []
+
+        def work():
+            # What failed leaves as a tuple, as in run_in_frame.
+            try:
+                outcome[:] = None, handler(session, arguments)
+            except Failure as failure:
+                outcome[:] = [failure.args]
+            except BaseException as error:
+                need("errors")
+                outcome[:] = [explain(error, "agent-failed")]
+
+        self.work = work
+        _ask(self.number)
+        self.work = None
+        if len(outcome) != 2:
+            raise Failure(*outcome[0] if outcome else (
+                "no-such-frame", "the thread has ended"))
+        return outcome[1]
+
+
+handlers.update({"hangdbg/hold": hold, "hangdbg/held": held, "continue": let_go})

@@ -1,0 +1,351 @@
+/* Threads of the program that stand still for a client, and run what it asks.
+ *
+ * A thread comes here out of the call in which it was stopped (the injector has
+ * put hd_hold_entry on top of it, as the kernel does with a signal's handler),
+ * takes the GIL, and the agent's stand() keeps it until it is let go. Its own
+ * thread state, locals and context are around it. All signals but the CPU's are
+ * blocked; the way back, which restores them, is the kernel's rt_sigreturn.
+ *
+ * However its client ends, hd_session_leave wakes it, and it goes. The region
+ * may go only when no thread can be in it: so a thread says that it has left by
+ * a function of the libc that writes a word and returns past us. */
+#include <linux/futex.h>
+#include <signal.h>
+#include <time.h>
+
+#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/resume_x86_64.h"
+#include "injector/bootstrap/syscalls_x86_64.h"
+
+#define ERESTARTSYS (-512)
+#define ERESTARTNOINTR (-513)
+
+/* A size that no thread has, and every libc takes for one. */
+#define HD_LEFT 0x48440000UL
+/* A wait looks so often at what nobody says: that the other side has ended. */
+#define LONGEST_WAIT_S 1
+/* The GIL is taken when it is free, or else in earnest: the thread's own code
+ * would do no less. */
+#define GIL_PATIENCE_NS 50000000L
+
+enum HdHeldPhase {
+  HD_HELD_FREE = 0,
+  HD_HELD_CLAIMED = 1, /* the injector is about to send a thread */
+  HD_HELD_STANDS = 2,
+  HD_HELD_LEAVES = 3, /* gone, as soon as it has written HD_LEFT */
+  HD_HELD_LOST = 4,   /* claimed by a client that died: it may still come */
+};
+
+typedef uint64_t (*SelfFunction)(void);
+typedef int (*EnsureFunction)(void);
+typedef void (*ReleaseFunction)(int);
+typedef void* (*SaveFunction)(void);
+typedef void (*RestoreFunction)(void*);
+typedef int* (*ErrnoFunction)(void);
+typedef HdPyObject* (*NumberFunction)(long);
+typedef HdPyObject* (*UnsignedFunction)(unsigned long);
+typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef HdPyObject* (*GetItemFunction)(HdPyObject*, const char*);
+typedef HdPyObject* (*TupleFunction)(long);
+typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
+typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
+typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
+typedef void (*ObjectFunction)(HdPyObject*);
+
+static void look_for_signals(struct HdSignalFrame* frame);
+static int may_stand(const struct HdSession* session);
+static void stand(struct HdSession* session, struct HdHeld* held);
+static void keep_for_later(struct HdState* state, const struct HdHeld* held);
+static int is_gone(const struct HdHeld* held);
+static struct HdHeld* held_of(HdPyObject* number);
+static void tell(struct HdHeld* held);
+static void wake(uint32_t* futex);
+static void await(uint32_t* futex, uint32_t seen);
+
+/* The thread enters; hd_hold_entry calls this. */
+void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
+  struct HdState* state = hd_state();
+  const struct HdApi* api = &state->region->api;
+  struct HdSession* session = &state->sessions[held->session];
+  int* error =
+      api->errno_location ? HD_CALL(state, errno_location, ErrnoFunction)() : 0;
+  const int kept = error ? *error : 0;
+  uint32_t seen = HD_HELD_CLAIMED;
+  if (!HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS)) {
+    return; /* lost: then the region stays */
+  }
+  if (may_stand(session)) {
+    const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+    stand(session, held);
+    HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
+  }
+  if (held->signal) {
+    hd_syscall(SYS_tgkill, state->pid, hd_tid(), held->signal, 0, 0, 0);
+  }
+  look_for_signals((struct HdSignalFrame*)(out + 1));
+  if (error) {
+    *error = kept;
+  }
+  out->function = api->pthread_attr_setstacksize;
+  out->first = (uint64_t)held->attributes;
+  out->second = HD_LEFT;
+  HD_STORE(held->phase, HD_HELD_LEAVES);
+}
+
+/* A signal that came while all were blocked would have ended the call. Its
+ * handler runs on our way out, before the call is made again, and nobody would
+ * wake that. */
+static void look_for_signals(struct HdSignalFrame* frame) {
+  uint64_t pending = 0;
+  hd_syscall(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
+  pending &= ~frame->mask;
+  for (int signal = 1; signal <= 64 && frame->restart; signal++) {
+    struct {
+      uint64_t handler, flags, restorer, mask;
+    } action = {0, 0, 0, 0};
+    if (!(pending >> (signal - 1) & 1) ||
+        hd_syscall(SYS_rt_sigaction, signal, 0, (long)&action,
+                   sizeof action.mask, 0, 0) != 0 ||
+        action.handler <= 1 /* SIG_DFL, SIG_IGN */) {
+      continue;
+    }
+    if (frame->restart != ERESTARTNOINTR &&
+        !(frame->restart == ERESTARTSYS && (action.flags & SA_RESTART))) {
+      hd_do_not_restart(frame);
+      return;
+    }
+  }
+}
+
+static int may_stand(const struct HdSession* session) {
+  struct HdState* state = session->state;
+  const int64_t until = hd_now() + GIL_PATIENCE_NS;
+  while (HD_LOAD(session->phase) == HD_PHASE_LIVE) {
+    if (hd_is_free_threaded(state) || hd_now() > until ||
+        hd_gil_is_free((struct HdSession*)session)) {
+      return 1;
+    }
+    hd_poll(-1, 0, 1);
+  }
+  return 0;
+}
+
+static void stand(struct HdSession* session, struct HdHeld* held) {
+  struct HdState* state = session->state;
+  const struct HdAgent* agent = hd_agent(session);
+  held->thread = HD_CALL(state, pthread_self, SelfFunction)();
+  HdPyObject* function = agent->globals
+                             ? HD_CALL(state, PyDict_GetItemString,
+                                       GetItemFunction)(agent->globals, "stand")
+                             : 0;
+  HdPyObject* signal =
+      function ? hd_call(state, function,
+                         HD_CALL(state, PyLong_FromLong,
+                                 NumberFunction)(session->index),
+                         HD_CALL(state, PyLong_FromLong,
+                                 NumberFunction)(held - state->held))
+               : 0;
+  if (signal) {
+    held->signal = (int)HD_CALL(state, PyLong_AsUnsignedLongMask,
+                                AsNumberFunction)(signal);
+    HD_CALL(state, Py_DecRef, ObjectFunction)(signal);
+  } else if (function) {
+    keep_for_later(state, held);
+  }
+}
+
+/* What a signal's handler has raised, which Python ran while we had the main
+ * thread, is the program's: it comes up when its own code goes on. */
+static void keep_for_later(struct HdState* state, const struct HdHeld* held) {
+  HdPyObject* parts[3] = {0, 0, 0}; /* type, value, traceback */
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&parts[0], &parts[1], &parts[2]);
+  if (parts[0]) {
+    HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+    (held->thread, parts[0]);
+  }
+  for (int i = 0; i < 3; i++) {
+    if (parts[i]) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(parts[i]);
+    }
+  }
+}
+
+int hd_held_left(struct HdState* state, const struct HdSession* session) {
+  int left = 0;
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    const struct HdHeld* held = &state->held[i];
+    const uint32_t phase = HD_LOAD(held->phase);
+    left += (!session || held->session == session->index) &&
+            (phase == HD_HELD_STANDS ||
+             (phase == HD_HELD_LEAVES && !is_gone(held)));
+  }
+  return left;
+}
+
+static int is_gone(const struct HdHeld* held) {
+  for (int i = 0; i < 8; i++) {
+    if (HD_LOAD(held->attributes[i]) == HD_LEFT) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+void hd_held_wake(struct HdSession* session) {
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    if (session->state->held[i].session == session->index) {
+      tell(&session->state->held[i]);
+    }
+  }
+}
+
+struct HdSession* hd_held_session(struct HdState* state, uint64_t thread) {
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    const struct HdHeld* held = &state->held[i];
+    if (HD_LOAD(held->phase) == HD_HELD_STANDS && held->thread == thread) {
+      return &state->sessions[held->session];
+    }
+  }
+  return 0;
+}
+
+void hd_held_end(struct HdSession* session) {
+  struct HdState* state = session->state;
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    struct HdHeld* held = &state->held[i];
+    uint32_t seen = HD_HELD_CLAIMED;
+    if (held->session == session->index &&
+        HD_EXCHANGE(held->phase, seen, HD_HELD_LOST)) {
+      HD_STORE(state->must_stay, 1);
+    }
+  }
+  while (hd_held_left(state, session)) {
+    hd_poll(-1, 0, 1);
+  }
+}
+
+/* (number, address of the HdHeld, address of hd_hold_entry): for one thread
+ * that the injector will send. */
+HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none) {
+  (void)self;
+  (void)none;
+  struct HdState* state = hd_state();
+  struct HdSession* session = hd_this_session(state);
+  if (!session) {
+    return 0;
+  }
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    struct HdHeld* held = &state->held[i];
+    const uint32_t phase = HD_LOAD(held->phase);
+    if (phase != HD_HELD_FREE && (phase != HD_HELD_LEAVES || !is_gone(held))) {
+      continue;
+    }
+    *held = (struct HdHeld){0};
+    held->session = session->index;
+    HD_STORE(held->phase, HD_HELD_CLAIMED);
+    HdPyObject* place = HD_CALL(state, PyTuple_New, TupleFunction)(3);
+    const long values[] = {i, (long)held, (long)hd_hold_entry};
+    for (int j = 0; place && j < 3; j++) {
+      HD_CALL(state, PyTuple_SetItem, TupleSetFunction)
+      (place, j, HD_CALL(state, PyLong_FromLong, NumberFunction)(values[j]));
+    }
+    return place;
+  }
+  return hd_raise(state, "no more threads can be held");
+}
+
+/* The thread waits until there is work (1), or it may go (0). What it was asked
+ * before is done. */
+HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdHeld* held = held_of(number);
+  if (!held) {
+    return 0;
+  }
+  const struct HdSession* session = &state->sessions[held->session];
+  void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  const uint32_t done = HD_LOAD(held->asked);
+  if (held->done != done) {
+    HD_STORE(held->done, done);
+    wake(&held->done);
+  }
+  int work = 0;
+  for (;;) {
+    const uint32_t seen = HD_LOAD(held->news);
+    work = HD_LOAD(held->asked) != done;
+    if (work || HD_LOAD(held->let_go) ||
+        HD_LOAD(session->phase) != HD_PHASE_LIVE) {
+      break;
+    }
+    await(&held->news, seen);
+  }
+  HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(work);
+}
+
+/* The executor asks the thread for a piece of work, and waits for it. */
+HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdHeld* held = held_of(number);
+  if (!held) {
+    return 0;
+  }
+  const uint32_t asked = held->asked + 1;
+  HD_STORE(held->asked, asked);
+  tell(held);
+  void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  for (;;) {
+    const uint32_t done = HD_LOAD(held->done);
+    if (done == asked || HD_LOAD(held->phase) != HD_HELD_STANDS) {
+      break;
+    }
+    await(&held->done, done);
+  }
+  HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+  return hd_none(state);
+}
+
+/* The thread goes on; or, if none was sent, the claim is given up. */
+HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const unsigned long at =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(number);
+  if (at < HD_MAX_HELD) {
+    struct HdHeld* held = &state->held[at];
+    uint32_t seen = HD_HELD_CLAIMED;
+    HD_EXCHANGE(held->phase, seen, HD_HELD_FREE);
+    HD_STORE(held->let_go, 1);
+    tell(held);
+  }
+  return hd_none(state);
+}
+
+/* 0 with an exception set. */
+static struct HdHeld* held_of(HdPyObject* number) {
+  struct HdState* state = hd_state();
+  const unsigned long at =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(number);
+  if (at >= HD_MAX_HELD || HD_LOAD(state->held[at].phase) != HD_HELD_STANDS) {
+    hd_raise(state, "no thread is held by that number");
+    return 0;
+  }
+  return &state->held[at];
+}
+
+static void tell(struct HdHeld* held) {
+  __atomic_fetch_add(&held->news, 1, __ATOMIC_ACQ_REL);
+  wake(&held->news);
+}
+
+static void wake(uint32_t* futex) {
+  hd_syscall(SYS_futex, (long)futex, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
+}
+
+static void await(uint32_t* futex, uint32_t seen) {
+  const struct timespec longest = {LONGEST_WAIT_S, 0};
+  hd_syscall(SYS_futex, (long)futex, FUTEX_WAIT_PRIVATE, seen, (long)&longest,
+             0, 0);
+}

@@ -1,0 +1,155 @@
+#include "injector/hold.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/log.h"
+#include "injector/checkpoint.h"
+#include "injector/injection_lock.h"
+#include "injector/preflight.h"
+#include "injector/signal_frame_x86_64.h"
+#include "injector/signal_masks.h"
+#include "injector/thread_choice.h"
+#include "inspector/gil.h"
+#include "tracee/attachment.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+// Python runs on the thread's own stack below its call.
+constexpr std::uint64_t kStackNeeded = 192 * 1024;
+constexpr auto kStopTimeout = std::chrono::milliseconds(500);
+// Who waits for the GIL wakes once in a switch interval, of 5 ms.
+constexpr auto kStandsStill = std::chrono::milliseconds(12);
+
+struct Blocked {
+  std::unique_ptr<Target> target;
+  TaskSyscall call;
+  TaskRuns runs;
+};
+
+Result<Blocked> look(int pid, int tid, Deadline deadline);
+Status check_no_gil(const Target& target, int tid);
+Status send(const Blocked& blocked,
+            int tid,
+            const HoldPlace& place,
+            Deadline deadline);
+const Module* libc_of(const Target& target);
+std::unexpected<Error> refuse(int tid, const std::string& why);
+
+}  // namespace
+
+Status enter_thread(int pid,
+                    int tid,
+                    const HoldPlace& place,
+                    Deadline deadline) {
+  const Fd lock = TRY(lock_injections(pid, deadline));
+  const auto blocked = TRY(look(pid, tid, deadline));
+  return run_as_tracer([&] { return send(blocked, tid, place, deadline); });
+}
+
+namespace {
+
+// Nothing is stopped. The preflight is made anew: libraries come and go.
+Result<Blocked> look(int pid, int tid, Deadline deadline) {
+  Blocked blocked;
+  blocked.target = TRY(preflight(pid));
+  const Target& target = *blocked.target;
+  blocked.runs = TRY(read_task_runs(pid, tid));
+  blocked.call = TRY(read_task_syscall(pid, tid));
+  if (blocked.call.running || blocked.call.number < 0) {
+    return refuse(tid, "running, and not blocked in a call");
+  }
+  TRY(check_no_gil(target, tid));
+  NativeUnwinder unwinder(target.memory, target.modules);
+  TRY(worth_stopping(target, tid, unwinder, deadline, kStackNeeded));
+  std::this_thread::sleep_for(
+      std::min<Deadline::Clock::duration>(kStandsStill, deadline.left()));
+  if (TRY(read_task_runs(pid, tid)) != blocked.runs ||
+      TRY(read_task_syscall(pid, tid)) != blocked.call) {
+    return refuse(tid, "running now and then: it is not blocked for good");
+  }
+  return blocked;
+}
+
+Status check_no_gil(const Target& target, int tid) {
+  const auto tasks = TRY(TaskIds::read(target.pid));
+  for (const PythonThread& thread :
+       TRY(python_threads(target.memory, target.python, tasks))) {
+    if (thread.tid != tid) {
+      continue;
+    }
+    if (thread.interpreter != 0) {
+      return refuse(tid, "in another interpreter than the main one");
+    }
+    const auto gil = TRY(read_gil(target.memory, target.python, tasks));
+    if (thread.attached || (gil.locked && gil.holder == thread.state)) {
+      return refuse(tid, "the one that holds the GIL");
+    }
+    return {};
+  }
+  return refuse(tid, "no thread of Python");
+}
+
+Status send(const Blocked& blocked,
+            int tid,
+            const HoldPlace& place,
+            Deadline deadline) {
+  const Target& target = *blocked.target;
+  NativeUnwinder unwinder(target.memory, target.modules);
+  const Module* const libc = libc_of(target);
+  if (libc == nullptr) {
+    return refuse(tid, "without a libc that we know");
+  }
+  const Address sigreturn = TRY(find_sigreturn(target.memory, *libc));
+
+  auto thread = TRY(Attachment::seize(tid));
+  TRY(thread.interrupt(deadline.capped(kStopTimeout)));
+  checkpoint("hold-stopped");
+  Interrupted interrupted;
+  interrupted.registers = TRY(thread.registers());
+  const Registers& own = interrupted.registers;
+  if (!own.in_syscall() || own.syscall_number() != blocked.call.number ||
+      own.sp() != blocked.call.sp) {
+    return refuse(tid, "no longer where it was blocked");
+  }
+  TRY(check_safe(target, thread, own, unwinder, deadline, kStackNeeded));
+  interrupted.extended = TRY(thread.extended_state());
+  interrupted.signal_mask = TRY(thread.signal_mask());
+  const auto frame = TRY(SignalFrame::make(interrupted, sigreturn));
+  // Below the stack pointer and the red zone nothing is anybody's.
+  TRY(target.memory.write(frame.at, frame.bytes));
+  checkpoint("hold-frame-written");
+  TRY(thread.set_registers(
+      SignalFrame::on_entry(own, frame.at, place.entry, place.held.value)));
+  checkpoint("hold-switched");
+  // It enters now, whatever happens.
+  if (const Status masked = thread.set_signal_mask(
+          all_but_faults() & ~libc_signals(target.danger.is_musl()));
+      !masked) {
+    log::warn(log::Area::Injector, "thread {}: {}", tid, masked.error().text());
+  }
+  checkpoint("hold-masked");
+  if (const Status gone = thread.detach(); !gone) {
+    log::warn(log::Area::Injector, "thread {}: {}", tid, gone.error().text());
+  }
+  log::info(log::Area::Injector, "thread {} enters", tid);
+  return {};
+}
+
+// Before glibc 2.34 pthread_create's module is another, which has one as well.
+const Module* libc_of(const Target& target) {
+  const std::size_t module = target.danger.pthread_module();
+  return module < target.modules.size() ? &target.modules[module] : nullptr;
+}
+
+std::unexpected<Error> refuse(int tid, const std::string& why) {
+  return fail(ErrorId::NoSafeThread,
+              fmt::format("thread {} cannot be held: it is {}", tid, why));
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,33 @@
+// Whether a thread stands that was to be held, or is still to come.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hangdbg::dap {
+
+struct Held {
+  static constexpr std::string_view command = "hangdbg/held";
+
+  struct Arguments {
+    std::int64_t thread_id = 0;
+
+    template <class V>
+    void fields(V& v) {
+      v("threadId", thread_id);
+    }
+  };
+
+  struct Body {
+    bool stands = false;
+    bool comes = false;
+
+    template <class V>
+    void fields(V& v) {
+      v("stands", stands);
+      v("comes", comes);
+    }
+  };
+};
+
+}  // namespace hangdbg::dap

@@ -1,0 +1,160 @@
+"""A thread that is held: it runs what is asked, and goes on as if nothing had been."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import interpreters
+import processes
+from hangs import WAITS_AT, start_hang
+from harness import PROGRAM, die_with_us, hangdbg, place, start, track, until
+
+THREAD = "int(__import__('os').path.basename(__import__('os').readlink('/proc/thread-self')))"
+OWN = "__import__('sys').modules['own']"
+BLOCKED = [hang for hang in WAITS_AT if hang not in ("spin", "churn")]
+
+
+def values(done):
+    """What `p` has printed."""
+    return [line for line in done.out.splitlines() if re.match(r"[\[0-9]|True|False", line)]
+
+
+def commands(*commands):
+    return [word for command in commands for word in ("-c", command)]
+
+
+@pytest.mark.parametrize("hang", BLOCKED)
+def test_hang(hang, python, library):
+    """Held, asked, written to and let go, twice: on its own thread."""
+    musl = interpreters.variant(python) == interpreters.MUSL
+    target = start_hang(hang, python, library,
+                        env=None if musl else {"HANGDBG_TEST_OWN": "1"})
+    before = target.snapshot()
+    if musl and hang == "lock_worker":
+        done = hangdbg("attach", target.pid, *place(target), *commands("hold"))
+        assert "short of stack" in done.err, done
+        target.finish()
+        return
+    own = ["p [%s.local.word, %s.context.get()]" % (OWN, OWN)] * (not musl)
+    for answer in (42, 43):
+        done = hangdbg(
+            "attach", target.pid, *place(target), *commands(
+                "p %s" % THREAD, "hold", "p %s" % THREAD, *own,
+                "answer = %d" % answer, "p answer", "release", "p answer"))
+        assert done.rc == 0, done
+        ours, *found = values(done)
+        assert int(ours) != target.tid
+        assert found == [str(target.tid), *[repr([target.function] * 2)] * (not musl),
+                         str(answer), str(answer)], done
+        target.assert_as_before(before, arenas=4)
+    result = target.finish()
+    assert (result["answer"], result["seen"]) == (43, [0, 2, 4])
+
+
+@pytest.mark.parametrize("hang", ["spin", "churn"])
+def test_running_in_c(hang, python, library):
+    """No place to go in by; what can be done instead is done."""
+    target = start_hang(hang, python, library)
+    before = target.snapshot()
+    done = hangdbg("attach", target.pid, *place(target), *commands("hold", "p answer"))
+    assert (done.rc, values(done)) == (0, ["41"]), done
+    assert "cannot be held" in done.err and "running" in done.err, done
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def holding(target, env=None):
+    """A hangdbg that holds the target's hung thread: its Popen, with pipes."""
+    process = track(subprocess.Popen(
+        [str(word) for word in (PROGRAM, "attach", target.pid, *place(target))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=dict(os.environ, **(env or {})), start_new_session=True, preexec_fn=die_with_us))
+    ask(process, "hold", "is held")
+    return process
+
+
+def ask(process, command, answer):
+    """Types a command and reads until its answer comes."""
+    process.stdin.write(command + "\n")
+    process.stdin.flush()
+    for line in process.stdout:
+        if answer in line:
+            return line
+    raise AssertionError("%s: %s" % (command, process.stderr.read()))
+
+
+def call_of(target):
+    """The system call that the hung thread sleeps in, with its stack and place."""
+    return Path("/proc/%d/task/%d/syscall" % (target.pid, target.tid)).read_text()
+
+
+@pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "recv"])
+@pytest.mark.parametrize("kills", [3, pytest.param(23, marks=pytest.mark.slow)])
+def test_goes_on_when_we_die(hang, kills, edge_python):
+    target = start(hang, edge_python)
+    before, call = target.snapshot(), call_of(target)
+    for _ in range(kills):
+        process = holding(target)
+        assert call_of(target) != call
+        process.kill()
+        until("the thread in its call", lambda: call_of(target) == call, seconds=1)
+        process.wait()
+    target.assert_as_before(before, arenas=4)
+    assert target.finish()["answer"] == 41
+
+
+@pytest.mark.parametrize("point", [
+    "hold-stopped", "hold-frame-written", "hold-switched", "hold-masked"])
+def test_killed_at(point, edge_python):
+    target = start("lock_main", edge_python)
+    call = call_of(target)
+    died = hangdbg("attach", target.pid, *place(target), *commands("hold"),
+                   env={"HANGDBG_TEST_DIE_AT": point})
+    assert died.rc == -signal.SIGKILL, died
+    assert processes.tracer(target.pid) == 0
+    until("the thread in its call", lambda: call_of(target) == call, seconds=1)
+    for _ in range(2):
+        done = hangdbg("attach", target.pid, *place(target), *commands(
+            "hold", "p %s" % THREAD, "release"))
+        assert values(done) == [str(target.tid)], done
+    assert target.finish()["answer"] == 41
+
+
+def test_another_client(newest_python):
+    """Only one holds it; what the other asks runs on our thread as ever."""
+    target = start("lock_main", newest_python)
+    process = holding(target)
+    done = hangdbg("attach", target.pid, *place(target), *commands("hold", "p %s" % THREAD))
+    assert "held already" in done.err, done
+    assert int(values(done)[0]) != target.tid
+    assert ask(process, "p %s" % THREAD, str(target.tid))
+    ask(process, "release", "goes on")
+    target.finish()
+
+
+def test_signal_while_held(python):
+    """It comes when the thread goes on."""
+    target = start("lock_main", python)
+    process = holding(target)
+    os.kill(target.pid, signal.SIGUSR1)
+    assert ask(process, "p answer", "41")
+    target.go_on = lambda: process.stdin.close()  # which detaches
+    assert target.finish()["answer"] == 41
+
+
+def test_expression_that_fails_and_one_that_is_cancelled(edge_python):
+    target = start("lock_main", edge_python)
+    process = holding(target)
+    ask(process, "p 1 / 0 if answer else 0 ;; p answer", "41")
+    process.stdin.write("p [None for _ in iter(int, 1)]\n")
+    process.stdin.flush()
+    until("it computes", lambda: processes.thread_activity(
+        target.pid, target.tid).syscall == "running")
+    process.send_signal(signal.SIGINT)
+    assert ask(process, "p answer + 1", "42")
+    ask(process, "release", "goes on")
+    target.finish()
