@@ -30,6 +30,8 @@ def evaluate(session, arguments):
                 "hangdbg": {"statement": statement, "none": value is None,
                             "truncated": max(len(text) - limit, 0)}}
         if expands:
+            if statement and value is None:
+                body["result"] = ""  # as at a prompt
             text = arguments["expression"].strip()
             body.update(expandable(session, arguments.get("frameId", 0), value,
                                    text if is_chain(text) else "", {}))

@@ -45,6 +45,32 @@ def variables(session, arguments):
                           for child in found + named[start:stop]]}
 
 
+def list_arguments(session, arguments):
+    place = find_frame(session, arguments)
+    code = place[1]
+    names = code.co_varnames
+    plain, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    end = plain + keyword_only
+    order = list(names[:plain])
+    if code.co_flags & 0x04:  # *args
+        order.append(names[end])
+    order += names[plain:end]
+    if code.co_flags & 0x08:  # **kwargs
+        order.append(names[end + (1 if code.co_flags & 0x04 else 0)])
+    values = locals_of(place)
+    variables = []
+    for name in order:
+        variable = {"name": name, "value": "*** undefined ***", "type": "",
+                    "variablesReference": 0}
+        if name in values:
+            value = values[name]
+            variable["value"] = safe_repr(value)
+            variable["type"] = type_name(type(value))
+            del value
+        variables.append(variable)
+    return {"variables": variables}
+
+
 def hover(session, arguments):
     """evaluate, for what the mouse happens to be over: so it runs nothing."""
     text = field(arguments, "expression", str).strip()
@@ -122,6 +148,24 @@ def references_of(session):
     return session.references
 
 
+def last_line(code):
+    """The last line of a code object and of the functions inside it (co_lines
+    of PEP 626, before 3.10 Objects/lnotab_notes.txt)."""
+    last = code.co_firstlineno
+    codes = [code]
+    while codes:
+        code = codes.pop()
+        codes += [const for const in code.co_consts if type(const) is type(code)]
+        if hasattr(code, "co_lines"):
+            last = max([last] + [line or 0 for _, _, line in code.co_lines()])
+        else:
+            line = code.co_firstlineno
+            for step in code.co_lnotab[1::2]:
+                line += step - 256 if step > 127 else step
+                last = max(last, line)
+    return last
+
+
 class References:
     """What the client may expand, by number. An entry: ("value", it, an expression
     for it or "", the number of its frame or 0), or "lazy" and a Lazy, or a scope's
@@ -152,7 +196,8 @@ class References:
         frame has moved."""
         number = field(arguments, "variablesReference", int)
         if number not in self.entries:
-            raise Failure("no-such-frame", "no value has this number any more: ask for scopes again")
+            raise Failure("no-such-frame",
+                          "no value has this number any more: ask for scopes again")
         frame = self.entries[number][3]
         if frame:
             find_frame(session, {"frameId": frame})
@@ -181,6 +226,7 @@ class References:
 
 
 need("children")
+handlers.update({"scopes": scopes, "variables": variables, "hangdbg/arguments": list_arguments})
 
 
 def _in_scope(session, frame, scope):
@@ -202,52 +248,3 @@ def _computed(session, lazy, expression, frame):
             raise
         return {**variable, "value": "<%s>" % text[:1000], "type": kind}
     return describe_child(session, frame, (lazy.name, expression, value), {})
-
-
-def list_arguments(session, arguments):
-    place = find_frame(session, arguments)
-    code = place[1]
-    names = code.co_varnames
-    plain, keyword_only = code.co_argcount, code.co_kwonlyargcount
-    end = plain + keyword_only
-    order = list(names[:plain])
-    if code.co_flags & 0x04:  # *args
-        order.append(names[end])
-    order += names[plain:end]
-    if code.co_flags & 0x08:  # **kwargs
-        order.append(names[end + (1 if code.co_flags & 0x04 else 0)])
-    values = locals_of(place)
-    variables = []
-    for name in order:
-        variable = {"name": name, "value": "*** undefined ***", "type": "",
-                    "variablesReference": 0}
-        if name in values:
-            value = values[name]
-            variable["value"] = safe_repr(value)
-            variable["type"] = type_name(type(value))
-            del value
-        variables.append(variable)
-    return {"variables": variables}
-
-
-def last_line(code):
-    """The last line of a code object and of the functions inside it (co_lines
-    of PEP 626, before 3.10 Objects/lnotab_notes.txt)."""
-    last = code.co_firstlineno
-    codes = [code]
-    while codes:
-        code = codes.pop()
-        codes += [const for const in code.co_consts if type(const) is type(code)]
-        if hasattr(code, "co_lines"):
-            last = max([last] + [line or 0 for _, _, line in code.co_lines()])
-        else:
-            line = code.co_firstlineno
-            for step in code.co_lnotab[1::2]:
-                line += step - 256 if step > 127 else step
-                last = max(last, line)
-    return last
-
-
-
-
-handlers.update({"scopes": scopes, "variables": variables, "hangdbg/arguments": list_arguments})

@@ -287,6 +287,7 @@ def check_evaluate_for_editors():
         answer = ask("local.left", "watch")
         assert (answer["result"], answer["indexedVariables"]) == ("[1, 2, 3]", 3)
         assert look.expand(answer)["2"]["evaluateName"] == "local.left[2]"
+        assert ask("x = 1", "repl")["result"] == "" and ask("None", "repl")["result"] == "None"
         made = ask("[local.left + [4]]", "repl")
         assert "evaluateName" not in look.expand(made)["0"], "it would be another object"
         assert look.expand(look.expand(made)["0"])["3"]["value"] == "4"
