@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "client/commands/attach.h"
 #include "client/commands/core.h"
+#include "client/commands/dap.h"
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
@@ -101,6 +102,7 @@ void set_up(CLI::App& app,
       {"dump", [&] { add_dump(app, chosen); }},
       {"peek", [&] { add_peek(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
+      {"dap", [&] { add_dap(app, chosen); }},
       {"doctor", [&] { add_doctor(app, chosen); }},
       {"run", [&] { add_run(app, chosen, command); }},
   };

@@ -1,8 +1,6 @@
 // The target's source files, as the target names them.
 //
-// Read from outside: through its root directory (it may live in a container)
-// and, for a relative name, from its working directory. Nothing is run in the
-// target, and a name leads nowhere but to a regular file below its root.
+// Read from outside (tracee/target_text.h): nothing is run in the target.
 #pragma once
 
 #include <map>

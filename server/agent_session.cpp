@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdlib>
 
@@ -67,11 +65,11 @@ AgentSession::AgentSession(asio::io_context& io,
           AgentConnection::open(io, std::move(made.channels), target_->pid)),
       gil_watch_(*target_),
       view_(*target_),
-      nap_(io),
-      watched_(io) {}
+      watch_(io.get_executor()),
+      nap_(io) {}
 
 AgentSession::~AgentSession() {
-  connection_->close();
+  close();
 }
 
 auto AgentSession::call_raw(dap::Request request, Deadline deadline)
@@ -101,20 +99,18 @@ auto AgentSession::threads(Deadline deadline) -> Awaitable<dap::Threads::Body> {
   co_return body;
 }
 
-auto AgentSession::stack(std::int64_t tid,
-                         std::int64_t levels,
-                         Deadline deadline)
+auto AgentSession::stack(dap::StackTrace::Arguments wanted, Deadline deadline)
     -> Awaitable<dap::StackTrace::Body> {
   if (outside_allowed_ && owes_answer_ && !gave_up_.expired()) {
-    co_return view_.stack(tid, levels, interpreter_);
+    co_return view_.stack(wanted, interpreter_);
   }
   CO_TRY(const auto ids, TaskIds::read(target_->pid));
-  const auto inner = ids.inner(static_cast<int>(tid));
-  dap::StackTrace::Arguments arguments;
-  arguments.thread_id = inner ? static_cast<std::int64_t>(*inner) : tid;
-  arguments.levels = levels;
+  const auto inner = ids.inner(static_cast<int>(wanted.thread_id));
+  auto arguments = wanted;
+  arguments.thread_id =
+      inner ? static_cast<std::int64_t>(*inner) : wanted.thread_id;
   auto body = co_await look<dap::StackTrace>(arguments, deadline);
-  co_return is_for_view(body) ? view_.stack(tid, levels, interpreter_)
+  co_return is_for_view(body) ? view_.stack(wanted, interpreter_)
                               : std::move(body);
 }
 
@@ -216,8 +212,7 @@ auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
   calling_ = true;
   while_held_ = then;
   interrupted_ = false;
-  watching_ = true;
-  asio::co_spawn(io_, watch_gil(), asio::detached);
+  watch_.spawn(watch_gil());
   auto response = co_await exchange(std::move(request), deadline);
   co_await stop_watching();
   steps_.done(command);
@@ -285,17 +280,12 @@ asio::awaitable<void> AgentSession::watch_gil() {
       on_notice_("waiting: " + gil_watch_.reason());
     }
   }
-  watching_ = false;
-  watched_.cancel();
 }
 
 asio::awaitable<void> AgentSession::stop_watching() {
   calling_ = false;
   nap_.cancel();
-  while (watching_) {
-    watched_.expires_at(Deadline::Clock::time_point::max());
-    co_await watched_.async_wait(as_result);
-  }
+  return watch_.join();
 }
 
 // Where there is no GIL the agent cannot see for itself that it may enter.

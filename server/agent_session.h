@@ -14,6 +14,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@
 #include "server/agent_connection.h"
 #include "server/gil_watch.h"
 #include "server/outside_view.h"
+#include "server/task_group.h"
 
 namespace hangdbg {
 
@@ -46,7 +48,7 @@ class AgentSession {
   using OnNotice = std::function<void(const std::string&)>;
 
   AgentSession(boost::asio::io_context& io, Injection made, OnNotice on_notice);
-  // Detaches: the agent leaves when its last client has. No call may run.
+  // close(). No call may run, and nobody wait for an event.
   ~AgentSession();
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
@@ -68,17 +70,20 @@ class AgentSession {
   // Error can carry). The request's seq is ours to set.
   Awaitable<dap::Response> call_raw(dap::Request request, Deadline deadline);
 
-  // Which Python it is; the threads that run Python; the stack of one, its
-  // `levels` innermost frames (0: all). Threads go by our numbers here; the
-  // agent has those of the target's PID namespace. While the GIL is not to be
-  // had, the answers are made from outside (outside_view.h); its frames have no
-  // number, so that a question about one is answered with NoSuchFrame. Errors:
-  // those of call(), Unreadable.
+  // Which Python it is; the threads that run Python; the stack of one. Threads
+  // go by our numbers here; the agent has those of the target's PID namespace.
+  // While the GIL is not to be had, the answers are made from outside
+  // (outside_view.h); its frames have no number, so that a question about one
+  // is answered with NoSuchFrame. Errors: those of call(), Unreadable.
   Awaitable<dap::Hello::Body> hello(Deadline deadline);
   Awaitable<dap::Threads::Body> threads(Deadline deadline);
-  Awaitable<dap::StackTrace::Body> stack(std::int64_t tid,
-                                         std::int64_t levels,
+  Awaitable<dap::StackTrace::Body> stack(dap::StackTrace::Arguments wanted,
                                          Deadline deadline);
+
+  // The threads without the agent's help.
+  Result<dap::Threads::Body> threads_outside() {
+    return view_.threads(interpreter_);
+  }
 
   // Whether they may be; to begin with, yes. No: they wait for the agent as all
   // others do. Then a frame has the number by which it can be asked something.
@@ -111,6 +116,9 @@ class AgentSession {
 
   // Ends the running call, if there is one, with Interrupted.
   void interrupt();
+
+  // Detaches: the agent leaves when its last client has. Calls and waits end.
+  void close() { connection_->close(); }
 
   // False once a call could neither be answered nor cancelled, or the target
   // has gone: nothing more can be asked.
@@ -168,9 +176,8 @@ class AgentSession {
   bool calling_ = false;
   WhileHeld while_held_ = WhileHeld::Wait;
   bool interrupted_ = false;
-  bool watching_ = false;              // watch_gil runs
-  boost::asio::steady_timer nap_;      // its, cut short by the call's end
-  boost::asio::steady_timer watched_;  // cancelled when it has ended
+  TaskGroup watch_;                // watch_gil
+  boost::asio::steady_timer nap_;  // its, cut short by the call's end
 };
 
 }  // namespace hangdbg

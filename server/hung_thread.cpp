@@ -15,6 +15,7 @@
 #include "inspector/waiting_rooms.h"
 #include "server/co_try.h"
 #include "server/session_loop.h"
+#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -40,12 +41,13 @@ AgentSession::Awaitable<ShownThread> read_stack(AgentSession& session,
   const int pid = session.target().pid;
   const int tid = static_cast<int>(thread.id);
   ShownThread shown{thread.id, thread.name, {}};
+  const dap::StackTrace::Arguments whole{thread.id, {}, {}};
   for (int i = 0; i < kTriesAsleep; ++i) {
     if (i > 0) {
       co_await sleep_for(kBetweenTries);
     }
     const auto before = look_at_wait(pid, tid);
-    CO_TRY(shown.stack, co_await session.stack(thread.id, 0, deadline));
+    CO_TRY(shown.stack, co_await session.stack(whole, deadline));
     const auto after = look_at_wait(pid, tid);
     // One that runs all the time has no such frame.
     if (!before || !after || before->state == 'R' ||
@@ -125,6 +127,16 @@ AgentSession::Awaitable<ShownThread> choose_here(AgentSession& session,
 
 }  // namespace
 
+ThreadLooks look_at_threads(int pid) {
+  ThreadLooks looks;
+  for (const int tid : list_tasks(pid).value_or(std::vector<int>())) {
+    if (const auto look = look_at_wait(pid, tid)) {
+      looks.emplace(tid, *look);
+    }
+  }
+  return looks;
+}
+
 AgentSession::Awaitable<ShownThread> choose_thread(AgentSession& session,
                                                    std::string wanted,
                                                    Deadline deadline) {
@@ -167,13 +179,14 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
   const int tid = static_cast<int>(thread);
   const auto first = look_at_wait(pid, tid);
   const auto started = Deadline::Clock::now();
+  const dap::StackTrace::Arguments innermost{thread, {}, 1};
   std::set<std::string> places;
   bool moved = false;
   for (int i = 0; i < kLooks && !deadline.expired(); ++i) {
     if (i > 0) {
       co_await sleep_for(kBetweenLooks);
     }
-    const auto stack = co_await session.stack(thread, 1, deadline);
+    const auto stack = co_await session.stack(innermost, deadline);
     if (!stack || stack->stack_frames.empty()) {
       co_return "has ended";
     }

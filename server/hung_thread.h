@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ struct ShownThread {
   std::string name;
   dap::StackTrace::Body stack;  // innermost frame first
 };
+
+// How each thread waits right now; those that are gone before we come to them
+// are left out. To be taken before an attach, which wakes the thread that it
+// borrows.
+using ThreadLooks = std::map<std::int64_t, WaitLook>;
+ThreadLooks look_at_threads(int pid);
 
 // `wanted` is a tid, a thread's name, "main", or empty for the default: main,
 // unless main merely waits for other threads (join, a pool, a queue) and

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,25 +64,29 @@ Result<dap::Threads::Body> OutsideView::threads(std::int64_t interpreter) {
   return body;
 }
 
-Result<dap::StackTrace::Body> OutsideView::stack(std::int64_t thread,
-                                                 std::int64_t levels,
-                                                 std::int64_t interpreter) {
+Result<dap::StackTrace::Body> OutsideView::stack(
+    const dap::StackTrace::Arguments& wanted,
+    std::int64_t interpreter) {
   if (fresh_.expired() || interpreter != interpreter_) {
     TRY(find_threads(interpreter));
   }
-  const auto found = std::ranges::find(threads_, thread, number_of);
+  const auto found = std::ranges::find(threads_, wanted.thread_id, number_of);
   if (found == threads_.end()) {
     return dap::StackTrace::Body{};
   }
-  const auto most = levels > 0 ? static_cast<std::size_t>(levels)
-                               : PythonStackReader::kMostFrames;
-  auto stack = TRY(stacks_.read(found->state, most));
+  constexpr auto kMost =
+      static_cast<std::int64_t>(PythonStackReader::kMostFrames);
+  const auto first = std::clamp(wanted.start_frame.value_or(0), 0L, kMost);
+  const auto levels = wanted.levels.value_or(0);
+  const auto last =
+      levels > 0 && levels < kMost - first ? first + levels : kMost;
+  auto stack = TRY(stacks_.read(found->state, static_cast<std::size_t>(last)));
   dap::StackTrace::Body body;
-  for (PythonFrame& frame : stack.frames) {
+  for (PythonFrame& frame : stack.frames | std::views::drop(first)) {
     body.stack_frames.push_back(frame_of(std::move(frame)));
   }
   if (stack.complete) {
-    body.total_frames = std::ssize(body.stack_frames);
+    body.total_frames = std::ssize(stack.frames);
   }
   return body;
 }

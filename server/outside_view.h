@@ -29,11 +29,9 @@ class OutsideView {
   // numbers. Errors: Unreadable, NoSuchProcess.
   Result<dap::Threads::Body> threads(std::int64_t interpreter);
 
-  // The `levels` innermost frames of a thread (0: all), none if it runs no
-  // Python. They have no number by which the agent would know them. Errors:
-  // Unreadable, NoSuchProcess.
-  Result<dap::StackTrace::Body> stack(std::int64_t thread,
-                                      std::int64_t levels,
+  // A thread's frames, none if it runs no Python. They have no number by which
+  // the agent would know them. Errors: Unreadable, NoSuchProcess.
+  Result<dap::StackTrace::Body> stack(const dap::StackTrace::Arguments& wanted,
                                       std::int64_t interpreter);
 
  private:

@@ -38,7 +38,7 @@ Result<dap::Threads::Body> Session::threads(Deadline deadline) {
 Result<dap::StackTrace::Body> Session::stack(std::int64_t tid,
                                              std::int64_t levels,
                                              Deadline deadline) {
-  return loop_->run(loop_->agent().stack(tid, levels, deadline));
+  return loop_->run(loop_->agent().stack({tid, {}, levels}, deadline));
 }
 
 void Session::allow_outside(bool allowed) {

@@ -79,4 +79,10 @@ Error explain_end(int pid) {
   return error;
 }
 
+std::optional<int> exit_code_of(int pid) {
+  const auto status = wait_status(pid);
+  return status && WIFEXITED(*status) ? std::optional(WEXITSTATUS(*status))
+                                      : std::nullopt;
+}
+
 }  // namespace hangdbg

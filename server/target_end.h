@@ -1,6 +1,8 @@
 // How a target went away under a session, in one line for a person.
 #pragma once
 
+#include <optional>
+
 #include "base/error.h"
 #include "injector/preflight.h"
 
@@ -13,5 +15,9 @@ Error explain_loss(const Target& target);
 
 // A process that has ended: with what, as long as its parent has not asked.
 Error explain_end(int pid);
+
+// The exit code, if that is how it ended and as long as its parent has not
+// asked.
+std::optional<int> exit_code_of(int pid);
 
 }  // namespace hangdbg

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <map>
 #include <memory>
 
 #include "base/text.h"
@@ -15,7 +14,6 @@
 #include "protocol/events/output.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -27,13 +25,10 @@ struct Options {
   std::vector<std::string> commands;
 };
 
-using Looks = std::map<std::int64_t, WaitLook>;
-
 int run(const Options& options);
 Result<int> attach(const Options& options, const Palette& err);
-Looks look_at_threads(int pid);
 Status show_banner(PromptState& state,
-                   const Looks& before,
+                   const ThreadLooks& before,
                    std::chrono::nanoseconds took);
 Session::Hooks show_on_terminal(const Palette& err);
 
@@ -84,7 +79,7 @@ Result<int> attach(const Options& options, const Palette& err) {
   SourceText sources(pid);
 
   // Before it, since an attach wakes the thread that it borrows.
-  const Looks before = look_at_threads(pid);
+  const ThreadLooks before = look_at_threads(pid);
   const auto started = Deadline::Clock::now();
   const Deadline deadline = options.common.deadline();
   const auto session =
@@ -104,19 +99,8 @@ Result<int> attach(const Options& options, const Palette& err) {
                                   : run_commands(state, options.commands);
 }
 
-// Threads that are gone before we come to them are left out.
-Looks look_at_threads(int pid) {
-  Looks looks;
-  for (const int tid : list_tasks(pid).value_or(std::vector<int>())) {
-    if (const auto look = look_at_wait(pid, tid)) {
-      looks.emplace(tid, *look);
-    }
-  }
-  return looks;
-}
-
 Status show_banner(PromptState& state,
-                   const Looks& before,
+                   const ThreadLooks& before,
                    std::chrono::nanoseconds took) {
   Session& session = state.session;
   const auto hello = TRY(session.hello(state.deadline()));

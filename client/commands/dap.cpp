@@ -1,0 +1,81 @@
+#include "client/commands/dap.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+
+#include "server/dap/debug_session.h"
+#include "server/dap/stream_transport.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+struct Options {
+  CommonOptions common;
+};
+
+int run(const Options& options);
+Status serve(const Options& options);
+
+}  // namespace
+
+void add_dap(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "dap", "A session for an editor that starts us: DAP on stdin and stdout");
+  add_common_options(command, options->common);
+  command.footer(
+      "To be named as the debug adapter's command in the editor's "
+      "configuration;\n"
+      "its attach request names the process by processId. --timeout is each "
+      "request's.\n"
+      "Example:\n"
+      "  hangdbg dap --log=dap:trace 2>/tmp/dap.log");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const Status served = serve(options);
+  return served
+             ? 0
+             : report(served.error(), Palette(options.common.colour, stderr));
+}
+
+Status serve(const Options& options) {
+  TRY(options.common.configure_log());
+  using Stream = asio::posix::stream_descriptor;
+  asio::io_context io{1};
+  asio::thread_pool pool(1);
+  const int input = ::dup(STDIN_FILENO);
+  const int output = ::dup(STDOUT_FILENO);
+  if (input < 0 || output < 0) {
+    return fail_errno("stdin and stdout are what we talk on");
+  }
+  DebugSession session({io, pool, options.common.deadline().left()},
+                       std::make_unique<StreamTransport<Stream>>(
+                           Stream(io, input), Stream(io, output)));
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](boost::system::error_code error, int) {
+    if (!error) {
+      session.stop();
+    }
+  });
+  asio::co_spawn(io, session.run(),
+                 [&](const std::exception_ptr&) { signals.cancel(); });
+  io.run();
+  return {};
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,313 @@
+#include "server/dap/debug_session.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include "base/log.h"
+#include "protocol/events/continued.h"
+#include "protocol/events/exited.h"
+#include "protocol/events/output.h"
+#include "protocol/events/stopped.h"
+#include "protocol/events/terminated.h"
+#include "protocol/events/thread.h"
+#include "server/dap/handlers.h"
+#include "server/target_end.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
+
+constexpr std::size_t kMostRequests = 256;
+constexpr std::size_t kMostMessages = 64;
+// How long an editor may not read, and how long when it has left.
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kFarewell = std::chrono::milliseconds(500);
+constexpr auto kBetweenPolls = std::chrono::seconds(1);
+
+// Beyond what the agent gives out, and within what editors count with.
+constexpr std::int64_t kFirstOutsideFrame = 1'000'000'000;
+
+// Threads in what the agent says unasked go by its numbers.
+template <class Kind>
+bool translate_as(dap::Event& event, Translation& translation) {
+  if (event.event != Kind::event) {
+    return false;
+  }
+  if (auto body = dap::body_of<Kind>(event)) {
+    translation.outward(*body);
+    event.body = encode(*body);
+  }
+  return true;
+}
+
+void translate(dap::Event& event, Translation& translation) {
+  [[maybe_unused]] const bool known =
+      translate_as<dap::Output>(event, translation) ||
+      translate_as<dap::Stopped>(event, translation) ||
+      translate_as<dap::Continued>(event, translation) ||
+      translate_as<dap::ThreadEvent>(event, translation);
+}
+
+}  // namespace
+
+DebugSession::DebugSession(Machine machine,
+                           std::unique_ptr<Transport> transport)
+    : machine_(machine),
+      transport_(std::move(transport)),
+      requests_(machine.io.get_executor(), kMostRequests),
+      messages_(machine.io.get_executor(), kMostMessages),
+      writer_(machine.io.get_executor()),
+      others_(machine.io.get_executor()),
+      farewell_(machine.io),
+      next_poll_(machine.io) {}
+
+asio::awaitable<void> DebugSession::run() {
+  writer_.spawn(write_messages());
+  others_.spawn(read_requests());
+  while (auto request = co_await requests_.pop(Deadline::in(kNever))) {
+    waiting_.erase(request->seq);
+    running_ = request->seq;
+    co_await answer(*std::move(request));
+    running_.reset();
+  }
+  leaving_ = true;
+  if (agent_) {
+    agent_->close();
+  }
+  next_poll_.cancel();
+  messages_.close();
+  farewell_.expires_after(kFarewell);
+  farewell_.async_wait([this](boost::system::error_code cut_short) {
+    if (!cut_short) {
+      transport_->close();
+    }
+  });
+  co_await writer_.join();
+  farewell_.cancel();
+  transport_->close();
+  co_await others_.join();
+}
+
+void DebugSession::stop() {
+  hurry();
+  requests_.close();
+}
+
+// Whoever waits for the agent waits no longer.
+void DebugSession::hurry() {
+  leaving_ = true;
+  if (agent_) {
+    agent_->interrupt();
+  }
+}
+
+// ---- from the editor
+
+asio::awaitable<void> DebugSession::read_requests() {
+  while (!requests_.closed()) {
+    const auto text = co_await transport_->read();
+    if (!text) {
+      log::info(log::Area::Dap, "the client: {}", text.error().text());
+      break;
+    }
+    if (!*text) {
+      break;
+    }
+    log::trace(log::Area::Dap, "client -> {}", **text);
+    auto message = dap::parse_message(**text);
+    if (!message) {
+      co_await note("not understood: " + message.error().text());
+    } else if (!co_await take(*std::move(message))) {
+      break;
+    }
+  }
+  hurry();
+  requests_.close();
+}
+
+// Whether to read on.
+asio::awaitable<bool> DebugSession::take(dap::Message message) {
+  auto* const request = std::get_if<dap::Request>(&message);
+  if (request == nullptr) {
+    co_return true;  // to a question that was not ours
+  }
+  if (request->command == dap::Cancel::command) {
+    co_await answer(std::move(*request));
+    co_return true;
+  }
+  const bool last = request->command == dap::Disconnect::command;
+  if (last) {
+    hurry();
+  }
+  waiting_.insert(request->seq);
+  co_return co_await requests_.push(std::move(*request)) && !last;
+}
+
+asio::awaitable<void> DebugSession::answer(dap::Request request) {
+  const Handler* const handler = find_handler(request.command);
+  dap::Response response;
+  if (handler == nullptr) {
+    response = refusal(request, {.id = ErrorId::BadMessage,
+                                 .message = "no such request: " +
+                                            request.command.substr(0, 100),
+                                 .hint = {}});
+  } else if (cancelled_.contains(request.seq)) {
+    response = refusal(
+        request,
+        {.id = ErrorId::Interrupted, .message = "cancelled", .hint = {}});
+  } else if (handler->needs > phase_) {
+    response = refusal(request, {.id = ErrorId::BadMessage,
+                                 .message = phase_ == Phase::Connected
+                                                ? "initialize comes first"
+                                                : "attach comes first",
+                                 .hint = {}});
+  } else {
+    response = co_await handler->handle(*this, request);
+  }
+  cancelled_.erase(request.seq);
+  const bool succeeded = response.success;
+  co_await send(std::move(response));
+  if (succeeded && handler->after != nullptr && !leaving_) {
+    co_await handler->after(*this, request);
+  }
+}
+
+void DebugSession::cancel(std::int64_t request) {
+  if (running_ == request && agent_) {
+    agent_->interrupt();
+  } else if (waiting_.contains(request)) {
+    cancelled_.insert(request);
+  }
+}
+
+// ---- what the handlers do
+
+void DebugSession::begin(dap::Initialize::Arguments editor) {
+  editor_ = std::move(editor);
+  phase_ = Phase::Initialized;
+}
+
+void DebugSession::attach(Injection made,
+                          ThreadLooks before,
+                          std::string thread,
+                          Translation translation) {
+  before_ = std::move(before);
+  wanted_thread_ = std::move(thread);
+  translation_ = std::move(translation);
+  agent_ = std::make_unique<AgentSession>(
+      machine_.io, std::move(made),
+      [this](const std::string& notice) { others_.spawn(note(notice)); });
+  others_.spawn(pass_events());
+  phase_ = Phase::Attached;
+}
+
+std::int64_t DebugSession::number_outside_frame() {
+  return kFirstOutsideFrame + outside_frames_++ % kFirstOutsideFrame;
+}
+
+bool DebugSession::is_outside_frame(std::int64_t number) {
+  return number >= kFirstOutsideFrame;
+}
+
+void DebugSession::set_known_threads(std::set<std::int64_t> threads) {
+  known_threads_ = std::move(threads);
+}
+
+void DebugSession::watch_threads() {
+  others_.spawn(poll_threads());
+}
+
+// ---- to the editor
+
+asio::awaitable<void> DebugSession::note(std::string line) {
+  dap::Output::Body body;
+  body.category = "console";
+  body.output = std::move(line) + "\n";
+  return say<dap::Output>(std::move(body));
+}
+
+asio::awaitable<void> DebugSession::send(dap::Message message) {
+  std::visit([this](auto& any) { any.seq = next_seq_++; }, message);
+  co_await messages_.push(dap::to_text(message));
+}
+
+asio::awaitable<void> DebugSession::write_messages() {
+  while (auto text = co_await messages_.pop(Deadline::in(kNever))) {
+    log::trace(log::Area::Dap, "client <- {}", *text);
+    const auto written =
+        co_await transport_->write(*std::move(text), Deadline::in(kPatience));
+    if (!written) {
+      log::info(log::Area::Dap, "the client: {}", written.error().text());
+      break;
+    }
+  }
+  messages_.close();
+  stop();
+}
+
+asio::awaitable<void> DebugSession::pass_events() {
+  while (auto event = co_await agent_->next_event(Deadline::in(kNever))) {
+    translate(*event, *translation_);
+    co_await send(*std::move(event));
+  }
+  if (!leaving_) {
+    co_await tell_end();
+  }
+}
+
+asio::awaitable<void> DebugSession::tell_end() {
+  const int pid = agent_->target().pid;
+  if (const auto how = agent_->end()) {
+    co_await note(how->text());
+  }
+  if (const auto code = exit_code_of(pid)) {
+    dap::Exited::Body body;
+    body.exit_code = *code;
+    co_await say<dap::Exited>(std::move(body));
+  }
+  co_await say<dap::Terminated>({});
+}
+
+// What the kernel lists costs little; what Python makes of it is asked only
+// when that has changed.
+asio::awaitable<void> DebugSession::poll_threads() {
+  const int pid = agent_->target().pid;
+  auto tasks = list_tasks(pid);
+  while (!leaving_ && tasks) {
+    next_poll_.expires_after(kBetweenPolls);
+    co_await next_poll_.async_wait(as_result);
+    auto now = list_tasks(pid);
+    if (!leaving_ && now && *now != *tasks) {
+      co_await compare_threads();
+    }
+    tasks = std::move(now);
+  }
+}
+
+asio::awaitable<void> DebugSession::compare_threads() {
+  const auto listed = agent_->threads_outside();
+  if (!listed) {
+    co_return;
+  }
+  std::set<std::int64_t> threads;
+  for (const dap::Thread& thread : listed->threads) {
+    threads.insert(thread.id);
+  }
+  const auto before = std::exchange(known_threads_, threads);
+  for (const std::int64_t thread : threads) {
+    if (!before.contains(thread)) {
+      co_await say<dap::ThreadEvent>({"started", thread});
+    }
+  }
+  for (const std::int64_t thread : before) {
+    if (!threads.contains(thread)) {
+      co_await say<dap::ThreadEvent>({"exited", thread});
+    }
+  }
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,151 @@
+// DebugSession: one editor's session, from its first byte to its last.
+//
+// The editor's requests are answered one after another, in their order, by the
+// handlers (handlers.h); only `cancel` and `disconnect` are seen while another
+// is under way. What is to be said to the editor goes through one queue, which
+// one coroutine writes: while the editor does not read, nothing more is taken
+// from the agent.
+//
+// Threads: only the one that runs the io_context. What would hold it up is done
+// on the pool.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/deadline.h"
+#include "protocol/message.h"
+#include "protocol/requests/initialize.h"
+#include "server/agent_session.h"
+#include "server/dap/translation.h"
+#include "server/dap/transport.h"
+#include "server/hung_thread.h"
+#include "server/queue.h"
+#include "server/task_group.h"
+
+namespace hangdbg {
+
+class DebugSession {
+ public:
+  struct Machine {
+    boost::asio::io_context& io;
+    boost::asio::thread_pool& pool;
+    Deadline::Clock::duration timeout;  // of one request
+  };
+
+  // How far the editor has come.
+  enum class Phase { Connected, Initialized, Attached };
+
+  DebugSession(Machine machine, std::unique_ptr<Transport> transport);
+
+  // Ends when the editor has left, and the agent with it.
+  boost::asio::awaitable<void> run();
+
+  // Has run() end. The editor is told.
+  void stop();
+
+  // ---- for the handlers
+
+  Phase phase() const { return phase_; }
+  Deadline deadline() const { return Deadline::in(machine_.timeout); }
+
+  void begin(dap::Initialize::Arguments editor);
+  const dap::Initialize::Arguments& editor() const { return editor_; }
+
+  // From here on there is an agent.
+  void attach(Injection made,
+              ThreadLooks before,
+              std::string thread,
+              Translation translation);
+  AgentSession& agent() { return *agent_; }
+  Translation& translation() { return *translation_; }
+  // How the threads waited before we came; which one the user wants to see.
+  const ThreadLooks& looks_before() const { return before_; }
+  const std::string& wanted_thread() const { return wanted_thread_; }
+
+  // Threads as the editor was told of them last.
+  void set_known_threads(std::set<std::int64_t> threads);
+  // From now on the editor hears of those that come and go.
+  void watch_threads();
+
+  // The editor has set what it wants to set.
+  void set_configured() { configured_ = true; }
+  bool configured() const { return configured_; }
+
+  // A frame that the agent has no number for gets one all the same.
+  std::int64_t number_outside_frame();
+  static bool is_outside_frame(std::int64_t number);
+
+  // Ends a request that waits or is under way.
+  void cancel(std::int64_t request);
+
+  // No request comes after this one.
+  void leave() { requests_.close(); }
+
+  template <class Kind>
+  boost::asio::awaitable<void> say(typename Kind::Body body) {
+    auto event = dap::make_event<Kind>(0, body);
+    return send(std::move(event));
+  }
+  // A line for the user.
+  boost::asio::awaitable<void> note(std::string line);
+
+  // Does `work` on the pool.
+  template <class Work>
+  auto on_pool(Work work)
+      -> boost::asio::awaitable<std::invoke_result_t<Work>> {
+    const auto task =
+        [&work]() -> boost::asio::awaitable<std::invoke_result_t<Work>> {
+      co_return work();
+    };
+    co_return co_await boost::asio::co_spawn(machine_.pool, task(),
+                                             boost::asio::use_awaitable);
+  }
+
+ private:
+  boost::asio::awaitable<void> read_requests();
+  boost::asio::awaitable<bool> take(dap::Message message);
+  boost::asio::awaitable<void> answer(dap::Request request);
+  void hurry();
+  boost::asio::awaitable<void> write_messages();
+  boost::asio::awaitable<void> pass_events();
+  boost::asio::awaitable<void> tell_end();
+  boost::asio::awaitable<void> poll_threads();
+  boost::asio::awaitable<void> compare_threads();
+  boost::asio::awaitable<void> send(dap::Message message);
+
+  Machine machine_;
+  std::unique_ptr<Transport> transport_;
+  Queue<dap::Request> requests_;
+  Queue<std::string> messages_;  // to the editor
+  TaskGroup writer_;
+  TaskGroup others_;
+  boost::asio::steady_timer farewell_;
+  std::int64_t next_seq_ = 1;
+  bool leaving_ = false;
+
+  std::set<std::int64_t> waiting_;    // requests in the queue
+  std::set<std::int64_t> cancelled_;  // of them, and the running one
+  std::optional<std::int64_t> running_;
+
+  Phase phase_ = Phase::Connected;
+  dap::Initialize::Arguments editor_;
+  std::optional<Translation> translation_;
+  ThreadLooks before_;
+  std::string wanted_thread_;
+  std::unique_ptr<AgentSession> agent_;
+  bool configured_ = false;
+  std::int64_t outside_frames_ = 0;
+  std::set<std::int64_t> known_threads_;
+  boost::asio::steady_timer next_poll_;
+};
+
+}  // namespace hangdbg

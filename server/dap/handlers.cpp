@@ -1,0 +1,165 @@
+#include "server/dap/handlers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/requests/completions.h"
+#include "protocol/requests/evaluate.h"
+#include "protocol/requests/set_expression.h"
+#include "protocol/requests/set_variable.h"
+#include "protocol/requests/variables.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+// ---- those that have a struct
+
+template <class H>
+asio::awaitable<dap::Response> handle(DebugSession& session,
+                                      const dap::Request& request) {
+  auto arguments = dap::arguments_of<typename H::Pair>(request);
+  if (!arguments) {
+    co_return refusal(request, arguments.error());
+  }
+  const auto body = co_await H::handle(session, *std::move(arguments));
+  if (!body) {
+    co_return refusal(request, body.error(),
+                      H::Pair::command == dap::Attach::command);
+  }
+  co_return dap::make_response<typename H::Pair>(0, request, *body);
+}
+
+template <class H>
+asio::awaitable<void> after(DebugSession& session,
+                            const dap::Request& request) {
+  auto arguments = dap::arguments_of<typename H::Pair>(request);
+  return H::after(session, *std::move(arguments));
+}
+
+template <class H>
+constexpr Handler own() {
+  Handler handler{H::Pair::command, H::kNeeds, nullptr, &handle<H>, nullptr};
+  if constexpr (requires { &H::declare; }) {
+    handler.declare = &H::declare;
+  }
+  if constexpr (requires { &H::after; }) {
+    handler.after = &after<H>;
+  }
+  return handler;
+}
+
+// ---- those that the agent answers
+
+// Its refusal is passed on as it is: it may have a traceback.
+template <class Pair>
+asio::awaitable<dap::Response> pass_on(DebugSession& session,
+                                       const dap::Request& request) {
+  auto arguments = dap::arguments_of<Pair>(request);
+  if (!arguments) {
+    co_return refusal(request, arguments.error());
+  }
+  session.translation().inward(*arguments);
+  AgentSession& agent = session.agent();
+  if constexpr (std::same_as<Pair, dap::Completions>) {
+    if (const auto there =
+            co_await agent.need("completions", session.deadline());
+        !there) {
+      co_return refusal(request, there.error());
+    }
+  }
+  auto question = dap::make_request<Pair>(0, *arguments);
+  auto answer =
+      co_await agent.call_raw(std::move(question), session.deadline());
+  if (!answer) {
+    co_return refusal(request, answer.error());
+  }
+  if (answer->success) {
+    auto body = dap::body_of<Pair>(*answer);
+    if (!body) {
+      co_return refusal(request, body.error());
+    }
+    session.translation().outward(*body);
+    answer->body = encode(*body);
+  }
+  answer->request_seq = request.seq;
+  co_return *std::move(answer);
+}
+
+template <class Pair>
+constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
+  return {Pair::command, DebugSession::Phase::Attached, declare, &pass_on<Pair>,
+          nullptr};
+}
+
+// ---- the table
+
+constexpr std::array kHandlers = {
+    own<InitializeHandler>(),
+    own<AttachHandler>(),
+    own<ConfigurationDoneHandler>(),
+    own<ThreadsHandler>(),
+    own<StackTraceHandler>(),
+    own<ScopesHandler>(),
+    own<SourceHandler>(),
+    own<ContinueHandler>(),
+    own<PauseHandler>(),
+    own<CancelHandler>(),
+    own<TerminateHandler>(),
+    own<DisconnectHandler>(),
+    agents<dap::Variables>(),
+    agents<dap::Evaluate>([](dap::Capabilities& capabilities) {
+      capabilities.supports_evaluate_for_hovers = true;
+      capabilities.supports_clipboard_context = true;
+    }),
+    agents<dap::Completions>([](dap::Capabilities& capabilities) {
+      capabilities.supports_completions_request = true;
+      capabilities.completion_trigger_characters = {"."};
+    }),
+    agents<dap::SetVariable>([](dap::Capabilities& capabilities) {
+      capabilities.supports_set_variable = true;
+    }),
+    agents<dap::SetExpression>([](dap::Capabilities& capabilities) {
+      capabilities.supports_set_expression = true;
+    }),
+};
+
+}  // namespace
+
+const Handler* find_handler(std::string_view command) {
+  const auto* const found =
+      std::ranges::find(kHandlers, command, &Handler::command);
+  return found == kHandlers.end() ? nullptr : found;
+}
+
+dap::Capabilities all_capabilities() {
+  dap::Capabilities capabilities;
+  for (const Handler& handler : kHandlers) {
+    if (handler.declare != nullptr) {
+      handler.declare(capabilities);
+    }
+  }
+  return capabilities;
+}
+
+dap::Response refusal(const dap::Request& request,
+                      const Error& error,
+                      bool in_dialog) {
+  auto response = dap::make_failure(0, request, error);
+  if (error.id == ErrorId::Interrupted) {
+    response.message = "cancelled";  // DAP's word for it
+  }
+  auto body = decode<dap::ErrorBody>(response.body).value_or(dap::ErrorBody());
+  body.error.show_user = in_dialog;
+  if (!error.hint.empty()) {
+    body.error.format += "\n" + error.hint;
+  }
+  if (error.id == ErrorId::Yama) {
+    body.error.url = "https://docs.kernel.org/admin-guide/LSM/Yama.html";
+    body.error.url_label = "About ptrace_scope";
+  }
+  response.body = encode(body);
+  return response;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,75 @@
+// attach: our agent goes into the process; nothing is stopped.
+#include "base/text.h"
+#include "protocol/events/initialized.h"
+#include "protocol/events/process.h"
+#include "server/dap/handlers.h"
+#include "server/dap/shown_stop.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+Result<int> pid_of(const dap::Attach::Arguments& arguments) {
+  if (!arguments.process_id) {
+    return fail(ErrorId::Usage, "attach wants a processId",
+                "\"processId\": 79655, of a process that `hangdbg ps` shows");
+  }
+  const auto pid = parse_number<int>(trim(arguments.process_id->text));
+  if (!pid || *pid <= 0) {
+    return fail(ErrorId::Usage,
+                "no process number: " + printable(arguments.process_id->text));
+  }
+  return *pid;
+}
+
+Translation::Editor editor_of(const DebugSession& session,
+                              dap::Attach::Arguments& arguments) {
+  const auto& editor = session.editor();
+  return {editor.lines_start_at1.value_or(true),
+          editor.columns_start_at1.value_or(true),
+          std::move(arguments.options.path_mappings)
+              .value_or(std::vector<dap::PathMapping>())};
+}
+
+}  // namespace
+
+Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
+                                          Pair::Arguments arguments) {
+  if (session.phase() == DebugSession::Phase::Attached) {
+    co_return fail(ErrorId::BadMessage, "this session is attached already");
+  }
+  const auto pid = pid_of(arguments);
+  if (!pid) {
+    co_return std::unexpected(pid.error());
+  }
+  ThreadLooks before;
+  auto made = co_await session.on_pool([&] {
+    before = look_at_threads(*pid);
+    return inject_agent(*pid, session.deadline());
+  });
+  if (!made) {
+    co_return std::unexpected(made.error());
+  }
+  session.attach(
+      *std::move(made), std::move(before),
+      arguments.thread ? std::move(arguments.thread->text) : std::string(),
+      Translation(*pid, editor_of(session, arguments)));
+  co_return dap::Nothing();
+}
+
+boost::asio::awaitable<void> AttachHandler::after(DebugSession& session,
+                                                  Pair::Arguments) {
+  const int pid = session.agent().target().pid;
+  dap::Process::Body process;
+  process.name = read_proc_link(pid, "exe").value_or("python");
+  process.system_process_id = pid;
+  process.is_local_process = true;
+  process.start_method = "attach";
+  co_await session.say<dap::Process>(std::move(process));
+  co_await session.say<dap::Initialized>({});
+  if (session.configured()) {
+    co_await show_hung_thread(session);
+  }
+}
+
+}  // namespace hangdbg

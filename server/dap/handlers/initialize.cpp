@@ -1,0 +1,20 @@
+// initialize: who the editor is, and what we can do.
+#include "server/dap/handlers.h"
+
+namespace hangdbg {
+
+Answer<dap::Initialize> InitializeHandler::handle(DebugSession& session,
+                                                  Pair::Arguments arguments) {
+  if (session.phase() != DebugSession::Phase::Connected) {
+    co_return fail(ErrorId::BadMessage, "initialize was there already");
+  }
+  if (arguments.path_format.value_or("path") != "path") {
+    co_return fail(ErrorId::BadMessage,
+                   "no such pathFormat here: " + *arguments.path_format,
+                   "pathFormat: \"path\"");
+  }
+  session.begin(std::move(arguments));
+  co_return all_capabilities();
+}
+
+}  // namespace hangdbg

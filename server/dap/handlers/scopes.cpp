@@ -1,0 +1,28 @@
+// scopes: the agent's; while the GIL is held one that says so, in place of a
+// wait.
+#include "protocol/events/output.h"
+#include "server/dap/handlers.h"
+
+namespace hangdbg {
+
+Answer<dap::Scopes> ScopesHandler::handle(DebugSession& session,
+                                          Pair::Arguments arguments) {
+  AgentSession& agent = session.agent();
+  const bool read_only = agent.read_only();
+  if (read_only || DebugSession::is_outside_frame(arguments.frame_id)) {
+    dap::Scope scope;
+    scope.name = read_only
+                     ? "Locals: not now, " + agent.why_read_only()
+                     : "Locals: not of this look; ask for the stack again";
+    dap::Scopes::Body body;
+    body.scopes.push_back(std::move(scope));
+    co_return body;
+  }
+  auto scopes = co_await agent.call<dap::Scopes>(arguments, session.deadline());
+  if (scopes) {
+    session.translation().outward(*scopes);
+  }
+  co_return scopes;
+}
+
+}  // namespace hangdbg

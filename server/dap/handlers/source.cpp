@@ -1,0 +1,31 @@
+// source: the text of a file that only the target can see.
+#include <fmt/core.h>
+
+#include "server/dap/handlers.h"
+#include "tracee/target_text.h"
+
+namespace hangdbg {
+
+Answer<dap::SourceText> SourceHandler::handle(DebugSession& session,
+                                              Pair::Arguments arguments) {
+  const auto reference = arguments.source && arguments.source->source_reference
+                             ? *arguments.source->source_reference
+                             : arguments.source_reference;
+  const auto path = session.translation().path_of(reference);
+  if (!path) {
+    co_return fail(ErrorId::Usage,
+                   fmt::format("no source has the number {}", reference));
+  }
+  const int pid = session.agent().target().pid;
+  dap::SourceText::Body body;
+  body.content = co_await session.on_pool([&] {
+    return read_target_text(fmt::format("/proc/{}/root", pid), pid, *path);
+  });
+  if (body.content.empty()) {
+    co_return fail(ErrorId::Unreadable, "cannot be read: " + *path);
+  }
+  body.mime_type = "text/x-python";
+  co_return body;
+}
+
+}  // namespace hangdbg
