@@ -1,5 +1,6 @@
 // TRY (base/result.h) for coroutines. Statements, since g++ 12 cannot wait
-// inside an expression:
+// inside an expression. (Nor may what is waited for be given a braced list with
+// strings in it: g++ 12 destroys those twice. Give it a name first.)
 //
 //   CO_TRY(const auto threads, co_await session.threads(deadline));
 //   CO_CHECK(co_await session.enter_main(deadline));

@@ -269,7 +269,8 @@ asio::awaitable<void> DebugSession::tell_end() {
     body.exit_code = *code;
     co_await say<dap::Exited>(std::move(body));
   }
-  co_await say<dap::Terminated>({});
+  dap::Terminated::Body last;
+  co_await say<dap::Terminated>(std::move(last));
 }
 
 // What the kernel lists costs little; what Python makes of it is asked only
@@ -300,14 +301,19 @@ asio::awaitable<void> DebugSession::compare_threads() {
   const auto before = std::exchange(known_threads_, threads);
   for (const std::int64_t thread : threads) {
     if (!before.contains(thread)) {
-      co_await say<dap::ThreadEvent>({"started", thread});
+      co_await tell_thread("started", thread);
     }
   }
   for (const std::int64_t thread : before) {
     if (!threads.contains(thread)) {
-      co_await say<dap::ThreadEvent>({"exited", thread});
+      co_await tell_thread("exited", thread);
     }
   }
+}
+
+asio::awaitable<void> DebugSession::tell_thread(std::string what,
+                                                std::int64_t thread) {
+  return say<dap::ThreadEvent>({std::move(what), thread});
 }
 
 }  // namespace hangdbg

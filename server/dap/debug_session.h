@@ -120,6 +120,8 @@ class DebugSession {
   boost::asio::awaitable<void> tell_end();
   boost::asio::awaitable<void> poll_threads();
   boost::asio::awaitable<void> compare_threads();
+  boost::asio::awaitable<void> tell_thread(std::string what,
+                                           std::int64_t thread);
   boost::asio::awaitable<void> send(dap::Message message);
 
   Machine machine_;

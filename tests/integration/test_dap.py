@@ -1,0 +1,350 @@
+"""`hangdbg dap`: an editor's session with a process that hangs. Each message that
+comes is held against DAP's schema (dap_client.py)."""
+
+import os
+import signal
+import time
+
+import pytest
+
+import harness
+from dap_client import DapClient, Refused
+from harness import TARGETS, evaluate, hangdbg, start, until
+from test_namespaces import needs_root
+from test_namespaces import start as start_behind
+
+
+@pytest.fixture
+def editor():
+    with DapClient.stdio() as client:
+        yield client
+
+
+def stack(editor, thread, **which):
+    return editor.call("stackTrace", threadId=thread, **which)["stackFrames"]
+
+
+# ---- a session
+
+
+def test_attach_look_and_leave(python, editor):
+    target = start("frames", python)
+    before = target.snapshot()
+    stopped = editor.attach(target.pid)
+    assert stopped["threadId"] == target.tid and stopped["reason"] == "pause"
+    assert stopped["description"].startswith("asleep in futex")
+    assert stopped["allThreadsStopped"] is False
+    assert [thread["id"] for thread in editor.call("threads")["threads"]] == [target.tid]
+
+    frames = stack(editor, target.tid)
+    assert [frame["name"] for frame in frames[:3]] == ["coroutine", "generator", "<genexpr>"]
+    assert frames[0]["source"]["path"] == str(TARGETS / "frames.py")
+    three_up = frames[3]
+    assert three_up["name"] == "has_free_variable"
+    scopes = editor.call("scopes", frameId=three_up["id"])["scopes"]
+    assert scopes[0]["name"] == "Locals"
+    (local, scope), = [
+        (variable, scope["variablesReference"]) for scope in scopes[:2]
+        for variable in editor.call(
+            "variables", variablesReference=scope["variablesReference"])["variables"]
+        if variable["name"] == "number"]
+    assert (local["value"], local["type"]) == ("0", "int")
+    answer = editor.call("evaluate", expression="number + 41", frameId=three_up["id"],
+                         context="watch")
+    assert (answer["result"], answer["type"]) == ("41", "int")
+    assert editor.call("setVariable", variablesReference=scope,
+                       name="number", value="7")["value"] == "7"
+    editor.disconnect()
+    target.assert_as_before(before, arenas=4)
+    assert target.finish()["numbers"].count(7) == 2  # the generator expression sees it
+
+
+def test_the_stack_in_pieces(newest_python, editor):
+    """As VS Code asks: the innermost frame, then the others."""
+    target = start("frames", newest_python)
+    thread = editor.attach(target.pid)["threadId"]
+    whole = stack(editor, thread)
+    assert stack(editor, thread, startFrame=0, levels=1) == whole[:1]
+    assert stack(editor, thread, startFrame=1, levels=3) == whole[1:4]
+    rest = editor.call("stackTrace", threadId=thread, startFrame=1, levels=1000)
+    assert rest["stackFrames"] == whole[1:] and rest["totalFrames"] == len(whole)
+    editor.disconnect()
+    target.finish()
+
+
+def test_what_an_expression_prints_and_raises(newest_python, editor):
+    target = start("lock_main", newest_python)
+    frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]
+    editor.call("evaluate", expression="print('out')", frameId=frame, context="repl")
+    assert editor.event("output", category="stdout")["output"] == "out\n"
+    with pytest.raises(Refused) as refused:
+        editor.call("evaluate", expression="1 / 0", frameId=frame, context="repl")
+    body = refused.value.response["body"]
+    assert body["hangdbg"]["type"] == "ZeroDivisionError"
+    assert body["error"]["showUser"] is False
+    labels = [item["label"] for item in editor.call(
+        "completions", text="answ", column=5, frameId=frame)["targets"]]
+    assert "answer" in labels
+    editor.disconnect()
+    target.finish()
+
+
+def test_a_running_expression_is_cancelled(edge_python, editor):
+    target = start("lock_main", edge_python)
+    frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]
+    loop = editor.request("evaluate", expression="while True: pass", frameId=frame,
+                          context="repl")
+    waits = editor.request("evaluate", expression="answer", frameId=frame, context="repl")
+    until("the loop runs", lambda: any(
+        harness.processes.thread_activity(target.pid, tid).syscall == "running"
+        for tid in harness.processes.threads(target.pid)))
+    editor.call("cancel", requestId=waits)
+    editor.call("cancel", requestId=loop)
+    for number in (loop, waits):
+        response = editor.response(number)
+        assert not response["success"] and response["message"] == "cancelled"
+    editor.call("cancel", requestId=loop)  # it is over: nothing
+    assert editor.call("evaluate", expression="answer", frameId=frame)["result"] == "41"
+    editor.disconnect()
+    target.finish()
+
+
+def test_continue_and_pause(newest_python, editor):
+    """Nothing is held: both only say so."""
+    target = start("lock_worker", newest_python)
+    stopped = editor.attach(target.pid)
+    assert stopped["threadId"] == target.tid
+    assert editor.call("continue", threadId=target.tid) == {"allThreadsContinued": False}
+    editor.call("pause", threadId=target.pid)
+    assert editor.event("stopped")["threadId"] == target.pid
+    assert stack(editor, target.pid)
+    with pytest.raises(Refused, match="not ours to end"):
+        editor.call("terminate")
+    editor.disconnect()
+    target.finish()
+
+
+def test_threads_come_and_go(newest_python, editor):
+    target = start("lock_main", newest_python)
+    frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]
+    assert len(editor.call("threads")["threads"]) == 1
+    editor.call("evaluate", frameId=frame, context="repl", expression=(
+        "import threading; go = threading.Event(); "
+        "other = threading.Thread(target=go.wait, name='other'); other.start()"))
+    tid = editor.event("thread", reason="started")["threadId"]
+    names = {thread["id"]: thread["name"] for thread in editor.call("threads")["threads"]}
+    assert names[tid] == "other"
+    editor.call("evaluate", frameId=frame, context="repl", expression="go.set()")
+    assert editor.event("thread", reason="exited")["threadId"] == tid
+    editor.disconnect()
+    target.finish()
+
+
+# ---- files and lines
+
+
+def test_path_mappings_and_lines_from_0(newest_python, editor):
+    target = start("frames", newest_python)
+    editor.call("initialize", adapterID="hangdbg", linesStartAt1=False)
+    editor.call("attach", processId=str(target.pid), pathMappings=[
+        {"localRoot": "/home/ada/src/", "remoteRoot": str(TARGETS)}])
+    editor.call("configurationDone")
+    thread = editor.event("stopped")["threadId"]
+    frame = stack(editor, thread)[0]
+    assert frame["source"]["path"] == "/home/ada/src/frames.py"
+    lines = (TARGETS / "frames.py").read_text().splitlines()
+    assert lines[frame["line"]].strip() == "lock.acquire()"
+    editor.disconnect()
+    target.finish()
+
+
+@needs_root
+def test_a_source_that_only_the_target_sees(newest_python, editor):
+    target = start_behind(
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
+        targets="/mnt", python=newest_python)
+    frame = stack(editor, editor.attach(target.pid)["threadId"])[0]
+    source = frame["source"]
+    assert source["path"] == "/mnt/lock_main.py" and source["sourceReference"] > 0
+    text = editor.call("source", sourceReference=source["sourceReference"])["content"]
+    assert text == (TARGETS / "lock_main.py").read_text()
+    with pytest.raises(Refused, match="no source has the number 99"):
+        editor.call("source", sourceReference=99)
+    editor.disconnect()
+    target.finish()
+
+
+@needs_root
+def test_threads_go_by_our_numbers(newest_python, editor):
+    target = start_behind("unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+                          name="lock_worker", python=newest_python)
+    assert editor.attach(target.pid)["threadId"] == target.tid
+    assert {thread["id"] for thread in editor.call("threads")["threads"]} == {
+        target.pid, target.tid}
+    assert stack(editor, target.tid)[0]["name"] == target.function
+    editor.disconnect()
+    target.finish()
+
+
+# ---- the GIL is held
+
+
+def test_stacks_while_the_gil_is_held(edge_python, library, editor):
+    target = start("gil_held_by_library", edge_python, library)
+    stopped = editor.attach(target.pid)
+    assert stopped["threadId"] == target.tid
+    assert "read-only: " in editor.event("output", category="console")["output"]
+    assert len(editor.call("threads")["threads"]) == 2
+    frames = stack(editor, target.tid)
+    assert frames[0]["name"] == "hold_gil"
+    scope, = editor.call("scopes", frameId=frames[0]["id"])["scopes"]
+    assert "by thread %d" % target.tid in scope["name"] and not scope["variablesReference"]
+    editor.disconnect()
+    target.finish()
+
+
+# ---- order and junk
+
+
+def test_the_order_of_requests(newest_python, editor):
+    target = start("lock_main", newest_python)
+    with pytest.raises(Refused, match="initialize comes first"):
+        editor.call("threads")
+    editor.initialize()
+    with pytest.raises(Refused, match="initialize was there"):
+        editor.initialize()
+    with pytest.raises(Refused, match="attach comes first"):
+        editor.call("stackTrace", threadId=1)
+    # Before the attach response, as some do: it is remembered.
+    done = editor.request("configurationDone")
+    attached = editor.request("attach", processId=target.pid)
+    assert editor.response(done)["success"] and editor.response(attached)["success"]
+    editor.event("stopped")
+    with pytest.raises(Refused, match="attached already"):
+        editor.call("attach", processId=target.pid)
+    with pytest.raises(Refused, match="was there already"):
+        editor.call("configurationDone")
+    editor.disconnect()
+    target.finish()
+
+
+def test_requests_that_are_none(newest_python, editor):
+    target = start("lock_main", newest_python)
+    editor.initialize()
+    for command, arguments, words in (
+            ("attach", {}, "wants a processId"),
+            ("attach", {"processId": "some"}, "no process number: some"),
+            ("attach", {"processId": []}, r"\(root\).arguments.processId"),
+            ("attach", {"processId": 2 ** 22 + 1}, "no such process|no process"),
+            ("launch", {}, "no such request: launch"),
+            ("x" * 10000, {}, "no such request: x{100}'")):
+        with pytest.raises(Refused, match=words):
+            editor.call(command, **arguments)
+    editor.call("attach", processId=target.pid)
+    for command, arguments in (("stackTrace", {}), ("evaluate", {}), ("scopes", {}),
+                               ("stackTrace", {"threadId": "1"}), ("pause", {})):
+        with pytest.raises(Refused, match=r"\(root\).arguments"):
+            editor.call(command, **arguments)
+    for text in ("", "{", "[]", "1", "null", '{"type": "request"}', '{"seq": 1}',
+                 '{"type": "response", "seq": 9, "request_seq": 1, "success": true, '
+                 '"command": "runInTerminal"}', "[" * 100000):
+        editor.send_text(text)
+    assert editor.call("threads")["threads"]
+    editor.disconnect()
+    target.finish()
+
+
+@pytest.mark.parametrize("junk", [
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"Content-Length: 99999999999\r\n\r\n",
+    b"Content-Length: -1\r\n\r\n",
+    b"\x00" * 100,
+    b"x" * 1000000,
+], ids=["http", "too-long", "negative", "zeros", "much"])
+def test_what_is_no_dap_ends_the_session(newest_python, junk):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    with DapClient.stdio() as editor:
+        editor.attach(target.pid)
+        try:
+            editor.send_bytes(junk)
+        except BrokenPipeError:
+            pass
+        assert editor.at_end(2)
+        assert editor.process.wait(1) == 0
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def test_attach_to_what_is_no_python(editor):
+    editor.initialize()
+    with pytest.raises(Refused) as refused:
+        editor.call("attach", processId=editor.process.pid)
+    error = refused.value.response["body"]["error"]
+    assert error["showUser"] is True and "Python" in error["format"]
+
+
+# ---- the end
+
+
+@pytest.mark.parametrize("how", ["eof", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "evaluating"])
+def test_the_agent_leaves_with_the_editor(newest_python, how, busy):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    with DapClient.stdio() as editor:
+        frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]
+        if busy:
+            editor.request("evaluate", expression="while True: pass", frameId=frame)
+            until("the loop runs", lambda: any(
+                harness.processes.thread_activity(target.pid, tid).syscall == "running"
+                for tid in harness.processes.threads(target.pid)))
+        started = time.monotonic()
+        if how == "eof":
+            editor.process.stdin.close()
+        else:
+            editor.process.send_signal(getattr(signal, how))
+        assert editor.process.wait(5) == (-signal.SIGKILL if how == "SIGKILL" else 0)
+        assert time.monotonic() - started < 1
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def test_the_target_ends(newest_python, editor):
+    target = start("lock_main", newest_python)
+    editor.attach(target.pid)
+    os.kill(target.pid, signal.SIGKILL)
+    assert "killed by SIGKILL" in editor.event("output", category="console")["output"]
+    editor.event("terminated")
+    with pytest.raises(Refused):
+        editor.call("threads")
+    editor.disconnect()
+
+
+def test_the_targets_exit_code(newest_python, editor):
+    target = start("lock_main", newest_python)
+    frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]
+    # Nobody asks for it before we do: the harness waits later.
+    editor.request("evaluate", expression="__import__('os')._exit(3)", frameId=frame)
+    assert editor.event("exited") == {"exitCode": 3}
+    editor.event("terminated")
+    editor.disconnect()
+
+
+def test_two_editors_and_a_command(newest_python):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    with DapClient.stdio() as one, DapClient.stdio() as two:
+        for editor in (one, two):
+            editor.attach(target.pid)
+        assert evaluate(target, "answer + 1") == "42"
+        for editor in (one, two):
+            assert editor.call("threads")["threads"][0]["id"] == target.pid
+            editor.disconnect()
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def test_nobody_at_the_other_end():
+    done = hangdbg("dap")
+    assert (done.rc, done.out, done.err) == (0, "", ""), done
