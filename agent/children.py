@@ -7,22 +7,25 @@
 
 def element_count(value):
     kind = type(value)
-    if kind is numpy_type("ndarray"):
+    if kind is loaded("numpy", "ndarray"):
         return value.shape[0] if value.shape else 0
-    base = _container_of(kind)
+    base = container_of(kind)
     return 0 if base is None or _field_names(value, kind) else base.__len__(value)
 
 
 def elements(value, expression, start, stop):
     """Some of the elements of a list, tuple, dict, set, deque or array."""
     kind = type(value)
-    if kind is numpy_type("ndarray"):
+    if kind is loaded("numpy", "ndarray"):
         return [("%d" % at, _then(expression, "[%d]" % at), kind.__getitem__(value, at))
                 for at in range(start, min(stop, element_count(value)))]
-    base = _container_of(kind)
+    base = container_of(kind)
     if base is None or _field_names(value, kind):
         return []
-    found = _slice(dict.items(value) if base is dict else base.__iter__(value), start, stop)
+    if base is list or base is tuple:
+        found = base.__getitem__(value, slice(start, stop))
+    else:
+        found = _slice(dict.items(value) if base is dict else base.__iter__(value), start, stop)
     if base is dict:
         return [(safe_repr(key, 1, 100), _dict_item(expression, kind, key), item)
                 for key, item in found]
@@ -68,7 +71,7 @@ def settable(value, label):
     """A function that gives the child of that label another value, as the program
     itself would; None if there is no such child, or it cannot be changed."""
     kind = type(value)
-    base = _container_of(kind)
+    base = container_of(kind)
     if base is dict:
         for key in list(dict.keys(value)):
             if safe_repr(key, 1, 100) == label:
@@ -99,17 +102,8 @@ def is_name(label):
 need("safe_repr")
 _LEAVES = frozenset(map(id, [type(None), bool, int, float, complex, str, bytes, bytearray,
                              list, tuple, dict, set, frozenset, type(sys._getframe()),
-                             type(NotImplemented), type(Ellipsis), range, _FUNCTION,
+                             type(NotImplemented), type(Ellipsis), range, FUNCTION,
                              type(len)]))
-
-
-def _container_of(kind):
-    """The builtin container that a class is, or is derived from."""
-    for base in (list, tuple, dict, set, frozenset):
-        if issubclass(kind, base):
-            return base
-    deque = getattr(sys.modules.get("_collections"), "__dict__", {}).get("deque")
-    return deque if deque is not None and issubclass(kind, deque) else None
 
 
 def _field_names(value, kind):
@@ -180,7 +174,7 @@ def _attribute_name(expression, name, is_free):
 
 def _class_names(value, expression):
     names = dict_of_class(value)
-    return [(name, _attribute_name(expression, name, type(item) is _FUNCTION or
+    return [(name, _attribute_name(expression, name, type(item) is FUNCTION or
                                    class_attribute(type(item), "__get__") is UNKNOWN), item)
             for name, item in list(names.items())
             if type(name) is str and name[:2] != "__" and type(item) is not MEMBER]
@@ -193,16 +187,17 @@ def _described(kind, classes):
     if known is not None and known[0] is kind:
         return known[1]
     slots, lazies, taken, seen = [], [], set(), set()
-    cached = getattr(sys.modules.get("functools"), "__dict__", {}).get("cached_property")
+    cached = loaded("functools", "cached_property")
     for base in mro_of(kind):
         for name, item in list(dict_of_class(base).items()):
             if name in seen or type(name) is not str:
                 continue
             seen.add(name)
             if issubclass(type(item), property):
-                lazies.append(name)
                 taken.add(name)
-            elif cached is not None and type(item) is cached:
+                if name[:2] != "__":
+                    lazies.append(name)
+            elif type(item) is cached:
                 lazies.append(name)
             elif type(item) is MEMBER and name[:2] != "__":
                 slots.append((name, item))

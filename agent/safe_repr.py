@@ -3,9 +3,9 @@
 
 
 def safe_repr(value, depth=2, limit=200):
-    """A bounded repr: builtin types are shown, exact ones with what is in them to
-    that depth; arrays by their metadata; enum members by name; all others as
-    <module.Class object at 0x...>. limit: characters of a string."""
+    """A bounded repr. What is derived from a builtin type is shown as that, in the
+    brackets of its class; containers to that depth, strings up to limit; arrays by
+    their metadata; all others as <module.Class object at 0x...>."""
     kind = type(value)
     if kind is int and value.bit_length() > 2000:
         return "<int of %d bits>" % value.bit_length()
@@ -16,14 +16,15 @@ def safe_repr(value, depth=2, limit=200):
     if id(kind) in _BRACKETS:
         return _container_repr(value, kind, depth, min(limit, 200))
     if issubclass(kind, type):
-        return "<class '%s.%s'>" % (type_module(value), type_name(value, True))
-    if kind is _FUNCTION:
+        return "<class '%s'>" % _full_name(value)
+    if kind is FUNCTION:
         return "<function %s at 0x%x>" % (value.__qualname__, id(value))
     if kind is type(sys):
-        name = dict.get(instance_dict(value), "__name__")
+        name = instance_dict(value).get("__name__")
         return "<module %s>" % safe_repr(name if type(name) is str else "?")
-    return (_array_repr(value, kind) or _enum_repr(value, kind) or _derived_repr(value, kind, limit)
-            or "<%s.%s object at 0x%x>" % (type_module(kind), type_name(kind, True), id(value)))
+    return (_array_repr(value, kind) or _enum_repr(value, kind) or
+            _derived_repr(value, kind, depth, limit) or _native_repr(value, kind) or
+            "<%s.%s object at 0x%x>" % (type_module(kind), type_name(kind, True), id(value)))
 
 
 def array_metadata(value, kind):
@@ -34,43 +35,45 @@ def array_metadata(value, kind):
         if is_plain_tensor(kind):
             return [(name, getattr(value, name)) for name in
                     ("shape", "dtype", "device", "requires_grad")]
-    if kind is numpy_type("ndarray"):
+    if kind is loaded("numpy", "ndarray"):
         return [("shape", value.shape), ("dtype", value.dtype)]
     return []
 
 
-def numpy_type(name):
-    names = getattr(sys.modules.get("numpy"), "__dict__", {})
-    return names.get(name, UNKNOWN)
+def loaded(module, name):
+    """What a module has by that name, if it is imported; else UNKNOWN."""
+    return getattr(sys.modules.get(module), "__dict__", {}).get(name, UNKNOWN)
 
 
-def is_enum_member(kind):
-    # Not the metaclass's __instancecheck__, nor an import of enum.
-    enum = getattr(sys.modules.get("enum"), "__dict__", {}).get("Enum")
-    return any(base is enum for base in mro_of(kind)) and enum is not None
+def container_of(kind):
+    """The container of C's that a class is, or is derived from; or None."""
+    for base in (list, tuple, dict, set, frozenset, loaded("_collections", "deque")):
+        if base is not UNKNOWN and issubclass(kind, base):
+            return base
 
 
 # By id: to hash or compare a class may run its metaclass's code.
-_PLAIN = frozenset(map(id, [type(None), bool, int, float, complex, range,
-                            type(NotImplemented), type(Ellipsis)]))
+_PLAIN = frozenset(map(id, [type(None), bool, int, float, complex, range, type(len),
+                            type(NotImplemented), type(Ellipsis),
+                            type(safe_repr.__code__)]))
 _BRACKETS = {id(list): ("[", "]"), id(tuple): ("(", ")"), id(dict): ("{", "}"),
              id(set): ("{", "}"), id(frozenset): ("frozenset({", "})")}
-_FUNCTION = type(safe_repr)
+FUNCTION = type(safe_repr)
 need("attributes")
 
 
-def _container_repr(value, kind, depth, limit):
-    if not value:
-        return repr(value)
-    opening, closing = _BRACKETS[id(kind)]
+def _container_repr(value, base, depth, limit):
+    if not base.__len__(value) and (base is set or base is frozenset):
+        return repr(base())
+    opening, closing = _BRACKETS.get(id(base), ("[", "]"))
     shown = []
     size = 0
     try:
-        for item in value.items() if kind is dict else value:
+        for item in dict.items(value) if base is dict else base.__iter__(value):
             if len(shown) == 20 or size > 1000 or depth == 0:
                 shown.append("...")
                 break
-            if kind is dict:
+            if base is dict:
                 shown.append("%s: %s" % (safe_repr(item[0], depth - 1, limit),
                                          safe_repr(item[1], depth - 1, limit)))
             else:
@@ -78,7 +81,7 @@ def _container_repr(value, kind, depth, limit):
             size += len(shown[-1])
     except RuntimeError:  # its thread changes it meanwhile
         shown.append("...")
-    if kind is tuple and len(value) == 1:
+    if base is tuple and base.__len__(value) == 1:
         closing = ",)"
     return opening + ", ".join(shown) + closing
 
@@ -90,33 +93,54 @@ def _array_repr(value, kind):
 
 
 def _metadata_text(item):
-    if issubclass(type(item), tuple):  # torch.Size is one
-        return safe_repr(tuple(item))
-    if type_module(type(item)) in ("numpy", "numpy.dtypes"):
-        # numpy's own text of a dtype is made by Python code, which it may have to
-        # import.
-        word = {"i": "int", "u": "uint", "f": "float", "c": "complex"}.get(item.kind)
-        return "%s%d" % (word, item.itemsize * 8) if word else item.str
-    return str(item)
+    # torch.Size is a tuple.
+    return safe_repr(tuple(item)) if issubclass(type(item), tuple) else safe_repr(item)
 
 
 def _enum_repr(value, kind):
-    if is_enum_member(kind):
+    if _is_derived(kind, loaded("enum", "Enum")):
         names = instance_dict(value)
         name = names.get("_name_")
         if type(name) is str:
             return "<%s.%s: %s>" % (type_name(kind), name, safe_repr(names.get("_value_"), 1))
 
 
-def _derived_repr(value, kind, limit):
-    """Of a string or number of a class of the program's: as what it is derived
-    from."""
-    generic = numpy_type("generic")
-    if generic is not UNKNOWN and type_module(kind) == "numpy" and any(
-            base is generic for base in mro_of(kind)):
+def _derived_repr(value, kind, depth, limit):
+    if type_module(kind) == "numpy" and _is_derived(kind, loaded("numpy", "generic")):
         item = value.item()
-        return None if type(item) is kind else safe_repr(item, 1, limit)
+        return None if type(item) is kind else safe_repr(item, depth, limit)
     for base in (str, bytes, int, float):
         if issubclass(kind, base):
             plain, = base.__getnewargs__(value)
-            return "%s(%s)" % (type_name(kind), safe_repr(plain, 1, limit))
+            return "%s(%s)" % (type_name(kind), safe_repr(plain, depth, limit))
+    base = container_of(kind)
+    if base is not None:
+        return "%s(%s)" % (type_name(kind), _container_repr(value, base, depth, min(limit, 200)))
+    if issubclass(kind, BaseException):
+        arguments = list(BaseException.__dict__["args"].__get__(value))
+        return "%s(%s)" % (type_name(kind), safe_repr(arguments, depth, limit)[1:-1])
+
+
+def _native_repr(value, kind):
+    """Of what keeps its state in C, and whose text says all of that."""
+    if type_module(kind) == "_thread" and type_name(kind) in ("lock", "RLock") or (
+            kind is loaded("torch", "dtype") or kind is loaded("torch", "device")):
+        if type(class_attribute(kind, "__repr__")) is type(object.__repr__):
+            return str(value)
+    if _is_derived(kind, loaded("numpy", "dtype")):
+        # Its own text is made by Python code, which it may have to import.
+        word = {"i": "int", "u": "uint", "f": "float", "c": "complex"}.get(value.kind)
+        if word is not None:
+            return "%s%d" % (word, value.itemsize * 8)
+        return {"b": "bool", "O": "object"}.get(value.kind, value.str)
+
+
+def _is_derived(kind, base):
+    # Not by the metaclass's __instancecheck__.
+    return any([it is base for it in mro_of(kind)])
+
+
+def _full_name(kind):
+    module = type_module(kind)
+    name = type_name(kind, True)
+    return name if module == "builtins" else "%s.%s" % (module, name)

@@ -26,23 +26,30 @@ def scopes(session, arguments):
 
 def variables(session, arguments):
     kind, value, expression, frame = references_of(session).find(session, arguments)
-    start = max(field(arguments, "start", int, 0), 0)
-    count = field(arguments, "count", int, 0)
-    stop = start + count if count > 0 else sys.maxsize
-    wanted = arguments.get("filter")
-    classes = {}
     if kind == "lazy":
         return {"variables": [_computed(session, value, expression, frame)]}
-    found, named = [], []
-    if kind == "value" and wanted != "named":  # elements come before attributes
-        total = element_count(value)
-        found = elements(value, expression, start, min(stop, total))
-        start, stop = max(start - total, 0), max(stop - total, 0)
+    start = max(field(arguments, "start", int, 0), 0)
+    asked = field(arguments, "count", int, 0)
+    stop = start + (asked if 0 < asked < _AT_ONCE else _AT_ONCE)
+    wanted = arguments.get("filter")
+    classes = {}
+    named = []
     if wanted != "indexed":
         named = (attributes(value, expression, classes) if kind == "value" else
                  _in_scope(session, frame, kind))
-    return {"variables": [describe_child(session, frame, child, classes)
-                          for child in found + named[start:stop]]}
+    # Elements come before attributes.
+    total = element_count(value) if kind == "value" and wanted != "named" else 0
+    children = elements(value, expression, start, min(stop, total)) if start < total else []
+    children += named[max(start - total, 0):max(stop - total, 0)]
+    found = [describe_child(session, frame, child, classes) for child in children]
+    left = total + len(named) - stop
+    if left > 0 and stop - start != asked:
+        found.append({"name": "...", "value": "%d more" % left, "variablesReference": 0})
+    return {"variables": found}
+
+
+# What an answer holds at most: it is made with the program's GIL held.
+_AT_ONCE = 20000
 
 
 def list_arguments(session, arguments):

@@ -245,7 +245,9 @@ def check_safe_repr_runs_no_user_code():
     evil = list.__new__(Evil)
     assert type_name(Evil) == "Evil"
     for value in (evil, [evil], (evil,), {1: evil}, {evil: 2}, {evil}, Evil):
-        assert ("Evil'>" if value is Evil else "Evil object at 0x") in safe_repr(value)
+        assert ("Evil'>" if value is Evil else "Evil([])") in safe_repr(value)
+    Other = Meta("Other", (object,), {"__repr__": hostile, "__getattribute__": hostile})
+    assert "Other object at 0x" in safe_repr([object.__new__(Other)])
     assert safe_repr([1, [2, [3, [4]]]]) == "[1, [2, [...]]]"
     me = []
     me.append(me)

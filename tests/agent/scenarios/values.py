@@ -131,6 +131,9 @@ def check_elements():
         found = look.expand(local)
         assert list(found) == ["'k'", "5", "None", "2.5", "(1, 'a')", "'o'", "'p'", "'empty'", "'d'"]
         assert found["'k'"]["value"] == "[1, [2, 3]]" and found["'k'"]["type"] == "list"
+        assert found["'o'"]["value"] == "OrderedDict({'a': 1})"
+        assert found["'p'"]["value"] == "Point((1, [2]))"
+        assert found["(1, 'a')"]["value"] == "deque([7, 8])"
         assert found["'empty'"]["variablesReference"] == 0 == found["'d'"]["variablesReference"]
         assert "evaluateName" not in found["2.5"]
         inner = look.expand(found["'k'"])
@@ -158,6 +161,10 @@ def check_paging():
         assert list(look.expand(local, start=5, count=2)) == ["5", "6"]
         assert look.expand(local, start=10 ** 12, count=5) == {}
         assert list(look.expand(local, start=-3, count=2)) == ["0", "1"]
+        for arguments in ({}, {"count": 10 ** 9}):
+            everything = look.expand(local, **arguments)
+            assert len(everything) == 20001 and everything["..."]["value"] == "80000 more"
+        assert len(look.expand(local, start=90000)) == 10000
 
     class Both(list):
         pass
@@ -191,11 +198,12 @@ def check_attributes():
         def __init__(self):
             self.__dict__["taken"] = 2
 
-    value = [Node(), Slotted(), KeyError("a"), Color.RED, Text("t"), Node, Guarded(), sys]
+    lock = _thread.allocate_lock()
+    value = [Node(), Slotted(), KeyError("a"), Color.RED, Text("t"), Node, Guarded(), sys, lock]
     agent, hung, look = look_at(value)
     with hung:
         look = look(hung)
-        node, slotted, error, color, text, kind, guarded, module = look.expand_local().values()
+        node, slotted, error, color, text, kind, guarded, module, lock = look.expand_local().values()
         assert node["value"].startswith("<values.Node object at 0x"), node
         attributes = look.expand(node)
         assert sorted(attributes) == ["broken", "left", "not a name", "size"]
@@ -204,6 +212,7 @@ def check_attributes():
         assert agent.result(strange, look.frame) == "1", strange
         full, = look.expand(slotted).values()
         assert (full["name"], full["value"]) == ("full", "5")
+        assert error["value"] == "KeyError('a')" and lock["value"].startswith("<unlocked _thread.lock")
         assert look.expand(error)["args"]["value"] == "('a',)"
         assert color["value"] == "<Color.RED: 1>" and text["value"] == "Text('t')"
         assert look.expand(kind)["kind"]["value"] == "'node'"
@@ -466,7 +475,7 @@ def check_arrays_show_metadata():
             return ndarray(*self.shape[1:])
 
     numpy = sys.modules["numpy"] = type(sys)("numpy")
-    numpy.ndarray = ndarray
+    numpy.ndarray, numpy.dtype = ndarray, dtype
     agent, hung, look = look_at(ndarray(2, 3))
     with hung:
         look = look(hung)
@@ -477,4 +486,5 @@ def check_arrays_show_metadata():
         assert found["1"]["value"] == "<ndarray shape=(3,) dtype=float64>"
         assert found["1"]["evaluateName"] == "local[1]"
         assert found["shape"]["evaluateName"] == "local.shape"
+        assert found["dtype"]["value"] == "float64"
     del sys.modules["numpy"]
