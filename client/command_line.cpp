@@ -24,6 +24,7 @@
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
+#include "client/commands/serve.h"
 #include "client/options.h"
 #include "client/render.h"
 
@@ -104,6 +105,7 @@ void set_up(CLI::App& app,
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},
       {"doctor", [&] { add_doctor(app, chosen); }},
+      {"serve", [&] { add_serve(app, chosen); }},
       {"run", [&] { add_run(app, chosen, command); }},
   };
   // To make those that nobody asks for takes a tenth of a small dump's time.

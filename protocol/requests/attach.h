@@ -35,6 +35,7 @@ struct Attach {
     std::optional<LooseText> ranks;
     std::optional<LooseText> thread;
     std::optional<std::string> way;
+    std::optional<std::string> token;  // of the server, where it wants one
     DebugOptions options;
 
     template <class V>
@@ -45,6 +46,7 @@ struct Attach {
       v("ranks", ranks);
       v("thread", thread);
       v("way", way);
+      v("token", token);
       options.fields(v);
     }
   };

@@ -10,6 +10,7 @@
 #include "protocol/events/stopped.h"
 #include "protocol/events/terminated.h"
 #include "protocol/events/thread.h"
+#include "server/dap/access.h"
 #include "server/dap/handlers.h"
 #include "server/target_end.h"
 #include "tracee/proc_tasks.h"
@@ -62,6 +63,7 @@ DebugSession::DebugSession(Machine machine,
       messages_(machine.io.get_executor(), kMostMessages),
       writer_(machine.io.get_executor()),
       others_(machine.io.get_executor()),
+      patience_(machine.io),
       farewell_(machine.io),
       next_poll_(machine.io) {}
 
@@ -80,16 +82,39 @@ asio::awaitable<void> DebugSession::run() {
   }
   next_poll_.cancel();
   messages_.close();
-  farewell_.expires_after(kFarewell);
-  farewell_.async_wait([this](boost::system::error_code cut_short) {
-    if (!cut_short) {
-      transport_->close();
-    }
-  });
+  patience_.cancel();
+  others_.spawn(close_after(kFarewell));
   co_await writer_.join();
   farewell_.cancel();
   transport_->close();
   co_await others_.join();
+}
+
+void DebugSession::guard(std::string token,
+                         Deadline::Clock::duration attach_within) {
+  token_ = std::move(token);
+  others_.spawn(end_unless_attached(attach_within));
+}
+
+bool DebugSession::admits(const std::optional<std::string>& token) const {
+  return token_.empty() || is_token(token.value_or(""), token_);
+}
+
+asio::awaitable<void> DebugSession::end_unless_attached(
+    Deadline::Clock::duration within) {
+  patience_.expires_after(within);
+  const auto [cut_short] = co_await patience_.async_wait(as_result);
+  if (!cut_short && phase_ != Phase::Attached) {
+    stop();
+  }
+}
+
+// The last answers may not find a reader.
+asio::awaitable<void> DebugSession::close_after(
+    Deadline::Clock::duration time) {
+  farewell_.expires_after(time);
+  co_await farewell_.async_wait(as_result);
+  transport_->close();
 }
 
 void DebugSession::stop() {
@@ -117,7 +142,9 @@ asio::awaitable<void> DebugSession::read_requests() {
     if (!*text) {
       break;
     }
-    log::trace(log::Area::Dap, "client -> {}", **text);
+    if ((*text)->find("token") == std::string::npos) {  // that is not for a log
+      log::trace(log::Area::Dap, "client -> {}", **text);
+    }
     auto message = dap::parse_message(**text);
     if (!message) {
       co_await note("not understood: " + message.error().text());

@@ -46,6 +46,10 @@ class DebugSession {
 
   DebugSession(Machine machine, std::unique_ptr<Transport> transport);
 
+  // For who came by a socket: attach needs this token (none, if empty), and in
+  // that time.
+  void guard(std::string token, Deadline::Clock::duration attach_within);
+
   // Ends when the editor has left, and the agent with it.
   boost::asio::awaitable<void> run();
 
@@ -55,6 +59,7 @@ class DebugSession {
   // ---- for the handlers
 
   Phase phase() const { return phase_; }
+  bool admits(const std::optional<std::string>& token) const;
   Deadline deadline() const { return Deadline::in(machine_.timeout); }
 
   void begin(dap::Initialize::Arguments editor);
@@ -118,6 +123,9 @@ class DebugSession {
   boost::asio::awaitable<void> write_messages();
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_end();
+  boost::asio::awaitable<void> end_unless_attached(
+      Deadline::Clock::duration within);
+  boost::asio::awaitable<void> close_after(Deadline::Clock::duration time);
   boost::asio::awaitable<void> poll_threads();
   boost::asio::awaitable<void> compare_threads();
   boost::asio::awaitable<void> tell_thread(std::string what,
@@ -130,7 +138,9 @@ class DebugSession {
   Queue<std::string> messages_;  // to the editor
   TaskGroup writer_;
   TaskGroup others_;
+  boost::asio::steady_timer patience_;
   boost::asio::steady_timer farewell_;
+  std::string token_;
   std::int64_t next_seq_ = 1;
   bool leaving_ = false;
 

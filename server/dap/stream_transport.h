@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -21,11 +22,11 @@ namespace hangdbg {
 // What editors send is small; a file that is to be evaluated is the most.
 inline constexpr std::size_t kLargestRequest = std::size_t{8} << 20;
 
-template <class Input, class Output = Input>
+template <class Stream>
 class StreamTransport final : public Transport {
  public:
-  // With an Output other than the Input: both directions.
-  StreamTransport(Input input, Output output)
+  // Without an output, the input is for both directions.
+  explicit StreamTransport(Stream input, std::optional<Stream> output = {})
       : input_(std::move(input)),
         output_(std::move(output)),
         write_timer_(input_.get_executor()) {}
@@ -54,7 +55,7 @@ class StreamTransport final : public Transport {
     const std::string bytes = dap::frame(text);
     write_timer_.expires_at(deadline.at());
     const auto first =
-        co_await (boost::asio::async_write(output_, boost::asio::buffer(bytes),
+        co_await (boost::asio::async_write(output(), boost::asio::buffer(bytes),
                                            as_result) ||
                   write_timer_.async_wait(as_result));
     if (first.index() == 1) {
@@ -69,12 +70,14 @@ class StreamTransport final : public Transport {
   void close() override {
     boost::system::error_code ignored;
     input_.close(ignored);
-    output_.close(ignored);
+    output().close(ignored);
   }
 
  private:
-  Input input_;
-  Output output_;
+  Stream& output() { return output_ ? *output_ : input_; }
+
+  Stream input_;
+  std::optional<Stream> output_;
   boost::asio::steady_timer write_timer_;
   dap::FrameDecoder decoder_{kLargestRequest};
   std::array<char, 65536> chunk_;

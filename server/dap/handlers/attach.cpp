@@ -38,6 +38,13 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
   if (session.phase() == DebugSession::Phase::Attached) {
     co_return fail(ErrorId::BadMessage, "this session is attached already");
   }
+  if (!session.admits(arguments.token)) {
+    session.leave();  // one guess a connection
+    co_return fail(ErrorId::NotPermitted,
+                   "this connection wants the token that `hangdbg serve` has "
+                   "printed",
+                   "\"token\": \"...\" in the attach request");
+  }
   const auto pid = pid_of(arguments);
   if (!pid) {
     co_return std::unexpected(pid.error());

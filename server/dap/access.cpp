@@ -1,0 +1,95 @@
+#include "server/dap/access.h"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/text.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+// As /proc/net/tcp has it: the address in words of the machine's byte order.
+std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
+  std::string text;
+  const auto add = [&](const auto& bytes) {
+    for (std::size_t i = 0; i < bytes.size(); i += 4) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, bytes.data() + i, sizeof word);
+      text += fmt::format("{:08X}", word);
+    }
+  };
+  if (endpoint.address().is_v6()) {
+    add(endpoint.address().to_v6().to_bytes());
+  } else {
+    add(endpoint.address().to_v4().to_bytes());
+  }
+  return fmt::format("{}:{:04X}", text, endpoint.port());
+}
+
+}  // namespace
+
+Result<std::string> make_token() {
+  std::array<unsigned char, 32> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return fail_errno("no random bytes for a token");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += fmt::format("{:02x}", byte);
+  }
+  return token;
+}
+
+bool is_token(std::string_view given, std::string_view token) {
+  volatile unsigned char differences = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const char other = given.empty() ? '\0' : given[i % given.size()];
+    differences = differences | static_cast<unsigned char>(token[i] ^ other);
+  }
+  return !token.empty() && differences == 0;
+}
+
+std::optional<uid_t> user_of_unix_peer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return std::nullopt;
+  }
+  return peer.uid;
+}
+
+// The peer's own socket is listed like ours: "0: LOCAL REMOTE STATE .. .. ..
+// UID".
+std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
+                                      const asio::ip::tcp::endpoint& here) {
+  const auto table =
+      read_proc_file(static_cast<int>(::getpid()),
+                     peer.address().is_v6() ? "net/tcp6" : "net/tcp");
+  if (!table) {
+    return std::nullopt;
+  }
+  const std::string local = proc_name(peer);
+  const std::string remote = proc_name(here);
+  for (const std::string_view line : split(*table, '\n')) {
+    const auto words = split_words(line);
+    if (words.size() > 7 && words[1] == local && words[2] == remote) {
+      return parse_number<uid_t>(words[7]);
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_trusted(std::optional<uid_t> user) {
+  return user && (*user == ::geteuid() || *user == 0);
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,32 @@
+// Who may have a session: the same user, whom the kernel knows; and whoever has
+// the token, since what comes through a forwarded port comes as somebody else.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+// 256 random bits, as hexadecimal digits. Error: System.
+Result<std::string> make_token();
+
+// Takes as long whatever is wrong with `given`.
+bool is_token(std::string_view given, std::string_view token);
+
+// The user at the other end of a socket. Nothing: it is not on this machine, or
+// in another network namespace.
+std::optional<uid_t> user_of_unix_peer(int socket);
+std::optional<uid_t> user_of_tcp_peer(
+    const boost::asio::ip::tcp::endpoint& peer,
+    const boost::asio::ip::tcp::endpoint& here);
+
+// We, or root.
+bool is_trusted(std::optional<uid_t> user);
+
+}  // namespace hangdbg

@@ -1,0 +1,77 @@
+#include "server/dap/listen_address.h"
+
+#include <fmt/core.h>
+#include <sys/un.h>
+
+#include <boost/asio/ip/address.hpp>
+
+#include "base/text.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto kHint =
+    "--listen unix:PATH or --listen tcp:127.0.0.1:PORT; from another machine: "
+    "ssh -L 5678:127.0.0.1:5678";
+
+Result<ListenAddress> parse_unix(std::string_view path) {
+  if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return fail(ErrorId::Usage,
+                fmt::format("a socket's path has 1 to {} characters",
+                            sizeof(sockaddr_un::sun_path) - 1),
+                kHint);
+  }
+  return asio::local::stream_protocol::endpoint(std::string(path));
+}
+
+Result<ListenAddress> parse_tcp(std::string_view word) {
+  const auto colon = word.rfind(':');
+  const auto port = colon == word.npos
+                        ? std::nullopt
+                        : parse_number<std::uint16_t>(word.substr(colon + 1));
+  std::string_view host = word.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  if (!port || error) {
+    return fail(ErrorId::Usage,
+                fmt::format("no address and port: {}", printable(word)), kHint);
+  }
+  if (!address.is_loopback()) {
+    return fail(ErrorId::Usage,
+                fmt::format("{} can be reached from other machines: that needs "
+                            "TLS, which is not there",
+                            printable(host)),
+                kHint);
+  }
+  return asio::ip::tcp::endpoint(address, *port);
+}
+
+}  // namespace
+
+Result<ListenAddress> parse_listen_address(std::string_view word) {
+  if (word.starts_with("unix:")) {
+    return parse_unix(word.substr(5));
+  }
+  if (word.starts_with("tcp:")) {
+    return parse_tcp(word.substr(4));
+  }
+  return fail(ErrorId::Usage,
+              fmt::format("no place to listen at: {}", printable(word)), kHint);
+}
+
+std::string to_text(const ListenAddress& address) {
+  if (const auto* tcp = std::get_if<asio::ip::tcp::endpoint>(&address)) {
+    const std::string host = tcp->address().to_string();
+    return fmt::format("tcp:{}:{}",
+                       tcp->address().is_v6() ? "[" + host + "]" : host,
+                       tcp->port());
+  }
+  return "unix:" +
+         std::get<asio::local::stream_protocol::endpoint>(address).path();
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,25 @@
+// Where `hangdbg serve` listens: "unix:PATH", "tcp:127.0.0.1:5678".
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+using ListenAddress =
+    std::variant<boost::asio::local::stream_protocol::endpoint,
+                 boost::asio::ip::tcp::endpoint>;
+
+// A HOST is an address, not a name, and one of this machine's own: whatever
+// others can reach needs more than a token. Port 0: any. Error: Usage.
+Result<ListenAddress> parse_listen_address(std::string_view word);
+
+// As parse_listen_address takes it.
+std::string to_text(const ListenAddress& address);
+
+}  // namespace hangdbg

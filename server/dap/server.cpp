@@ -1,0 +1,172 @@
+#include "server/dap/server.h"
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/log.h"
+#include "server/dap/access.h"
+#include "server/dap/stream_transport.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::size_t kMostSessions = 256;
+// An editor attaches at once; what does not is no editor.
+constexpr auto kAttachWithin = std::chrono::seconds(60);
+// A peer whose machine has gone is noticed after so many seconds.
+constexpr int kSilence = 30;
+constexpr auto kBreath = std::chrono::milliseconds(100);
+
+void notice_lost_peer(int socket) {
+  const int on = 1;
+  const int interval = kSilence / 3;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kSilence, sizeof kSilence);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+std::optional<uid_t> user_of(asio::local::stream_protocol::socket& socket) {
+  return user_of_unix_peer(socket.native_handle());
+}
+
+std::optional<uid_t> user_of(asio::ip::tcp::socket& socket) {
+  boost::system::error_code error;
+  const auto peer = socket.remote_endpoint(error);
+  const auto here = socket.local_endpoint(error);
+  return error ? std::nullopt : user_of_tcp_peer(peer, here);
+}
+
+// What is left of a server that was killed is in the way; what is not a socket,
+// or still answers, is not touched.
+void remove_stale(asio::io_context& io,
+                  const asio::local::stream_protocol::endpoint& endpoint) {
+  struct stat status {};
+  if (::lstat(endpoint.path().c_str(), &status) != 0 ||
+      !S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid()) {
+    return;
+  }
+  asio::local::stream_protocol::socket probe(io);
+  boost::system::error_code error;
+  probe.connect(endpoint, error);
+  if (error == asio::error::connection_refused) {
+    ::unlink(endpoint.path().c_str());
+  }
+}
+
+template <class Protocol>
+Result<asio::basic_socket_acceptor<Protocol>> listen(
+    asio::io_context& io,
+    const typename Protocol::endpoint& endpoint) {
+  boost::system::error_code error;
+  asio::basic_socket_acceptor<Protocol> acceptor(io);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error && std::same_as<Protocol, asio::ip::tcp>) {
+    acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  }
+  if (!error) {
+    const mode_t before = ::umask(0177);  // a socket's file: 0600
+    acceptor.bind(endpoint, error);
+    ::umask(before);
+  }
+  if (!error) {
+    acceptor.listen(asio::socket_base::max_listen_connections, error);
+  }
+  if (error) {
+    errno = error.value();
+    return fail_errno("cannot listen at " + to_text(endpoint));
+  }
+  return acceptor;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::open(DebugSession::Machine machine,
+                                             const ListenAddress& address,
+                                             std::string token) {
+  if (const auto* path = std::get_if<Unix::endpoint>(&address)) {
+    remove_stale(machine.io, *path);
+    return std::unique_ptr<Server>(new Server(
+        machine, TRY(listen<Unix>(machine.io, *path)), std::move(token)));
+  }
+  return std::unique_ptr<Server>(new Server(
+      machine, TRY(listen<Tcp>(machine.io, std::get<Tcp::endpoint>(address))),
+      std::move(token)));
+}
+
+Server::Server(DebugSession::Machine machine,
+               Acceptor acceptor,
+               std::string token)
+    : machine_(machine),
+      acceptor_(std::move(acceptor)),
+      token_(std::move(token)),
+      running_(machine.io.get_executor()) {}
+
+Server::~Server() = default;
+
+ListenAddress Server::address() const {
+  return std::visit(
+      [](const auto& acceptor) -> ListenAddress {
+        return acceptor.local_endpoint();
+      },
+      acceptor_);
+}
+
+asio::awaitable<void> Server::run() {
+  const ListenAddress where = address();
+  co_await std::visit([this](auto& acceptor) { return accept(acceptor); },
+                      acceptor_);
+  if (const auto* path = std::get_if<Unix::endpoint>(&where)) {
+    ::unlink(path->path().c_str());
+  }
+  co_await running_.join();
+}
+
+void Server::stop() {
+  std::visit([](auto& acceptor) { acceptor.close(); }, acceptor_);
+  for (DebugSession* const session : sessions_) {
+    session->stop();
+  }
+}
+
+template <class Protocol>
+asio::awaitable<void> Server::accept(
+    asio::basic_socket_acceptor<Protocol>& acceptor) {
+  while (acceptor.is_open()) {
+    auto [error, socket] = co_await acceptor.async_accept(as_result);
+    if (error || sessions_.size() >= kMostSessions) {
+      // Out of descriptors, or too many: not so again at once.
+      asio::steady_timer breath(machine_.io, kBreath);
+      co_await breath.async_wait(as_result);
+      continue;
+    }
+    const bool trusted = is_trusted(user_of(socket));
+    if constexpr (std::same_as<Protocol, Tcp>) {
+      notice_lost_peer(socket.native_handle());
+    } else if (!trusted) {
+      log::warn(log::Area::Server, "another user's connection is refused");
+      continue;
+    }
+    auto transport =
+        std::make_unique<StreamTransport<typename Protocol::socket>>(
+            std::move(socket));
+    auto session =
+        std::make_unique<DebugSession>(machine_, std::move(transport));
+    session->guard(trusted ? std::string() : token_, kAttachWithin);
+    sessions_.insert(session.get());
+    running_.spawn(serve(std::move(session)));
+  }
+}
+
+asio::awaitable<void> Server::serve(std::unique_ptr<DebugSession> session) {
+  co_await session->run();
+  sessions_.erase(session.get());
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,53 @@
+// Server: editors' sessions on one listening socket, as many as come.
+//
+// Threads: only the one that runs the io_context.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "server/dap/debug_session.h"
+#include "server/dap/listen_address.h"
+#include "server/task_group.h"
+
+namespace hangdbg {
+
+class Server {
+ public:
+  // Listens. `token` is for those who are not the same user. Errors: System,
+  // Usage.
+  static Result<std::unique_ptr<Server>> open(DebugSession::Machine machine,
+                                              const ListenAddress& address,
+                                              std::string token);
+  ~Server();
+
+  // Where; with the port that the kernel chose, if that was left to it.
+  ListenAddress address() const;
+
+  // Until stop(); ends when all agents have left.
+  boost::asio::awaitable<void> run();
+  void stop();
+
+ private:
+  using Unix = boost::asio::local::stream_protocol;
+  using Tcp = boost::asio::ip::tcp;
+  using Acceptor = std::variant<Unix::acceptor, Tcp::acceptor>;
+
+  Server(DebugSession::Machine machine, Acceptor acceptor, std::string token);
+  template <class Protocol>
+  boost::asio::awaitable<void> accept(
+      boost::asio::basic_socket_acceptor<Protocol>& acceptor);
+  boost::asio::awaitable<void> serve(std::unique_ptr<DebugSession> session);
+
+  DebugSession::Machine machine_;
+  Acceptor acceptor_;
+  std::string token_;
+  std::set<DebugSession*> sessions_;
+  TaskGroup running_;
+};
+
+}  // namespace hangdbg

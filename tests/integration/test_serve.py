@@ -1,0 +1,264 @@
+"""`hangdbg serve`: sessions over a socket, and who is refused one."""
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+
+import harness
+from dap_client import DapClient, Refused
+from harness import PROGRAM, as_nobody, hangdbg, start, until
+from test_namespaces import needs_root
+
+
+class Server:
+    """`hangdbg serve`; `address` is what it says, `token` as well."""
+
+    def __init__(self, where):
+        self.process = subprocess.Popen(
+            [str(PROGRAM), "serve", "--listen", where],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True, preexec_fn=harness.die_with_us, text=True)
+        harness.track(self.process)
+        line = self.process.stderr.readline()
+        self.address, self.token = re.fullmatch(
+            r"listening at (\S+)(?: token ([0-9a-f]{64}))?\n", line).groups()
+
+    def connect(self):
+        if self.address.startswith("unix:"):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(self.address[len("unix:"):])
+        else:
+            connection = socket.create_connection(
+                ("127.0.0.1", int(self.address.rpartition(":")[2])))
+        return connection
+
+    def editor(self):
+        client = DapClient(0, 0)
+        client.connection = self.connect()
+        client.read_fd = client.write_fd = client.connection.fileno()
+        return client
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        assert self.process.wait(5) == 0
+        return self.process.stderr.read()
+
+
+@pytest.fixture(params=["unix", "tcp"])
+def server(request, tmp_path):
+    return Server("unix:%s/s" % tmp_path if request.param == "unix" else "tcp:127.0.0.1:0")
+
+
+def look(editor, target):
+    thread = editor.attach(target.pid)["threadId"]
+    frame = editor.call("stackTrace", threadId=thread)["stackFrames"][0]["id"]
+    answer = editor.call("evaluate", expression="answer", frameId=frame)
+    assert answer["result"] == "41"
+
+
+def test_a_session(edge_python, server):
+    target = start("lock_main", edge_python)
+    before = target.snapshot()
+    editor = server.editor()
+    look(editor, target)
+    editor.disconnect()
+    target.assert_as_before(before, arenas=4)
+    assert server.stop() == ""
+    target.finish()
+
+
+def test_many_sessions_of_many_targets(newest_python, server):
+    targets = [start("lock_main", newest_python) for _ in range(2)]
+    before = [target.snapshot() for target in targets]
+    editors = [(server.editor(), target) for target in targets for _ in range(4)]
+    for editor, target in editors:
+        look(editor, target)
+    editors[0][0].disconnect()
+    editors[1][0].connection.close()  # vanishes
+    assert all(editor.call("threads")["threads"] for editor, _ in editors[2:])
+    server.stop()
+    assert all(editor.at_end(1) for editor, _ in editors[2:])
+    for target, snapshot in zip(targets, before):
+        target.assert_as_before(snapshot, arenas=8)
+        target.finish()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_in_the_middle_of_an_expression(newest_python, server, how):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    editor = server.editor()
+    frame = editor.call("stackTrace", threadId=editor.attach(target.pid)["threadId"])
+    editor.request("evaluate", expression="while True: pass",
+                   frameId=frame["stackFrames"][0]["id"])
+    until("the loop runs", lambda: any(
+        harness.processes.thread_activity(target.pid, tid).syscall == "running"
+        for tid in harness.processes.threads(target.pid)))
+    server.stop(how)
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def test_64_sessions(newest_python, server):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    editors = [server.editor() for _ in range(64)]
+    for editor in editors:
+        editor.initialize()
+    look(server.editor(), target)
+    for editor in editors:
+        editor.connection.close()
+    server.stop()
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+# ---- who gets none
+
+
+def test_the_sockets_file(tmp_path):
+    path = tmp_path / "s"
+    server = Server("unix:%s" % path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    hangdbg("serve", "--listen", "unix:%s" % path).assert_refused(4, path)
+    server.process.kill()
+    server.process.wait()
+    assert path.exists()
+    server = Server("unix:%s" % path)  # nobody answers there: it is in the way
+    server.stop()
+    assert not path.exists()
+    path.write_text("mine")
+    hangdbg("serve", "--listen", "unix:%s" % path).assert_refused(4, path)
+    assert path.read_text() == "mine"
+
+
+@needs_root
+def test_another_user_at_the_sockets_file(public):
+    server = Server("unix:%s/s" % public)
+    os.chmod(server.address[len("unix:"):], 0o777)  # as if the mode were no help
+    reads = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+        "print(len(s.recv(1)))")
+    done = subprocess.run(
+        as_nobody("/usr/bin/python3", "-c", reads, server.address[len("unix:"):]),
+        stdout=subprocess.PIPE, text=True, timeout=10)
+    assert done.stdout == "0\n", done
+    server.stop()
+
+
+@needs_root
+def test_another_user_at_a_port_needs_the_token(newest_python):
+    target = start("lock_main", newest_python)
+    server = Server("tcp:127.0.0.1:0")
+    port = server.address.rpartition(":")[2]
+    relay = subprocess.Popen(
+        as_nobody("/usr/bin/python3", "-c", RELAY, port),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        preexec_fn=harness.die_with_us, start_new_session=True)
+    harness.track(relay)
+    for token, words in ((None, "wants the token"), ("0" * 64, "wants the token"),
+                         (server.token[:-1], "wants the token"), (server.token, None)):
+        with through(relay) as line:
+            editor = DapClient(line.fileno(), line.fileno())
+            editor.initialize()
+            arguments = {"token": token} if token else {}
+            if words:
+                with pytest.raises(Refused, match=words):
+                    editor.call("attach", processId=target.pid, **arguments)
+                assert editor.at_end(1)  # one guess a connection
+            else:
+                editor.call("attach", processId=target.pid, **arguments)
+                editor.disconnect()
+    assert server.token not in server.stop()
+    target.finish()
+
+
+# Passes on what comes in at a port of its own, as somebody else: as sshd does.
+RELAY = """
+import socket, sys, threading
+def pump(a, b):
+    try:
+        while True:
+            data = a.recv(65536)
+            if not data:
+                break
+            b.sendall(data)
+    except OSError:
+        pass
+    for s in (a, b):
+        try: s.shutdown(socket.SHUT_RDWR)
+        except OSError: pass
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    one = listener.accept()[0]
+    two = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    threading.Thread(target=pump, args=(one, two), daemon=True).start()
+    threading.Thread(target=pump, args=(two, one), daemon=True).start()
+"""
+
+
+def through(relay):
+    if not hasattr(relay, "port"):
+        relay.port = int(relay.stdout.readline())
+    return socket.create_connection(("127.0.0.1", relay.port))
+
+
+def test_the_token_is_not_logged(newest_python):
+    target = start("lock_main", newest_python)
+    process = subprocess.Popen(
+        [str(PROGRAM), "serve", "--listen", "tcp:127.0.0.1:0", "--log=all:trace"],
+        stderr=subprocess.PIPE, preexec_fn=harness.die_with_us, start_new_session=True,
+        text=True)
+    harness.track(process)
+    port, token = re.search(r":(\d+) token (\w+)", process.stderr.readline()).groups()
+    connection = socket.create_connection(("127.0.0.1", int(port)))
+    editor = DapClient(connection.fileno(), connection.fileno())
+    editor.initialize()
+    editor.call("attach", processId=target.pid, token=token)
+    editor.disconnect()
+    process.terminate()
+    log = process.communicate(timeout=5)[1]
+    assert "initialize" in log and token not in log
+    target.finish()
+
+
+@pytest.mark.parametrize("request_line", [
+    b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}",
+    b"GET / HTTP/1.1\r\nHost: localhost6\r\n\r\n"], ids=["post", "get"])
+def test_a_browser_at_the_port(server, request_line):
+    connection = server.connect()
+    connection.settimeout(2)
+    connection.sendall(request_line)
+    try:
+        assert connection.recv(1) == b""
+    except ConnectionResetError:
+        pass
+    server.stop()
+
+
+@pytest.mark.parametrize("where", [
+    "tcp:0.0.0.0:0", "tcp:[::]:0", "tcp:192.168.1.1:0", "tcp:localhost:0", "tcp:localhost6:0",
+    "tcp:127.1:0", "tcp:0177.0.0.1:0", "tcp:127.0.0.1", "tcp:127.0.0.1:65536", "tcp::0",
+    "unix:", "unix:" + "x" * 108, "127.0.0.1:0", ""])
+def test_places_where_it_does_not_listen(where):
+    hangdbg("serve", "--listen", where).assert_refused(2, "--listen")
+
+
+def test_nothing_listens_but_serve(newest_python):
+    def listening():
+        return [line.split()[1] for name in ("tcp", "tcp6")
+                for line in open("/proc/net/" + name) if line.split()[3] == "0A"]
+
+    target = start("lock_main", newest_python)
+    before = listening()
+    with DapClient.stdio() as editor:
+        editor.attach(target.pid)
+        assert sorted(listening()) == sorted(before)
+        editor.disconnect()
+    target.finish()
