@@ -35,7 +35,7 @@ void add_serve(CLI::App& app, Run& chosen) {
       "serve", "Sessions for editors that connect: DAP on a socket");
   command
       .add_option("--listen", options->listen,
-                  "unix:PATH, or tcp:127.0.0.1:PORT (0: any)")
+                  "unix:PATH, tcp:127.0.0.1:PORT or ws:127.0.0.1:PORT (0: any)")
       ->type_name("WHERE")
       ->required();
   add_common_options(command, options->common);
@@ -74,10 +74,11 @@ Status serve(const Options& options) {
     }
   });
   // Whoever reads this may end us at once.
-  fmt::print(stderr, "listening at {}{}\n", to_text(server->address()),
-             std::holds_alternative<asio::ip::tcp::endpoint>(address)
-                 ? " token " + token
-                 : std::string());
+  fmt::print(
+      stderr, "listening at {}{}\n", to_text(server->address()),
+      std::holds_alternative<asio::local::stream_protocol::endpoint>(address)
+          ? std::string()
+          : " token " + token);
   asio::co_spawn(io, server->run(),
                  [&](const std::exception_ptr&) { signals.cancel(); });
   io.run();

@@ -273,6 +273,7 @@ asio::awaitable<void> DebugSession::write_messages() {
     }
   }
   messages_.close();
+  co_await transport_->finish();
   stop();
 }
 

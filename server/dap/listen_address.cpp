@@ -12,7 +12,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kHint =
-    "--listen unix:PATH or --listen tcp:127.0.0.1:PORT; from another machine: "
+    "--listen unix:PATH, tcp:127.0.0.1:PORT or ws:127.0.0.1:PORT; from another "
+    "machine: "
     "ssh -L 5678:127.0.0.1:5678";
 
 Result<ListenAddress> parse_unix(std::string_view path) {
@@ -25,7 +26,7 @@ Result<ListenAddress> parse_unix(std::string_view path) {
   return asio::local::stream_protocol::endpoint(std::string(path));
 }
 
-Result<ListenAddress> parse_tcp(std::string_view word) {
+Result<asio::ip::tcp::endpoint> parse_tcp(std::string_view word) {
   const auto colon = word.rfind(':');
   const auto port = colon == word.npos
                         ? std::nullopt
@@ -57,21 +58,27 @@ Result<ListenAddress> parse_listen_address(std::string_view word) {
     return parse_unix(word.substr(5));
   }
   if (word.starts_with("tcp:")) {
-    return parse_tcp(word.substr(4));
+    return TRY(parse_tcp(word.substr(4)));
+  }
+  if (word.starts_with("ws:")) {
+    return WebSocketAddress{TRY(parse_tcp(word.substr(3)))};
   }
   return fail(ErrorId::Usage,
               fmt::format("no place to listen at: {}", printable(word)), kHint);
 }
 
 std::string to_text(const ListenAddress& address) {
-  if (const auto* tcp = std::get_if<asio::ip::tcp::endpoint>(&address)) {
-    const std::string host = tcp->address().to_string();
-    return fmt::format("tcp:{}:{}",
-                       tcp->address().is_v6() ? "[" + host + "]" : host,
-                       tcp->port());
+  if (const auto* path =
+          std::get_if<asio::local::stream_protocol::endpoint>(&address)) {
+    return "unix:" + path->path();
   }
-  return "unix:" +
-         std::get<asio::local::stream_protocol::endpoint>(address).path();
+  const auto* const web = std::get_if<WebSocketAddress>(&address);
+  const auto& tcp = web != nullptr ? web->endpoint
+                                   : std::get<asio::ip::tcp::endpoint>(address);
+  const std::string host = tcp.address().to_string();
+  return fmt::format("{}:{}:{}", web != nullptr ? "ws" : "tcp",
+                     tcp.address().is_v6() ? "[" + host + "]" : host,
+                     tcp.port());
 }
 
 }  // namespace hangdbg

@@ -1,4 +1,5 @@
-// Where `hangdbg serve` listens: "unix:PATH", "tcp:127.0.0.1:5678".
+// Where `hangdbg serve` listens: "unix:PATH", "tcp:127.0.0.1:5678",
+// "ws:127.0.0.1:5678".
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -11,9 +12,13 @@
 
 namespace hangdbg {
 
+struct WebSocketAddress {
+  boost::asio::ip::tcp::endpoint endpoint;
+};
 using ListenAddress =
     std::variant<boost::asio::local::stream_protocol::endpoint,
-                 boost::asio::ip::tcp::endpoint>;
+                 boost::asio::ip::tcp::endpoint,
+                 WebSocketAddress>;
 
 // A HOST is an address, not a name, and one of this machine's own: whatever
 // others can reach needs more than a token. Port 0: any. Error: Usage.

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "server/dap/access.h"
 #include "server/dap/stream_transport.h"
+#include "server/dap/websocket_transport.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -16,7 +17,7 @@ namespace {
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-constexpr std::size_t kMostSessions = 256;
+constexpr int kMostSessions = 256;
 // An editor attaches at once; what does not is no editor.
 constexpr auto kAttachWithin = std::chrono::seconds(60);
 // A peer whose machine has gone is noticed after so many seconds.
@@ -92,30 +93,36 @@ Result<std::unique_ptr<Server>> Server::open(DebugSession::Machine machine,
                                              std::string token) {
   if (const auto* path = std::get_if<Unix::endpoint>(&address)) {
     remove_stale(machine.io, *path);
-    return std::unique_ptr<Server>(new Server(
-        machine, TRY(listen<Unix>(machine.io, *path)), std::move(token)));
+    auto acceptor = TRY(listen<Unix>(machine.io, *path));
+    return std::unique_ptr<Server>(
+        new Server(machine, std::move(acceptor), false, std::move(token)));
   }
-  return std::unique_ptr<Server>(new Server(
-      machine, TRY(listen<Tcp>(machine.io, std::get<Tcp::endpoint>(address))),
-      std::move(token)));
+  const auto* const web = std::get_if<WebSocketAddress>(&address);
+  const auto& endpoint =
+      web != nullptr ? web->endpoint : std::get<Tcp::endpoint>(address);
+  auto acceptor = TRY(listen<Tcp>(machine.io, endpoint));
+  return std::unique_ptr<Server>(new Server(machine, std::move(acceptor),
+                                            web != nullptr, std::move(token)));
 }
 
 Server::Server(DebugSession::Machine machine,
                Acceptor acceptor,
+               bool websocket,
                std::string token)
     : machine_(machine),
       acceptor_(std::move(acceptor)),
+      websocket_(websocket),
       token_(std::move(token)),
       running_(machine.io.get_executor()) {}
 
 Server::~Server() = default;
 
 ListenAddress Server::address() const {
-  return std::visit(
-      [](const auto& acceptor) -> ListenAddress {
-        return acceptor.local_endpoint();
-      },
-      acceptor_);
+  if (const auto* local = std::get_if<Unix::acceptor>(&acceptor_)) {
+    return local->local_endpoint();
+  }
+  const auto endpoint = std::get<Tcp::acceptor>(acceptor_).local_endpoint();
+  return websocket_ ? ListenAddress(WebSocketAddress{endpoint}) : endpoint;
 }
 
 asio::awaitable<void> Server::run() {
@@ -140,7 +147,7 @@ asio::awaitable<void> Server::accept(
     asio::basic_socket_acceptor<Protocol>& acceptor) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(as_result);
-    if (error || sessions_.size() >= kMostSessions) {
+    if (error || running_.running() >= kMostSessions) {
       // Out of descriptors, or too many: not so again at once.
       asio::steady_timer breath(machine_.io, kBreath);
       co_await breath.async_wait(as_result);
@@ -153,20 +160,29 @@ asio::awaitable<void> Server::accept(
       log::warn(log::Area::Server, "another user's connection is refused");
       continue;
     }
-    auto transport =
-        std::make_unique<StreamTransport<typename Protocol::socket>>(
-            std::move(socket));
-    auto session =
-        std::make_unique<DebugSession>(machine_, std::move(transport));
-    session->guard(trusted ? std::string() : token_, kAttachWithin);
-    sessions_.insert(session.get());
-    running_.spawn(serve(std::move(session)));
+    running_.spawn(serve(std::move(socket), trusted));
   }
 }
 
-asio::awaitable<void> Server::serve(std::unique_ptr<DebugSession> session) {
-  co_await session->run();
-  sessions_.erase(session.get());
+template <class Socket>
+asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
+  std::unique_ptr<Transport> transport;
+  if constexpr (std::same_as<Socket, Tcp::socket>) {
+    if (websocket_) {
+      transport = co_await accept_websocket(std::move(socket));
+      if (!transport) {
+        co_return;
+      }
+    }
+  }
+  if (!transport) {
+    transport = std::make_unique<StreamTransport<Socket>>(std::move(socket));
+  }
+  DebugSession session(machine_, std::move(transport));
+  session.guard(trusted ? std::string() : token_, kAttachWithin);
+  sessions_.insert(&session);
+  co_await session.run();
+  sessions_.erase(&session);
 }
 
 }  // namespace hangdbg

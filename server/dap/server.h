@@ -37,14 +37,19 @@ class Server {
   using Tcp = boost::asio::ip::tcp;
   using Acceptor = std::variant<Unix::acceptor, Tcp::acceptor>;
 
-  Server(DebugSession::Machine machine, Acceptor acceptor, std::string token);
+  Server(DebugSession::Machine machine,
+         Acceptor acceptor,
+         bool websocket,
+         std::string token);
   template <class Protocol>
   boost::asio::awaitable<void> accept(
       boost::asio::basic_socket_acceptor<Protocol>& acceptor);
-  boost::asio::awaitable<void> serve(std::unique_ptr<DebugSession> session);
+  template <class Socket>
+  boost::asio::awaitable<void> serve(Socket socket, bool trusted);
 
   DebugSession::Machine machine_;
   Acceptor acceptor_;
+  bool websocket_;
   std::string token_;
   std::set<DebugSession*> sessions_;
   TaskGroup running_;

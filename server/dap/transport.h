@@ -27,6 +27,9 @@ class Transport {
   virtual boost::asio::awaitable<Status> write(std::string text,
                                                Deadline deadline) = 0;
 
+  // Says that nothing more comes, where there is a word for that.
+  virtual boost::asio::awaitable<void> finish() { co_return; }
+
   // Ends what is under way.
   virtual void close() = 0;
 };

@@ -1,11 +1,13 @@
 """`hangdbg serve`: sessions over a socket, and who is refused one."""
 
+import json
 import os
 import re
 import signal
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -38,9 +40,12 @@ class Server:
         return connection
 
     def editor(self):
-        client = DapClient(0, 0)
-        client.connection = self.connect()
-        client.read_fd = client.write_fd = client.connection.fileno()
+        connection = self.connect()
+        client = DapClient(connection.fileno(), connection.fileno())
+        if self.address.startswith("ws:"):
+            client = WebSocketClient(connection.fileno(), connection.fileno())
+            assert b" 101 " in client.upgrade()
+        client.connection = connection
         return client
 
     def stop(self, how=signal.SIGTERM):
@@ -49,9 +54,53 @@ class Server:
         return self.process.stderr.read()
 
 
-@pytest.fixture(params=["unix", "tcp"])
+class WebSocketClient(DapClient):
+    """Each message in a text frame (RFC 6455), ours masked with zeros."""
+
+    def upgrade(self, host="127.0.0.1:1", **headers):
+        lines = ["GET / HTTP/1.1", "Host: " + host, "Upgrade: websocket",
+                 "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+        lines += ["%s: %s" % header for header in headers.items()]
+        self.send_bytes("\r\n".join(lines + ["", ""]).encode())
+        end = time.monotonic() + harness.PATIENCE
+        while b"\r\n\r\n" not in self.unread:
+            self._read(end)
+        answer, _, self.unread = self.unread.partition(b"\r\n\r\n")
+        return answer
+
+    def send_text(self, text):
+        self.send_frame(0x81, text.encode())
+
+    def send_frame(self, kind, body):
+        size = len(body)
+        length = (bytes([0x80 | size]) if size < 126 else
+                  b"\xfe" + size.to_bytes(2, "big") if size < 65536 else
+                  b"\xff" + size.to_bytes(8, "big"))
+        self.send_bytes(bytes([kind]) + length + bytes(4) + body)
+
+    def _read_message(self, end):
+        kind, size = self._take(2, end)
+        if size >= 126:
+            size = int.from_bytes(self._take(2 if size == 126 else 8, end), "big")
+        body = self._take(size, end)
+        if kind == 0x88:
+            self.closed_with = int.from_bytes(body[:2], "big")
+            raise EOFError
+        assert kind == 0x81, kind
+        return json.loads(body)
+
+    def _take(self, size, end):
+        while len(self.unread) < size:
+            self._read(end)
+        taken, self.unread = self.unread[:size], self.unread[size:]
+        return taken
+
+
+@pytest.fixture(params=["unix", "tcp", "ws"])
 def server(request, tmp_path):
-    return Server("unix:%s/s" % tmp_path if request.param == "unix" else "tcp:127.0.0.1:0")
+    return Server("unix:%s/s" % tmp_path if request.param == "unix"
+                  else request.param + ":127.0.0.1:0")
 
 
 def look(editor, target):
@@ -228,6 +277,53 @@ def test_the_token_is_not_logged(newest_python):
     target.finish()
 
 
+def test_a_websocket_closes_in_good_manners(newest_python):
+    target = start("lock_main", newest_python)
+    server = Server("ws:127.0.0.1:0")
+    editor = server.editor()
+    editor.attach(target.pid)
+    editor.disconnect()
+    assert editor.closed_with == 1000
+    for kind, body in ((0x82, b"{}"), (0x81, b" " * (9 << 20)), (0x81, b"\xff")):
+        editor = server.editor()
+        editor.initialize()
+        try:
+            editor.send_frame(kind, body)
+        except (BrokenPipeError, ConnectionResetError):
+            continue
+        assert editor.at_end(2)
+    server.stop()
+    target.finish()
+
+
+@pytest.mark.parametrize("host, headers, code", [
+    ("127.0.0.1:5678", {}, 101), ("127.0.0.1", {}, 101), ("[::1]:5678", {}, 101),
+    ("127.0.0.1:1", {"Origin": "http://127.0.0.1:1"}, 403),
+    ("127.0.0.1:1", {"Origin": "null"}, 403), ("127.0.0.1:1", {"Origin": ""}, 403),
+    ("localhost", {}, 403), ("localhost6:1", {}, 403), ("evil.example:1", {}, 403),
+    ("127.1", {}, 403), ("0177.0.0.1", {}, 403), ("2130706433", {}, 403),
+    ("127.0.0.1.evil.example", {}, 403), ("[::1].evil.example", {}, 403), ("[::1", {}, 403),
+    ("127.0.0.1:x", {}, 403), ("192.168.1.1", {}, 403), ("", {}, 403)])
+def test_a_browser_at_a_websocket(host, headers, code):
+    server = Server("ws:127.0.0.1:0")
+    connection = server.connect()
+    client = WebSocketClient(connection.fileno(), connection.fileno())
+    assert b" %d " % code in client.upgrade(host, **headers).splitlines()[0]
+    if code != 101:
+        assert client.at_end(1)
+    connection.close()
+    server.stop()
+
+
+def test_a_websocket_without_a_handshake():
+    server = Server("ws:127.0.0.1:0")
+    connection = server.connect()
+    connection.settimeout(10)
+    connection.sendall(b"GET / HTTP/1.1\r\n")
+    assert connection.recv(1) == b""
+    server.stop()
+
+
 @pytest.mark.parametrize("request_line", [
     b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}",
     b"GET / HTTP/1.1\r\nHost: localhost6\r\n\r\n"], ids=["post", "get"])
@@ -236,7 +332,8 @@ def test_a_browser_at_the_port(server, request_line):
     connection.settimeout(2)
     connection.sendall(request_line)
     try:
-        assert connection.recv(1) == b""
+        answer = connection.recv(100)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 403 "), answer
     except ConnectionResetError:
         pass
     server.stop()
@@ -245,20 +342,25 @@ def test_a_browser_at_the_port(server, request_line):
 @pytest.mark.parametrize("where", [
     "tcp:0.0.0.0:0", "tcp:[::]:0", "tcp:192.168.1.1:0", "tcp:localhost:0", "tcp:localhost6:0",
     "tcp:127.1:0", "tcp:0177.0.0.1:0", "tcp:127.0.0.1", "tcp:127.0.0.1:65536", "tcp::0",
-    "unix:", "unix:" + "x" * 108, "127.0.0.1:0", ""])
+    "ws:0.0.0.0:0", "ws:localhost:0", "wss:127.0.0.1:0", "unix:", "unix:" + "x" * 108, "127.0.0.1:0", ""])
 def test_places_where_it_does_not_listen(where):
     hangdbg("serve", "--listen", where).assert_refused(2, "--listen")
 
 
 def test_nothing_listens_but_serve(newest_python):
-    def listening():
-        return [line.split()[1] for name in ("tcp", "tcp6")
-                for line in open("/proc/net/" + name) if line.split()[3] == "0A"]
+    def listens(pid):
+        """The process's sockets among those that listen."""
+        own = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
+        return [line for name in ("tcp", "tcp6")
+                for line in open("/proc/%d/net/%s" % (pid, name))
+                if line.split()[3] == "0A" and "socket:[%s]" % line.split()[9] in own]
 
     target = start("lock_main", newest_python)
-    before = listening()
     with DapClient.stdio() as editor:
         editor.attach(target.pid)
-        assert sorted(listening()) == sorted(before)
+        assert not listens(target.pid) and not listens(editor.process.pid)
         editor.disconnect()
+    server = Server("tcp:127.0.0.1:0")
+    assert len(listens(server.process.pid)) == 1
+    server.stop()
     target.finish()
