@@ -70,7 +70,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   Status tell(HdControlKind kind, std::uint32_t value = 0);
 
   // The number of the call that is or was under way, and of the next: what
-  // HD_CONTROL_ENTER_NOW is for.
+  // HD_CONTROL_ENTER_NOW and HD_CONTROL_CANCEL are for.
   std::uint32_t call_number() const {
     return static_cast<std::uint32_t>(waiting_for_);
   }

@@ -306,7 +306,7 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   CO_TRY(const auto stage,
          co_await connection_->stage(Deadline::in(kControlAnswer)));
   const Error timeout = explain_timeout(stage);
-  CO_CHECK(connection_->tell(HD_CONTROL_CANCEL));
+  CO_CHECK(connection_->tell(HD_CONTROL_CANCEL, connection_->call_number()));
   if (stage == HD_EXECUTOR_IN_PYTHON || stage == HD_EXECUTOR_REPLIES) {
     auto late = co_await connection_->wait_on(Deadline::in(kCancelGrace));
     if (late) {

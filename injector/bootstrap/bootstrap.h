@@ -95,7 +95,7 @@ struct HdSession {
   uint32_t canceller_running; /* control */
   int64_t cancel_again_at;    /* control */
   uint32_t canceller_done;    /* canceller; its last word */
-  uint32_t cancel;            /* control; executor clears */
+  uint32_t cancel_for;        /* control: this message's evaluation; or 0 */
   uint32_t cancellable;       /* enum HdCancellable */
   uint64_t runner;            /* pthread_t: whose code is cancellable; GIL */
   uint64_t lowest_stack;      /* executor: for the code that it runs */
@@ -336,7 +336,8 @@ void hd_free_buffer(struct HdSession* session);
 
 /* Its client asked for it, or is no more. */
 static inline int hd_wants_cancel(const struct HdSession* session) {
-  return HD_LOAD(session->cancel) ||
+  const uint32_t number = HD_LOAD(session->cancel_for);
+  return (number && number == HD_LOAD(session->messages)) ||
          HD_LOAD(session->phase) == HD_PHASE_LEAVING;
 }
 

@@ -94,8 +94,7 @@ static int serve_one(struct HdSession* session) {
   if (!hd_read_message(session, &body, &size, &taken)) {
     return 0;
   }
-  session->messages++;
-  HD_STORE(session->cancel, 0);
+  HD_STORE(session->messages, session->messages + 1);
   const uint32_t wanted = HD_LOAD(session->wanted);
   if (wanted != session->interpreter) {
     leave_interpreter(session);

@@ -60,7 +60,7 @@ struct HdSession* hd_session_open(struct HdState* state) {
     session->used_agent = 0;
     session->wanted = 0;
     session->interpreter = 0;
-    session->cancel = 0;
+    session->cancel_for = 0;
     session->cancellable = 0;
     session->runner = 0;
     session->writing = 0;
@@ -156,7 +156,7 @@ static void handle_record(struct HdSession* session,
       HD_STORE(session->wanted, record.value);
       break;
     case HD_CONTROL_CANCEL:
-      HD_STORE(session->cancel, 1);
+      HD_STORE(session->cancel_for, record.value);
       session->cancel_again_at = 0;
       break; /* look_after starts the canceller */
     default:
@@ -199,7 +199,6 @@ void hd_session_leave(struct HdSession* session) {
     close_all(session->theirs, 4);
   }
   HD_STORE(session->phase, HD_PHASE_LEAVING);
-  HD_STORE(session->cancel, 1);
   hd_held_wake(session);
   if (!hd_uses_pipes(session->state) && hd_is_ours(&session->dap_read)) {
     hd_syscall(SYS_shutdown, session->dap_read.number, SHUT_RDWR, 0, 0, 0, 0);

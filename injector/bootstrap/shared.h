@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 8
+#define HD_ABI 9
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -208,7 +208,8 @@ enum HdControlKind {
                                  the GIL in earnest: its holder runs Python; or
                                  all threads, where there is none. value: for
                                  which message, from 1 on */
-  HD_CONTROL_CANCEL = 4,      /* the evaluation that runs */
+  HD_CONTROL_CANCEL = 4,      /* the evaluation of a message, also before it has
+                                 begun. value: which message, from 1 on */
   HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */
   /* From the agent. */
   HD_CONTROL_STAGE = 5, /* value: enum HdExecutorStage */
