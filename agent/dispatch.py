@@ -12,7 +12,7 @@ def handle(session, message):
     try:
         state = _sessions.get(session)
         if state is None:
-            state = _sessions[session] = Session()
+            state = _sessions[session] = Session(session)
         return _answer(state, message)
     except BaseException:
         return _LAST_RESORT
@@ -20,7 +20,9 @@ def handle(session, message):
 
 def forget(session):
     """Drops what is kept for a session that has ended."""
-    _sessions.pop(session, None)
+    state = _sessions.pop(session, None)
+    if state is not None and "end_steps" in globals():
+        end_steps(state)
 
 
 class Session:
@@ -29,7 +31,8 @@ class Session:
 
     MAX_FRAMES = 20000
 
-    def __init__(self):
+    def __init__(self, index):
+        self.index = index  # by which the bootstrap knows it
         self.sequence = 0
         self.numbers = {}  # key of a frame -> number; oldest first
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
@@ -107,7 +110,8 @@ handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_thread
             "setVariable": "assignments", "setExpression": "assignments",
             "hangdbg/arguments": "variables", "evaluate": evaluate,
             "hangdbg/hold": "engine", "hangdbg/held": "engine",
-            "continue": "engine",
+            "continue": "engine", "next": "stepping", "stepIn": "stepping",
+            "stepOut": "stepping", "hangdbg/until": "stepping",
             "disconnect": lambda session, arguments: {}}
 parts = {}
 _sessions = {}
@@ -163,5 +167,5 @@ def _error(state, request, id, text, type="", traceback=()):
 
 
 # Out of memory or of stack: what can be said without either.
-_LAST_RESORT = _error(Session(), {"seq": 0, "command": ""}, "agent-failed",
+_LAST_RESORT = _error(Session(-1), {"seq": 0, "command": ""}, "agent-failed",
                       "the agent is out of memory or stack")

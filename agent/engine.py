@@ -21,32 +21,40 @@ def stand(index, number):
     """The thread itself, until it is let go. The signal that is to be sent to it
     then; 0 none."""
     session = _sessions[index]
-    ident, signal, raised, tries = None, 0, None, 0
-    # In the main thread Python runs the handlers of signals in between, and in any
-    # it raises what another thread has set for it. That is the program's, and comes
-    # up in its own code: so there is no line here that may not be broken off.
+    ident = session.claims.get(number)
+    try:
+        keep_standing(session, number, ident, "pause", "held")
+    except KeyboardInterrupt:
+        return 2  # SIGINT, which ends its call
+    return 0
+
+
+def keep_standing(session, number, ident, reason, description):
+    """Raises what is the program's: in the main thread Python runs the handlers of
+    signals in between, and in any it raises what another thread has set for it. So
+    there is no line here that may not be broken off."""
+    standing, told, raised, tries = None, False, None, 0
     while tries < 1000:
         try:
-            if ident is None:
+            if standing is None:
                 standing = Standing(number)
-                session.standing[session.claims[number]] = standing
-                tell(session, "stopped", reason="pause", description="held",
-                     threadId=_thread_id(session.claims[number]),
-                     allThreadsStopped=False)
-                ident = session.claims.pop(number)
+            session.standing[ident] = standing
+            session.claims.pop(number, None)
+            if not told:
+                told = True
+                tell(session, "stopped", reason=reason, description=description,
+                     threadId=_thread_id(ident), allThreadsStopped=False)
             if not _stand(number):
                 break
             standing.work()
-        except KeyboardInterrupt:
-            signal = 2
-            tries += 1
         except BaseException as error:
             raised = type(error)
             tries += 1
     session.standing.pop(ident, None)
+    if standing is not None and standing.plan is not None:
+        step(session, ident, *standing.plan)
     if raised is not None:
         raise raised
-    return signal
 
 
 def held(session, arguments):
@@ -76,6 +84,7 @@ class Standing:
     def __init__(self, number):
         self.number = number
         self.work = None
+        self.plan = None  # how it is to be stepped when it goes (stepping.py)
 
     def run(self, handler, session, arguments):
         """handler(session, arguments) in that thread."""

@@ -193,6 +193,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   }
   // From then on Python code needs no C stack, and C code has its own limit.
   if (!python.version.at_least(12)) {
+    api.table.PyThreadState_Swap = optional({"PyThreadState_Swap"});
     api.table.Py_GetRecursionLimit = optional({"Py_GetRecursionLimit"});
   }
   static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);

@@ -7,9 +7,15 @@
 #include "injector/hold.h"
 #include "injector/preflight.h"
 #include "inspector/task_ids.h"
+#include "protocol/events/stopped.h"
 #include "protocol/requests/continue.h"
 #include "protocol/requests/held.h"
 #include "protocol/requests/hold.h"
+#include "protocol/requests/next.h"
+#include "protocol/requests/step_in.h"
+#include "protocol/requests/step_out.h"
+#include "protocol/requests/until.h"
+#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -19,6 +25,8 @@ constexpr auto kNap = std::chrono::microseconds(500);
 // A loop that sleeps is blocked most of the time.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kBetweenTries = std::chrono::milliseconds(5);
+// Whether a thread that is waited for has ended.
+constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 Status try_to_hold(Session& session, std::int64_t tid, Deadline deadline);
 Status await_standing(Session& session, std::int64_t number, Deadline deadline);
@@ -42,6 +50,49 @@ Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
   TRY(session.call<dap::Continue>({TRY(number_of(session, tid)), true},
                                   deadline));
   return {};
+}
+
+Status step_thread(Session& session,
+                   std::int64_t tid,
+                   StepKind kind,
+                   std::int64_t line,
+                   Deadline deadline) {
+  const auto number = TRY(number_of(session, tid));
+  // What was said before is of no interest any more.
+  while (TRY(session.wait_event(Deadline::in({})))) {
+  }
+  switch (kind) {
+    case StepKind::Next:
+      TRY(session.call<dap::Next>({.thread_id = number}, deadline));
+      break;
+    case StepKind::Into:
+      TRY(session.call<dap::StepIn>({.thread_id = number}, deadline));
+      break;
+    case StepKind::Out:
+      TRY(session.call<dap::StepOut>({.thread_id = number}, deadline));
+      break;
+    case StepKind::Until:
+      TRY(session.call<dap::Until>({number, line}, deadline));
+      break;
+  }
+  return {};
+}
+
+Result<bool> await_stop(Session& session, std::int64_t tid, Deadline deadline) {
+  const auto number = TRY(number_of(session, tid));
+  while (!deadline.expired()) {
+    const auto event = TRY(session.wait_event(deadline.capped(kLookAgain)));
+    if (event && event->event == dap::Stopped::event) {
+      const auto stopped = TRY(dap::body_of<dap::Stopped>(*event));
+      if (stopped.thread_id == number) {
+        return true;
+      }
+    }
+    if (!event) {
+      TRY(read_task_stat(session.target().pid, static_cast<int>(tid)));
+    }
+  }
+  return false;
 }
 
 namespace {

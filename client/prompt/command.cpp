@@ -7,12 +7,11 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPromised = std::to_array<std::string_view>(
-    {"alias",   "b",        "break",   "c",        "cl",        "clear",
-     "cont",    "commands", "debug",   "disable",  "condition", "continue",
-     "display", "enable",   "ignore",  "interact", "j",         "jump",
-     "n",       "next",     "r",       "raise",    "rank",      "ranks",
-     "return",  "retval",   "rv",      "restart",  "run",       "s",
-     "step",    "tbreak",   "unalias", "until",    "unt",       "undisplay"});
+    {"alias",    "b",      "break",    "cl",        "clear",
+     "commands", "debug",  "disable",  "condition", "display",
+     "enable",   "ignore", "interact", "j",         "jump",
+     "raise",    "rank",   "ranks",    "retval",    "rv",
+     "restart",  "run",    "tbreak",   "unalias",   "undisplay"});
 
 }  // namespace
 

@@ -1,8 +1,9 @@
-// Taking hold of the thread: hold, release.
+// Taking hold of the thread, and stepping it: hold, release, s, n, r, unt.
 #include <fmt/core.h>
 
 #include <array>
 
+#include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
 #include "server/hold.h"
@@ -26,6 +27,51 @@ Status hold(PromptState& state, std::string_view) {
   return {};
 }
 
+// The thread goes on and is held again. Who waits at a terminal may wait for
+// ever: Ctrl-C ends the wait, not the step.
+Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
+  const auto tid = state.place.thread().tid;
+  if (!state.held.contains(tid)) {
+    TRY(hold(state, {}));
+  }
+  TRY(step_thread(state.session, tid, kind, line, state.deadline()));
+  state.held.erase(tid);
+  if (!TRY(await_stop(state.session, tid, state.deadline()))) {
+    return fail(ErrorId::TimedOut,
+                fmt::format("thread {} has not come to its next line; it goes "
+                            "on, and stops there",
+                            tid),
+                "w");
+  }
+  state.held.insert(tid);
+  TRY(state.place.refresh(state.session, state.deadline()));
+  state.place.to_innermost();
+  show_place(state);
+  return {};
+}
+
+Status next(PromptState& state, std::string_view) {
+  return step(state, StepKind::Next);
+}
+
+Status step_into(PromptState& state, std::string_view) {
+  return step(state, StepKind::Into);
+}
+
+Status return_from(PromptState& state, std::string_view) {
+  return step(state, StepKind::Out);
+}
+
+Status until(PromptState& state, std::string_view argument) {
+  const auto line = argument.empty() ? state.place.frame().line + 1
+                                     : parse_number<std::int64_t>(argument);
+  if (!line) {
+    return fail(ErrorId::Usage, fmt::format("no line number: {}", argument),
+                "unt [line]");
+  }
+  return step(state, StepKind::Until, *line);
+}
+
 Status release(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
   if (state.held.erase(tid) == 0) {
@@ -40,12 +86,33 @@ Status release(PromptState& state, std::string_view) {
 }  // namespace
 
 std::span<const Command> hold_commands() {
-  static const std::array<Command, 2> commands = {
+  static const std::array<Command, 6> commands = {
       Command{{"hold"},
               "",
               "Takes hold of this thread: Python runs on it from now on.",
               hold},
-      Command{{"release"}, "", "Lets it go on.", release},
+      Command{
+          {"release", "c", "cont", "continue"}, "", "Lets it go on.", release},
+      Command{{"s", "step"},
+              "",
+              "To the next line, wherever that is.",
+              step_into,
+              Word::Command,
+              true},
+      Command{{"n", "next"},
+              "",
+              "To the next line of this function.",
+              next,
+              Word::Command,
+              true},
+      Command{{"r", "return"},
+              "",
+              "Until this function has returned.",
+              return_from},
+      Command{{"unt", "until"},
+              "[line]",
+              "To a line behind this one, or to that one.",
+              until},
   };
   return commands;
 }

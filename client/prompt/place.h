@@ -28,6 +28,7 @@ class Place {
   // pdb's words when there is none: "Oldest frame", "Newest frame".
   Status up(std::size_t count);
   Status down(std::size_t count);
+  void to_innermost() { index_ = 0; }
 
   // Looks again where the thread is. True: the same function stands at the
   // same distance from the outermost frame; else the place is the innermost

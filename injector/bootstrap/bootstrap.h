@@ -6,6 +6,7 @@
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
  *   hold.c      threads of the program that stand still for a client
+ *   trace.c     threads that are stepped
  *   pause.c     all other threads stand still, where no GIL sees to that
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
@@ -38,7 +39,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 12
+#define HD_BUILTINS 18
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -122,6 +123,12 @@ struct HdHeld {
   uint64_t attributes[8];
 };
 
+/* A thread that is stepped by a trace function. GIL. */
+struct HdTraced {
+  uint64_t thread;  /* pthread_t; 0: free */
+  HdPyObject* only; /* the frame that counts, not kept; 0: all */
+};
+
 /* The agent in one interpreter. */
 struct HdAgent {
   uint32_t changing;   /* it is being loaded or unloaded */
@@ -149,6 +156,7 @@ struct HdState {
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
   struct HdHeld held[HD_MAX_HELD];
+  struct HdTraced traced[HD_MAX_HELD];
 
   /* The main interpreter's, which all sessions share, and last; and each
    * session's own in another interpreter. */
@@ -233,12 +241,23 @@ HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none);
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number);
+HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index);
+HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number);
+
+/* trace.c */
+HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args);
+HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args);
+HdPyObject* hd_builtin_ident(HdPyObject* self, HdPyObject* none);
+HdPyObject* hd_builtin_nap(HdPyObject* self, HdPyObject* none);
 
 /* interpreters.c: the interpreter that the session wants. hd_enter may wait for
  * its GIL without end; 0 when it is no more. */
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
 int hd_gil_is_free(struct HdSession* session);
+/* The PyThreadState of a thread of the main interpreter; 0: it has ended. With
+ * the GIL. */
+uint64_t hd_thread_state(struct HdState* state, uint64_t ident);
 /* With its GIL: {ident: frame} of its threads, 0 with an exception set; or None
  * where it is the only one, and Python can say it. Without a GIL {ident: stack}
  * of the threads but ours: hd_stack's. */

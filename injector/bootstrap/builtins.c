@@ -74,6 +74,12 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_stand", hd_builtin_stand, METH_O, 0};
   *next++ = (struct HdMethod){"_ask", hd_builtin_ask, METH_O, 0};
   *next++ = (struct HdMethod){"_let_go", hd_builtin_let_go, METH_O, 0};
+  *next++ = (struct HdMethod){"_come", hd_builtin_come, METH_O, 0};
+  *next++ = (struct HdMethod){"_gone", hd_builtin_gone, METH_O, 0};
+  *next++ = (struct HdMethod){"_trace", hd_builtin_trace, METH_VARARGS, 0};
+  *next++ = (struct HdMethod){"_untrace", hd_builtin_untrace, METH_VARARGS, 0};
+  *next++ = (struct HdMethod){"_ident", hd_builtin_ident, METH_NOARGS, 0};
+  *next++ = (struct HdMethod){"_nap", hd_builtin_nap, METH_NOARGS, 0};
 }
 
 static unsigned long self_of(struct HdState* state) {

@@ -57,6 +57,7 @@ static int may_stand(const struct HdSession* session);
 static void stand(struct HdSession* session, struct HdHeld* held);
 static void keep_for_later(struct HdState* state, const struct HdHeld* held);
 static int is_gone(const struct HdHeld* held);
+static struct HdHeld* claim(struct HdState* state, uint32_t session);
 static struct HdHeld* held_of(HdPyObject* number);
 static void tell(struct HdHeld* held);
 static void wake(uint32_t* futex);
@@ -234,24 +235,66 @@ HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none) {
   if (!session) {
     return 0;
   }
+  const struct HdHeld* held = claim(state, session->index);
+  if (!held) {
+    return hd_raise(state, "no more threads can be held");
+  }
+  HdPyObject* place = HD_CALL(state, PyTuple_New, TupleFunction)(3);
+  const long values[] = {held - state->held, (long)held, (long)hd_hold_entry};
+  for (int i = 0; place && i < 3; i++) {
+    HD_CALL(state, PyTuple_SetItem, TupleSetFunction)
+    (place, i, HD_CALL(state, PyLong_FromLong, NumberFunction)(values[i]));
+  }
+  return place;
+}
+
+/* One that is nobody's; 0 when there is none. */
+static struct HdHeld* claim(struct HdState* state, uint32_t session) {
   for (int i = 0; i < HD_MAX_HELD; i++) {
     struct HdHeld* held = &state->held[i];
-    const uint32_t phase = HD_LOAD(held->phase);
-    if (phase != HD_HELD_FREE && (phase != HD_HELD_LEAVES || !is_gone(held))) {
-      continue;
+    uint32_t seen = HD_LOAD(held->phase);
+    if ((seen == HD_HELD_FREE || (seen == HD_HELD_LEAVES && is_gone(held))) &&
+        HD_EXCHANGE(held->phase, seen, HD_HELD_CLAIMED)) {
+      *held = (struct HdHeld){.phase = HD_HELD_CLAIMED, .session = session};
+      return held;
     }
-    *held = (struct HdHeld){0};
-    held->session = session->index;
-    HD_STORE(held->phase, HD_HELD_CLAIMED);
-    HdPyObject* place = HD_CALL(state, PyTuple_New, TupleFunction)(3);
-    const long values[] = {i, (long)held, (long)hd_hold_entry};
-    for (int j = 0; place && j < 3; j++) {
-      HD_CALL(state, PyTuple_SetItem, TupleSetFunction)
-      (place, j, HD_CALL(state, PyLong_FromLong, NumberFunction)(values[j]));
-    }
-    return place;
   }
-  return hd_raise(state, "no more threads can be held");
+  return 0;
+}
+
+/* A thread of the program comes to stand by itself, for that session: the
+ * number, or None if that is not to be. */
+HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const unsigned long at =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index);
+  if (at >= HD_MAX_SESSIONS ||
+      HD_LOAD(state->sessions[at].phase) != HD_PHASE_LIVE) {
+    return hd_none(state);
+  }
+  struct HdHeld* held = claim(state, (uint32_t)at);
+  uint32_t seen = HD_HELD_CLAIMED;
+  if (!held) {
+    return hd_none(state);
+  }
+  held->thread = HD_CALL(state, pthread_self, SelfFunction)();
+  if (!HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS)) {
+    return hd_none(state); /* the session has ended in between */
+  }
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(held - state->held);
+}
+
+/* And goes. */
+HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdHeld* held = held_of(number);
+  if (!held) {
+    return 0;
+  }
+  HD_STORE(held->phase, HD_HELD_FREE);
+  return hd_none(state);
 }
 
 /* The thread waits until there is work (1), or it may go (0). What it was asked

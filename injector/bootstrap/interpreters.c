@@ -145,6 +145,23 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
   return frames;
 }
 
+uint64_t hd_thread_state(struct HdState* state, uint64_t ident) {
+  const struct HdApi* api = &state->region->api;
+  uint64_t thread = 0;
+  read_word(find_interpreter(0) + api->interpreter_threads, &thread);
+  for (int i = 0; thread && i < MOST_THREADS; i++) {
+    uint64_t of = 0;
+    read_word(thread + api->thread_ident, &of);
+    if (of == ident) {
+      return thread;
+    }
+    if (!read_word(thread + api->thread_next, &thread)) {
+      break;
+    }
+  }
+  return 0;
+}
+
 static uint64_t find_interpreter(uint32_t wanted) {
   if (hd_state()->region->forbidden & HD_FORBIDS_READ_SELF) {
     return 0;

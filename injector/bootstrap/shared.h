@@ -100,6 +100,7 @@ struct HdApi {
   uint64_t gil_locked;     /* data: the int that is 1 while the GIL is held */
   uint64_t Py_REFCNT;      /* from 3.14 on */
   uint64_t errno_location; /* __errno_location */
+  uint64_t PyThreadState_Swap; /* up to 3.11 */
 
   /* Of a free-threaded build all, else none: see pause.c. */
   uint64_t stop_the_world;  /* _PyEval_StopTheWorld */

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import interpreters
 import processes
 from hangs import WAITS_AT, start_hang
-from harness import PROGRAM, die_with_us, hangdbg, place, start, track, until
+from harness import PATIENCE, PROGRAM, die_with_us, hangdbg, place, start, track, until
 
 THREAD = "int(__import__('os').path.basename(__import__('os').readlink('/proc/thread-self')))"
 OWN = "__import__('sys').modules['own']"
@@ -77,14 +78,25 @@ def holding(target, env=None):
     return process
 
 
-def ask(process, command, answer):
-    """Types a command and reads until its answer comes."""
+def typed(process, command):
     process.stdin.write(command + "\n")
     process.stdin.flush()
-    for line in process.stdout:
-        if answer in line:
-            return line
-    raise AssertionError("%s: %s" % (command, process.stderr.read()))
+
+
+def ask(process, command, answer):
+    """Types a command and reads until its answer comes, which is returned."""
+    seen = []
+    late = threading.Timer(PATIENCE, process.kill)
+    late.start()
+    try:
+        typed(process, command)
+        for line in process.stdout:
+            seen.append(line)
+            if answer in line:
+                return line
+    finally:
+        late.cancel()
+    raise AssertionError("%s: %s: %s" % (command, "".join(seen), process.stderr.read()))
 
 
 def call_of(target):
@@ -150,8 +162,7 @@ def test_expression_that_fails_and_one_that_is_cancelled(edge_python):
     target = start("lock_main", edge_python)
     process = holding(target)
     ask(process, "p 1 / 0 if answer else 0 ;; p answer", "41")
-    process.stdin.write("p [None for _ in iter(int, 1)]\n")
-    process.stdin.flush()
+    typed(process, "p [None for _ in iter(int, 1)]")
     until("it computes", lambda: processes.thread_activity(
         target.pid, target.tid).syscall == "running")
     process.send_signal(signal.SIGINT)

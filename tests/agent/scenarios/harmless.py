@@ -54,7 +54,7 @@ def check_nothing_is_imported():
                       '"expression":"async def f(): pass\\nawait f()"'):
         agent.handle(1, ('{"command":"evaluate","arguments":{%s}}' % arguments).encode())
     for command in ("hangdbg/hello", "threads", "scopes", "variables", "setVariable",
-                    "setExpression", "hangdbg/arguments", "continue", "disconnect"):
+                    "setExpression", "hangdbg/arguments", "continue", "next", "disconnect"):
         agent.handle(1, ('{"command":"%s"}' % command).encode())
     agent.names["need"]("tensors")  # else only where torch is imported
     encode = agent.names["encode"]

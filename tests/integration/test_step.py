@@ -1,0 +1,145 @@
+"""A thread that is held goes on, and is held again at the line that was asked for."""
+
+import linecache
+
+import pytest
+
+import interpreters
+from harness import hangdbg, place, start, until
+from test_hold import ask, call_of, commands, holding, typed
+
+# What is left of stepping in the thread that was stepped, and for all.
+LEFT = ("p [__import__('sys').gettrace(), [f.f_trace for f in "
+        "__import__('sys')._current_frames().values() if f.f_trace], "
+        "[tool for tool in range(6) if hasattr(__import__('sys'), 'monitoring') "
+        "and __import__('sys').monitoring.get_tool(tool)]]")
+
+
+@pytest.fixture
+def stepping_python(python):
+    """Every interpreter whose threads can be stepped."""
+    if interpreters.variant(python) == interpreters.FREE_THREADED:
+        target = start("stepped", python)
+        process = holding(target)
+        typed(process, "n")
+        process.stdin.close()
+        assert "cannot be stepped yet" in process.stderr.read()
+        target.go_on()
+        until("the second wait", lambda: in_second_wait(target))
+        target.finish()
+        pytest.skip("threads without a GIL cannot be stepped yet")
+    return python
+
+
+def in_second_wait(target):
+    """Asleep there: a signal that came just before would wake nobody."""
+    call = call_of(target)
+    (process,) = hangdbg("dump", target.pid, "--json").json()["processes"]
+    frame = process["threads"][0]["frames"][0]
+    return ("second.acquire()" in linecache.getline(frame["file"], frame["line"])
+            and "running" not in call and call == call_of(target))
+
+
+def assert_nothing_left(target):
+    process = holding(target)
+    assert ask(process, LEFT, "[") == "[None, [], []]\n"
+    ask(process, "release", "goes on")
+    process.stdin.close()
+    process.wait(20)
+
+
+def test_after_it_unhangs(stepping_python):
+    target = start("stepped", stepping_python)
+    before = target.snapshot()
+    process = holding(target)
+    typed(process, "n")
+    target.go_on()
+    ask(process, "p answer", "41")
+    ask(process, "n", "total = compute(3)")
+    ask(process, "p answer", "42")
+    ask(process, "s", "total = 0")
+    ask(process, "n", "for number in range(count)")
+    ask(process, "n", "total += twice(number)")
+    ask(process, "n", "for number in range(count)")
+    ask(process, "unt 24", "return total")
+    ask(process, "p [count, total]", "[3, 6]")
+    typed(process, "total = 7")
+    ask(process, "n", "pair = list(numbers())")
+    ask(process, "s", "yield 1")
+    ask(process, "r", "second.acquire()")
+    ask(process, "p [answer, total, pair]", "[42, 7, [1, 2]]")
+    ask(process, "release", "goes on")
+    process.stdin.close()
+    assert process.wait(20) == 0
+    until("the second wait", lambda: in_second_wait(target))
+    target.assert_as_before(before, arenas=4)
+    assert_nothing_left(target)
+    result = target.finish()
+    assert (result["answer"], result["total"], result["pair"]) == (42, 7, [1, 2])
+
+
+@pytest.mark.parametrize("command", ["n", "s", "r", "unt"])
+def test_client_ends_before_the_step_does(command, stepping_python):
+    """The thread is still in its call; then nothing waits for it any more."""
+    target = start("stepped", stepping_python)
+    before, call = target.snapshot(), call_of(target)
+    for _ in range(3):
+        process = holding(target)
+        typed(process, command)
+        until("the thread in its call", lambda: call_of(target) == call)
+        process.kill()
+        process.wait()
+        target.assert_as_before(before, arenas=4)
+    assert_nothing_left(target)
+    target.go_on()
+    until("the second wait", lambda: in_second_wait(target))
+    result = target.finish()
+    assert (result["answer"], result["total"], result["pair"]) == (42, 6, [1, 2])
+
+
+def test_client_ends_where_it_was_stepped_to(stepping_python):
+    target = start("stepped", stepping_python)
+    before = target.snapshot()
+    process = holding(target)
+    typed(process, "n")
+    target.go_on()
+    ask(process, "n", "total = compute(3)")
+    ask(process, "s", "total = 0")
+    process.kill()
+    process.wait()
+    until("the second wait", lambda: in_second_wait(target), seconds=1)
+    target.assert_as_before(before, arenas=4)
+    assert_nothing_left(target)
+    result = target.finish()
+    assert (result["answer"], result["total"], result["pair"]) == (42, 6, [1, 2])
+
+
+def test_own_tracer_is_put_back(stepping_python):
+    for killed in (False, True):
+        target = start("stepped", stepping_python, "traced")
+        process = holding(target)
+        typed(process, "n")
+        if killed:
+            process.kill()
+        else:
+            target.go_on()
+            ask(process, "n", "total = compute(3)")
+            ask(process, "release", "goes on")
+            process.stdin.close()
+        process.wait(20)
+        if killed:
+            target.go_on()
+        until("the second wait", lambda: in_second_wait(target))
+        result = target.finish()
+        assert (result["answer"], result["traced"]) == (42, True), result
+
+
+def test_time_is_up(newest_python):
+    """It is said, and the step is still to come."""
+    target = start("stepped", newest_python)
+    done = hangdbg("attach", target.pid, *place(target), *commands("n", "p 1 + 1"),
+                   "--timeout", "1")
+    assert "has not come to its next line" in done.err and "2" in done.out.splitlines(), done
+    target.go_on()
+    until("the second wait", lambda: in_second_wait(target))
+    target.finish()
