@@ -70,8 +70,15 @@ def let_go(session, arguments):
         del session.claims[number]
         _let_go(number)
     if ident in session.standing:
-        _let_go(session.standing[ident].number)
+        goes_on(session, ident)
     return {"allThreadsContinued": False}
+
+
+def goes_on(session, ident):
+    """What of its values can be expanded ends with that."""
+    if session.references is not None:
+        session.references.forget(lambda frame: session.keys.get(frame, (0,))[0] == ident)
+    _let_go(session.standing[ident].number)
 
 
 def tell(session, event, **body):

@@ -176,7 +176,7 @@ def _go(kind):
         if standing is None:
             raise Failure("bad-message", "the thread is not held")
         standing.plan = kind, field(arguments, "line", int, 0)
-        _let_go(standing.number)
+        goes_on(session, ident)
         return {}
     return go
 

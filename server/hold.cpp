@@ -1,8 +1,8 @@
 #include "server/hold.h"
 
-#include <fmt/core.h>
-
-#include <thread>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "injector/hold.h"
 #include "injector/preflight.h"
@@ -15,41 +15,95 @@
 #include "protocol/requests/step_in.h"
 #include "protocol/requests/step_out.h"
 #include "protocol/requests/until.h"
+#include "server/co_try.h"
+#include "server/session_loop.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
+namespace asio = boost::asio;
 namespace {
 
 constexpr auto kNap = std::chrono::microseconds(500);
-
 // A loop that sleeps is blocked most of the time.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kBetweenTries = std::chrono::milliseconds(5);
 // Whether a thread that is waited for has ended.
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
-Status try_to_hold(Session& session, std::int64_t tid, Deadline deadline);
-Status await_standing(Session& session, std::int64_t number, Deadline deadline);
-Result<std::int64_t> number_of(const Session& session, std::int64_t tid);
+asio::awaitable<Status> try_to_hold(AgentSession& session,
+                                    std::int64_t tid,
+                                    Deadline deadline,
+                                    const Elsewhere& elsewhere);
+asio::awaitable<Status> await_standing(AgentSession& session,
+                                       std::int64_t number,
+                                       Deadline deadline);
+asio::awaitable<void> nap(Deadline::Clock::duration time);
+Result<std::int64_t> number_of(const Target& target, std::int64_t tid);
+template <class T>
+Status only_status(const Result<T>& result);
 
 }  // namespace
 
-Status hold_thread(Session& session, std::int64_t tid, Deadline deadline) {
+asio::awaitable<Status> hold_thread(AgentSession& session,
+                                    std::int64_t tid,
+                                    Deadline deadline,
+                                    Elsewhere elsewhere) {
   const Deadline patience = deadline.capped(kPatience);
   for (;;) {
-    const Status held = try_to_hold(session, tid, deadline);
+    const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
     if (held || held.error().id != ErrorId::NoSafeThread ||
         patience.expired()) {
-      return held;
+      co_return held;
     }
-    std::this_thread::sleep_for(kBetweenTries);
+    co_await nap(kBetweenTries);
   }
 }
 
-Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
-  TRY(session.call<dap::Continue>({TRY(number_of(session, tid)), true},
-                                  deadline));
-  return {};
+asio::awaitable<Status> step_thread(AgentSession& session,
+                                    std::int64_t tid,
+                                    StepKind kind,
+                                    std::int64_t line,
+                                    Deadline deadline) {
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::StepArguments plain;
+  plain.thread_id = number;
+  switch (kind) {
+    case StepKind::Next:
+      co_return only_status(co_await session.call<dap::Next>(plain, deadline));
+    case StepKind::Into: {
+      dap::StepIn::Arguments into;
+      into.thread_id = number;
+      co_return only_status(co_await session.call<dap::StepIn>(into, deadline));
+    }
+    case StepKind::Out:
+      co_return only_status(
+          co_await session.call<dap::StepOut>(plain, deadline));
+    case StepKind::Until:
+      break;
+  }
+  dap::Until::Arguments until;
+  until.thread_id = number;
+  until.line = line;
+  co_return only_status(co_await session.call<dap::Until>(until, deadline));
+}
+
+asio::awaitable<Status> release_thread(AgentSession& session,
+                                       std::int64_t tid,
+                                       Deadline deadline) {
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::Continue::Arguments arguments;
+  arguments.thread_id = number;
+  co_return only_status(
+      co_await session.call<dap::Continue>(arguments, deadline));
+}
+
+Status hold_thread(Session& session, std::int64_t tid, Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(
+      hold_thread(loop.agent(), tid, deadline,
+                  [](std::function<Status()> work) -> asio::awaitable<Status> {
+                    co_return work();
+                  }));
 }
 
 Status step_thread(Session& session,
@@ -57,29 +111,20 @@ Status step_thread(Session& session,
                    StepKind kind,
                    std::int64_t line,
                    Deadline deadline) {
-  const auto number = TRY(number_of(session, tid));
   // What was said before is of no interest any more.
   while (TRY(session.wait_event(Deadline::in({})))) {
   }
-  switch (kind) {
-    case StepKind::Next:
-      TRY(session.call<dap::Next>({.thread_id = number}, deadline));
-      break;
-    case StepKind::Into:
-      TRY(session.call<dap::StepIn>({.thread_id = number}, deadline));
-      break;
-    case StepKind::Out:
-      TRY(session.call<dap::StepOut>({.thread_id = number}, deadline));
-      break;
-    case StepKind::Until:
-      TRY(session.call<dap::Until>({number, line}, deadline));
-      break;
-  }
-  return {};
+  SessionLoop& loop = session.loop();
+  return loop.run(step_thread(loop.agent(), tid, kind, line, deadline));
+}
+
+Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(release_thread(loop.agent(), tid, deadline));
 }
 
 Result<bool> await_stop(Session& session, std::int64_t tid, Deadline deadline) {
-  const auto number = TRY(number_of(session, tid));
+  const auto number = TRY(number_of(session.target(), tid));
   while (!deadline.expired()) {
     const auto event = TRY(session.wait_event(deadline.capped(kLookAgain)));
     if (event && event->event == dap::Stopped::event) {
@@ -97,45 +142,66 @@ Result<bool> await_stop(Session& session, std::int64_t tid, Deadline deadline) {
 
 namespace {
 
-Status try_to_hold(Session& session, std::int64_t tid, Deadline deadline) {
+asio::awaitable<Status> try_to_hold(AgentSession& session,
+                                    std::int64_t tid,
+                                    Deadline deadline,
+                                    const Elsewhere& elsewhere) {
   const int pid = session.target().pid;
-  const auto number = TRY(number_of(session, tid));
-  const auto place = TRY(session.call<dap::Hold>({number}, deadline));
-  const Status sent =
-      enter_thread(pid, static_cast<int>(tid),
-                   {Address{static_cast<std::uint64_t>(place.entry)},
-                    Address{static_cast<std::uint64_t>(place.held)}},
-                   deadline);
-  const Status stands = sent ? await_standing(session, number, deadline) : sent;
-  if (!stands) {
-    [[maybe_unused]] const Status gone = release_thread(session, tid, deadline);
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::Hold::Arguments question;
+  question.thread_id = number;
+  CO_TRY(const auto body, co_await session.call<dap::Hold>(question, deadline));
+  const HoldPlace place{Address{static_cast<std::uint64_t>(body.entry)},
+                        Address{static_cast<std::uint64_t>(body.held)}};
+  Status stands = co_await elsewhere([=] {
+    return enter_thread(pid, static_cast<int>(tid), place, deadline);
+  });
+  if (stands) {
+    stands = co_await await_standing(session, number, deadline);
   }
-  return stands;
+  if (!stands) {
+    [[maybe_unused]] const Status gone =
+        co_await release_thread(session, tid, deadline);
+  }
+  co_return stands;
 }
 
-Status await_standing(Session& session,
-                      std::int64_t number,
-                      Deadline deadline) {
+asio::awaitable<Status> await_standing(AgentSession& session,
+                                       std::int64_t number,
+                                       Deadline deadline) {
+  dap::Held::Arguments question;
+  question.thread_id = number;
   for (;;) {
-    const auto held = TRY(session.call<dap::Held>({number}, deadline));
+    CO_TRY(const auto held,
+           co_await session.call<dap::Held>(question, deadline));
     if (held.stands) {
-      return {};
+      co_return Status();
     }
     if (!held.comes) {
-      return fail(ErrorId::NoSafeThread, "the thread went on by itself");
+      co_return fail(ErrorId::NoSafeThread, "the thread went on by itself");
     }
     if (deadline.expired()) {
-      return fail(ErrorId::TimedOut, "the thread does not come to stand");
+      co_return fail(ErrorId::TimedOut, "the thread does not come to stand");
     }
-    std::this_thread::sleep_for(kNap);
+    co_await nap(kNap);
   }
+}
+
+asio::awaitable<void> nap(Deadline::Clock::duration time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
 }
 
 // The number by which the agent knows the thread.
-Result<std::int64_t> number_of(const Session& session, std::int64_t tid) {
-  const auto ids = TRY(TaskIds::read(session.target().pid));
+Result<std::int64_t> number_of(const Target& target, std::int64_t tid) {
+  const auto ids = TRY(TaskIds::read(target.pid));
   const auto inner = ids.inner(static_cast<int>(tid));
   return inner ? static_cast<std::int64_t>(*inner) : tid;
+}
+
+template <class T>
+Status only_status(const Result<T>& result) {
+  return result ? Status() : std::unexpected(result.error());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "protocol/events/thread.h"
 #include "server/dap/access.h"
 #include "server/dap/handlers.h"
+#include "server/hold.h"
 #include "server/target_end.h"
 #include "tracee/proc_tasks.h"
 
@@ -65,6 +66,7 @@ DebugSession::DebugSession(Machine machine,
       others_(machine.io.get_executor()),
       patience_(machine.io),
       farewell_(machine.io),
+      stop_came_(machine.io),
       next_poll_(machine.io) {}
 
 asio::awaitable<void> DebugSession::run() {
@@ -81,6 +83,7 @@ asio::awaitable<void> DebugSession::run() {
     agent_->close();
   }
   next_poll_.cancel();
+  stop_came_.cancel();
   messages_.close();
   patience_.cancel();
   others_.spawn(close_after(kFarewell));
@@ -198,6 +201,10 @@ asio::awaitable<void> DebugSession::answer(dap::Request request) {
   cancelled_.erase(request.seq);
   const bool succeeded = response.success;
   co_await send(std::move(response));
+  going_on_ = false;
+  for (dap::Event& event : std::exchange(early_stops_, {})) {
+    co_await send(std::move(event));
+  }
   if (succeeded && handler->after != nullptr && !leaving_) {
     co_await handler->after(*this, request);
   }
@@ -244,6 +251,25 @@ void DebugSession::set_known_threads(std::set<std::int64_t> threads) {
   known_threads_ = std::move(threads);
 }
 
+asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
+  const Deadline until = deadline();
+  Elsewhere elsewhere = [this](std::function<Status()> work) {
+    return on_pool(std::move(work));
+  };
+  Status held =
+      co_await hold_thread(*agent_, thread, until, std::move(elsewhere));
+  while (held && !holds(thread) && !until.expired() && !leaving_) {
+    stop_came_.expires_at(until.at());
+    co_await stop_came_.async_wait(as_result);
+  }
+  co_return held;
+}
+
+void DebugSession::goes_on(std::int64_t thread) {
+  held_.erase(thread);
+  going_on_ = true;
+}
+
 void DebugSession::watch_threads() {
   others_.spawn(poll_threads());
 }
@@ -280,6 +306,16 @@ asio::awaitable<void> DebugSession::write_messages() {
 asio::awaitable<void> DebugSession::pass_events() {
   while (auto event = co_await agent_->next_event(Deadline::in(kNever))) {
     translate(*event, *translation_);
+    if (event->event == dap::Stopped::event) {
+      if (const auto body = dap::body_of<dap::Stopped>(*event)) {
+        held_.insert(body->thread_id.value_or(0));
+        stop_came_.cancel();
+      }
+      if (going_on_) {
+        early_stops_.push_back(*std::move(event));
+        continue;
+      }
+    }
     co_await send(*std::move(event));
   }
   if (!leaving_) {

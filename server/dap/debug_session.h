@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/deadline.h"
 #include "protocol/message.h"
@@ -92,6 +93,15 @@ class DebugSession {
   // Ends a request that waits or is under way.
   void cancel(std::int64_t request);
 
+  // Threads that stand in our hands, by the editor's numbers. A hold is over
+  // when the agent has said so.
+  bool holds(std::int64_t thread) const { return held_.contains(thread); }
+  boost::asio::awaitable<Status> hold(std::int64_t thread);
+  // It is let go on by the running request. Should it stop at once, the editor
+  // hears of that after the answer.
+  void goes_on(std::int64_t thread);
+  void stays(std::int64_t thread) { held_.insert(thread); }
+
   // No request comes after this one.
   void leave() { requests_.close(); }
 
@@ -157,6 +167,10 @@ class DebugSession {
   bool configured_ = false;
   std::int64_t outside_frames_ = 0;
   std::set<std::int64_t> known_threads_;
+  std::set<std::int64_t> held_;
+  boost::asio::steady_timer stop_came_;  // cancelled by a thread's `stopped`
+  bool going_on_ = false;                // by the running request
+  std::vector<dap::Event> early_stops_;
   boost::asio::steady_timer next_poll_;
 };
 

@@ -22,10 +22,13 @@
 #include "protocol/requests/continue.h"
 #include "protocol/requests/disconnect.h"
 #include "protocol/requests/initialize.h"
+#include "protocol/requests/next.h"
 #include "protocol/requests/pause.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/source.h"
 #include "protocol/requests/stack_trace.h"
+#include "protocol/requests/step_in.h"
+#include "protocol/requests/step_out.h"
 #include "protocol/requests/terminate.h"
 #include "protocol/requests/threads.h"
 #include "server/dap/debug_session.h"
@@ -119,6 +122,24 @@ struct PauseHandler {
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
   static boost::asio::awaitable<void> after(DebugSession& session,
                                             Pair::Arguments arguments);
+};
+
+struct NextHandler {
+  using Pair = dap::Next;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct StepInHandler {
+  using Pair = dap::StepIn;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct StepOutHandler {
+  using Pair = dap::StepOut;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };
 
 // Is answered while another is under way.

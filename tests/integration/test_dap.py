@@ -1,6 +1,7 @@
 """`hangdbg dap`: an editor's session with a process that hangs. Each message that
 comes is held against DAP's schema (dap_client.py)."""
 
+import linecache
 import os
 import signal
 import time
@@ -8,10 +9,14 @@ import time
 import pytest
 
 import harness
+import interpreters
 from dap_client import DapClient, Refused
+from hangs import start_hang
 from harness import TARGETS, evaluate, hangdbg, start, until
+from test_hold import call_of
 from test_namespaces import needs_root
 from test_namespaces import start as start_behind
+from test_step import in_second_wait
 
 
 @pytest.fixture
@@ -109,8 +114,93 @@ def test_a_running_expression_is_cancelled(edge_python, editor):
     target.finish()
 
 
+def on_thread(editor, frame):
+    """On which thread an expression in that frame runs."""
+    return int(editor.call("evaluate", frameId=frame, context="watch", expression=(
+        "int(__import__('os').path.basename(__import__('os').readlink('/proc/thread-self')))"
+    ))["result"])
+
+
+def line_of(editor, thread):
+    frame = stack(editor, thread)[0]
+    return linecache.getline(frame["source"]["path"], frame["line"]).strip()
+
+
+def test_pause_step_and_continue(edge_python, editor):
+    """From the hung frame: held, stepped out of the call when that ends, let go."""
+    target = start("stepped", edge_python)
+    thread = editor.attach(target.pid)["threadId"]
+    frame = stack(editor, thread)[0]["id"]
+    assert on_thread(editor, frame) != target.tid
+    editor.call("pause", threadId=thread)
+    assert editor.event("stopped")["description"] == "held"
+    assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
+    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
+        with pytest.raises(Refused, match="cannot be stepped yet"):
+            editor.call("next", threadId=thread)
+    else:
+        editor.call("next", threadId=thread)
+        target.go_on()
+        assert editor.event("stopped")["reason"] == "step"
+        assert line_of(editor, thread) == "answer += 1"
+        for request, line in (("next", "total = compute(3)"), ("stepIn", "total = 0"),
+                              ("stepOut", "pair = list(numbers())")):
+            editor.call(request, threadId=thread)
+            editor.event("stopped")
+            assert line_of(editor, thread) == line
+        assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
+    assert editor.call("continue", threadId=thread) == {"allThreadsContinued": False}
+    editor.disconnect()
+    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
+        target.go_on()
+    until("the second wait", lambda: in_second_wait(target))
+    assert target.finish()["total"] == 6
+
+
+def test_step_of_what_is_only_looked_at(newest_python, editor):
+    """It is held first."""
+    target = start("stepped", newest_python)
+    thread = editor.attach(target.pid)["threadId"]
+    editor.call("next", threadId=thread)
+    assert editor.event("stopped")["description"] == "held"
+    target.go_on()
+    assert editor.event("stopped")["reason"] == "step"
+    assert line_of(editor, thread) == "answer += 1"
+    editor.disconnect()
+    until("the second wait", lambda: in_second_wait(target))
+    target.finish()
+
+
+def test_editor_vanishes_while_it_holds(edge_python, editor):
+    target = start("lock_worker", edge_python)
+    before, call = target.snapshot(), call_of(target)
+    thread = editor.attach(target.pid)["threadId"]
+    editor.call("pause", threadId=thread)
+    editor.event("stopped")
+    assert call_of(target) != call
+    editor.__exit__()
+    until("the thread in its call", lambda: call_of(target) == call, seconds=1)
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+
+
+def test_pause_of_what_cannot_be_held(newest_python, library, editor):
+    """It is shown where it is, with the reason."""
+    target = start_hang("spin", newest_python, library)
+    thread = editor.attach(target.pid)["threadId"]
+    editor.call("pause", threadId=thread)
+    stopped = editor.event("stopped")
+    assert "observed" in stopped["description"] and "running" in stopped["description"]
+    frame = stack(editor, thread)[target.ready.get("frame", 0)]["id"]
+    assert editor.call("evaluate", frameId=frame, expression="answer")["result"] == "41"
+    with pytest.raises(Refused, match="cannot be held"):
+        editor.call("next", threadId=thread)
+    editor.disconnect()
+    target.finish()
+
+
 def test_continue_and_pause(newest_python, editor):
-    """Nothing is held: both only say so."""
+    """What is not held goes on anyway; main waits for the worker."""
     target = start("lock_worker", newest_python)
     stopped = editor.attach(target.pid)
     assert stopped["threadId"] == target.tid

@@ -1,5 +1,7 @@
 // continue: of a thread that nothing holds it is enough to say so.
+#include "server/co_try.h"
 #include "server/dap/handlers.h"
+#include "server/hold.h"
 
 namespace hangdbg {
 
@@ -7,7 +9,13 @@ void ContinueHandler::declare(dap::Capabilities& capabilities) {
   capabilities.supports_single_thread_execution_requests = true;
 }
 
-Answer<dap::Continue> ContinueHandler::handle(DebugSession&, Pair::Arguments) {
+Answer<dap::Continue> ContinueHandler::handle(DebugSession& session,
+                                              Pair::Arguments arguments) {
+  if (session.holds(arguments.thread_id)) {
+    CO_CHECK(co_await release_thread(session.agent(), arguments.thread_id,
+                                     session.deadline()));
+    session.goes_on(arguments.thread_id);
+  }
   dap::Continue::Body body;
   body.all_threads_continued = false;
   co_return body;

@@ -1,4 +1,5 @@
-// pause: the thread is looked at where it is.
+// pause: takes hold of the thread. Where that cannot be, it is looked at where
+// it is.
 #include "server/dap/handlers.h"
 #include "server/dap/shown_stop.h"
 
@@ -10,7 +11,15 @@ Answer<dap::Pause> PauseHandler::handle(DebugSession&, Pair::Arguments) {
 
 boost::asio::awaitable<void> PauseHandler::after(DebugSession& session,
                                                  Pair::Arguments arguments) {
-  return show_thread(session, arguments.thread_id, "observed: it runs on");
+  const std::int64_t thread = arguments.thread_id;
+  if (session.holds(thread)) {
+    co_return;
+  }
+  // The agent says that it stands.
+  if (const Status held = co_await session.hold(thread); !held) {
+    co_await show_thread(session, thread,
+                         "observed, it goes on: " + held.error().message);
+  }
 }
 
 }  // namespace hangdbg

@@ -1,0 +1,17 @@
+// stepOut: to the next line of the caller.
+#include "server/dap/handlers.h"
+#include "server/dap/step.h"
+
+namespace hangdbg {
+
+Answer<dap::StepOut> StepOutHandler::handle(DebugSession& session,
+                                            Pair::Arguments arguments) {
+  const Status done =
+      co_await step(session, arguments.thread_id, StepKind::Out);
+  if (!done) {
+    co_return std::unexpected(done.error());
+  }
+  co_return dap::Nothing();
+}
+
+}  // namespace hangdbg
