@@ -22,17 +22,18 @@ def stand(index, number):
     then; 0 none."""
     session = _sessions[index]
     ident = session.claims.get(number)
-    try:
-        keep_standing(session, number, ident, "pause", "held")
-    except KeyboardInterrupt:
+    raised = keep_standing(session, number, ident, "pause", "held")
+    if raised is KeyboardInterrupt:
         return 2  # SIGINT, which ends its call
+    if raised is not None:
+        raise raised
     return 0
 
 
 def keep_standing(session, number, ident, reason, description):
-    """Raises what is the program's: in the main thread Python runs the handlers of
-    signals in between, and in any it raises what another thread has set for it. So
-    there is no line here that may not be broken off."""
+    """What is to be raised in the program's own code, or None: in the main thread
+    Python runs the handlers of signals in between, and in any it raises what another
+    thread has set for it. So there is no line here that may not be broken off."""
     standing, told, raised, tries = None, False, None, 0
     while tries < 1000:
         try:
@@ -48,13 +49,28 @@ def keep_standing(session, number, ident, reason, description):
                 break
             standing.work()
         except BaseException as error:
-            raised = type(error)
+            raised = type(error) if is_programs(error) else raised
             tries += 1
     session.standing.pop(ident, None)
     if standing is not None and standing.plan is not None:
-        step(session, ident, *standing.plan)
-    if raised is not None:
-        raise raised
+        try:
+            step(session, ident, *standing.plan)
+        except BaseException as error:
+            raised = type(error) if is_programs(error) else raised
+    return raised
+
+
+def is_programs(error):
+    """Whether what came up in our code is not our own mistake, nor the end of a
+    stack or of memory that we need: a signal's handler has raised it, or another
+    thread has set it for this one."""
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    kind = type(error)
+    return (trace.tb_frame.f_code.co_filename != "<hangdbg>" or
+            kind in (KeyboardInterrupt, SystemExit) or
+            type_module(kind) not in ("builtins", "hangdbg"))
 
 
 def held(session, arguments):

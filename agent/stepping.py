@@ -43,20 +43,23 @@ def step(session, ident, kind, line):
         session, None if kind == "stepIn" else frames, codes, id(innermost), line,
         sys.gettrace() if _monitoring is None else None)
     if _monitoring is None:
+        _trace(None, None)  # of a thread with the same ident that has ended
         _trace(_on_event, None if plan.frames is None else innermost)
     else:
         _watch()
 
 
 def _stop(plan, ident):
-    """The thread is where it was to be stopped."""
+    """The thread is where it was to be stopped. What it is to raise then, or
+    None."""
     _end(ident, plan)
     number = _come(plan.session.index)
-    if number is not None:
-        try:
-            keep_standing(plan.session, number, ident, "step", "step")
-        finally:
-            _gone(number)
+    if number is None:
+        return None
+    try:
+        return keep_standing(plan.session, number, ident, "step", "step")
+    finally:
+        _gone(number)
 
 
 def _end(ident, plan):
@@ -81,7 +84,8 @@ def end_steps(session):
                 _untrace(ident, plan.before)
     if _monitoring is not None:
         _watch()
-    while any(map(_runs_our_code, sys._current_frames().values())):
+    # The last one takes all that is here with it.
+    while not _sessions and any(map(_runs_our_code, sys._current_frames().values())):
         _nap()
 
 
@@ -98,20 +102,27 @@ def _runs_our_code(frame):
 # ---- up to 3.11
 
 def _on_event(frame, what):
-    """From C: 0 a call, 2 a line, 3 a return; of other frames than the one that was
-    given to _trace only if that was None."""
-    ident = _ident()
-    plan = _plans.get(ident)
-    if plan is None:
-        return
-    if what == 2 and plan.wants(frame, frame.f_lineno):
-        _stop(plan, ident)
-    elif what == 3 and plan.frames is not None:
-        caller = frame.f_back
-        if caller is None:
-            _end(ident, plan)
-        else:
-            _trace(_on_event, caller)
+    """From C: 2 a line, 3 a return; of other frames than the one that was given to
+    _trace only if that was None."""
+    raised = None
+    try:
+        ident = _ident()
+        plan = _plans.get(ident)
+        if plan is None:
+            return
+        if what == 2 and plan.wants(frame, frame.f_lineno):
+            raised = _stop(plan, ident)
+        elif what == 3 and plan.frames is not None:
+            caller = frame.f_back
+            if caller is None:
+                _end(ident, plan)
+            else:
+                _trace(_on_event, caller)
+    except BaseException as error:
+        if is_programs(error):
+            raise
+    if raised is not None:
+        raise raised
 
 
 # ---- from 3.12 on
@@ -133,7 +144,7 @@ def _watch():
         _monitoring.register_callback(_tool, events.PY_RESUME, _on_start)
     if _tool is None:
         return
-    wanted = set().union(*(plan.codes for plan in _plans.values()))
+    wanted = set().union(*(plan.codes for plan in list(_plans.values())))
     for code in list(_watched):
         if code not in wanted:
             del _watched[code]
@@ -142,7 +153,7 @@ def _watch():
         if code not in _watched:
             _watched[code] = 1
             _monitoring.set_local_events(_tool, code, events.LINE)
-    steps_in = any(plan.frames is None for plan in _plans.values())
+    steps_in = any(plan.frames is None for plan in list(_plans.values()))
     _monitoring.set_events(_tool, (events.PY_START | events.PY_RESUME) * steps_in)
     if not _plans:
         for event in (events.LINE, events.PY_START, events.PY_RESUME):
@@ -152,18 +163,29 @@ def _watch():
 
 
 def _on_line(code, line):
-    ident = _ident()
-    plan = _plans.get(ident)
-    if plan is not None and plan.wants(sys._getframe(1), line):
-        _stop(plan, ident)
+    raised = None
+    try:
+        ident = _ident()
+        plan = _plans.get(ident)
+        if plan is not None and plan.wants(sys._getframe(1), line):
+            raised = _stop(plan, ident)
+    except BaseException as error:
+        if is_programs(error):
+            raise
+    if raised is not None:
+        raise raised
 
 
 def _on_start(code, offset):
     """A function begins, or a generator goes on, in some thread."""
-    plan = _plans.get(_ident())
-    if plan is not None and plan.frames is None and code.co_filename != "<hangdbg>":
-        plan.codes.add(code)
-        _watch()
+    try:
+        plan = _plans.get(_ident())
+        if plan is not None and plan.frames is None and code.co_filename != "<hangdbg>":
+            plan.codes.add(code)
+            _watch()
+    except BaseException as error:
+        if is_programs(error):
+            raise
 
 
 def _go(kind):

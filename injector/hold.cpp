@@ -9,6 +9,7 @@
 #include "injector/checkpoint.h"
 #include "injector/injection_lock.h"
 #include "injector/preflight.h"
+#include "injector/seccomp.h"
 #include "injector/signal_frame_x86_64.h"
 #include "injector/signal_masks.h"
 #include "injector/thread_choice.h"
@@ -106,9 +107,16 @@ Status send(const Blocked& blocked,
   }
   const Address sigreturn = TRY(find_sigreturn(target.memory, *libc));
 
+  auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
   auto thread = TRY(Attachment::seize(tid));
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));
   checkpoint("hold-stopped");
+  if (!allowed) {
+    allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
+  }
+  if (!allowed->hold) {
+    return refuse(tid, "kept from it by its seccomp filter");
+  }
   Interrupted interrupted;
   interrupted.registers = TRY(thread.registers());
   const Registers& own = interrupted.registers;

@@ -126,6 +126,23 @@ const TargetCall kCalls[] = {
            kBootstrap,
            0),
 
+    // That a handler can return is nothing that can be tried, or forbidden.
+    chosen(&AllowedCalls::hold, HANGDBG_CALL(rt_sigpending), kBootstrap, 0),
+    chosen(&AllowedCalls::hold,
+           HANGDBG_CALL(rt_sigaction),
+           kBootstrap,
+           -EINVAL),
+    chosen(&AllowedCalls::hold,
+           HANGDBG_CALL(rt_sigtimedwait),
+           kBootstrap,
+           -EINVAL),
+    chosen(&AllowedCalls::hold, HANGDBG_CALL(tgkill), kBootstrap, -EINVAL),
+    chosen(&AllowedCalls::hold,
+           HANGDBG_CALL(sendto),
+           kBootstrap,
+           -EBADF,
+           {kFd}),
+
     needed(HANGDBG_CALL(futex), kLibc, -EFAULT),
     needed(HANGDBG_CALL(exit), kLibc, 0),
     may_fail(HANGDBG_CALL(madvise), kLibc, 0),

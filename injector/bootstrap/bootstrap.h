@@ -222,6 +222,8 @@ void* hd_control_entry(void* base);
 void* hd_executor_main(void* session);
 void* hd_canceller_main(void* session);
 
+/* Py_Finalize has been called. */
+int hd_python_is_ending(struct HdState* state);
 /* Whether it may take the GIL or pause the program: waits for that without it.
  * 0 when the client has gone, or the interpreter ends. */
 int hd_may_enter(struct HdSession* session);
@@ -342,6 +344,10 @@ void hd_begin_message(struct HdSession* session);
 void hd_end_message(struct HdSession* session);
 /* 0 when the client has gone. */
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size);
+/* The same in a thread of the program's: it gets no SIGPIPE. */
+int hd_write_quietly(struct HdSession* session,
+                     const char* bytes,
+                     uint64_t size);
 void hd_free_buffer(struct HdSession* session);
 
 #define HD_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)

@@ -158,14 +158,15 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   }
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
   hd_begin_message(session);
-  const int sent = hd_write_all(session, text, (uint64_t)size);
+  const int held = hd_held_session(state, self_of(state)) != 0;
+  const int sent = held ? hd_write_quietly(session, text, (uint64_t)size)
+                        : hd_write_all(session, text, (uint64_t)size);
   hd_end_message(session);
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   /* In a thread of the program's, an exception might come up in its own code.
    */
-  return sent || hd_held_session(state, self_of(state))
-             ? hd_none(state)
-             : hd_raise(state, "the hangdbg client has gone");
+  return sent || held ? hd_none(state)
+                      : hd_raise(state, "the hangdbg client has gone");
 }
 
 /* sys.settrace in an expression is for the rest of it: on our thread it would

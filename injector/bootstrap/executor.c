@@ -31,7 +31,6 @@ static void say_ended(struct HdSession* session);
 static void farewell(struct HdSession* session);
 static void leave_interpreter(struct HdSession* session);
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at);
-static int python_is_ending(struct HdState* state);
 static void say_done(struct HdSession* session, uint32_t* flag);
 
 void* hd_executor_main(void* argument) {
@@ -58,7 +57,7 @@ void* hd_canceller_main(void* argument) {
   struct HdState* state = session->state;
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
-  if (!python_is_ending(state) && hd_enter(session, &entry)) {
+  if (!hd_python_is_ending(state) && hd_enter(session, &entry)) {
     raise_cancelled(session, entry.interpreter);
     hd_exit(session, entry);
   }
@@ -294,7 +293,7 @@ static void leave_interpreter(struct HdSession* session) {
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {
-    if (python_is_ending(state)) {
+    if (hd_python_is_ending(state)) {
       return 0;
     }
     if (hd_gil_is_free(session) || hd_is_let_in(session) ||
@@ -312,7 +311,7 @@ static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   }
 }
 
-static int python_is_ending(struct HdState* state) {
+int hd_python_is_ending(struct HdState* state) {
   const uint64_t word = state->region->api.gil_locked;
   if (word && __atomic_load_n((int*)word, __ATOMIC_ACQUIRE) < 0) {
     return 1; /* there is no GIL any more: Py_Finalize has been called */

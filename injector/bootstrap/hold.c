@@ -73,6 +73,7 @@ void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
   const int kept = error ? *error : 0;
   uint32_t seen = HD_HELD_CLAIMED;
   if (!HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS)) {
+    look_for_signals((struct HdSignalFrame*)(out + 1));
     return; /* lost: then the region stays */
   }
   if (may_stand(session)) {
@@ -121,7 +122,8 @@ static void look_for_signals(struct HdSignalFrame* frame) {
 static int may_stand(const struct HdSession* session) {
   struct HdState* state = session->state;
   const int64_t until = hd_now() + GIL_PATIENCE_NS;
-  while (HD_LOAD(session->phase) == HD_PHASE_LIVE) {
+  while (HD_LOAD(session->phase) == HD_PHASE_LIVE &&
+         !hd_python_is_ending(state)) {
     if (hd_is_free_threaded(state) || hd_now() > until ||
         hd_gil_is_free((struct HdSession*)session)) {
       return 1;

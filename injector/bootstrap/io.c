@@ -1,8 +1,10 @@
 /* Bounded reads and writes on a session's channels, by raw system calls: errno
  * and the libc's buffers stay the target's own. */
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -21,6 +23,15 @@ static int find_message(const struct HdSession* session,
                         uint64_t* header,
                         uint64_t* size);
 static int starts_with(const char* text, const char* prefix);
+static long send_quietly(const struct HdFile* file,
+                         const void* from,
+                         uint64_t size);
+static int write_all(struct HdSession* session,
+                     const char* bytes,
+                     uint64_t size,
+                     long (*put_some)(const struct HdFile*,
+                                      const void*,
+                                      uint64_t));
 
 int64_t hd_now(void) {
   struct timespec now = {0, 0};
@@ -146,13 +157,55 @@ void hd_end_message(struct HdSession* session) {
   HD_STORE(session->writing, 0);
 }
 
+/* SIGPIPE is blocked in our threads and dies with them. */
 int hd_write_all(struct HdSession* session, const char* bytes, uint64_t size) {
+  return write_all(session, bytes, size, hd_write);
+}
+
+/* A socket can be told not to send it. For a pipe it is blocked, and taken back
+ * if it came by us. */
+int hd_write_quietly(struct HdSession* session,
+                     const char* bytes,
+                     uint64_t size) {
+  if (!hd_uses_pipes(session->state)) {
+    return write_all(session, bytes, size, send_quietly);
+  }
+  const uint64_t pipe = 1UL << (SIGPIPE - 1);
+  const struct timespec now = {0, 0};
+  uint64_t mask = 0;
+  uint64_t before = 0;
+  hd_syscall(SYS_rt_sigpending, (long)&before, sizeof before, 0, 0, 0, 0);
+  hd_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&mask,
+             sizeof mask, 0, 0);
+  const int done = write_all(session, bytes, size, hd_write);
+  if (!done && !(before & pipe)) {
+    hd_syscall(SYS_rt_sigtimedwait, (long)&pipe, 0, (long)&now, sizeof pipe, 0,
+               0);
+  }
+  hd_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask, 0,
+             0);
+  return done;
+}
+
+static long send_quietly(const struct HdFile* file,
+                         const void* from,
+                         uint64_t size) {
+  return hd_is_ours(file) ? hd_syscall(SYS_sendto, file->number, (long)from,
+                                       (long)size, MSG_NOSIGNAL, 0, 0)
+                          : -9 /* EBADF */;
+}
+
+static int write_all(struct HdSession* session,
+                     const char* bytes,
+                     uint64_t size,
+                     long (*put_some)(const struct HdFile*,
+                                      const void*,
+                                      uint64_t)) {
   while (size > 0) {
     if (hd_is_leaving(session)) {
       return 0;
     }
-    /* SIGPIPE is blocked in our threads and dies with them. */
-    const long put = hd_write(&session->dap_write, bytes, size);
+    const long put = put_some(&session->dap_write, bytes, size);
     if (put > 0) {
       bytes += put;
       size -= (uint64_t)put;

@@ -99,10 +99,12 @@ HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args) {
   HdPyObject* before = get(args, 1);
   struct HdTraced* entry = traced(state, thread);
   const uint64_t other = hd_thread_state(state, thread);
+  if (entry) {
+    entry->thread = 0;
+  }
   if (!entry || !other) {
     return hd_none(state); /* the thread has ended */
   }
-  entry->thread = 0;
   HdPyObject* settrace =
       HD_CALL(state, PySys_GetObject, NamedFunction)("settrace");
   HdPyObject* arguments = HD_CALL(state, PyTuple_New, TupleFunction)(1);

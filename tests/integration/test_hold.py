@@ -12,7 +12,8 @@ import pytest
 import interpreters
 import processes
 from hangs import WAITS_AT, start_hang
-from harness import PATIENCE, PROGRAM, die_with_us, hangdbg, place, start, track, until
+from harness import (
+    PATIENCE, PROGRAM, TARGETS, Target, die_with_us, hangdbg, place, start, track, until)
 
 THREAD = "int(__import__('os').path.basename(__import__('os').readlink('/proc/thread-self')))"
 OWN = "__import__('sys').modules['own']"
@@ -169,3 +170,47 @@ def test_expression_that_fails_and_one_that_is_cancelled(edge_python):
     assert ask(process, "p answer + 1", "42")
     ask(process, "release", "goes on")
     target.finish()
+
+
+@pytest.mark.parametrize("way", ["interrupt", "handler", "other-thread"])
+def test_what_is_raised_meanwhile(way, edge_python, tmp_path):
+    """Comes up in the program's own code when that goes on; what our own code
+    raises does not."""
+    source = tmp_path / "raises.py"
+    source.write_text(
+        "import ctypes, signal, sys, threading\n"
+        "sys.path.insert(0, %r)\n"
+        "from common import finish, ready\n"
+        "class Own(Exception): pass\n"
+        "def handler(*_): raise Own\n"
+        "signal.signal(signal.SIGUSR1, handler)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "me = ctypes.c_ulong(threading.get_ident())\n"
+        "def wait(lock):\n"
+        "    ready('wait', ['futex'], go_on='wait')\n"
+        "    lock.acquire()\n"
+        "lock = threading.Lock()\n"
+        "lock.acquire()\n"
+        "try:\n"
+        "    wait(lock)\n"
+        "except BaseException as error:\n"
+        "    finish(raised=type(error).__name__)\n" % str(TARGETS))
+    target = Target([edge_python, source])
+    target.wait_hung()
+    process = holding(target)
+    if way == "interrupt":
+        os.kill(target.pid, signal.SIGINT)
+    elif way == "handler":
+        os.kill(target.pid, signal.SIGUSR1)
+    else:
+        done = hangdbg("eval", target.pid, "ctypes.pythonapi.PyThreadState_SetAsyncExc("
+                       "me, ctypes.py_object(Own))", "--frame", "1")
+        assert done.out == "1\n", done
+    assert ask(process, "p 1 + 1", "2")
+    assert ask(process, "p 2 + 2", "4")
+    process.stdin.close()
+    if way == "other-thread":
+        # As without us: it comes up when the thread runs Python again.
+        until("released", lambda: process.wait() == 0)
+        assert hangdbg("eval", target.pid, "lock.release()").rc == 0
+    assert target.finish()["raised"] == ("KeyboardInterrupt" if way == "interrupt" else "Own")
