@@ -20,8 +20,10 @@ def hold(session, arguments):
 def stand(index, number):
     """The thread itself, until it is let go. The signal that is to be sent to it
     then; 0 none."""
-    session = _sessions[index]
-    ident = session.claims.get(number)
+    session = _sessions.get(index)
+    ident = session.claims.get(number) if session else None
+    if ident is None:
+        return 0
     raised = keep_standing(session, number, ident, "pause", "held")
     if raised is KeyboardInterrupt:
         return 2  # SIGINT, which ends its call

@@ -162,7 +162,9 @@ static void stand(struct HdSession* session, struct HdHeld* held) {
 static void keep_for_later(struct HdState* state, const struct HdHeld* held) {
   HdPyObject* parts[3] = {0, 0, 0}; /* type, value, traceback */
   HD_CALL(state, PyErr_Fetch, FetchFunction)(&parts[0], &parts[1], &parts[2]);
-  if (parts[0]) {
+  const HdPyObject* no_stack =
+      *(HdPyObject**)state->region->api.recursion_error;
+  if (parts[0] && parts[0] != no_stack) { /* that would be ours */
     HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
     (held->thread, parts[0]);
   }
