@@ -210,7 +210,8 @@ def test_what_is_raised_meanwhile(way, edge_python, tmp_path):
     assert ask(process, "p 2 + 2", "4")
     process.stdin.close()
     if way == "other-thread":
-        # As without us: it comes up when the thread runs Python again.
+        # It comes up when the thread runs Python again, at the latest now; if it has
+        # not, while it was on its way back to its lock.
         until("released", lambda: process.wait() == 0)
-        assert hangdbg("eval", target.pid, "lock.release()").rc == 0
+        assert hangdbg("eval", target.pid, "lock.release()").rc in (0, 2, 4)
     assert target.finish()["raised"] == ("KeyboardInterrupt" if way == "interrupt" else "Own")
