@@ -11,7 +11,9 @@ hangdbg_agent_\name\()_end:
 	.section .rodata
 	file core, agent_core.py
 	file completions, completions.py
+	file engine, engine.py
 	file objects, objects.py
+	file stepping, stepping.py
 	.balign 8
 	file compiled, agent_compiled.bin
 

@@ -7,8 +7,12 @@ extern const char hangdbg_agent_core[];
 extern const char hangdbg_agent_core_end[];
 extern const char hangdbg_agent_completions[];
 extern const char hangdbg_agent_completions_end[];
+extern const char hangdbg_agent_engine[];
+extern const char hangdbg_agent_engine_end[];
 extern const char hangdbg_agent_objects[];
 extern const char hangdbg_agent_objects_end[];
+extern const char hangdbg_agent_stepping[];
+extern const char hangdbg_agent_stepping_end[];
 extern const char hangdbg_agent_compiled[];
 extern const char hangdbg_agent_compiled_end[];
 }
@@ -49,8 +53,12 @@ CompiledCore agent_compiled_core(int minor) {
 std::string_view agent_module_source(std::string_view name) {
   if (name == "completions")
     return {hangdbg_agent_completions, hangdbg_agent_completions_end};
+  if (name == "engine")
+    return {hangdbg_agent_engine, hangdbg_agent_engine_end};
   if (name == "objects")
     return {hangdbg_agent_objects, hangdbg_agent_objects_end};
+  if (name == "stepping")
+    return {hangdbg_agent_stepping, hangdbg_agent_stepping_end};
   return {};
 }
 

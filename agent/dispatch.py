@@ -109,9 +109,6 @@ handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_thread
             "stackTrace": stack_trace, "scopes": "variables", "variables": "variables",
             "setVariable": "assignments", "setExpression": "assignments",
             "hangdbg/arguments": "variables", "evaluate": evaluate,
-            "hangdbg/hold": "engine", "hangdbg/held": "engine",
-            "continue": "engine", "next": "stepping", "stepIn": "stepping",
-            "stepOut": "stepping", "hangdbg/until": "stepping",
             "disconnect": lambda session, arguments: {}}
 parts = {}
 _sessions = {}

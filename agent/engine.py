@@ -1,5 +1,5 @@
 # Threads of the program that stand still for a client: what they do meanwhile,
-# and how they are let go. A later part of the core (dispatch.py, need).
+# and how they are let go. Sent when the first is to be held (dispatch.py, load).
 #
 # A thread comes into stand() from bootstrap/hold.c, out of the call in which it
 # was blocked. What is asked about its frames then runs on itself: with its own

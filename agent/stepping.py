@@ -1,5 +1,5 @@
 # Stepping: a thread that was held goes on and is stopped again, at a line of its
-# own. A later part of the core (dispatch.py, need).
+# own. Sent when the first is to be stepped (dispatch.py, load).
 #
 # From 3.12 on by sys.monitoring, in the code of the frames that count and nowhere
 # else; before that by a trace function in C (bootstrap/trace.c), in that thread

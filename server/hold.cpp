@@ -64,6 +64,7 @@ asio::awaitable<Status> step_thread(AgentSession& session,
                                     StepKind kind,
                                     std::int64_t line,
                                     Deadline deadline) {
+  CO_CHECK(co_await session.need("stepping", deadline));
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::StepArguments plain;
   plain.thread_id = number;
@@ -147,6 +148,7 @@ asio::awaitable<Status> try_to_hold(AgentSession& session,
                                     Deadline deadline,
                                     const Elsewhere& elsewhere) {
   const int pid = session.target().pid;
+  CO_CHECK(co_await session.need("engine", deadline));
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::Hold::Arguments question;
   question.thread_id = number;

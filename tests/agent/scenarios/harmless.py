@@ -54,11 +54,11 @@ def check_nothing_is_imported():
                       '"expression":"async def f(): pass\\nawait f()"'):
         agent.handle(1, ('{"command":"evaluate","arguments":{%s}}' % arguments).encode())
     for command in ("hangdbg/hello", "threads", "scopes", "variables", "setVariable",
-                    "setExpression", "hangdbg/arguments", "continue", "next", "disconnect"):
+                    "setExpression", "hangdbg/arguments", "disconnect"):
         agent.handle(1, ('{"command":"%s"}' % command).encode())
     agent.names["need"]("tensors")  # else only where torch is imported
     encode = agent.names["encode"]
-    for name in ("completions", "objects"):
+    for name in ("completions", "engine", "objects", "stepping"):
         agent.handle(1, ('{"command":"hangdbg/load","arguments":{"name":"x","source":%s}}'
                          % encode(read(name + ".py"))).encode())
     agent.handle(1, b'{"command":"completions","arguments":{"text":"sys.","column":5}}')
