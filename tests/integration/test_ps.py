@@ -231,15 +231,21 @@ def test_without_a_pid(newest_python, tmp_path):
     there = ["nsenter", "--target", processes.children(target.process.pid)[0],
              "--pid", "--mount"]
     run = behind(*there, harness.PROGRAM)
-    attached = run("attach", "-c", "p self.wait_seconds")
-    assert attached.rc == 0 and attached.out.splitlines()[-1] == "0.1", attached
+    def seen_to_hang(rc, *words):
+        """A loop that naps for 0.1 s is awake in some looks."""
+        return until("told from one that runs", lambda: [
+            done for done in [run(*words)] if done.rc == rc])[0]
+
+    attached = seen_to_hang(0, "attach", "-c", "p self.wait_seconds")
+    assert attached.out.splitlines()[-1] == "0.1", attached
     assert "process 1 is meant, the only one" in attached.err, attached
-    dumped = run("dump", "--json")
+    dumped = seen_to_hang(0, "dump", "--json")
     assert [one["pid"] for one in dumped.json()["processes"]] == [1], dumped
 
     second = Target([*there, *loop("two")])
     for words in (["attach"], ["dump"]):
-        run(*words).assert_refused(2, "no PID", "2 of the", "hangdbg ps")
+        until("both told from those that run", lambda: "2 of the" in run(*words).err)
+        seen_to_hang(2, *words).assert_refused(2, "no PID", "hangdbg ps")
     second.go_on()
     target.go_on()
 
