@@ -174,6 +174,15 @@ auto AgentSession::enter(std::int64_t interpreter, Deadline deadline)
   co_return Status();
 }
 
+// The agent leaves one before it answers in the next.
+auto AgentSession::leave_interpreter(Deadline deadline) -> Awaitable<void> {
+  if (interpreter_ != 0 && alive_ && !owes_answer_) {
+    CO_CHECK(co_await enter_main(deadline));
+    CO_CHECK(co_await look<dap::Hello>({}, deadline));
+  }
+  co_return Status();
+}
+
 void AgentSession::interrupt() {
   if (calling_) {
     interrupted_ = true;

@@ -117,6 +117,10 @@ class AgentSession {
   // Ends the running call, if there is one, with Interrupted.
   void interrupt();
 
+  // Leaves a subinterpreter and waits until that is done: its end must not find
+  // us in it (decision 0013). To be called before close(), if time allows.
+  Awaitable<void> leave_interpreter(Deadline deadline);
+
   // Detaches: the agent leaves when its last client has. Calls and waits end.
   void close() { connection_->close(); }
 

@@ -4,6 +4,11 @@
 #include "server/session_loop.h"
 
 namespace hangdbg {
+namespace {
+
+constexpr auto kLeaveWithin = std::chrono::seconds(1);
+
+}  // namespace
 
 Result<std::unique_ptr<Session>> Session::attach(int pid,
                                                  Hooks hooks,
@@ -14,7 +19,12 @@ Result<std::unique_ptr<Session>> Session::attach(int pid,
 }
 
 Session::Session(std::unique_ptr<SessionLoop> loop) : loop_(std::move(loop)) {}
-Session::~Session() = default;
+
+Session::~Session() {
+  // The agent leaves a little later where this fails.
+  [[maybe_unused]] const auto left =
+      loop_->run(loop_->agent().leave_interpreter(Deadline::in(kLeaveWithin)));
+}
 
 Result<std::optional<dap::Event>> Session::wait_event(Deadline deadline) {
   return loop_->run(loop_->wait_event(deadline));

@@ -80,6 +80,8 @@ asio::awaitable<void> DebugSession::run() {
   }
   leaving_ = true;
   if (agent_) {
+    [[maybe_unused]] const auto left =
+        co_await agent_->leave_interpreter(Deadline::in(kFarewell));
     agent_->close();
   }
   next_poll_.cancel();

@@ -106,8 +106,9 @@ def kill_some(hang, python, count, moments, last_point, killed_after):
                 assert (died.rc, died.output.splitlines()[-1:]) == (0, ["41"]), died
                 killed_after["its end"] += 1
             assert evaluate(target, "answer + 1") == "42"
-            # Masks, descriptors, threads. A busy program makes an arena at a time.
-            target.assert_as_before(before, arenas=3)
+            # Masks, descriptors, threads. In a busy program the two threads of the
+            # one that was killed may still wait for the GIL beside the next one's.
+            target.assert_as_before(before, arenas=4)
 
     if hang == "busy":
         target = start(hang, python)
@@ -119,6 +120,7 @@ def kill_some(hang, python, count, moments, last_point, killed_after):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("mode", MODES)
 def test_stress_harms_with_a_naive_debugger_only(
     mode, newest_python, tmp_path, record_property
@@ -126,10 +128,10 @@ def test_stress_harms_with_a_naive_debugger_only(
     """The control: what finds no harm in hangdbg is able to find some."""
     library = compile_churn(tmp_path)
 
-    def naive(target, number):
-        return [NAIVE, target.pid, number]
+    def naive(target, run):
+        return [NAIVE, target.pid, run]
 
-    def ours(target, number):
+    def ours(target, _):
         return [PROGRAM, "eval", target.pid, "answer", "--thread", target.pid]
 
     for name, command in (("naive", naive), ("hangdbg", ours)):
@@ -138,20 +140,23 @@ def test_stress_harms_with_a_naive_debugger_only(
         assert (harm is not None) == (command is naive), harm
 
 
-def stress(command, target, count=100):
+def stress(command, target):
     """Runs of a debugger, every other one killed, until there is harm; what the
-    harm was, and after how many runs."""
+    harm was, and after how many runs. With no harm: 100, or as many as fit."""
     moments = random.Random(5)
+    enough = time.monotonic() + 60
     with target:
         times = [0.01]
-        for number in range(count):
+        for runs in range(1, 101):
             kill_after = None
-            if number % 2:
+            if runs % 2 == 0:
                 kill_after = moments.uniform(0, 1.3 * statistics.median(times))
-            run = run_to_end(command(target, number), kill_after)
+            run = run_to_end(command(target, runs), kill_after)
             if run.rc == 0:
                 times.append(run.seconds)
             harm = target.harm()
             if harm:
-                return harm.splitlines()[0], number + 1
-        return target.end(), count
+                return harm.splitlines()[0], runs
+            if runs >= 30 and time.monotonic() > enough:
+                break
+        return target.end(), runs
