@@ -12,6 +12,7 @@ hangdbg_agent_\name\()_end:
 	file core, agent_core.py
 	file completions, completions.py
 	file engine, engine.py
+	file modules, modules.py
 	file objects, objects.py
 	file stepping, stepping.py
 	.balign 8

@@ -9,6 +9,8 @@ extern const char hangdbg_agent_completions[];
 extern const char hangdbg_agent_completions_end[];
 extern const char hangdbg_agent_engine[];
 extern const char hangdbg_agent_engine_end[];
+extern const char hangdbg_agent_modules[];
+extern const char hangdbg_agent_modules_end[];
 extern const char hangdbg_agent_objects[];
 extern const char hangdbg_agent_objects_end[];
 extern const char hangdbg_agent_stepping[];
@@ -55,6 +57,8 @@ std::string_view agent_module_source(std::string_view name) {
     return {hangdbg_agent_completions, hangdbg_agent_completions_end};
   if (name == "engine")
     return {hangdbg_agent_engine, hangdbg_agent_engine_end};
+  if (name == "modules")
+    return {hangdbg_agent_modules, hangdbg_agent_modules_end};
   if (name == "objects")
     return {hangdbg_agent_objects, hangdbg_agent_objects_end};
   if (name == "stepping")

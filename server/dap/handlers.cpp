@@ -5,6 +5,8 @@
 
 #include "protocol/requests/completions.h"
 #include "protocol/requests/evaluate.h"
+#include "protocol/requests/loaded_sources.h"
+#include "protocol/requests/modules.h"
 #include "protocol/requests/set_expression.h"
 #include "protocol/requests/set_variable.h"
 #include "protocol/requests/variables.h"
@@ -51,8 +53,19 @@ constexpr Handler own() {
 
 // ---- those that the agent answers
 
+// What is to be there before the agent is asked.
+using Prepare = asio::awaitable<Status> (*)(DebugSession& session);
+
+asio::awaitable<Status> with_completions(DebugSession& session) {
+  return session.agent().need("completions", session.deadline());
+}
+
+asio::awaitable<Status> with_modules(DebugSession& session) {
+  return session.agent().need("modules", session.deadline());
+}
+
 // Its refusal is passed on as it is: it may have a traceback.
-template <class Pair>
+template <class Pair, Prepare kPrepare>
 asio::awaitable<dap::Response> pass_on(DebugSession& session,
                                        const dap::Request& request) {
   auto arguments = dap::arguments_of<Pair>(request);
@@ -60,17 +73,14 @@ asio::awaitable<dap::Response> pass_on(DebugSession& session,
     co_return refusal(request, arguments.error());
   }
   session.translation().inward(*arguments);
-  AgentSession& agent = session.agent();
-  if constexpr (std::same_as<Pair, dap::Completions>) {
-    if (const auto there =
-            co_await agent.need("completions", session.deadline());
-        !there) {
+  if constexpr (kPrepare != nullptr) {
+    if (const Status there = co_await kPrepare(session); !there) {
       co_return refusal(request, there.error());
     }
   }
   auto question = dap::make_request<Pair>(0, *arguments);
-  auto answer =
-      co_await agent.call_raw(std::move(question), session.deadline());
+  auto answer = co_await session.agent().call_raw(std::move(question),
+                                                  session.deadline());
   if (!answer) {
     co_return refusal(request, answer.error());
   }
@@ -86,10 +96,10 @@ asio::awaitable<dap::Response> pass_on(DebugSession& session,
   co_return *std::move(answer);
 }
 
-template <class Pair>
+template <class Pair, Prepare kPrepare = nullptr>
 constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
-  return {Pair::command, DebugSession::Phase::Attached, declare, &pass_on<Pair>,
-          nullptr};
+  return {Pair::command, DebugSession::Phase::Attached, declare,
+          &pass_on<Pair, kPrepare>, nullptr};
 }
 
 // ---- the table
@@ -115,16 +125,24 @@ constexpr std::array kHandlers = {
       capabilities.supports_evaluate_for_hovers = true;
       capabilities.supports_clipboard_context = true;
     }),
-    agents<dap::Completions>([](dap::Capabilities& capabilities) {
-      capabilities.supports_completions_request = true;
-      capabilities.completion_trigger_characters = {"."};
-    }),
+    agents<dap::Completions, &with_completions>(
+        [](dap::Capabilities& capabilities) {
+          capabilities.supports_completions_request = true;
+          capabilities.completion_trigger_characters = {"."};
+        }),
     agents<dap::SetVariable>([](dap::Capabilities& capabilities) {
       capabilities.supports_set_variable = true;
     }),
     agents<dap::SetExpression>([](dap::Capabilities& capabilities) {
       capabilities.supports_set_expression = true;
     }),
+    agents<dap::Modules, &with_modules>([](dap::Capabilities& capabilities) {
+      capabilities.supports_modules_request = true;
+    }),
+    agents<dap::LoadedSources, &with_modules>(
+        [](dap::Capabilities& capabilities) {
+          capabilities.supports_loaded_sources_request = true;
+        }),
 };
 
 }  // namespace

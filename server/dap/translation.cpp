@@ -99,6 +99,13 @@ void Translation::source(dap::Source& source, bool inward) {
   }
 }
 
+// Modules only ever come from the target.
+void Translation::module(dap::Module& module) {
+  if (module.path) {
+    module.path = for_editor(*module.path).path;
+  }
+}
+
 dap::Source Translation::for_editor(const std::string& path) {
   if (const auto known = known_.find(path); known != known_.end()) {
     return known->second;

@@ -20,6 +20,7 @@
 
 #include "protocol/debug_options.h"
 #include "protocol/json.h"
+#include "protocol/module.h"
 #include "protocol/types.h"
 
 namespace hangdbg {
@@ -67,6 +68,8 @@ class Translation {
     void visit(std::string_view key, T& member) {
       if constexpr (std::same_as<T, dap::Source>) {
         translation_.source(member, inward_);
+      } else if constexpr (std::same_as<T, dap::Module>) {
+        translation_.module(member);
       } else if constexpr (std::same_as<T, std::int64_t>) {
         translation_.number(key, member, inward_);
       } else if constexpr (Record<T>) {
@@ -93,6 +96,7 @@ class Translation {
 
   void number(std::string_view key, std::int64_t& value, bool inward) const;
   void source(dap::Source& source, bool inward);
+  void module(dap::Module& module);
   dap::Source for_editor(const std::string& path);
 
   int pid_;

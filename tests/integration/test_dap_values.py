@@ -3,7 +3,7 @@
 import pytest
 
 from dap_client import DapClient, Refused
-from harness import PATIENCE, start
+from harness import PATIENCE, TARGETS, start
 
 
 @pytest.fixture
@@ -132,4 +132,24 @@ def test_cancelled_at_once_a_hundred_times(edge_python, editor):
         assert editor.response(number)["message"] == "cancelled"
     assert look.evaluate("answer", "watch")["result"] == "41"
     editor.disconnect()
+    target.finish()
+
+
+def test_modules_and_sources(edge_python, editor):
+    target = start("values", edge_python)
+    before = target.snapshot()
+    editor.attach(target.pid)
+    body = editor.call("modules")
+    assert body["totalModules"] == len(body["modules"]) > 20
+    found = {module["name"]: module for module in body["modules"]}
+    script = str(TARGETS / "values.py")
+    assert found["__main__"]["path"] == script and found["__main__"]["isUserCode"]
+    assert found["threading"]["path"].endswith("/threading.py")
+    assert not found["threading"]["isUserCode"] and "path" not in found["sys"]
+    page = editor.call("modules", startModule=5, moduleCount=3)
+    assert page["modules"] == body["modules"][5:8]
+    sources = [source["path"] for source in editor.call("loadedSources")["sources"]]
+    assert script in sources and found["threading"]["path"] in sources
+    editor.disconnect()
+    target.assert_as_before(before, arenas=4)
     target.finish()

@@ -148,6 +148,53 @@ def check_pretty():
     assert agent.request("evaluate", expression="d", hangdbg_pretty=40)["result"]
 
 
+def check_modules():
+    agent = Agent()
+    agent.load("modules")
+
+    class Lazy(type(sys)):
+        def __getattribute__(self, name):
+            raise AssertionError("user code ran")
+
+    def told(name):
+        body = agent.request("modules")
+        found = [one for one in body["modules"] if one["name"] == name]
+        assert len(found) < 2 and body["totalModules"] == len(body["modules"])
+        return found[0] if found else None
+
+    lazy = Lazy("lazy")
+    type(sys).__dict__["__dict__"].__get__(lazy).update(
+        __file__="/usr/lib/python3/dist-packages/lazy.py", __version__="1.2")
+    sys.modules.update({"lazy": lazy, "lazy.again": lazy, "odd": 1, "empty": None, 5: sys,
+                        "strange": Lazy("strange")})
+    lazy_names = type(sys).__dict__["__dict__"].__get__(sys.modules["strange"])
+    lazy_names.update(__file__=7, __version__=(1, 2))
+    try:
+        assert told("lazy") == {
+            "id": id(lazy), "name": "lazy", "version": "1.2", "isUserCode": False,
+            "path": "/usr/lib/python3/dist-packages/lazy.py"}
+        assert told("lazy.again") is None and told("empty") is None
+        assert told("odd") == {"id": id(1), "name": "odd"}
+        assert set(told("strange")) == {"id", "name"}
+        assert told("baton")["path"] == baton.__file__ and told("baton")["isUserCode"]
+        assert not told("os")["isUserCode"]
+        assert len({one["id"] for one in agent.request("modules")["modules"]}) == (
+            agent.request("modules")["totalModules"])
+
+        whole = agent.request("modules")["modules"]
+        for start, count in ((0, 3), (2, 2), (len(whole) - 1, 5), (len(whole), 1)):
+            page = agent.request("modules", startModule=start, moduleCount=count)
+            assert page["modules"] == whole[start:start + count]
+            assert page["totalModules"] == len(whole)
+        assert agent.request("modules", startModule=2, moduleCount=0)["modules"] == whole[2:]
+        paths = [source["path"] for source in agent.request("loadedSources")["sources"]]
+        assert baton.__file__ in paths and len(set(paths)) == len(paths)
+        assert not [path for path in paths if path.endswith(".so")]
+    finally:
+        for name in ("lazy", "lazy.again", "odd", "empty", 5, "strange"):
+            del sys.modules[name]
+
+
 def check_load_refuses_bad_source():
     agent = Agent()
     assert agent.refused("hangdbg/load", name="x", source="x = = 1").id == "agent-failed"
