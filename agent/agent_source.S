@@ -10,11 +10,15 @@ hangdbg_agent_\name\()_end:
 
 	.section .rodata
 	file core, agent_core.py
+	file breakpoints, breakpoints.py
 	file completions, completions.py
 	file engine, engine.py
 	file modules, modules.py
+	file monitoring, monitoring.py
 	file objects, objects.py
 	file stepping, stepping.py
+	file stops, stops.py
+	file tracing, tracing.py
 	.balign 8
 	file compiled, agent_compiled.bin
 

@@ -2,21 +2,26 @@
 
 #include <cstring>
 
+// Sent on demand, each in a file of its own (agent_source.S).
+#define HANGDBG_AGENT_MODULES(X) \
+  X(breakpoints)                 \
+  X(completions)                 \
+  X(engine)                      \
+  X(modules)                     \
+  X(monitoring)                  \
+  X(objects)                     \
+  X(stepping)                    \
+  X(stops)                       \
+  X(tracing)
+
+#define HANGDBG_DECLARE(name)               \
+  extern const char hangdbg_agent_##name[]; \
+  extern const char hangdbg_agent_##name##_end[];
+
 extern "C" {
-extern const char hangdbg_agent_core[];
-extern const char hangdbg_agent_core_end[];
-extern const char hangdbg_agent_completions[];
-extern const char hangdbg_agent_completions_end[];
-extern const char hangdbg_agent_engine[];
-extern const char hangdbg_agent_engine_end[];
-extern const char hangdbg_agent_modules[];
-extern const char hangdbg_agent_modules_end[];
-extern const char hangdbg_agent_objects[];
-extern const char hangdbg_agent_objects_end[];
-extern const char hangdbg_agent_stepping[];
-extern const char hangdbg_agent_stepping_end[];
-extern const char hangdbg_agent_compiled[];
-extern const char hangdbg_agent_compiled_end[];
+HANGDBG_DECLARE(core)
+HANGDBG_DECLARE(compiled)
+HANGDBG_AGENT_MODULES(HANGDBG_DECLARE)
 }
 
 namespace hangdbg {
@@ -53,16 +58,11 @@ CompiledCore agent_compiled_core(int minor) {
 }
 
 std::string_view agent_module_source(std::string_view name) {
-  if (name == "completions")
-    return {hangdbg_agent_completions, hangdbg_agent_completions_end};
-  if (name == "engine")
-    return {hangdbg_agent_engine, hangdbg_agent_engine_end};
-  if (name == "modules")
-    return {hangdbg_agent_modules, hangdbg_agent_modules_end};
-  if (name == "objects")
-    return {hangdbg_agent_objects, hangdbg_agent_objects_end};
-  if (name == "stepping")
-    return {hangdbg_agent_stepping, hangdbg_agent_stepping_end};
+#define HANGDBG_FIND(module)                                       \
+  if (name == #module) {                                           \
+    return {hangdbg_agent_##module, hangdbg_agent_##module##_end}; \
+  }
+  HANGDBG_AGENT_MODULES(HANGDBG_FIND)
   return {};
 }
 

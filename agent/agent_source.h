@@ -25,9 +25,8 @@ struct CompiledCore {
 // For this minor version, if the machine that built us had it; else empty.
 CompiledCore agent_compiled_core(int minor);
 
-// What the request hangdbg/load brings later: "completions" (the request of
-// that name) or "objects" (hangdbg/whatis, hangdbg/source, hangdbg/pretty).
-// Empty for any other name.
+// What the request hangdbg/load brings later, a file of agent/ by its name:
+// "completions", "breakpoints", ... Empty for any other name.
 std::string_view agent_module_source(std::string_view name);
 
 }  // namespace hangdbg

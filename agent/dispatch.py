@@ -21,8 +21,8 @@ def handle(session, message):
 def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
-    if state is not None and "end_steps" in globals():
-        end_steps(state)
+    if state is not None and "end_stops" in globals():
+        end_stops(state)
 
 
 class Session:
@@ -33,6 +33,7 @@ class Session:
 
     def __init__(self, index):
         self.index = index  # by which the bootstrap knows it
+        self.ident = _ident()  # of its executor
         self.sequence = 0
         self.numbers = {}  # key of a frame -> number; oldest first
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
@@ -98,9 +99,12 @@ def hello(session, arguments):
 
 def load(session, arguments):
     """Runs a file of the agent that is no part of the core; it enters its
-    commands in handlers."""
-    field(arguments, "name", str)
-    run_source(field(arguments, "source", str))
+    commands in handlers. Once: all clients share it, and what it knows."""
+    name = field(arguments, "name", str)
+    source = field(arguments, "source", str)
+    if name not in _loaded:
+        run_source(source)
+        _loaded.add(name)
     return {}
 
 
@@ -111,6 +115,7 @@ handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_thread
             "hangdbg/arguments": "variables", "evaluate": evaluate,
             "disconnect": lambda session, arguments: {}}
 parts = {}
+_loaded = set()
 _sessions = {}
 _set_cancelled(Cancelled)
 

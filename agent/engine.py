@@ -24,7 +24,7 @@ def stand(index, number):
     ident = session.claims.get(number) if session else None
     if ident is None:
         return 0
-    raised = keep_standing(session, number, ident, "pause", "held")
+    raised = keep_standing(session, number, ident, "pause", description="held")
     if raised is KeyboardInterrupt:
         return 2  # SIGINT, which ends its call
     if raised is not None:
@@ -32,7 +32,7 @@ def stand(index, number):
     return 0
 
 
-def keep_standing(session, number, ident, reason, description):
+def keep_standing(session, number, ident, reason, **more):
     """What is to be raised in the program's own code, or None: in the main thread
     Python runs the handlers of signals in between, and in any it raises what another
     thread has set for it. So there is no line here that may not be broken off."""
@@ -45,8 +45,8 @@ def keep_standing(session, number, ident, reason, description):
             session.claims.pop(number, None)
             if not told:
                 told = True
-                tell(session, "stopped", reason=reason, description=description,
-                     threadId=_thread_id(ident), allThreadsStopped=False)
+                tell(session, "stopped", reason=reason, threadId=_thread_id(ident),
+                     allThreadsStopped=False, **more)
             if not _stand(number):
                 break
             standing.work()

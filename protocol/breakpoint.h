@@ -15,6 +15,8 @@ struct SourceBreakpoint {
   std::optional<std::string> condition;
   std::optional<std::string> hit_condition;
   std::optional<std::string> log_message;
+  std::optional<std::int64_t> ignore;  // so many hits, from the first one on
+  std::optional<bool> temporary;       // gone once a thread has stopped there
 
   template <class V>
   void fields(V& v) {
@@ -23,6 +25,8 @@ struct SourceBreakpoint {
     v("condition", condition);
     v("hitCondition", hit_condition);
     v("logMessage", log_message);
+    v("hangdbg/ignore", ignore);
+    v("hangdbg/temporary", temporary);
   }
 };
 
@@ -30,12 +34,18 @@ struct FunctionBreakpoint {
   std::string name;
   std::optional<std::string> condition;
   std::optional<std::string> hit_condition;
+  std::optional<std::string> path;  // of functions in that file only
+  std::optional<std::int64_t> ignore;
+  std::optional<bool> temporary;
 
   template <class V>
   void fields(V& v) {
     v("name", name);
     v("condition", condition);
     v("hitCondition", hit_condition);
+    v("hangdbg/path", path);
+    v("hangdbg/ignore", ignore);
+    v("hangdbg/temporary", temporary);
   }
 };
 
@@ -60,6 +70,7 @@ struct Breakpoint {
   std::optional<std::int64_t> end_line;
   std::optional<std::int64_t> end_column;
   std::optional<std::string> reason;  // not verified: "pending" or "failed"
+  std::optional<std::int64_t> hits;
 
   template <class V>
   void fields(V& v) {
@@ -72,6 +83,7 @@ struct Breakpoint {
     v("endLine", end_line);
     v("endColumn", end_column);
     v("reason", reason);
+    v("hangdbg/hits", hits);
   }
 };
 

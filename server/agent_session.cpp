@@ -143,6 +143,25 @@ auto AgentSession::need(std::string module, Deadline deadline)
   co_return Status();
 }
 
+auto AgentSession::need_stepping(Deadline deadline) -> Awaitable<void> {
+  if (interpreter_ != 0) {
+    co_return fail(ErrorId::NoSafeThread,
+                   "threads stop in the main interpreter only",
+                   "hangdbg attach --thread main");
+  }
+  const bool monitors = target_->python.version.at_least(12);
+  for (const char* const part :
+       {"engine", "stops", "stepping", monitors ? "monitoring" : "tracing"}) {
+    CO_CHECK(co_await need(part, deadline));
+  }
+  co_return Status();
+}
+
+auto AgentSession::need_breakpoints(Deadline deadline) -> Awaitable<void> {
+  CO_CHECK(co_await need_stepping(deadline));
+  co_return co_await need("breakpoints", deadline);
+}
+
 auto AgentSession::follow_thread(int tid, Deadline deadline)
     -> Awaitable<bool> {
   CO_TRY(const auto tasks, TaskIds::read(target_->pid));

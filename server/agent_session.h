@@ -99,6 +99,10 @@ class AgentSession {
   // Sends the agent one of its on-demand parts ("completions", "objects") if
   // it does not have it yet.
   Awaitable<void> need(std::string module, Deadline deadline);
+  // All those by which threads are stepped, and stopped at breakpoints. Errors:
+  // NoSafeThread in another interpreter than the main one.
+  Awaitable<void> need_stepping(Deadline deadline);
+  Awaitable<void> need_breakpoints(Deadline deadline);
 
   // From now on asks in the interpreter in which that thread is: each has its
   // own threads, modules and, from 3.12 on, perhaps GIL. Whether that is

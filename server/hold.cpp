@@ -7,8 +7,8 @@
 #include "injector/hold.h"
 #include "injector/preflight.h"
 #include "inspector/task_ids.h"
-#include "protocol/events/stopped.h"
 #include "protocol/requests/continue.h"
+#include "protocol/requests/goto.h"
 #include "protocol/requests/held.h"
 #include "protocol/requests/hold.h"
 #include "protocol/requests/next.h"
@@ -17,7 +17,6 @@
 #include "protocol/requests/until.h"
 #include "server/co_try.h"
 #include "server/session_loop.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -27,8 +26,6 @@ constexpr auto kNap = std::chrono::microseconds(500);
 // A loop that sleeps is blocked most of the time.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kBetweenTries = std::chrono::milliseconds(5);
-// Whether a thread that is waited for has ended.
-constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 asio::awaitable<Status> try_to_hold(AgentSession& session,
                                     std::int64_t tid,
@@ -64,7 +61,7 @@ asio::awaitable<Status> step_thread(AgentSession& session,
                                     StepKind kind,
                                     std::int64_t line,
                                     Deadline deadline) {
-  CO_CHECK(co_await session.need("stepping", deadline));
+  CO_CHECK(co_await session.need_stepping(deadline));
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::StepArguments plain;
   plain.thread_id = number;
@@ -86,6 +83,18 @@ asio::awaitable<Status> step_thread(AgentSession& session,
   until.thread_id = number;
   until.line = line;
   co_return only_status(co_await session.call<dap::Until>(until, deadline));
+}
+
+asio::awaitable<Status> jump_thread(AgentSession& session,
+                                    std::int64_t tid,
+                                    std::int64_t line,
+                                    Deadline deadline) {
+  CO_CHECK(co_await session.need_stepping(deadline));
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::Goto::Arguments arguments;
+  arguments.thread_id = number;
+  arguments.target_id = line;
+  co_return only_status(co_await session.call<dap::Goto>(arguments, deadline));
 }
 
 asio::awaitable<Status> release_thread(AgentSession& session,
@@ -112,11 +121,16 @@ Status step_thread(Session& session,
                    StepKind kind,
                    std::int64_t line,
                    Deadline deadline) {
-  // What was said before is of no interest any more.
-  while (TRY(session.wait_event(Deadline::in({})))) {
-  }
   SessionLoop& loop = session.loop();
   return loop.run(step_thread(loop.agent(), tid, kind, line, deadline));
+}
+
+Status jump_thread(Session& session,
+                   std::int64_t tid,
+                   std::int64_t line,
+                   Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(jump_thread(loop.agent(), tid, line, deadline));
 }
 
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
@@ -124,21 +138,21 @@ Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
   return loop.run(release_thread(loop.agent(), tid, deadline));
 }
 
-Result<bool> await_stop(Session& session, std::int64_t tid, Deadline deadline) {
-  const auto number = TRY(number_of(session.target(), tid));
-  while (!deadline.expired()) {
-    const auto event = TRY(session.wait_event(deadline.capped(kLookAgain)));
-    if (event && event->event == dap::Stopped::event) {
-      const auto stopped = TRY(dap::body_of<dap::Stopped>(*event));
-      if (stopped.thread_id == number) {
-        return true;
-      }
-    }
+Result<std::optional<Stop>> next_stop(Session& session, Deadline deadline) {
+  for (;;) {
+    const auto event = TRY(session.wait_event(deadline));
     if (!event) {
-      TRY(read_task_stat(session.target().pid, static_cast<int>(tid)));
+      return std::nullopt;
+    }
+    if (event->event == dap::Stopped::event) {
+      Stop stop{0, TRY(dap::body_of<dap::Stopped>(*event))};
+      const std::int64_t number = stop.why.thread_id.value_or(0);
+      const auto ids = TRY(TaskIds::read(session.target().pid));
+      stop.tid = ids.outer(static_cast<std::uint64_t>(number))
+                     .value_or(static_cast<int>(number));
+      return stop;
     }
   }
-  return false;
 }
 
 namespace {

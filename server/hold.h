@@ -5,9 +5,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "protocol/events/stopped.h"
 #include "server/agent_session.h"
 #include "server/session.h"
 
@@ -37,6 +39,13 @@ boost::asio::awaitable<Status> step_thread(AgentSession& session,
                                            std::int64_t line,
                                            Deadline deadline);
 
+// Where it goes on: a line of its function. The agent says by `stopped` that it
+// stands there. Errors: ExpressionFailed where Python cannot jump.
+boost::asio::awaitable<Status> jump_thread(AgentSession& session,
+                                           std::int64_t tid,
+                                           std::int64_t line,
+                                           Deadline deadline);
+
 // Nothing happens to a thread that is not held.
 boost::asio::awaitable<Status> release_thread(AgentSession& session,
                                               std::int64_t tid,
@@ -49,10 +58,19 @@ Status step_thread(Session& session,
                    StepKind kind,
                    std::int64_t line,
                    Deadline deadline);
+Status jump_thread(Session& session,
+                   std::int64_t tid,
+                   std::int64_t line,
+                   Deadline deadline);
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline);
 
-// Whether the thread stands again; else time is up. Errors: NoSuchThread when
-// it has ended; those of Session::wait_event.
-Result<bool> await_stop(Session& session, std::int64_t tid, Deadline deadline);
+// A thread that has come to stand, by our number for it.
+struct Stop {
+  std::int64_t tid = 0;
+  dap::Stopped::Body why;
+};
+
+// The next one that has; nothing: time is up. Errors: Session::wait_event's.
+Result<std::optional<Stop>> next_stop(Session& session, Deadline deadline);
 
 }  // namespace hangdbg

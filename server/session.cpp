@@ -68,6 +68,10 @@ Status Session::need(const std::string& module, Deadline deadline) {
   return loop_->run(loop_->agent().need(module, deadline));
 }
 
+Status Session::need_breakpoints(Deadline deadline) {
+  return loop_->run(loop_->agent().need_breakpoints(deadline));
+}
+
 Result<bool> Session::follow_thread(int tid, Deadline deadline) {
   return loop_->run(loop_->agent().follow_thread(tid, deadline));
 }

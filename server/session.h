@@ -68,6 +68,7 @@ class Session {
   bool read_only();
   std::string why_read_only();
   Status need(const std::string& module, Deadline deadline);
+  Status need_breakpoints(Deadline deadline);
   Result<bool> follow_thread(int tid, Deadline deadline);
   Status enter_main(Deadline deadline);
   bool alive() const;

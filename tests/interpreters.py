@@ -50,6 +50,11 @@ def variant(path):
     return next((it.variant for it in _all() if it.path == path), "")
 
 
+def minor(path):
+    """14 of 3.14"""
+    return int(next(it.minor for it in _all() if it.path == path).split(".")[1])
+
+
 def missing():
     """{what is not there: the reason to skip it}"""
     there = {(it.minor, it.variant) for it in _all()}

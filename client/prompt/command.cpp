@@ -7,11 +7,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPromised = std::to_array<std::string_view>(
-    {"alias",    "b",      "break",    "cl",        "clear",
-     "commands", "debug",  "disable",  "condition", "display",
-     "enable",   "ignore", "interact", "j",         "jump",
-     "raise",    "rank",   "ranks",    "retval",    "rv",
-     "restart",  "run",    "tbreak",   "unalias",   "undisplay"});
+    {"debug", "raise", "rank", "ranks", "retval", "rv", "restart", "run"});
 
 }  // namespace
 
@@ -19,6 +15,7 @@ std::vector<const Command*> all_commands() {
   std::vector<const Command*> all;
   for (const auto table :
        {stack_commands(), value_commands(), source_commands(), hold_commands(),
+        breakpoint_commands(), display_commands(), alias_commands(),
         session_commands()}) {
     for (const Command& command : table) {
       all.push_back(&command);

@@ -28,6 +28,9 @@ std::span<const Command> stack_commands();
 std::span<const Command> value_commands();
 std::span<const Command> source_commands();
 std::span<const Command> hold_commands();
+std::span<const Command> breakpoint_commands();
+std::span<const Command> display_commands();
+std::span<const Command> alias_commands();
 std::span<const Command> session_commands();
 
 // In the order in which help lists them.

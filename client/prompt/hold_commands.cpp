@@ -1,4 +1,5 @@
-// Taking hold of the thread, and stepping it: hold, release, s, n, r, unt.
+// Taking hold of the thread, and stepping it: hold, release, c, s, n, r, unt,
+// j.
 #include <fmt/core.h>
 
 #include <array>
@@ -6,6 +7,7 @@
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "client/prompt/stops.h"
 #include "server/hold.h"
 
 namespace hangdbg {
@@ -27,27 +29,17 @@ Status hold(PromptState& state, std::string_view) {
   return {};
 }
 
-// The thread goes on and is held again. Who waits at a terminal may wait for
-// ever: Ctrl-C ends the wait, not the step.
+// The thread goes on and is held again.
 Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   const auto tid = state.place.thread().tid;
   if (!state.held.contains(tid)) {
     TRY(hold(state, {}));
   }
+  TRY(note_stops(state));
+  forget_stop(state, tid);
   TRY(step_thread(state.session, tid, kind, line, state.deadline()));
   state.held.erase(tid);
-  if (!TRY(await_stop(state.session, tid, state.deadline()))) {
-    return fail(ErrorId::TimedOut,
-                fmt::format("thread {} has not come to its next line; it goes "
-                            "on, and stops there",
-                            tid),
-                "w");
-  }
-  state.held.insert(tid);
-  TRY(state.place.refresh(state.session, state.deadline()));
-  state.place.to_innermost();
-  show_place(state);
-  return {};
+  return await_stop(state, tid);
 }
 
 Status next(PromptState& state, std::string_view) {
@@ -78,21 +70,45 @@ Status release(PromptState& state, std::string_view) {
     return fail(ErrorId::Usage, fmt::format("thread {} is not held", tid),
                 "hold");
   }
+  forget_stop(state, tid);
   TRY(release_thread(state.session, tid, state.deadline()));
   fmt::print("{}\n", state.out.dim(fmt::format("thread {} goes on", tid)));
   return {};
 }
 
+// Where there are breakpoints, until a thread comes to one.
+Status go_on(PromptState& state, std::string_view) {
+  const bool waits = state.breakpoints.any_enabled() || !state.unseen.empty();
+  if (!waits || state.held.contains(state.place.thread().tid)) {
+    TRY(release(state, {}));
+  }
+  return waits ? await_stop(state, std::nullopt) : Status();
+}
+
+Status jump(PromptState& state, std::string_view argument) {
+  const auto line = parse_number<std::int64_t>(argument);
+  if (!line) {
+    return fail(ErrorId::Usage, fmt::format("no line number: {}", argument),
+                "j line");
+  }
+  const auto tid = state.place.thread().tid;
+  TRY(jump_thread(state.session, tid, *line, state.deadline()));
+  return await_stop(state, tid);
+}
+
 }  // namespace
 
 std::span<const Command> hold_commands() {
-  static const std::array<Command, 6> commands = {
+  static const std::array<Command, 8> commands = {
       Command{{"hold"},
               "",
               "Takes hold of this thread: Python runs on it from now on.",
               hold},
-      Command{
-          {"release", "c", "cont", "continue"}, "", "Lets it go on.", release},
+      Command{{"release"}, "", "Lets it go on.", release},
+      Command{{"c", "cont", "continue"},
+              "",
+              "Lets it go on, and waits for a breakpoint if there is one.",
+              go_on},
       Command{{"s", "step"},
               "",
               "To the next line, wherever that is.",
@@ -113,6 +129,10 @@ std::span<const Command> hold_commands() {
               "[line]",
               "To a line behind this one, or to that one.",
               until},
+      Command{{"j", "jump"},
+              "line",
+              "The thread goes on at another line of this function.",
+              jump},
   };
   return commands;
 }

@@ -166,8 +166,9 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
 
 bool LineEditor::Impl::renew_prompt() {
   const std::string before = std::exchange(prompt, ask_prompt()).text;
-  shown_prompt = has_colours ? fmt::format("{0}\x1b[1;36m{0}{1}{0}\x1b[0m{0}",
-                                           kEscapeMark, prompt.text)
+  shown_prompt = has_colours ? fmt::format("{0}\x1b[1;{2}m{0}{1}{0}\x1b[0m{0}",
+                                           kEscapeMark, prompt.text,
+                                           prompt.is_warning ? 31 : 36)
                              : prompt.text;
   return prompt.text != before;
 }

@@ -20,6 +20,7 @@ class LineEditor {
   enum class Came { Line, Interrupt, End, Event };
   struct Prompt {
     std::string text;
+    bool is_warning = false;  // red
     bool may_change = false;  // while nobody types
   };
 

@@ -92,4 +92,12 @@ TypedCommand parse_command(std::string_view text,
   return {std::string(name), std::string(trim(rest))};
 }
 
+std::pair<std::string_view, std::string_view> split_word(
+    std::string_view text) {
+  const auto end = text.find_first_of(" \t");
+  return end == text.npos
+             ? std::pair(text, std::string_view())
+             : std::pair(text.substr(0, end), trim(text.substr(end)));
+}
+
 }  // namespace hangdbg

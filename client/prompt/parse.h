@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hangdbg {
@@ -28,5 +29,8 @@ enum class Word { Python, Command, CommandOnExpression };
 // Python, `?` means help.
 TypedCommand parse_command(std::string_view text,
                            const std::function<Word(std::string_view)>& kind);
+
+// The first word, and what comes behind it, trimmed.
+std::pair<std::string_view, std::string_view> split_word(std::string_view text);
 
 }  // namespace hangdbg

@@ -6,15 +6,18 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "client/interrupt.h"
+#include "client/prompt/aliases.h"
 #include "client/prompt/command.h"
 #include "client/prompt/completion.h"
 #include "client/prompt/line_editor.h"
 #include "client/prompt/parse.h"
+#include "client/prompt/stops.h"
 #include "injector/preflight.h"
 
 namespace hangdbg {
@@ -23,6 +26,7 @@ namespace {
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
 int run_line(PromptState& state, std::string_view line);
+int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
@@ -78,6 +82,10 @@ Status follow(PromptState& state) {
   return {};
 }
 
+void run_python_line(PromptState& state, const std::string& text) {
+  finish(state, run_command(state, {"", text}));
+}
+
 Result<bool> find_frame_again(PromptState& state) {
   state.session.allow_outside(false);
   auto same = look_again(state);
@@ -99,20 +107,41 @@ Result<bool> look_again(PromptState& state) {
 // ---- one line
 
 int run_line(PromptState& state, std::string_view line) {
+  if (state.reader) {
+    auto reader = std::exchange(state.reader, {});
+    if (reader(line.substr(0, line.find_last_not_of(" \r\n") + 1))) {
+      state.reader = std::move(reader);
+    }
+    return 0;
+  }
+  // What is lost here is told by the next command.
+  [[maybe_unused]] const Status told = note_stops(state);
   int code = 0;
-  for (const std::string& text : split_commands(line)) {
-    const auto done = run_command(state, parse_command(text, word_kind));
-    std::fflush(stdout);
-    code = done ? 0 : show_failure(state, done.error());
-    // Then the failure has said it.
-    state.said_read_only |= !done && done.error().id == ErrorId::GilHeld;
-    say_if_read_only(state);
-    if (state.leaving || target_is_lost(state) ||
-        code == exit_code(ErrorId::Interrupted)) {
-      break;
+  state.pending.emplace_back(line);
+  while (!state.pending.empty()) {
+    const auto commands = split_commands(
+        expand_alias(state, std::exchange(state.pending.front(), {})));
+    state.pending.pop_front();
+    for (const std::string& text : commands) {
+      code = finish(state, run_command(state, parse_command(text, word_kind)));
+      if (state.leaving || target_is_lost(state) ||
+          code == exit_code(ErrorId::Interrupted)) {
+        state.pending.clear();
+        break;
+      }
     }
   }
   Interruptible::take();
+  return code;
+}
+
+// The exit code.
+int finish(PromptState& state, const Status& done) {
+  std::fflush(stdout);
+  // Then the failure has said it.
+  state.said_read_only |= !done && done.error().id == ErrorId::GilHeld;
+  const int code = done ? 0 : show_failure(state, done.error());
+  say_if_read_only(state);
   return code;
 }
 
@@ -179,9 +208,11 @@ int run_terminal(PromptState& state, LineEditor& editor) {
           const bool read_only = state.session.read_only();
           const bool held = state.held.contains(state.place.thread().tid);
           return LineEditor::Prompt{
-              fmt::format("(hangdbg {}{}{}) ", pid, held ? " HELD" : "",
-                          read_only ? " read-only" : ""),
-              read_only};
+              state.reader
+                  ? state.reader_prompt
+                  : fmt::format("(hangdbg {}{}{}) ", pid, held ? " HELD" : "",
+                                read_only ? " read-only" : ""),
+              held, read_only};
         },
         state.out, line);
     if (came == LineEditor::Came::Interrupt) {
@@ -197,7 +228,14 @@ int run_terminal(PromptState& state, LineEditor& editor) {
       continue;
     }
     if (came == LineEditor::Came::End) {
+      if (std::exchange(state.reader, {})) {
+        continue;
+      }
       break;
+    }
+    if (state.reader) {
+      run_line(state, line);
+      continue;
     }
     if (!trim(line).empty()) {
       last = line;

@@ -1,6 +1,9 @@
 // The prompt in the hung frame: reads commands and runs them.
 #pragma once
 
+#include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,9 +12,12 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "client/options.h"
+#include "client/prompt/breakpoints.h"
+#include "client/prompt/display.h"
 #include "client/prompt/place.h"
 #include "client/render.h"
 #include "client/source_text.h"
+#include "server/hold.h"
 #include "server/session.h"
 
 namespace hangdbg {
@@ -28,6 +34,16 @@ struct PromptState {
   // Of `list`: where the next one goes on; none after a change of frame.
   std::optional<std::int64_t> list_from{};
   std::set<std::int64_t> held{};  // threads, by tid
+  std::deque<Stop> unseen{};      // of them, those told of from elsewhere
+  Breakpoints breakpoints{};
+  std::vector<Display> displays{};
+  std::map<std::string, std::string> aliases{};
+  // To be run before the next line is read: a breakpoint's commands.
+  std::deque<std::string> pending{};
+  // Takes the next lines in place of commands, while it returns true: those of
+  // `commands`, Python of `interact`.
+  std::function<bool(std::string_view)> reader{};
+  std::string reader_prompt{};
   bool leaving = false;
   bool said_read_only = false;
 
@@ -50,6 +66,9 @@ void say_if_read_only(PromptState& state);
 
 // "> torch/utils/file_baton.py(42)wait()" and "-> while ...".
 void show_place(PromptState& state);
+
+// As if it had been typed behind "!".
+void run_python_line(PromptState& state, const std::string& text);
 
 // Runs each; the exit code is that of the last.
 int run_commands(PromptState& state, const std::vector<std::string>& commands);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "client/prompt/stops.h"
 #include "injector/preflight.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
@@ -130,6 +131,7 @@ Status thread(PromptState& state, std::string_view argument) {
   auto chosen = TRY(
       choose_thread(state.session, std::string(argument), state.deadline()));
   state.place = TRY(Place::at(std::move(chosen), 0));
+  forget_stop(state, state.place.thread().tid);
   show_place(state);
   return {};
 }

@@ -39,7 +39,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 18
+#define HD_BUILTINS 19
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -245,6 +245,7 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index);
 HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number);
+HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index);
 
 /* trace.c */
 HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args);

@@ -76,6 +76,7 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_let_go", hd_builtin_let_go, METH_O, 0};
   *next++ = (struct HdMethod){"_come", hd_builtin_come, METH_O, 0};
   *next++ = (struct HdMethod){"_gone", hd_builtin_gone, METH_O, 0};
+  *next++ = (struct HdMethod){"_has_room", hd_builtin_has_room, METH_O, 0};
   *next++ = (struct HdMethod){"_trace", hd_builtin_trace, METH_VARARGS, 0};
   *next++ = (struct HdMethod){"_untrace", hd_builtin_untrace, METH_VARARGS, 0};
   *next++ = (struct HdMethod){"_ident", hd_builtin_ident, METH_NOARGS, 0};
@@ -341,9 +342,13 @@ static HdPyObject* builtin_f_locals(HdPyObject* self, HdPyObject* frame) {
   return session ? hd_f_locals(session, frame) : 0;
 }
 
+/* Also on a thread of the program, at a breakpoint: with a GIL nothing is to be
+ * paused, and any session will do. */
 static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame) {
   (void)self;
-  struct HdSession* session = hd_this_session(hd_state());
+  struct HdState* state = hd_state();
+  struct HdSession* session =
+      hd_is_free_threaded(state) ? hd_this_session(state) : &state->sessions[0];
   return session ? hd_locals_of(session, frame) : 0;
 }
 

@@ -10,6 +10,7 @@
  * may go only when no thread can be in it: so a thread says that it has left by
  * a function of the libc that writes a word and returns past us. */
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <time.h>
 
@@ -43,7 +44,6 @@ typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
 typedef int* (*ErrnoFunction)(void);
 typedef HdPyObject* (*NumberFunction)(long);
-typedef HdPyObject* (*UnsignedFunction)(unsigned long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef HdPyObject* (*GetItemFunction)(HdPyObject*, const char*);
 typedef HdPyObject* (*TupleFunction)(long);
@@ -299,6 +299,19 @@ HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number) {
   }
   HD_STORE(held->phase, HD_HELD_FREE);
   return hd_none(state);
+}
+
+/* Whether a message of some KB can be written to that session's client now. */
+HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const unsigned long at =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index);
+  const int ready =
+      at < HD_MAX_SESSIONS
+          ? hd_poll(state->sessions[at].dap_write.number, POLLOUT, 0)
+          : 0;
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(ready == POLLOUT);
 }
 
 /* The thread waits until there is work (1), or it may go (0). What it was asked

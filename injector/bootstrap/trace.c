@@ -11,7 +11,6 @@
 
 typedef uint64_t (*SelfFunction)(void);
 typedef HdPyObject* (*NumberFunction)(long);
-typedef HdPyObject* (*UnsignedFunction)(unsigned long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
 typedef void (*TraceFunction)(void*, HdPyObject*);

@@ -54,7 +54,7 @@ class Agent:
         self.tids = {}
         self.main = _thread.get_ident()
         self.names = {"__name__": "hangdbg", "_tid_of": self.tid_of, "_send": self.send,
-                      "_current_frames": lambda: None,
+                      "_current_frames": lambda: None, "_ident": _thread.get_ident,
                       "_f_locals": lambda frame: frame.f_locals,
                       "_run_cancellable": lambda function: function(),
                       "_set_cancelled": self.set_cancelled, "_set_local": set_local,

@@ -1,0 +1,358 @@
+# Breakpoints: on lines and on functions; with a condition, a count of hits, a
+# message to print instead of stopping.
+#
+# Code is found by the name of its file as the interpreter knows it; one that is
+# relative matches the end of a path. No file is opened, on any thread.
+
+_KINDS = {"==": lambda hits, n: hits == n, ">=": lambda hits, n: hits >= n,
+          "<=": lambda hits, n: hits <= n, ">": lambda hits, n: hits > n,
+          "<": lambda hits, n: hits < n, "%": lambda hits, n: hits % n == 0}
+_next_id = 1
+
+
+class Breakpoint:
+    """On a line of the file `path`, or on the functions of that `name`."""
+
+    def __init__(self, session, path, name, wanted):
+        self.session = session
+        self.path = path
+        self.name = name
+        self.wanted = wanted
+        self.id = 0
+        self.line = None  # where it really is, once such code has been seen
+        self.file = None
+        self.is_new = True  # its client has not been answered yet
+        self.hits = 0
+        self.error = None
+        self.condition = self.count = self.message = None
+        try:
+            self._read()
+        except (SyntaxError, ValueError) as error:
+            self.error = str(error) or type_name(type(error))
+
+    def _read(self):
+        asked = self.wanted.get("line", 0), self.wanted.get("condition")
+        if self.name is None and type(asked[0]) is not int:
+            raise Failure("bad-message", "line must be of type int")
+        if asked[1]:
+            self.condition = compile(asked[1].strip(), "<condition>", "eval", 0, True)
+        if self.wanted.get("hitCondition"):
+            self.count = read_count(self.wanted["hitCondition"])
+        if self.wanted.get("logMessage"):
+            self.message = read_message(self.wanted["logMessage"])
+
+    def reached(self, frame):
+        """Whether the thread is to stop here."""
+        try:
+            if self.condition is not None and not value_in(frame, self.condition):
+                return False
+        except Exception as error:
+            # To stop is what pdb does too: nobody wants to miss the place.
+            _say(self.session, frame, "the breakpoint's condition: %s: %s" % (
+                type_name(type(error)), error))
+        self.hits += 1
+        ignored = self.wanted.get("hangdbg/ignore") or 0
+        if self.hits <= ignored or self.count and not self.count(self.hits):
+            return False
+        if self.message is None:
+            return True
+        _say(self.session, frame, "".join(
+            part if type(part) is str else _text_in(frame, part) for part in self.message))
+        return False
+
+    def described(self):
+        body = {"id": self.id, "verified": self.error is None and self.line is not None,
+                "hangdbg/hits": self.hits}
+        if self.path is not None:
+            path = self.path if self.path.startswith("/") else self.file or self.path
+            body["source"] = {"name": path[path.rfind("/") + 1:], "path": path}
+            body["line"] = self.line or self.wanted["line"]
+        if self.error is not None:
+            body.update(message=self.error, reason="failed")
+        elif self.line is None:
+            body.update(message="no such code has run yet", reason="pending")
+        return body
+
+    def is_as(self, other):
+        """Whether they differ in nothing that tells one from the other."""
+        return all(self.wanted.get(key) == other.wanted.get(key) for key in (
+            "line", "name", "condition", "hitCondition", "logMessage", "hangdbg/path"))
+
+    def becomes(self, old):
+        self.id, self.hits, self.line, self.file = old.id, old.hits, old.line, old.file
+
+
+def read_count(text):
+    """"3", "== 3", ">= 3", "% 3"... as what tells whether so many hits count."""
+    text = text.strip()
+    kind = next((kind for kind in ("==", ">=", "<=", ">", "<", "%")
+                 if text.startswith(kind)), "")
+    digits = text[len(kind):].strip()
+    if not digits.isdigit() or kind == "%" and int(digits) == 0:
+        raise ValueError("no count of hits: %s (3, > 3, >= 3, %% 3)" % text[:100])
+    return lambda hits, number=int(digits): _KINDS[kind or "=="](hits, number)
+
+
+def read_message(text):
+    """The text, and code for what stands in braces; doubled, they are braces."""
+    parts, at = [""], 0
+    while at < len(text):
+        if text[at:at + 2] in ("{{", "}}"):
+            parts[-1] += text[at]
+            at += 2
+        elif text[at] == "{":
+            depth, end = 1, at + 1
+            while end < len(text) and depth:
+                depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(
+                    text[end], 0)
+                end += 1
+            if depth:
+                raise ValueError("a brace is not closed: " + text[at:at + 100])
+            parts += [compile(text[at + 1:end - 1].strip(), "<message>", "eval", 0, True),
+                      ""]
+            at = end
+        else:
+            parts[-1] += text[at]
+            at += 1
+    return parts
+
+
+def value_in(frame, code):
+    """Of an expression, on the frame's own thread."""
+    names = frame.f_globals
+    local = _locals_of(frame) if frame.f_code.co_flags & 1 else frame.f_locals
+    if has_functions(code):
+        return eval(code, {**names, **local})
+    return eval(code, names, local)
+
+
+def _text_in(frame, code):
+    try:
+        return str(value_in(frame, code))
+    except Exception as error:
+        return "{%s: %s}" % (type_name(type(error)), error)
+
+
+def _say(session, frame, text):
+    speak(session, "output", category="console", output=text[:3000] + "\n",
+          source=source_of(frame.f_code), line=frame.f_lineno)
+
+
+# ---- which code has them
+
+def lines_of(code):
+    """{line: [breakpoint]}; empty for most."""
+    found = _lines.get(id(code))
+    if found is not None:
+        return found[1]
+    lines = {}
+    for breakpoint in _breakpoints:
+        line = None
+        if breakpoint.error is not None:
+            continue
+        if breakpoint.name is not None:
+            if _is_called(code, breakpoint.name, breakpoint.wanted.get("hangdbg/path")):
+                line = _first_line(code)
+        elif _is_in(code, breakpoint.path):
+            line = _line_at(code, breakpoint.wanted["line"])
+        if line is not None:
+            lines.setdefault(line, []).append(breakpoint)
+            if breakpoint.line is None:
+                breakpoint.line, breakpoint.file = line, code.co_filename
+                if not breakpoint.is_new:
+                    speak(breakpoint.session, "breakpoint", reason="changed",
+                          breakpoint=breakpoint.described())
+    if lines:
+        _lines[id(code)] = code, lines
+    return lines
+
+
+def reached(frame, line):
+    """{session: [ids]} of the breakpoints that want the thread to stop."""
+    hits = {}
+    for breakpoint in lines_of(frame.f_code).get(line, ()):
+        if breakpoint in _breakpoints and breakpoint.reached(frame):
+            hits.setdefault(breakpoint.session, []).append(breakpoint.id)
+            if breakpoint.wanted.get("hangdbg/temporary"):
+                _breakpoints.remove(breakpoint)
+                _lines.clear()
+                watch()
+    return hits
+
+
+def _is_in(code, path):
+    return is_same_file(code.co_filename, path)
+
+
+def is_same_file(name, path):
+    """A relative one is the end of the other."""
+    if name == path:
+        return True
+    name, path = name[2 * name.startswith("./"):], path[2 * path.startswith("./"):]
+    return bool(name and path) and (
+        not name.startswith("/") and path.endswith("/" + name) or
+        not path.startswith("/") and name.endswith("/" + path))
+
+
+def _is_called(code, name, path):
+    """By its qualified name (of code itself from 3.11 on), with or without its
+    module; or in that file."""
+    if code.co_filename == "<hangdbg>":
+        return False
+    qualified = getattr(code, "co_qualname", None)
+    if path is not None:
+        return code.co_filename == path and (
+            qualified == name if qualified else code.co_name == name.rpartition(".")[2])
+    qualified = (qualified or code.co_name).replace("<locals>.", "")
+    if ("." + qualified).endswith("." + name):
+        return True
+    module = code.co_filename.rpartition(".py")[0].replace("/", ".")
+    return ("." + module + "." + qualified).endswith("." + name)
+
+
+def lines_in(code):
+    """The lines at which something of it begins, in the order of its bytecode."""
+    if hasattr(code, "co_lines"):
+        return [line for _, _, line in code.co_lines() if line is not None]
+    lines, line = [code.co_firstlineno], code.co_firstlineno
+    for step, change in zip(code.co_lnotab[::2], code.co_lnotab[1::2]):
+        line += change - 256 * (change > 127)
+        if step or change:
+            lines.append(line)
+    return lines
+
+
+def _first_line(code):
+    lines = lines_in(code)
+    return next((line for line in lines if line > code.co_firstlineno),
+                code.co_firstlineno)
+
+
+def _line_at(code, wanted):
+    """The first of its lines from there on, unless that is inside another's."""
+    lines = set(lines_in(code))
+    lines.discard(0)
+    if wanted in lines:
+        # The line of a `def` is its outer code's.
+        is_def = wanted == code.co_firstlineno and len(lines) > 1 and code.co_flags & 1
+        return None if is_def else wanted
+    if any(inner.co_firstlineno <= wanted <= _last_line(inner)
+           for inner in code.co_consts if type(inner) is type(code)):
+        return None
+    if not lines or not code.co_firstlineno <= wanted <= max(lines):
+        return None
+    return min(line for line in lines if line > wanted)
+
+
+def _last_line(code):
+    return max(max(lines_in(inner), default=0) for inner in _nested(code))
+
+
+def _codes_of_modules(wants):
+    """Code of functions and classes that are in the modules of such files, also when
+    none of it has run yet. Only what is in dicts is looked at."""
+    for module in list(sys.modules.values()):
+        names = object.__getattribute__(module, "__dict__") if type(
+            module) is type(sys) else {}
+        file = dict.get(names, "__file__")
+        if type(file) is str and wants(file):
+            yield from _codes_in(list(names.values()), dict.get(names, "__name__"), 3)
+
+
+def _codes_in(values, module, depth):
+    for value in values:
+        kind = type(value)
+        if kind in (staticmethod, classmethod):
+            value = value.__func__
+        elif kind is property:
+            value = value.fget
+        if type(value) is type(_codes_in):
+            yield from _nested(value.__code__)
+            wrapped = value.__dict__.get("__wrapped__")
+            if depth and wrapped is not None:
+                yield from _codes_in([wrapped], module, depth - 1)
+        elif depth and issubclass(kind, type) and (
+                type.__dict__["__dict__"].__get__(value).get("__module__") == module):
+            yield from _codes_in(list(type.__dict__["__dict__"].__get__(value).values()),
+                                 module, depth - 1)
+
+
+def _nested(code):
+    yield code
+    for inner in code.co_consts:
+        if type(inner) is type(code):
+            yield from _nested(inner)
+
+
+# ---- the requests
+
+def set_breakpoints(session, arguments):
+    path = field(field(arguments, "source", dict), "path", str)
+    return _replace(session, arguments.get("breakpoints") or [], path, lambda one: None)
+
+
+def set_function_breakpoints(session, arguments):
+    return _replace(session, field(arguments, "breakpoints", list), None,
+                    lambda one: field(one, "name", str))
+
+
+def _replace(session, wanted, path, name_of):
+    """Those of this file, or those on functions. One that was there already keeps
+    its number and its hits."""
+    global _next_id
+    refuse_without_gil()
+    olds = [one for one in _breakpoints if one.session is session and one.path == path]
+    news = []
+    for one in wanted:
+        if type(one) is not dict:
+            raise Failure("bad-message", "a breakpoint must be an object")
+        new = Breakpoint(session, path, name_of(one), one)
+        old = next((old for old in olds if old.is_as(new)), None)
+        if old is not None:
+            olds.remove(old)
+            new.becomes(old)
+        else:
+            new.id = _next_id
+            _next_id += 1
+        news.append(new)
+    kept = [one for one in _breakpoints if one.session is not session or one.path != path]
+    _breakpoints[:] = kept + news
+    _lines.clear()
+    try:
+        watch()
+    except Failure:
+        _breakpoints[:] = kept
+        raise
+    if any(new.line is None for new in news):
+        _look_for(news)
+    for new in news:
+        new.is_new = False
+    return {"breakpoints": [new.described() for new in news]}
+
+
+def _look_for(breakpoints):
+    """In what has not run yet since we are here."""
+    def wants(file):
+        return any(one.line is None and one.error is None and (
+            one.name is not None or is_same_file(file, one.path)) for one in breakpoints)
+
+    for code in _codes_of_modules(wants):
+        if lines_of(code):
+            report(code)
+
+
+def breakpoint_locations(session, arguments):
+    path = field(field(arguments, "source", dict), "path", str)
+    first = field(arguments, "line", int)
+    last = field(arguments, "endLine", int, first)
+    lines = set()
+    codes = [code for frame in sys._current_frames().values()
+             for code in _callers(frame)[1].values() if _is_in(code, path)]
+    for code in codes + list(_codes_of_modules(lambda file: is_same_file(file, path))):
+        lines.update(line for line in lines_in(code) if first <= line <= last)
+    return {"breakpoints": [{"line": line} for line in sorted(lines)]}
+
+
+handlers.update({"setBreakpoints": set_breakpoints,
+                 "setFunctionBreakpoints": set_function_breakpoints,
+                 "breakpointLocations": breakpoint_locations})

@@ -1,0 +1,115 @@
+# How lines come to be reported from 3.12 on: by sys.monitoring, in the code that is
+# stepped or has breakpoints, and in no other. With breakpoints each code object is
+# looked at once, when it is run for the first time; after that it runs at full
+# speed again, and so does each line that has none (DISABLE).
+
+_monitoring = sys.monitoring
+_tool = None  # our number, while we have one
+_reported = {}  # id -> code whose lines are reported
+
+
+def watch():
+    """Plans or breakpoints have changed."""
+    global _tool
+    events = _monitoring.events
+    if _tool is None and (_plans or _breakpoints):
+        _take_tool()
+    if _tool is None:
+        return
+    wanted = {}
+    for plan in list(_plans.values()):
+        wanted.update(plan.codes)
+    if _breakpoints:
+        for code in _codes_in_use():
+            if lines_of(code):
+                wanted[id(code)] = code
+    for number in [number for number in _reported if number not in wanted]:
+        _monitoring.set_local_events(_tool, _reported.pop(number), 0)
+    for code in wanted.values():
+        report(code)
+    starts = bool(_breakpoints) or _steps_in()
+    _monitoring.set_events(_tool, (events.PY_START | events.PY_RESUME) * starts)
+    if _plans or _breakpoints:
+        _monitoring.restart_events()
+    else:
+        _give_tool_back()
+
+
+def plan_made(plan, innermost):
+    watch()
+
+
+def plan_ended(plan):
+    watch()
+
+
+def plan_dropped(ident, plan):
+    pass
+
+
+def jump_in(frame, line):
+    frame.f_lineno = line
+
+
+def _take_tool():
+    global _tool
+    events = _monitoring.events
+    _tool = next((tool for tool in (4, 3, 5) if _monitoring.get_tool(tool) is None), None)
+    if _tool is None:
+        raise Failure("bad-message", "other tools have all numbers of sys.monitoring")
+    _monitoring.use_tool_id(_tool, "hangdbg")
+    _monitoring.register_callback(_tool, events.LINE, _on_line)
+    _monitoring.register_callback(_tool, events.PY_START, _on_start)
+    _monitoring.register_callback(_tool, events.PY_RESUME, _on_start)
+
+
+def _give_tool_back():
+    global _tool
+    events = _monitoring.events
+    for event in (events.LINE, events.PY_START, events.PY_RESUME):
+        _monitoring.register_callback(_tool, event, None)
+    _monitoring.free_tool_id(_tool)
+    _tool = None
+
+
+def _steps_in():
+    return any(plan.frames is None for plan in list(_plans.values()))
+
+
+def report(code):
+    if id(code) not in _reported:
+        _reported[id(code)] = code
+        _monitoring.set_local_events(_tool, code, _monitoring.events.LINE)
+
+
+def _codes_in_use():
+    """What may run on without a start or a resume that we would see: what is on the
+    stacks; and what had breakpoints before."""
+    yield from list(_reported.values())
+    for frame in sys._current_frames().values():
+        while frame is not None:
+            yield frame.f_code
+            frame = frame.f_back
+
+
+def _on_line(code, line):
+    found = _lines.get(id(code))
+    if not _plans and (found is None or line not in found[1]):
+        return _monitoring.DISABLE
+    at_line(sys._getframe(1), line)
+
+
+def _on_start(code, offset):
+    """A function begins, or a generator goes on, in some thread."""
+    try:
+        plan = _plans.get(_ident())
+        if plan is not None and plan.frames is None and code.co_filename != "<hangdbg>":
+            plan.codes[id(code)] = code
+            report(code)
+        if _breakpoints and lines_of(code):
+            report(code)
+        if not _steps_in():
+            return _monitoring.DISABLE
+    except BaseException as error:
+        if is_programs(error):
+            raise

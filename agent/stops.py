@@ -1,0 +1,108 @@
+# Where threads of the program come to stand by themselves: at the next line of one
+# that is stepped (stepping.py), and at breakpoints (breakpoints.py). Which lines
+# are reported at all is up to monitoring.py, or before 3.12 to tracing.py.
+
+_plans = {}  # ident of a thread -> its Plan
+_breakpoints = []  # those of all sessions
+_lines = {}  # id of a code object that has some -> (it, {line: [breakpoint]})
+
+
+def at_line(frame, line):
+    """On a thread that is about to run that line. What it raises is the program's."""
+    raised = None
+    try:
+        raised = _stand_at(frame, line)
+    except BaseException as error:
+        if is_programs(error):
+            raise
+    if raised is not None:
+        raise raised
+
+
+def _stand_at(frame, line):
+    """For one client after another; what the program is to raise then, or None."""
+    ident = _ident()
+    plan = _plans.get(ident)
+    hits = {}
+    if _breakpoints and not _is_ours(ident):
+        hits = reached(frame, line)
+    if plan is not None and (plan.session in hits or plan.wants(frame, line)):
+        _end(ident, plan)
+        hits.setdefault(plan.session, [])
+    raised = None
+    for session, ids in hits.items():
+        if raised is None:
+            reason = "breakpoint" if ids else plan.reason
+            raised = stand_here(session, ident, reason, **(
+                {"hitBreakpointIds": ids} if ids else {}))
+    return raised
+
+
+def stand_here(session, ident, reason, **more):
+    number = _come(session.index)
+    if number is None:
+        return None
+    try:
+        return keep_standing(session, number, ident, reason, **more)
+    finally:
+        _gone(number)
+
+
+def speak(session, event, **body):
+    """To its client, from any thread but another client's. What finds no room is
+    lost: no thread of the program waits for a client that does not read."""
+    ident = _ident()
+    if not _has_room(session.index):
+        return
+    if ident == session.ident or ident in session.standing:
+        tell(session, event, **body)
+    elif not _is_ours(ident):
+        number = _come(session.index)
+        if number is not None:
+            try:
+                tell(session, event, **body)
+            finally:
+                _gone(number)
+
+
+def _is_ours(ident):
+    """Whether it is an executor, or stands: what it runs was asked for."""
+    return any(ident == session.ident or ident in session.standing
+               for session in _sessions.values())
+
+
+def _end(ident, plan):
+    """On the thread itself."""
+    if _plans.get(ident) is plan:
+        del _plans[ident]
+        plan_ended(plan)
+
+
+def end_stops(session):
+    """The session ends, and so does what it had set, in whatever threads."""
+    for ident, plan in list(_plans.items()):
+        if plan.session is session:
+            del _plans[ident]
+            plan_dropped(ident, plan)
+    _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
+    watch()
+    # The last one takes all that is here with it.
+    while not _sessions and any(map(_runs_our_code, sys._current_frames().values())):
+        _nap()
+
+
+def _runs_our_code(frame):
+    """Whether it is a thread of the program, with ours on top."""
+    ours = False
+    while frame is not None:
+        outermost = frame.f_code.co_filename == "<hangdbg>"
+        ours |= outermost
+        frame = frame.f_back
+    return ours and not outermost
+
+
+def refuse_without_gil():
+    if "t" in getattr(sys, "abiflags", ""):
+        # That no thread is in our code can't be seen without a GIL.
+        raise Failure("bad-message", "threads without a GIL cannot be stepped yet, nor "
+                      "stopped at breakpoints")

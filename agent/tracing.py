@@ -1,0 +1,60 @@
+# How lines come to be reported up to 3.11: by a trace function in C
+# (bootstrap/trace.c), in the threads that are stepped and nowhere else. It asks
+# only about the one frame that counts.
+
+
+def watch():
+    """Plans or breakpoints have changed."""
+
+
+def report(code):
+    """That code has breakpoints."""
+
+
+def plan_made(plan, innermost):
+    """On the thread itself."""
+    plan.before = sys.gettrace()
+    _trace(None, None)  # of a thread with the same ident that has ended
+    _trace(_on_event, None if plan.frames is None else innermost)
+
+
+def plan_ended(plan):
+    """On the thread itself."""
+    _trace(None, None)
+    if plan.before is not None:
+        sys.settrace(plan.before)
+
+
+def plan_dropped(ident, plan):
+    """On another thread."""
+    _untrace(ident, plan.before)
+
+
+def jump_in(frame, line):
+    """Only a frame that has a trace function may (Objects/frameobject.c)."""
+    before = frame.f_trace
+    frame.f_trace = jump_in
+    try:
+        frame.f_lineno = line
+    finally:
+        frame.f_trace = before
+
+
+def _on_event(frame, what):
+    """From C: 2 a line, 3 a return; of other frames than the one that was given to
+    _trace only if that was None."""
+    if what == 2:
+        at_line(frame, frame.f_lineno)
+        return
+    try:
+        ident = _ident()
+        plan = _plans.get(ident)
+        if what == 3 and plan is not None and plan.frames is not None:
+            caller = frame.f_back
+            if caller is None:
+                _end(ident, plan)
+            else:
+                _trace(_on_event, caller)
+    except BaseException as error:
+        if is_programs(error):
+            raise

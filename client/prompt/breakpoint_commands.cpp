@@ -1,0 +1,311 @@
+// Breakpoints: b, tbreak, cl, disable, enable, ignore, condition, commands.
+#include <fmt/core.h>
+
+#include <array>
+#include <vector>
+
+#include "base/text.h"
+#include "client/prompt/command.h"
+#include "client/prompt/prompt.h"
+#include "protocol/requests/evaluate.h"
+
+namespace hangdbg {
+namespace {
+
+// ---- where
+
+// A string that Python has shown, if it is as simple as names are.
+std::string unquoted(const std::string& shown) {
+  return shown.size() >= 2 ? shown.substr(1, shown.size() - 2) : shown;
+}
+
+Result<std::string> string_in_frame(PromptState& state,
+                                    const std::string& expression) {
+  return unquoted(
+      TRY(ask_in_frame<dap::Evaluate>(state, {.expression = expression}))
+          .result);
+}
+
+// A function that is there is found by its file; another may come.
+Status set_function(PromptState& state,
+                    std::string_view name,
+                    PromptBreakpoint& wanted) {
+  wanted.function = name;
+  const auto qualified =
+      string_in_frame(state, fmt::format("({}).__qualname__", name));
+  if (!qualified) {
+    const bool is_name =
+        name.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyz"
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == name.npos;
+    return is_name ? Status()
+                   : fail(ErrorId::Usage, fmt::format("no function: {}", name),
+                          "b [file:]line | function [, condition]");
+  }
+  auto file =
+      string_in_frame(state, fmt::format("({}).__code__.co_filename", name));
+  if (const auto inner = string_in_frame(
+          state, fmt::format("({}).__wrapped__.__code__.co_filename", name))) {
+    file = inner;
+  }
+  if (!file) {
+    return fail(ErrorId::Usage,
+                fmt::format("{} is not a function written in Python", name),
+                "whatis " + std::string(name));
+  }
+  wanted.function = *qualified;
+  wanted.path = *file;
+  return {};
+}
+
+Result<PromptBreakpoint> parse_place(PromptState& state,
+                                     std::string_view argument) {
+  PromptBreakpoint wanted;
+  const auto comma = argument.find(',');
+  if (comma != argument.npos) {
+    wanted.condition = trim(argument.substr(comma + 1));
+  }
+  const auto place = trim(argument.substr(0, comma));
+  const auto colon = place.rfind(':');
+  const auto number = place.substr(colon == place.npos ? 0 : colon + 1);
+  const auto line = parse_number<std::int64_t>(number);
+  if (!line && colon == place.npos) {
+    TRY(set_function(state, place, wanted));
+    return wanted;
+  }
+  if (!line || *line < 1 || colon == 0) {
+    return fail(ErrorId::Usage, fmt::format("no line number: {}", number),
+                "b [file:]line | function [, condition]");
+  }
+  wanted.line = *line;
+  const dap::StackFrame& frame = state.place.frame();
+  wanted.path = colon != place.npos
+                    ? std::string(place.substr(0, colon))
+                    : (frame.source ? frame.source->path.value_or("") : "");
+  return wanted;
+}
+
+// ---- showing
+
+void show(const PromptBreakpoint& one) {
+  fmt::print("{:<4}breakpoint   {} {}   at {}{}\n", one.number,
+             one.temporary ? "del " : "keep", one.enabled ? "yes" : "no ",
+             printable(one.place()),
+             one.enabled && !one.verified ? "  (" + one.message + ")" : "");
+  if (!one.condition.empty()) {
+    fmt::print("\tstop only if {}\n", printable(one.condition));
+  }
+  if (one.ignore > one.hits) {
+    fmt::print("\tignore next {} hits\n", one.ignore - one.hits);
+  }
+  if (one.hits > 0) {
+    fmt::print("\tbreakpoint already hit {} time{}\n", one.hits,
+               one.hits == 1 ? "" : "s");
+  }
+}
+
+Status list(PromptState& state) {
+  if (state.breakpoints.all().empty()) {
+    return {};
+  }
+  TRY(state.breakpoints.refresh(state.session, state.deadline()));
+  fmt::print("Num Type         Disp Enb   Where\n");
+  for (const PromptBreakpoint& one : state.breakpoints.all()) {
+    show(one);
+  }
+  return {};
+}
+
+// ---- the commands
+
+Status set(PromptState& state, std::string_view argument, bool temporary) {
+  if (argument.empty()) {
+    return list(state);
+  }
+  auto wanted = TRY(parse_place(state, argument));
+  wanted.temporary = temporary;
+  const PromptBreakpoint* const made = TRY(state.breakpoints.add(
+      state.session, std::move(wanted), state.deadline()));
+  fmt::print("Breakpoint {} at {}{}\n", made->number, printable(made->place()),
+             made->verified ? "" : state.out.dim("  (" + made->message + ")"));
+  return {};
+}
+
+Status set_breakpoint(PromptState& state, std::string_view argument) {
+  return set(state, argument, false);
+}
+
+Status set_temporary(PromptState& state, std::string_view argument) {
+  return set(state, argument, true);
+}
+
+Result<PromptBreakpoint*> numbered(PromptState& state, std::string_view word) {
+  const auto number = parse_number<int>(word);
+  PromptBreakpoint* const found =
+      number ? state.breakpoints.find(*number) : nullptr;
+  if (found == nullptr) {
+    return fail(ErrorId::Usage, fmt::format("no breakpoint {}", word), "b");
+  }
+  return found;
+}
+
+Result<std::vector<int>> numbers(PromptState& state,
+                                 std::string_view argument) {
+  std::vector<int> found;
+  while (!argument.empty()) {
+    const auto [word, rest] = split_word(argument);
+    found.push_back(TRY(numbered(state, word))->number);
+    argument = rest;
+  }
+  return found;
+}
+
+Status clear(PromptState& state, std::string_view argument) {
+  std::vector<int> gone;
+  if (argument.empty() || argument.find(':') != argument.npos) {
+    const auto place = argument.empty() ? PromptBreakpoint()
+                                        : TRY(parse_place(state, argument));
+    for (const PromptBreakpoint& one : state.breakpoints.all()) {
+      if (argument.empty() ||
+          (one.line == place.line && one.path.ends_with(place.path))) {
+        gone.push_back(one.number);
+      }
+    }
+  } else {
+    gone = TRY(numbers(state, argument));
+  }
+  if (gone.empty() && !argument.empty()) {
+    return fail(ErrorId::Usage,
+                fmt::format("there are no breakpoints at {}", argument), "b");
+  }
+  for (const int number : gone) {
+    const std::string place = state.breakpoints.find(number)->place();
+    TRY(state.breakpoints.remove(state.session, number, state.deadline()));
+    fmt::print("Deleted breakpoint {} at {}\n", number, printable(place));
+  }
+  return {};
+}
+
+Status set_enabled(PromptState& state,
+                   std::string_view argument,
+                   bool enabled) {
+  for (const int number : TRY(numbers(state, argument))) {
+    PromptBreakpoint& one = *state.breakpoints.find(number);
+    one.enabled = enabled;
+    TRY(state.breakpoints.update(state.session, number, state.deadline()));
+    fmt::print("{} breakpoint {} at {}\n", enabled ? "Enabled" : "Disabled",
+               number, printable(one.place()));
+  }
+  return {};
+}
+
+Status disable(PromptState& state, std::string_view argument) {
+  return set_enabled(state, argument, false);
+}
+
+Status enable(PromptState& state, std::string_view argument) {
+  return set_enabled(state, argument, true);
+}
+
+Status ignore(PromptState& state, std::string_view argument) {
+  const auto [word, rest] = split_word(argument);
+  PromptBreakpoint& one = *TRY(numbered(state, word));
+  const auto count = rest.empty() ? std::optional<std::int64_t>(0)
+                                  : parse_number<std::int64_t>(rest);
+  if (!count || *count < 0) {
+    return fail(ErrorId::Usage, fmt::format("no count: {}", rest),
+                "ignore number [count]");
+  }
+  TRY(state.breakpoints.refresh(state.session, state.deadline()));
+  one.ignore = one.hits + *count;
+  TRY(state.breakpoints.update(state.session, one.number, state.deadline()));
+  fmt::print("{}\n",
+             *count == 0
+                 ? fmt::format("Will stop next time breakpoint {} is reached.",
+                               one.number)
+                 : fmt::format("Will ignore next {} crossings of breakpoint "
+                               "{}.",
+                               *count, one.number));
+  return {};
+}
+
+Status condition(PromptState& state, std::string_view argument) {
+  const auto [word, rest] = split_word(argument);
+  PromptBreakpoint& one = *TRY(numbered(state, word));
+  const std::string before = std::exchange(one.condition, std::string(rest));
+  if (const Status sent =
+          state.breakpoints.update(state.session, one.number, state.deadline());
+      !sent) {
+    one.condition = before;
+    return sent;
+  }
+  fmt::print(
+      "{}\n",
+      rest.empty()
+          ? fmt::format("Breakpoint {} is now unconditional.", one.number)
+          : fmt::format("New condition set for breakpoint {}.", one.number));
+  return {};
+}
+
+// The next lines, up to `end`.
+Status commands(PromptState& state, std::string_view argument) {
+  if (argument.empty() && state.breakpoints.all().empty()) {
+    return fail(ErrorId::Usage, "there are no breakpoints", "b");
+  }
+  PromptBreakpoint& one = argument.empty() ? state.breakpoints.all().back()
+                                           : *TRY(numbered(state, argument));
+  const int number = one.number;
+  one.commands.clear();
+  one.silent = false;
+  state.reader_prompt = "(com) ";
+  state.reader = [&state, number](std::string_view line) {
+    PromptBreakpoint* const to = state.breakpoints.find(number);
+    if (to == nullptr || line == "end") {
+      return false;
+    }
+    if (line == "silent") {
+      to->silent = true;
+      return true;
+    }
+    to->commands.emplace_back(line);
+    // Those after which nothing comes.
+    return line != "c" && line != "continue" && line != "q";
+  };
+  return {};
+}
+
+}  // namespace
+
+std::span<const Command> breakpoint_commands() {
+  static const std::array<Command, 8> table = {
+      Command{{"b", "break"},
+              "[[file:]line | function [, condition]]",
+              "Stops threads there, if the condition is true; or lists them.",
+              set_breakpoint},
+      Command{{"tbreak"},
+              "[file:]line | function [, condition]",
+              "The same, but only the first time.",
+              set_temporary},
+      Command{{"cl", "clear"},
+              "[number... | file:line]",
+              "Deletes breakpoints; without an argument all.",
+              clear},
+      Command{{"disable"}, "number...", "They stop nobody.", disable},
+      Command{{"enable"}, "number...", "They stop threads again.", enable},
+      Command{{"ignore"},
+              "number [count]",
+              "Lets so many pass before one is stopped.",
+              ignore},
+      Command{{"condition"},
+              "number [condition]",
+              "Stops only where that is true; without one always.",
+              condition},
+      Command{{"commands"},
+              "[number]",
+              "What to run when a thread stops there: the next lines, to end.",
+              commands},
+  };
+  return table;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,95 @@
+#include "client/prompt/display.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "client/prompt/command.h"
+#include "client/prompt/prompt.h"
+#include "protocol/requests/evaluate.h"
+
+namespace hangdbg {
+namespace {
+
+std::string function_of(const PromptState& state) {
+  const dap::StackFrame& frame = state.place.frame();
+  const auto path = frame.source ? frame.source->path.value_or("") : "";
+  return fmt::format("{}:{}", path, frame.name);
+}
+
+// What cannot be evaluated is shown as pdb shows it.
+std::string value_of(PromptState& state, const std::string& expression) {
+  const auto body =
+      ask_in_frame<dap::Evaluate>(state, {.expression = expression});
+  return body ? body->result
+              : fmt::format("** raised {} **", body.error().message);
+}
+
+Status show_all(PromptState& state) {
+  fmt::print("Currently displaying:\n");
+  for (Display& one : state.displays) {
+    if (one.function == function_of(state)) {
+      fmt::print("{}: {}\n", one.expression, state.out.foreign(one.shown));
+    }
+  }
+  return {};
+}
+
+Status display(PromptState& state, std::string_view expression) {
+  if (expression.empty()) {
+    return show_all(state);
+  }
+  Display one{function_of(state), std::string(expression), {}};
+  one.shown = value_of(state, one.expression);
+  fmt::print("display {}: {}\n", one.expression, state.out.foreign(one.shown));
+  std::erase_if(state.displays, [&](const Display& other) {
+    return other.function == one.function && other.expression == one.expression;
+  });
+  state.displays.push_back(std::move(one));
+  return {};
+}
+
+Status undisplay(PromptState& state, std::string_view expression) {
+  const auto gone = std::erase_if(state.displays, [&](const Display& one) {
+    return one.function == function_of(state) &&
+           (expression.empty() || one.expression == expression);
+  });
+  return gone == 0 && !expression.empty()
+             ? fail(ErrorId::Usage,
+                    fmt::format("not displaying {}", expression), "display")
+             : Status();
+}
+
+}  // namespace
+
+Status show_displays(PromptState& state) {
+  for (Display& one : state.displays) {
+    if (one.function != function_of(state)) {
+      continue;
+    }
+    std::string now = value_of(state, one.expression);
+    if (now != one.shown) {
+      fmt::print("display {}: {}  [old: {}]\n", one.expression,
+                 state.out.foreign(now), state.out.foreign(one.shown));
+      one.shown = std::move(now);
+    }
+  }
+  return {};
+}
+
+std::span<const Command> display_commands() {
+  static const std::array<Command, 2> commands = {
+      Command{
+          {"display"},
+          "[expression]",
+          "Shows its value at each stop in this function, if it has changed.",
+          display},
+      Command{{"undisplay"},
+              "[expression]",
+              "Shows it no more; without one, none of this function's.",
+              undisplay},
+  };
+  return commands;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,24 @@
+// Threads that come to stand while the prompt looks elsewhere, and the wait for
+// one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "client/prompt/prompt.h"
+
+namespace hangdbg {
+
+// Tells of those that have stopped since it was called last, a line each.
+Status note_stops(PromptState& state);
+
+// The user is there, or it goes on.
+void forget_stop(PromptState& state, std::int64_t tid);
+
+// Waits until that thread stands, or any that the user has not seen yet, and
+// goes there. At a terminal for
+// ever: Ctrl-C ends the wait, and nothing else. Errors: TimedOut, Interrupted,
+// NoSuchThread when the thread has ended.
+Status await_stop(PromptState& state, std::optional<std::int64_t> tid);
+
+}  // namespace hangdbg

@@ -1,0 +1,219 @@
+"""Breakpoints, from the prompt: a thread that comes to one stands there, the others
+go on; with the client's end, whatever that is, nothing of them is left."""
+
+import re
+
+import pytest
+
+import interpreters
+from harness import TARGETS, hangdbg, start, until
+from test_hold import ask, commands, holding, typed
+from test_step import LEFT
+
+TARGET = "breaks.py"
+
+
+def line_of(text):
+    lines = (TARGETS / TARGET).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+ROUND = line_of("total += counter.count(number)")
+COUNT = line_of("doubled = twice(number)")
+
+
+@pytest.fixture
+def breaking_python(python):
+    if interpreters.variant(python) == interpreters.FREE_THREADED:
+        pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
+    if interpreters.minor(python) < 12:
+        pytest.skip("no breakpoints before 3.12 yet")
+    return python
+
+
+def attached(target):
+    """A prompt in the hung thread, with pipes."""
+    process = holding(target)
+    ask(process, "release", "goes on")
+    return process
+
+
+def number_of(line):
+    return int(re.search(r"\d+", line).group())
+
+
+def goes_round(target):
+    """The worker, from now on."""
+    before = rounds(target)
+    until("another round", lambda: rounds(target) > before)
+
+
+def rounds(target):
+    done = hangdbg("peek", target.pid, "counter.rounds", "--thread", "rounds",
+                   "--frame", 0, "--json")
+    return done.json()["repr"] and int(done.json()["repr"]) if done.rc == 0 else -1
+
+
+def ends_normally(target):
+    result = target.finish()
+    assert (result["answer"], result["right"], result["total"]) == (41, True, True), result
+    return result
+
+
+def leave(process):
+    process.stdin.close()
+    assert process.wait(20) == 0, process.stderr.read()
+
+
+def assert_nothing_left(target, before):
+    target.assert_as_before(before, arenas=4)
+    process = attached(target)
+    assert ask(process, LEFT, "[") == "[None, [], []]\n"
+    leave(process)
+    target.assert_as_before(before, arenas=4)
+
+
+def test_in_a_frame_that_runs(breaking_python):
+    target = start("breaks", breaking_python)
+    before = target.snapshot()
+    process = attached(target)
+    ask(process, "b %s:%d" % (TARGET, ROUND), "Breakpoint 1 at")
+    ask(process, "c", "counter.count(number)")
+    first = number_of(ask(process, "p number", ""))
+    ask(process, "c", "counter.count(number)")
+    assert number_of(ask(process, "p number", "")) == first + 1
+    ask(process, "p [len(ends), counter.rounds == number - 2]", "[0, True]")
+    ask(process, "s", "self.rounds += 1")
+    ask(process, "r", "time.sleep")
+    ask(process, "cl 1", "Deleted breakpoint 1")
+    ask(process, "c", "goes on")
+    goes_round(target)
+    leave(process)
+    assert_nothing_left(target, before)
+    ends_normally(target)
+
+
+def test_conditions_and_counts(breaking_python):
+    target = start("breaks", breaking_python)
+    process = attached(target)
+    ask(process, "b %s:%d, number %% 7 == 3" % (TARGET, COUNT), "Breakpoint 1 at")
+    for _ in range(3):
+        ask(process, "c", "doubled = twice")
+        assert number_of(ask(process, "p number", "")) % 7 == 3
+    ask(process, "ignore 1 2", "Will ignore next 2")
+    first = number_of(ask(process, "p number", ""))
+    ask(process, "c", "doubled = twice")
+    assert number_of(ask(process, "p number", "")) == first + 21
+    ask(process, "b", "breakpoint already hit 6 times")
+    ask(process, "condition 1 [n for n in [number] if n % 5 == 0]", "New condition")
+    ask(process, "c", "doubled = twice")
+    assert number_of(ask(process, "p number", "")) % 5 == 0
+    ask(process, "condition 1 nowhere > 1", "New condition")
+    ask(process, "c", "the breakpoint's condition: NameError")
+    ask(process, "disable 1", "Disabled")
+    ask(process, "tbreak twice", "Breakpoint 2 at twice")
+    ask(process, "c", "doubled = number * 2")
+    ask(process, "release", "goes on")
+    ask(process, "enable 1", "Enabled")
+    ask(process, "condition 1", "now unconditional")
+    ask(process, "c", "doubled = twice")
+    leave(process)
+    goes_round(target)
+    ends_normally(target)
+
+
+def test_on_functions_and_generators(breaking_python):
+    target = start("breaks", breaking_python)
+    process = attached(target)
+    ask(process, "b Counter.count", "Breakpoint 1 at Counter.count")
+    ask(process, "c", "self.rounds += 1")
+    ask(process, "cl", "Deleted breakpoint 1")
+    ask(process, "b %s:%d" % (TARGET, line_of("yield number")), "Breakpoint 2 at")
+    ask(process, "c", "yield number")
+    ask(process, "cl 2", "Deleted")
+    # Not a line itself: the next one of the same function.
+    ask(process, "b %s:%d" % (TARGET, COUNT + 1), ":%d" % (COUNT + 3))
+    ask(process, "c", "return doubled")
+    ask(process, "b not_there.function", "no such code has run yet")
+    ask(process, "cl 3 4", "Deleted breakpoint 4")
+    ask(process, "c", "goes on")
+    leave(process)
+    ends_normally(target)
+
+
+def test_commands_displays_and_aliases(breaking_python):
+    target = start("breaks", breaking_python)
+    process = attached(target)
+    ask(process, "b %s:%d" % (TARGET, ROUND), "Breakpoint 1 at")
+    for line in ("commands 1", "silent", "p 'here', number > 0", "end"):
+        typed(process, line)
+    ask(process, "c", "('here', True)")
+    ask(process, "display number", "display number")
+    ask(process, "c", "[old: ")
+    ask(process, "undisplay number;;alias plus p %1 + %2;;plus number 0", "")
+    ask(process, "j %d" % line_of("results.append"), "results.append")
+    ask(process, "cl", "Deleted")
+    for line in ("interact", "for i in range(2):", "    print(i + 5)", ""):
+        typed(process, line)
+    ask(process, "results.append('x'); results[-1]", "6")
+    ask(process, "exit()\np results.pop()", "'x'")
+    ask(process, "j %d" % line_of("while not ends"), "while not ends")
+    ask(process, "c", "goes on")
+    goes_round(target)
+    leave(process)
+    assert target.finish()["answer"] == 41
+
+
+def test_client_ends_at_a_breakpoint(breaking_python):
+    target = start("breaks", breaking_python)
+    before = target.snapshot()
+    for _ in range(3):
+        process = attached(target)
+        ask(process, "b %s:%d" % (TARGET, COUNT), "Breakpoint 1 at")
+        ask(process, "c", "doubled = twice")
+        ask(process, "hold", "held already")
+        process.kill()
+        process.wait()
+        until("another round", lambda: rounds(target) > 0, seconds=1)
+        goes_round(target)
+        assert_nothing_left(target, before)
+    ends_normally(target)
+
+
+def test_two_clients(breaking_python):
+    """Each has its own, and both may want the same place."""
+    target = start("breaks", breaking_python)
+    before = target.snapshot()
+    one, two = attached(target), attached(target)
+    for process in (one, two):
+        ask(process, "b %s:%d" % (TARGET, ROUND), "Breakpoint 1 at")
+    ask(one, "c", "counter.count(number)")
+    first = number_of(ask(one, "p number", ""))
+    ask(one, "cl", "Deleted")
+    ask(one, "c", "goes on")
+    ask(two, "c", "counter.count(number)")
+    assert number_of(ask(two, "p number", "")) >= first
+    one.kill()
+    one.wait()
+    ask(two, "n", "time.sleep")
+    leave(two)
+    assert_nothing_left(target, before)
+    ends_normally(target)
+
+
+@pytest.mark.parametrize("command, words", [
+    ("b 0", "no line number: 0"), ("b x.py:", "no line number"), ("b :3", "no line number"),
+    ("b twice(1)", "no function"), ("b len", "not a function written in Python"),
+    ("b twice, number ==", "syntax"), ("cl 9", "no breakpoint 9"), ("cl x", "no breakpoint x"),
+    ("enable one", "no breakpoint one"), ("ignore 9", "no breakpoint 9"),
+    ("condition 9 x", "no breakpoint 9"), ("commands", "there are no breakpoints"),
+    ("j x", "no line number"), ("j 3", "not held"), ("unalias no", "no alias no"),
+])
+def test_bad_input(command, words, newest_python):
+    target = start("breaks", newest_python)
+    done = hangdbg("attach", target.pid, *commands("b twice", command, "b"))
+    if command == "commands":
+        done = hangdbg("attach", target.pid, *commands(command))
+    assert words in done.err and "Traceback" not in done.err, done
+    assert done.out.count("keep yes") == (command != "commands"), done
+    ends_normally(target)
