@@ -13,6 +13,7 @@ hangdbg_agent_\name\()_end:
 	file breakpoints, breakpoints.py
 	file completions, completions.py
 	file engine, engine.py
+	file exceptions, exceptions.py
 	file modules, modules.py
 	file monitoring, monitoring.py
 	file objects, objects.py

@@ -7,6 +7,7 @@
   X(breakpoints)                 \
   X(completions)                 \
   X(engine)                      \
+  X(exceptions)                  \
   X(modules)                     \
   X(monitoring)                  \
   X(objects)                     \

@@ -119,11 +119,14 @@ def read_message(text):
 
 def value_in(frame, code):
     """Of an expression, on the frame's own thread."""
-    names = frame.f_globals
-    local = _locals_of(frame) if frame.f_code.co_flags & 1 else frame.f_locals
+    names, local = frame.f_globals, _locals_in(frame)
     if has_functions(code):
         return eval(code, {**names, **local})
     return eval(code, names, local)
+
+
+def _locals_in(frame):
+    return _locals_of(frame) if frame.f_code.co_flags & 1 else frame.f_locals
 
 
 def _text_in(frame, code):

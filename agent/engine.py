@@ -32,7 +32,7 @@ def stand(index, number):
     return 0
 
 
-def keep_standing(session, number, ident, reason, **more):
+def keep_standing(session, number, ident, reason, error=None, **more):
     """What is to be raised in the program's own code, or None: in the main thread
     Python runs the handlers of signals in between, and in any it raises what another
     thread has set for it. So there is no line here that may not be broken off."""
@@ -40,7 +40,7 @@ def keep_standing(session, number, ident, reason, **more):
     while tries < 1000:
         try:
             if standing is None:
-                standing = Standing(number)
+                standing = Standing(number, error)
             session.standing[ident] = standing
             session.claims.pop(number, None)
             if not told:
@@ -103,11 +103,25 @@ def tell(session, event, **body):
     _send(session.frame_message("event", event=event, body=body))
 
 
+def places_of_error(error, frame):
+    """The stack of a thread that stopped for an exception: with the functions that
+    it has left; innermost first, as in frames.py."""
+    places, trace = [], error.__traceback__
+    while trace is not None:
+        inner = trace.tb_frame
+        if inner.f_code.co_filename != "<hangdbg>":
+            places.append((inner, inner.f_code, trace.tb_lasti, inner.f_globals))
+        trace = trace.tb_next
+    frame = places[0][0].f_back if places else frame
+    return places[::-1] + _places(frame)[::-1]
+
+
 class Standing:
     """A thread that stands, and the work that it is asked for."""
 
-    def __init__(self, number):
+    def __init__(self, number, error):
         self.number = number
+        self.error = error  # (exception, kind), if it has stopped for one
         self.work = None
         self.plan = None  # how it is to be stepped when it goes (stepping.py)
 

@@ -151,6 +151,9 @@ def _other_frames(session):
     frames = {ident: _programs(frame) for ident, frame in frames.items()
               if id(frame) != own or ident in session.standing}
     frames = {ident: frame for ident, frame in frames.items() if frame}
+    for ident, standing in session.standing.items():
+        if standing.error is not None and ident in frames:
+            frames[ident] = places_of_error(standing.error[0], frames[ident])
     if list in map(type, frames.values()):
         session.stacks = frames
     return frames

@@ -12,7 +12,7 @@ def watch():
     """Plans or breakpoints have changed."""
     global _tool
     events = _monitoring.events
-    if _tool is None and (_plans or _breakpoints):
+    if _tool is None and (_plans or _breakpoints or _filters):
         _take_tool()
     if _tool is None:
         return
@@ -28,14 +28,30 @@ def watch():
     for code in wanted.values():
         report(code)
     starts = bool(_breakpoints) or _steps_in()
-    _monitoring.set_events(_tool, (events.PY_START | events.PY_RESUME) * starts)
+    _monitoring.set_events(_tool, (events.PY_START | events.PY_RESUME) * starts |
+                           _exception_events())
     if _plans or _breakpoints:
         _monitoring.restart_events()
-    else:
+    elif not _filters:
         _give_tool_back()
 
 
+def can_watch_exceptions():
+    return True
+
+
+def _exception_events():
+    events, kinds = _monitoring.events, set().union(*_filters.values())
+    return (events.RAISE * ("raised" in kinds) |
+            events.PY_UNWIND * ("uncaught" in kinds or "userUnhandled" in kinds) |
+            events.EXCEPTION_HANDLED * ("uncaught" in kinds))
+
+
 def plan_made(plan, innermost):
+    watch()
+
+
+def halt_planned(ident, plan):
     watch()
 
 
@@ -53,20 +69,24 @@ def jump_in(frame, line):
 
 def _take_tool():
     global _tool
-    events = _monitoring.events
     _tool = next((tool for tool in (4, 3, 5) if _monitoring.get_tool(tool) is None), None)
     if _tool is None:
         raise Failure("bad-message", "other tools have all numbers of sys.monitoring")
     _monitoring.use_tool_id(_tool, "hangdbg")
-    _monitoring.register_callback(_tool, events.LINE, _on_line)
-    _monitoring.register_callback(_tool, events.PY_START, _on_start)
-    _monitoring.register_callback(_tool, events.PY_RESUME, _on_start)
+    for event, function in _callbacks():
+        _monitoring.register_callback(_tool, event, function)
+
+
+def _callbacks():
+    events = _monitoring.events
+    return ((events.LINE, _on_line), (events.PY_START, _on_start),
+            (events.PY_RESUME, _on_start), (events.RAISE, _on_raise),
+            (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled))
 
 
 def _give_tool_back():
     global _tool
-    events = _monitoring.events
-    for event in (events.LINE, events.PY_START, events.PY_RESUME):
+    for event, _ in _callbacks():
         _monitoring.register_callback(_tool, event, None)
     _monitoring.free_tool_id(_tool)
     _tool = None
@@ -113,3 +133,26 @@ def _on_start(code, offset):
     except BaseException as error:
         if is_programs(error):
             raise
+
+
+def _on_raise(code, offset, error):
+    """In each function that it passes: in the first it has no more of a traceback."""
+    trace = error.__traceback__
+    if trace is not None and trace.tb_next is None:
+        at_exception("raised", sys._getframe(1), error)
+
+
+def _on_unwind(code, offset, error):
+    """It leaves a function."""
+    frame = sys._getframe(1)
+    caller = frame.f_back
+    if caller is None:
+        at_exception("uncaught", frame, error)
+    if not is_library(code) and (caller is None or is_library(caller.f_code)):
+        at_exception("userUnhandled", frame, error)
+
+
+def _on_handled(code, offset, error):
+    """Of what is left of a thread's function, threading tells by its excepthook."""
+    if code.co_name == "_bootstrap_inner" and code.co_filename.endswith("/threading.py"):
+        at_exception("uncaught", sys._getframe(1), error)

@@ -33,6 +33,34 @@ def step(session, ident, kind, line):
     plan_made(plan, innermost)
 
 
+def halt(session, arguments):
+    """A thread that runs: at its next line, whichever that is."""
+    refuse_without_gil()
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    other = _plans.get(ident)
+    if ident in session.standing or other is not None and other.session is not session:
+        raise Failure("held-already", "the thread is held already")
+    codes = _callers(_other_frames(session).get(ident))[1]
+    plan = _plans[ident] = Plan(session, None, codes, 0, 0, "pause")
+    try:
+        halt_planned(ident, plan)
+    except BaseException:
+        del _plans[ident]
+        raise
+    return {}
+
+
+def go_on(session, arguments):
+    """Lets it go, and gives up what it was to stop for."""
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    plan = _plans.get(ident)
+    if plan is not None and plan.session is session:
+        del _plans[ident]
+        plan_dropped(ident, plan)
+        watch()
+    return let_go(session, arguments)
+
+
 def _callers(frame):
     """The ids of a frame and its callers, and their code by id."""
     frames, codes = set(), {}
@@ -83,6 +111,6 @@ def goto(session, arguments):
     return standing.run(jump, session, arguments)
 
 
-handlers.update({"goto": goto, "gotoTargets": goto_targets})
+handlers.update({"continue": go_on, "hangdbg/halt": halt, "goto": goto, "gotoTargets": goto_targets})
 handlers.update({kind: _go(kind) for kind in ("next", "stepIn", "stepOut")})
 handlers["hangdbg/until"] = _go("until")

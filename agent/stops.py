@@ -1,9 +1,11 @@
 # Where threads of the program come to stand by themselves: at the next line of one
-# that is stepped (stepping.py), and at breakpoints (breakpoints.py). Which lines
-# are reported at all is up to monitoring.py, or before 3.12 to tracing.py.
+# that is stepped (stepping.py), at breakpoints (breakpoints.py) and exceptions
+# (exceptions.py). What is reported at all is up to monitoring.py, or before 3.12 to
+# tracing.py.
 
 _plans = {}  # ident of a thread -> its Plan
 _breakpoints = []  # those of all sessions
+_filters = {}  # session -> {kind of exception: condition} (exceptions.py)
 _lines = {}  # id of a code object that has some -> (it, {line: [breakpoint]})
 
 
@@ -85,6 +87,7 @@ def end_stops(session):
             del _plans[ident]
             plan_dropped(ident, plan)
     _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
+    _filters.pop(session, None)
     watch()
     # The last one takes all that is here with it.
     while not _sessions and any(map(_runs_our_code, sys._current_frames().values())):

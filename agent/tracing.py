@@ -11,11 +11,19 @@ def report(code):
     """That code has breakpoints."""
 
 
+def can_watch_exceptions():
+    return False
+
+
 def plan_made(plan, innermost):
     """On the thread itself."""
     plan.before = sys.gettrace()
     _trace(None, None)  # of a thread with the same ident that has ended
     _trace(_on_event, None if plan.frames is None else innermost)
+
+
+def halt_planned(ident, plan):
+    raise Failure("bad-message", "a thread that runs cannot be stopped before 3.12 yet")
 
 
 def plan_ended(plan):

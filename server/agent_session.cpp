@@ -159,7 +159,8 @@ auto AgentSession::need_stepping(Deadline deadline) -> Awaitable<void> {
 
 auto AgentSession::need_breakpoints(Deadline deadline) -> Awaitable<void> {
   CO_CHECK(co_await need_stepping(deadline));
-  co_return co_await need("breakpoints", deadline);
+  CO_CHECK(co_await need("breakpoints", deadline));
+  co_return co_await need("exceptions", deadline);
 }
 
 auto AgentSession::follow_thread(int tid, Deadline deadline)

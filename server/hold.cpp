@@ -9,6 +9,7 @@
 #include "inspector/task_ids.h"
 #include "protocol/requests/continue.h"
 #include "protocol/requests/goto.h"
+#include "protocol/requests/halt.h"
 #include "protocol/requests/held.h"
 #include "protocol/requests/hold.h"
 #include "protocol/requests/next.h"
@@ -23,9 +24,10 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kNap = std::chrono::microseconds(500);
-// A loop that sleeps is blocked most of the time.
+// A loop that sleeps comes to its next line soon; C that runs may not.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 constexpr auto kBetweenTries = std::chrono::milliseconds(5);
+constexpr auto kToNextLine = std::chrono::milliseconds(120);
 
 asio::awaitable<Status> try_to_hold(AgentSession& session,
                                     std::int64_t tid,
@@ -34,6 +36,12 @@ asio::awaitable<Status> try_to_hold(AgentSession& session,
 asio::awaitable<Status> await_standing(AgentSession& session,
                                        std::int64_t number,
                                        Deadline deadline);
+asio::awaitable<Status> halt_thread(AgentSession& session,
+                                    std::int64_t tid,
+                                    Deadline deadline);
+AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
+                                             std::int64_t tid,
+                                             Deadline deadline);
 asio::awaitable<void> nap(Deadline::Clock::duration time);
 Result<std::int64_t> number_of(const Target& target, std::int64_t tid);
 template <class T>
@@ -41,18 +49,29 @@ Status only_status(const Result<T>& result);
 
 }  // namespace
 
+// Where it is blocked it is entered. One that runs, or comes and goes, is
+// stopped at its next line meanwhile.
 asio::awaitable<Status> hold_thread(AgentSession& session,
                                     std::int64_t tid,
                                     Deadline deadline,
                                     Elsewhere elsewhere) {
   const Deadline patience = deadline.capped(kPatience);
-  for (;;) {
+  for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
     if (held || held.error().id != ErrorId::NoSafeThread ||
         patience.expired()) {
       co_return held;
     }
-    co_await nap(kBetweenTries);
+    // What refused it has also taken back the halt before.
+    halts = halts && co_await halt_thread(session, tid, deadline);
+    const Deadline line = Deadline::in(halts ? kToNextLine : kBetweenTries);
+    while (!line.expired()) {
+      co_await nap(kNap);
+      if (halts &&
+          (co_await comes_to_stand(session, tid, deadline)).value_or(false)) {
+        co_return Status();
+      }
+    }
   }
 }
 
@@ -201,6 +220,26 @@ asio::awaitable<Status> await_standing(AgentSession& session,
     }
     co_await nap(kNap);
   }
+}
+
+asio::awaitable<Status> halt_thread(AgentSession& session,
+                                    std::int64_t tid,
+                                    Deadline deadline) {
+  CO_CHECK(co_await session.need_stepping(deadline));
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::Halt::Arguments arguments;
+  arguments.thread_id = number;
+  co_return only_status(co_await session.call<dap::Halt>(arguments, deadline));
+}
+
+AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
+                                             std::int64_t tid,
+                                             Deadline deadline) {
+  CO_TRY(const auto number, number_of(session.target(), tid));
+  dap::Held::Arguments question;
+  question.thread_id = number;
+  CO_TRY(const auto held, co_await session.call<dap::Held>(question, deadline));
+  co_return held.stands;
 }
 
 asio::awaitable<void> nap(Deadline::Clock::duration time) {

@@ -6,8 +6,9 @@ import re
 import pytest
 
 import interpreters
+import processes
 from harness import TARGETS, hangdbg, start, until
-from test_hold import ask, commands, holding, typed
+from test_hold import THREAD, ask, commands, holding, typed
 from test_step import LEFT
 
 TARGET = "breaks.py"
@@ -199,6 +200,24 @@ def test_two_clients(breaking_python):
     leave(two)
     assert_nothing_left(target, before)
     ends_normally(target)
+
+
+def test_hold_of_one_that_runs(breaking_python):
+    """At its next line; the client's end lets it go."""
+    target = start("busy", breaking_python)
+    before = target.snapshot()
+    for end in ("release", "kill"):
+        process = holding(target)
+        ask(process, "p THREAD".replace("THREAD", THREAD), str(target.tid))
+        ask(process, "n;;n;;p 40 + 2", "42")
+        if end == "release":
+            ask(process, "release", "goes on")
+            leave(process)
+        process.kill()
+        process.wait()
+        until("it runs", lambda: processes.state(target.pid, target.tid) == "R", seconds=1)
+        target.assert_as_before(before, arenas=4)
+    assert target.finish()["answer"] == 41
 
 
 @pytest.mark.parametrize("command, words", [

@@ -1,0 +1,118 @@
+# Exceptions at which threads of the program stop: where they are raised; where
+# nobody has caught them; where they leave the user's own code.
+#
+# Nobody can say beforehand that an exception will not be caught. So where it was
+# not, the functions that it has left are shown by its traceback, which keeps them.
+
+_FILTERS = ("raised", "uncaught", "userUnhandled")
+_BREAK_MODES = {"raised": "always", "uncaught": "unhandled",
+                "userUnhandled": "userUnhandled"}
+# With these generators end, and loops: not what anybody looks for.
+_USUAL = (StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+def at_exception(kind, frame, error):
+    """On a thread of the program. What it raises is the program's."""
+    raised = None
+    try:
+        ident = _ident()
+        if isinstance(error, _USUAL) or _is_ours(ident) or (
+                isinstance(error, SystemExit) and kind != "raised"):
+            return
+        for session, filters in list(_filters.items()):
+            if raised is None and kind in filters and (
+                    wants_exception(session, filters[kind], frame, error)):
+                raised = stand_here(session, ident, "exception", error=(error, kind),
+                                    description=_one_line(error),
+                                    text=type_name(type(error)))
+    except BaseException as failure:
+        if is_programs(failure):
+            raise
+    if raised is not None:
+        raise raised
+
+
+def wants_exception(session, condition, frame, error):
+    """A condition is an expression, in which __exception__ is the exception; or
+    classes."""
+    if condition is None:
+        return True
+    try:
+        value = eval(condition, {**frame.f_globals, **_locals_in(frame),
+                                 "__exception__": error})
+    except Exception as failure:
+        speak(session, "output", category="console", output="the condition: %s\n" %
+              _one_line(failure))
+        return True
+    if isinstance(value, (type, tuple)):
+        return isinstance(error, value)
+    return bool(value)
+
+
+def is_library(code):
+    name = code.co_filename
+    return (name.startswith("<") or "/site-packages/" in name or
+            "/dist-packages/" in name or "/lib/python3" in name or "/lib64/python3" in name)
+
+
+def _one_line(error):
+    need("errors")
+    return explain(error)[1]
+
+
+def set_exception_breakpoints(session, arguments):
+    refuse_without_gil()
+    wanted, answers = {}, []
+    options = field(arguments, "filterOptions", list, [])
+    for one in [{"filterId": name} for name in field(arguments, "filters", list)] + options:
+        kind, text = field(one, "filterId", str), one.get("condition")
+        answer = {"verified": kind in _FILTERS and can_watch_exceptions()}
+        if kind not in _FILTERS:
+            answer["message"] = "no filter %s: %s" % (kind[:100], ", ".join(_FILTERS))
+        elif not answer["verified"]:
+            answer["message"] = "exceptions stop threads from Python 3.12 on only"
+        else:
+            try:
+                wanted[kind] = compile(text.strip(), "<condition>", "eval", 0,
+                                       True) if text else None
+            except SyntaxError as error:
+                answer = {"verified": False, "message": str(error)}
+        answers.append(answer)
+    _filters.pop(session, None)
+    if wanted:
+        _filters[session] = wanted
+    watch()
+    return {"breakpoints": answers}
+
+
+def exception_info(session, arguments):
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    standing = session.standing.get(ident)
+    if standing is None or standing.error is None:
+        raise Failure("bad-message", "the thread has not stopped for an exception")
+    error, kind = standing.error
+
+    def describe():
+        details = _details(error, 5)
+        return {"exceptionId": details["fullTypeName"], "description": details["message"],
+                "breakMode": _BREAK_MODES[kind], "details": details}
+
+    return run_user_code(session, describe)
+
+
+def _details(error, depth):
+    need("errors")
+    _, line, name, trace = explain(error)
+    inner = error.__cause__
+    if inner is None and not error.__suppress_context__:
+        inner = error.__context__
+    details = {"message": line.partition(": ")[2] or line, "typeName":
+               type_name(type(error)), "fullTypeName": name,
+               "stackTrace": "\n".join(trace)}
+    if inner is not None and depth:
+        details["innerException"] = [_details(inner, depth - 1)]
+    return details
+
+
+handlers.update({"setExceptionBreakpoints": set_exception_breakpoints,
+                 "exceptionInfo": exception_info})
