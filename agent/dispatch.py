@@ -102,9 +102,9 @@ def load(session, arguments):
     commands in handlers. Once: all clients share it, and what it knows."""
     name = field(arguments, "name", str)
     source = field(arguments, "source", str)
-    if name not in _loaded:
+    if name not in _sent_parts:
         run_source(source)
-        _loaded.add(name)
+        _sent_parts.add(name)
     return {}
 
 
@@ -115,7 +115,7 @@ handlers = {"hangdbg/hello": hello, "hangdbg/load": load, "threads": list_thread
             "hangdbg/arguments": "variables", "evaluate": evaluate,
             "disconnect": lambda session, arguments: {}}
 parts = {}
-_loaded = set()
+_sent_parts = set()
 _sessions = {}
 _set_cancelled(Cancelled)
 
