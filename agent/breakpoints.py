@@ -291,15 +291,15 @@ def _nested(code):
 
 def set_breakpoints(session, arguments):
     path = field(field(arguments, "source", dict), "path", str)
-    return _replace(session, arguments.get("breakpoints") or [], path, lambda one: None)
+    return _set_all(session, arguments.get("breakpoints") or [], path, lambda one: None)
 
 
 def set_function_breakpoints(session, arguments):
-    return _replace(session, field(arguments, "breakpoints", list), None,
+    return _set_all(session, field(arguments, "breakpoints", list), None,
                     lambda one: field(one, "name", str))
 
 
-def _replace(session, wanted, path, name_of):
+def _set_all(session, wanted, path, name_of):
     """Those of this file, or those on functions. One that was there already keeps
     its number and its hits."""
     global _next_id

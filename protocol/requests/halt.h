@@ -1,5 +1,5 @@
-// A thread that runs is stopped at its next line, whichever that is; it says so by
-// the event `stopped`.
+// A thread that runs is stopped at its next line, whichever that is; it says so
+// by the event `stopped`.
 #pragma once
 
 #include <cstdint>

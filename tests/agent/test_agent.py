@@ -3,6 +3,7 @@ scenarios/*.py in a process of its own (driver.py), with the bootstrap's builtin
 faked (harness.py)."""
 
 import ast
+import ast
 import json
 import os
 import pathlib
@@ -82,3 +83,19 @@ def _run(interpreter, file, scenario, **environment):
         pytest.skip("%s: %s" % (interpreters.label(interpreter), output.strip()))
     assert done.returncode == 0, output
     assert output == "", "it printed: " + output
+
+
+def test_each_name_is_one_files():
+    """All files share one namespace; of tracing.py and monitoring.py each target
+    gets one."""
+    files = {}
+    for file in (HERE.parent.parent / "agent").glob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            names = [node.name] if hasattr(node, "name") else [
+                target.id for target in getattr(node, "targets", ())
+                if isinstance(target, ast.Name)]
+            for name in names:
+                files.setdefault(name, set()).add(file.name)
+    shared = {name: of for name, of in files.items()
+              if len(of) > 1 and of != {"tracing.py", "monitoring.py"}}
+    assert not shared
