@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/log.h"
+#include "protocol/events/breakpoint.h"
 #include "protocol/events/continued.h"
 #include "protocol/events/exited.h"
 #include "protocol/events/output.h"
@@ -33,7 +34,7 @@ constexpr auto kBetweenPolls = std::chrono::seconds(1);
 // Beyond what the agent gives out, and within what editors count with.
 constexpr std::int64_t kFirstOutsideFrame = 1'000'000'000;
 
-// Threads in what the agent says unasked go by its numbers.
+// What the agent says unasked has its threads' numbers and its files.
 template <class Kind>
 bool translate_as(dap::Event& event, Translation& translation) {
   if (event.event != Kind::event) {
@@ -50,6 +51,7 @@ void translate(dap::Event& event, Translation& translation) {
   [[maybe_unused]] const bool known =
       translate_as<dap::Output>(event, translation) ||
       translate_as<dap::Stopped>(event, translation) ||
+      translate_as<dap::BreakpointEvent>(event, translation) ||
       translate_as<dap::Continued>(event, translation) ||
       translate_as<dap::ThreadEvent>(event, translation);
 }
@@ -203,10 +205,8 @@ asio::awaitable<void> DebugSession::answer(dap::Request request) {
   cancelled_.erase(request.seq);
   const bool succeeded = response.success;
   co_await send(std::move(response));
-  going_on_ = false;
-  for (dap::Event& event : std::exchange(early_stops_, {})) {
-    co_await send(std::move(event));
-  }
+  stops_wait_ = false;
+  co_await tell_early_stops();
   if (succeeded && handler->after != nullptr && !leaving_) {
     co_await handler->after(*this, request);
   }
@@ -269,7 +269,7 @@ asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
 
 void DebugSession::goes_on(std::int64_t thread) {
   held_.erase(thread);
-  going_on_ = true;
+  answer_before_stops();
 }
 
 void DebugSession::watch_threads() {
@@ -313,7 +313,7 @@ asio::awaitable<void> DebugSession::pass_events() {
         held_.insert(body->thread_id.value_or(0));
         stop_came_.cancel();
       }
-      if (going_on_) {
+      if (stops_wait_ || !configured_) {
         early_stops_.push_back(*std::move(event));
         continue;
       }
@@ -322,6 +322,15 @@ asio::awaitable<void> DebugSession::pass_events() {
   }
   if (!leaving_) {
     co_await tell_end();
+  }
+}
+
+// None while the editor is still setting what it wants to set.
+asio::awaitable<void> DebugSession::tell_early_stops() {
+  if (configured_) {
+    for (dap::Event& event : std::exchange(early_stops_, {})) {
+      co_await send(std::move(event));
+    }
   }
 }
 

@@ -97,8 +97,13 @@ class DebugSession {
   // when the agent has said so.
   bool holds(std::int64_t thread) const { return held_.contains(thread); }
   boost::asio::awaitable<Status> hold(std::int64_t thread);
-  // It is let go on by the running request. Should it stop at once, the editor
-  // hears of that after the answer.
+  // What stops from now on the editor hears of after the running request's
+  // answer.
+  void answer_before_stops() { stops_wait_ = true; }
+  // Whether the agent may have breakpoints of ours.
+  void set_breaking() { breaking_ = true; }
+  bool breaking() const { return breaking_; }
+  // It is let go on by the running request.
   void goes_on(std::int64_t thread);
   void stays(std::int64_t thread) { held_.insert(thread); }
 
@@ -132,6 +137,7 @@ class DebugSession {
   void hurry();
   boost::asio::awaitable<void> write_messages();
   boost::asio::awaitable<void> pass_events();
+  boost::asio::awaitable<void> tell_early_stops();
   boost::asio::awaitable<void> tell_end();
   boost::asio::awaitable<void> end_unless_attached(
       Deadline::Clock::duration within);
@@ -169,7 +175,8 @@ class DebugSession {
   std::set<std::int64_t> known_threads_;
   std::set<std::int64_t> held_;
   boost::asio::steady_timer stop_came_;  // cancelled by a thread's `stopped`
-  bool going_on_ = false;                // by the running request
+  bool breaking_ = false;
+  bool stops_wait_ = false;  // for the running request's answer
   std::vector<dap::Event> early_stops_;
   boost::asio::steady_timer next_poll_;
 };

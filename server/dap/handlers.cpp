@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/requests/breakpoint_locations.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/loaded_sources.h"
 #include "protocol/requests/modules.h"
+#include "protocol/requests/set_breakpoints.h"
+#include "protocol/requests/set_exception_breakpoints.h"
 #include "protocol/requests/set_expression.h"
+#include "protocol/requests/set_function_breakpoints.h"
 #include "protocol/requests/set_variable.h"
 #include "protocol/requests/variables.h"
 
@@ -60,6 +64,13 @@ asio::awaitable<Status> with_completions(DebugSession& session) {
   return session.agent().need("completions", session.deadline());
 }
 
+// A thread may come to one before we have said what its number is.
+asio::awaitable<Status> with_breakpoints(DebugSession& session) {
+  session.answer_before_stops();
+  session.set_breaking();
+  return session.agent().need_breakpoints(session.deadline());
+}
+
 asio::awaitable<Status> with_modules(DebugSession& session) {
   return session.agent().need("modules", session.deadline());
 }
@@ -102,6 +113,45 @@ constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
           &pass_on<Pair, kPrepare>, nullptr};
 }
 
+// ---- sets of breakpoints, each in place of the one before
+
+bool is_empty(const dap::SetBreakpoints::Arguments& set) {
+  return !set.breakpoints || set.breakpoints->empty();
+}
+
+bool is_empty(const dap::SetFunctionBreakpoints::Arguments& set) {
+  return set.breakpoints.empty();
+}
+
+bool is_empty(const dap::SetExceptionBreakpoints::Arguments& set) {
+  return set.filters.empty() &&
+         (!set.filter_options || set.filter_options->empty());
+}
+
+// Editors send all kinds when they attach: the empty ones cost nothing. What is
+// set while the GIL is held waits no longer than it must.
+template <class Pair>
+asio::awaitable<dap::Response> set(DebugSession& session,
+                                   const dap::Request& request) {
+  AgentSession& agent = session.agent();
+  const auto arguments = dap::arguments_of<Pair>(request);
+  if (arguments && is_empty(*arguments) && !session.breaking()) {
+    co_return dap::make_response<Pair>(0, request, {});
+  }
+  if (agent.read_only()) {
+    co_return refusal(request, {.id = ErrorId::GilHeld,
+                                .message = "not now: " + agent.why_read_only(),
+                                .hint = {}});
+  }
+  co_return co_await pass_on<Pair, &with_breakpoints>(session, request);
+}
+
+template <class Pair>
+constexpr Handler sets(void (*declare)(dap::Capabilities&) = nullptr) {
+  return {Pair::command, DebugSession::Phase::Attached, declare, &set<Pair>,
+          nullptr};
+}
+
 // ---- the table
 
 constexpr std::array kHandlers = {
@@ -136,6 +186,19 @@ constexpr std::array kHandlers = {
     agents<dap::SetExpression>([](dap::Capabilities& capabilities) {
       capabilities.supports_set_expression = true;
     }),
+    sets<dap::SetBreakpoints>([](dap::Capabilities& capabilities) {
+      capabilities.supports_conditional_breakpoints = true;
+      capabilities.supports_hit_conditional_breakpoints = true;
+      capabilities.supports_log_points = true;
+    }),
+    sets<dap::SetFunctionBreakpoints>([](dap::Capabilities& capabilities) {
+      capabilities.supports_function_breakpoints = true;
+    }),
+    sets<dap::SetExceptionBreakpoints>(),
+    agents<dap::BreakpointLocations, &with_breakpoints>(
+        [](dap::Capabilities& capabilities) {
+          capabilities.supports_breakpoint_locations_request = true;
+        }),
     agents<dap::Modules, &with_modules>([](dap::Capabilities& capabilities) {
       capabilities.supports_modules_request = true;
     }),

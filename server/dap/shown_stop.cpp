@@ -20,7 +20,9 @@ asio::awaitable<void> show_hung_thread(DebugSession& session) {
     }
     std::string wait =
         co_await describe_wait(agent, thread->tid, before, session.deadline());
-    co_await show_thread(session, thread->tid, std::move(wait));
+    // Not "pause": some editors go to a thread only if they hear of another
+    // reason.
+    co_await show_thread(session, thread->tid, "entry", std::move(wait));
   }
   if (agent.read_only()) {
     co_await session.note("read-only: " + agent.why_read_only());
@@ -30,9 +32,10 @@ asio::awaitable<void> show_hung_thread(DebugSession& session) {
 
 asio::awaitable<void> show_thread(DebugSession& session,
                                   std::int64_t thread,
+                                  std::string reason,
                                   std::string description) {
   dap::Stopped::Body body;
-  body.reason = "pause";
+  body.reason = std::move(reason);
   body.description = std::move(description);
   body.thread_id = thread;
   body.all_threads_stopped = false;

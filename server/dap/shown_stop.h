@@ -14,6 +14,7 @@ boost::asio::awaitable<void> show_hung_thread(DebugSession& session);
 // One that the user wants to look at.
 boost::asio::awaitable<void> show_thread(DebugSession& session,
                                          std::int64_t thread,
+                                         std::string reason,
                                          std::string description);
 
 }  // namespace hangdbg

@@ -36,7 +36,7 @@ def test_attach_look_and_leave(python, editor):
     target = start("frames", python)
     before = target.snapshot()
     stopped = editor.attach(target.pid)
-    assert stopped["threadId"] == target.tid and stopped["reason"] == "pause"
+    assert stopped["threadId"] == target.tid and stopped["reason"] == "entry"
     assert stopped["description"].startswith("asleep in futex")
     assert stopped["allThreadsStopped"] is False
     assert [thread["id"] for thread in editor.call("threads")["threads"]] == [target.tid]

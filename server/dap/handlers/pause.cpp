@@ -17,7 +17,7 @@ boost::asio::awaitable<void> PauseHandler::after(DebugSession& session,
   }
   // The agent says that it stands.
   if (const Status held = co_await session.hold(thread); !held) {
-    co_await show_thread(session, thread,
+    co_await show_thread(session, thread, "pause",
                          "observed, it goes on: " + held.error().message);
   }
 }

@@ -1,0 +1,429 @@
+"""Breakpoints of an editor: set while one thread hangs, hit by others that run."""
+
+import linecache
+
+import pytest
+
+import harness
+import interpreters
+from dap_client import DapClient, Refused
+from harness import NORMAL_EXIT, PATIENCE, TARGETS, start, until
+from test_namespaces import needs_root
+from test_namespaces import start as start_behind
+
+FILE = str(TARGETS / "loop_beside.py")
+SLEEPS = ("clock_nanosleep", "select", "pselect6")
+
+
+@pytest.fixture
+def editor():
+    with DapClient.stdio() as client:
+        yield client
+
+
+@pytest.fixture
+def breaking_python(python):
+    """Every interpreter whose threads can be stopped at breakpoints."""
+    return breaking(python)
+
+
+@pytest.fixture
+def breaking_edge_python(edge_python):
+    return breaking(edge_python)
+
+
+def breaking(python):
+    if interpreters.variant(python) == interpreters.FREE_THREADED:
+        pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
+    if interpreters.minor(python) < 12:
+        pytest.skip("no breakpoints before 3.12 yet")
+    return python
+
+
+def line_of(text):
+    number, = [number for number, line in enumerate(linecache.getlines(FILE), 1)
+               if line.strip() == text]
+    return number
+
+
+def set_breakpoints(editor, *breakpoints, path=FILE):
+    return editor.call("setBreakpoints", source={"path": path},
+                       breakpoints=list(breakpoints))["breakpoints"]
+
+
+def hit(editor, breakpoint):
+    """The thread that has come to a breakpoint."""
+    stopped = editor.event("stopped", reason="breakpoint")
+    assert stopped["hitBreakpointIds"] == [breakpoint["id"]]
+    assert stopped["allThreadsStopped"] is False
+    return stopped["threadId"]
+
+
+def top(editor, thread):
+    return editor.call("stackTrace", threadId=thread, levels=1)["stackFrames"][0]
+
+
+def line_at(editor, thread):
+    frame = top(editor, thread)
+    return linecache.getline(frame["source"]["path"], frame["line"]).strip()
+
+
+def value(editor, thread, expression):
+    return editor.call("evaluate", expression=expression, frameId=top(editor, thread)["id"],
+                       context="watch")["result"]
+
+
+def go_on(editor, thread):
+    assert editor.call("continue", threadId=thread) == {"allThreadsContinued": False}
+
+
+def loops(target, thread):
+    """Whether that thread sleeps in its own call, not in ours."""
+    return harness.processes.thread_activity(target.pid, thread).syscall in SLEEPS
+
+
+def test_beside_the_thread_that_hangs(breaking_python, editor):
+    target = start("loop_beside", breaking_python)
+    before = target.snapshot()
+    hung = editor.attach(target.pid)["threadId"]
+    assert hung == target.tid
+    three_up = editor.call("stackTrace", threadId=hung)["stackFrames"][3]
+    assert editor.call("evaluate", expression="name", frameId=three_up["id"],
+                       context="watch")["result"] == "'outermost'"
+
+    called, = set_breakpoints(editor, dict(line=line_of("check(turns, text)")))
+    assert called["verified"] and called["line"] == line_of("check(turns, text)")
+    assert called["source"]["path"] == FILE
+    worker = hit(editor, called)
+    assert worker != hung and line_at(editor, worker) == "check(turns, text)"
+    turns = int(value(editor, worker, "turns"))
+    for request, line in (("stepIn", "doubled = double(turns)"),
+                          ("next", "assert doubled == 2 * int(text)"),
+                          ("stepOut", "time.sleep(0.001)")):
+        editor.call(request, threadId=worker)
+        assert editor.event("stopped", threadId=worker)["reason"] == "step"
+        assert line_at(editor, worker) == line
+    scope = editor.call("scopes", frameId=top(editor, worker)["id"])["scopes"][0]
+    names = {one["name"]: one["value"] for one in editor.call(
+        "variables", variablesReference=scope["variablesReference"])["variables"]}
+    assert (names["turns"], names["bonus"]) == (str(turns), "0")
+    assert editor.call("setVariable", variablesReference=scope["variablesReference"],
+                       name="bonus", value="7")["value"] == "7"
+    assert value(editor, hung, "seen") == "[0, 2, 4]"
+
+    go_on(editor, worker)
+    assert hit(editor, called) == worker
+    assert value(editor, worker, "turns") == str(turns + 1)
+    assert set_breakpoints(editor) == []
+    go_on(editor, worker)
+    until("the loop", lambda: loops(target, worker))
+    editor.disconnect()
+    target.assert_as_before(before, arenas=4)
+    result = target.finish()
+    assert result["exact"] and result["bonuses"] == [7] and result["answer"] == 41
+
+
+def test_in_the_hung_frame(breaking_python, editor):
+    """It stands in its call, and comes to the breakpoint when that ends."""
+    target = start("loop_beside", breaking_python)
+    hung = editor.attach(target.pid)["threadId"]
+    back, = set_breakpoints(editor, dict(line=line_of("return seen")))
+    target.go_on()
+    assert hit(editor, back) == hung and line_at(editor, hung) == "return seen"
+    go_on(editor, hung)
+    editor.disconnect()
+    assert target.read_line(PATIENCE)["found"] == [3, [0, 2, 4]]
+    assert target.process.wait(PATIENCE) == NORMAL_EXIT
+
+
+def test_condition_hits_and_message(breaking_edge_python, editor):
+    target = start("loop_beside", breaking_edge_python)
+    editor.attach(target.pid)
+    line = line_of("doubled = double(turns)")
+
+    conditional, = set_breakpoints(editor, dict(line=line, condition="turns % 5 == 3"))
+    worker = hit(editor, conditional)
+    for _ in range(2):
+        turns = int(value(editor, worker, "turns"))
+        assert turns % 5 == 3
+        go_on(editor, worker)
+        assert hit(editor, conditional) == worker
+        assert int(value(editor, worker, "turns")) == turns + 5
+
+    counted, = set_breakpoints(editor, dict(line=line, hitCondition="% 4"))
+    turns = int(value(editor, worker, "turns"))
+    go_on(editor, worker)
+    assert hit(editor, counted) == worker
+    assert int(value(editor, worker, "turns")) == turns + 4
+
+    printing, stopping = set_breakpoints(
+        editor, dict(line=line, logMessage="turn {turns} of {{all}}"),
+        dict(line=line_of("turns += 1"), condition="turns == %d" % (turns + 7)))
+    go_on(editor, worker)
+    assert hit(editor, stopping) == worker
+    for turn in (5, 6, 7):
+        said = editor.event("output", line=line)
+        assert said["output"] == "turn %d of {all}\n" % (turns + turn)
+        assert said["source"]["path"] == FILE
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+def test_functions(breaking_edge_python, editor):
+    target = start("loop_beside", breaking_edge_python)
+    editor.attach(target.pid)
+    double, = editor.call("setFunctionBreakpoints", breakpoints=[
+        dict(name="double", condition="number % 2")])["breakpoints"]
+    worker = hit(editor, double)
+    assert line_at(editor, worker) == "return number + number"
+    number = int(value(editor, worker, "number"))
+    go_on(editor, worker)
+    assert hit(editor, double) == worker
+    assert int(value(editor, worker, "number")) == number + 2
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+@pytest.mark.parametrize("how", ["disconnect", "eof", "kill"])
+def test_the_editor_leaves_at_a_breakpoint(how, breaking_edge_python, editor):
+    target = start("loop_beside", breaking_edge_python)
+    before = target.snapshot()
+    editor.attach(target.pid)
+    worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
+    assert not loops(target, worker)
+    if how == "disconnect":
+        editor.disconnect()
+    elif how == "eof":
+        editor.process.stdin.close()
+    else:
+        editor.process.kill()
+    until("the loop", lambda: loops(target, worker), seconds=1)
+    target.assert_as_before(before, arenas=4)
+    assert target.finish()["exact"]
+
+
+def test_several_threads_at_one(breaking_edge_python, editor):
+    """Each stands for itself."""
+    target = start("loop_beside", breaking_edge_python, "4")
+    editor.attach(target.pid)
+    turn, = set_breakpoints(editor, dict(line=line_of("text = str(turns)")))
+    workers = {hit(editor, turn) for _ in range(4)}
+    assert len(workers) == 4
+    first, second, *others = workers
+    for worker in (second, first):
+        turns = int(value(editor, worker, "turns"))
+        go_on(editor, worker)
+        assert hit(editor, turn) == worker
+        assert int(value(editor, worker, "turns")) == turns + 1
+    set_breakpoints(editor)
+    for worker in workers:
+        go_on(editor, worker)
+    until("all loops", lambda: all(loops(target, worker) for worker in others))
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+def test_two_editors(breaking_edge_python, editor):
+    """Neither hears of what is the other's; at a line of both a thread stands for one
+    after the other."""
+    target = start("loop_beside", breaking_edge_python)
+    before = target.snapshot()
+    with DapClient.stdio() as other:
+        for one in (editor, other):
+            one.attach(target.pid)
+        mine, = set_breakpoints(editor, dict(line=line_of("turns += 1")))
+        worker = hit(editor, mine)
+        both = [set_breakpoints(one, dict(line=line_of("check(turns, text)")))[0]
+                for one in (editor, other)]
+        go_on(editor, worker)
+        waiting = [(editor, both[0]), (other, both[1])]
+        for one, breakpoint in waiting:
+            assert hit(one, breakpoint) == worker
+            set_breakpoints(one)
+            go_on(one, worker)
+        until("the loop", lambda: loops(target, worker))
+        for one in (editor, other):
+            assert not one.events or not [
+                event for event in one.events if event["event"] == "stopped"]
+            one.disconnect()
+    target.assert_as_before(before, arenas=4)
+    assert target.finish()["exact"]
+
+
+def test_in_code_that_is_not_there_yet(breaking_edge_python, editor, tmp_path):
+    target = start("loop_beside", breaking_edge_python)
+    (tmp_path / "later.py").write_text("first = 1\nsecond = first + 1\n")
+    editor.initialize()
+    editor.call("attach", processId=target.pid, pathMappings=[
+        {"localRoot": "/home/ada", "remoteRoot": str(tmp_path)}])
+    editor.call("configurationDone")
+    hung = editor.event("stopped")["threadId"]
+    second, = set_breakpoints(editor, dict(line=2), path="/home/ada/later.py")
+    assert not second["verified"] and second["reason"] == "pending"
+    editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
+        "sys.path.append(%r); threading.Thread(target=__import__, args=('later',)).start()"
+        % str(tmp_path)))
+    changed = editor.event("breakpoint", reason="changed")["breakpoint"]
+    assert changed["id"] == second["id"] and changed["verified"]
+    assert changed["source"]["path"] == "/home/ada/later.py"
+    thread = hit(editor, second)
+    assert value(editor, thread, "first") == "1"
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+# ---- order and junk
+
+
+def test_the_answer_comes_before_the_stop(newest_python, editor):
+    """Also where the line is hit a thousand times a second."""
+    target = start("loop_beside", newest_python, "2")
+    editor.initialize()
+    editor.call("attach", processId=target.pid)
+    editor.event("initialized")
+    early = editor.request("setBreakpoints", source={"path": FILE},
+                           breakpoints=[dict(line=line_of("turns += 1"))])
+    done = editor.request("configurationDone")
+    editor.event("stopped", reason="breakpoint")
+    order = [message.get("request_seq") or message["event"] for message in editor.received]
+    assert order.index(early) < order.index(done) < order.index("stopped")
+    threads = {1, 2}
+    for _ in range(20):
+        set_breakpoints(editor)
+        for thread in editor.call("threads")["threads"]:
+            go_on(editor, thread["id"])
+        editor.events.clear()
+        number = editor.request("setBreakpoints", source={"path": FILE},
+                                breakpoints=[dict(line=line_of("turns += 1"))])
+        ids = [one["id"] for one in editor.response(number)["body"]["breakpoints"]]
+        threads = {hit(editor, dict(id=ids[0])) for _ in range(2)}
+        at = [message.get("request_seq") for message in editor.received].index(number)
+        assert not [message for message in editor.received[:at] if message.get(
+            "body", {}).get("hitBreakpointIds") == ids]
+        assert len(threads) == 2
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+def test_what_cannot_be_set(newest_python, editor):
+    target = start("loop_beside", newest_python)
+    editor.initialize()
+    with pytest.raises(Refused, match="attach comes first"):
+        set_breakpoints(editor)
+    editor.call("attach", processId=target.pid)
+    editor.call("configurationDone")
+    line = line_of("turns += 1")
+    for breakpoint, words in (
+            (dict(line=line, condition="turns =="), "invalid syntax"),
+            (dict(line=line, condition="turns = 3"), "invalid syntax"),
+            (dict(line=line, hitCondition="often"), "no count of hits: often"),
+            (dict(line=line, logMessage="{turns"), "not closed"),
+            (dict(line=100000), "no such code")):
+        answer, = set_breakpoints(editor, breakpoint)
+        assert not answer["verified"] and words in answer["message"], answer
+    assert not set_breakpoints(editor, dict(line=1), path="/no/such.py")[0]["verified"]
+    for arguments in ({}, {"source": FILE}, {"source": {"path": FILE}, "breakpoints": 1},
+                      {"source": {"path": FILE}, "breakpoints": [{"line": "1"}]},
+                      {"source": {"path": FILE}, "breakpoints": [{}]}):
+        with pytest.raises(Refused, match=r"\(root\).arguments"):
+            editor.call("setBreakpoints", **arguments)
+    with pytest.raises(Refused):
+        set_breakpoints(editor, dict(line=1), path=None)
+    thousands = [dict(line=line, condition="False") for line in range(1, 1001)]
+    assert len(set_breakpoints(editor, *thousands)) == 1000
+    set_breakpoints(editor)
+    hit(editor, *set_breakpoints(editor, dict(line=line)))
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+@pytest.mark.parametrize("python", [
+    it.path for it in interpreters.found() if it.variant == interpreters.FREE_THREADED])
+def test_refused_without_a_gil(python, editor):
+    target = start("loop_beside", python)
+    editor.attach(target.pid)
+    with pytest.raises(Refused, match="without a GIL"):
+        set_breakpoints(editor, dict(line=line_of("turns += 1")))
+    editor.disconnect()
+    target.finish()
+
+
+def test_nothing_set_costs_nothing(newest_python, editor):
+    """Editors send all kinds of sets when they attach, also without a GIL to be had."""
+    target = start("lock_main", newest_python)
+    editor.attach(target.pid)
+    assert set_breakpoints(editor) == []
+    assert editor.call("setFunctionBreakpoints", breakpoints=[]) == {"breakpoints": []}
+    thread = editor.call("threads")["threads"][0]["id"]
+    assert value(editor, thread, "[tool for tool in range(6) if __import__('sys')"
+                 ".monitoring.get_tool(tool)]") == "[]"
+    editor.disconnect()
+    target.finish()
+
+
+# ---- files and lines
+
+
+def test_where_one_can_be(breaking_edge_python, editor):
+    target = start("loop_beside", breaking_edge_python)
+    editor.attach(target.pid)
+    first, last = line_of("turns = 0"), line_of("time.sleep(0.001)")
+    found = editor.call("breakpointLocations", source={"path": FILE}, line=first,
+                        endLine=last)["breakpoints"]
+    assert [place["line"] for place in found] == list(range(first, last + 1))
+    between, = set_breakpoints(editor, dict(line=line_of("def loop(results):") - 1))
+    assert not between["verified"] or between["line"] != line_of("def loop(results):") - 1
+    editor.disconnect()
+    target.finish()
+
+
+def test_mapped_paths_and_lines_from_0(newest_python, editor):
+    target = start("loop_beside", newest_python)
+    editor.call("initialize", adapterID="hangdbg", linesStartAt1=False)
+    editor.call("attach", processId=target.pid, pathMappings=[
+        {"localRoot": "/home/ada/src", "remoteRoot": str(TARGETS)}])
+    line = line_of("turns += 1") - 1
+    path = "/home/ada/src/loop_beside.py"
+    turn, = set_breakpoints(editor, dict(line=line), path=path)
+    assert (turn["source"]["path"], turn["line"]) == (path, line)
+    editor.call("configurationDone")
+    worker = hit(editor, turn)
+    frame = top(editor, worker)
+    assert (frame["source"]["path"], frame["line"]) == (path, line)
+    set_breakpoints(editor, dict(line=line, logMessage="here"), path=path)
+    go_on(editor, worker)
+    said = editor.event("output", output="here\n")
+    assert (said["source"]["path"], said["line"]) == (path, line)
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+@needs_root
+def test_in_a_file_that_only_the_target_sees(newest_python, editor):
+    target = start_behind(
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
+        targets="/mnt", name="loop_beside", python=newest_python)
+    frames = editor.call("stackTrace",
+                         threadId=editor.attach(target.pid)["threadId"])["stackFrames"]
+    source = frames[0]["source"]
+    assert source["sourceReference"] > 0
+    turn, = editor.call(
+        "setBreakpoints", source={"sourceReference": source["sourceReference"]},
+        breakpoints=[dict(line=line_of("turns += 1"))])["breakpoints"]
+    assert turn["verified"] and turn["source"] == source
+    worker = hit(editor, turn)
+    assert top(editor, worker)["source"] == source
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
+@needs_root
+def test_threads_go_by_our_numbers(newest_python, editor):
+    target = start_behind("unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+                          name="loop_beside", python=newest_python)
+    editor.attach(target.pid)
+    worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
+    assert worker in harness.processes.threads(target.pid) and worker != target.pid
+    assert line_at(editor, worker) == "turns += 1"
+    editor.disconnect()
+    assert target.finish()["exact"]
