@@ -111,7 +111,7 @@ def debugpy(target):
         port = free.getsockname()[1]
     _output([_packages(), "-m", "debugpy", "--listen", "127.0.0.1:%d" % port,
              "--pid", str(target.pid)])
-    with contextlib.closing(_Dap(port)) as dap:
+    with contextlib.closing(Dap(port)) as dap:
         dap.ask("initialize", adapterID="bench", pathFormat="path")
         attach = dap.send("attach", justMyCode=False)
         dap.wait(lambda message: message.get("event") == "initialized")
@@ -125,7 +125,7 @@ def debugpy(target):
         dap.ask("evaluate", expression="40 + 2", frameId=frames[0]["id"])
 
 
-class _Dap:
+class Dap:
     def __init__(self, port):
         self.seq = 0
         self.connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
@@ -214,6 +214,18 @@ def _packages():
 def program(package, name):
     """The path of a program that a package of PyPI (a requirement) brings."""
     return str(_environment(name, package) / name)
+
+
+@functools.lru_cache(None)
+def debugpy_for(minor):
+    """A folder with debugpy for another Python than the environment's."""
+    home = CACHE / ("debugpy-" + minor)
+    part = home.with_name(home.name + ".part")
+    if not home.exists():
+        _checked([_packages(), "-m", "pip", "install", "--quiet", "--only-binary", ":all:",
+                  "--python-version", minor, "--target", part, "debugpy"])
+        part.rename(home)
+    return str(home)
 
 
 def _environment(folder, *packages):

@@ -1,5 +1,6 @@
 """Main hangs in a lock, four calls deep, while workers loop: one, or as many as the
-argument says. Each counts its own turns, whatever it is stopped for."""
+first argument says. Each counts its own turns, whatever it is stopped for. As many
+more as the second says only wait."""
 
 import sys
 import threading
@@ -55,7 +56,10 @@ def double(number):
 
 
 results = []
-workers = [threading.Thread(target=loop, args=(results,), name="loop-%d" % number)
+parted = threading.Event()
+workers = [threading.Thread(target=parted.wait)
+           for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 0)]
+workers += [threading.Thread(target=loop, args=(results,), name="loop-%d" % number)
            for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1)]
 for worker in workers:
     worker.start()
@@ -64,6 +68,7 @@ lock.acquire()
 on_sigusr1(lock.release)
 name, (answer, table, found) = start_work(lock)
 over.append(True)
+parted.set()
 for worker in workers:
     worker.join()
 finish(name=name, answer=answer, table=table, found=found,
