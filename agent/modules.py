@@ -6,7 +6,7 @@ need("attributes")
 
 
 def modules(session, arguments):
-    loaded = _loaded()
+    loaded = _imported()
     start = max(field(arguments, "startModule", int, 0), 0)
     count = field(arguments, "moduleCount", int, 0)
     page = loaded[start:start + count if count > 0 else None]
@@ -14,12 +14,12 @@ def modules(session, arguments):
 
 
 def loaded_sources(session, arguments):
-    paths = {_own_text(names, "__file__"): 1 for _, _, names in _loaded()}
+    paths = {_own_text(names, "__file__"): 1 for _, _, names in _imported()}
     return {"sources": [{"path": path} for path in paths
                         if path is not None and not path.endswith((".so", ".pyc"))]}
 
 
-def _loaded():
+def _imported():
     """[(name, module, its names)], each once, by the first of its names; in the
     order in which they were imported."""
     found = {}
