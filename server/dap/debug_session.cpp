@@ -26,6 +26,7 @@ constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
 
 constexpr std::size_t kMostRequests = 256;
 constexpr std::size_t kMostMessages = 64;
+constexpr std::size_t kMostTargets = 1'000;
 // How long an editor may not read, and how long when it has left.
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
@@ -270,6 +271,23 @@ asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
 void DebugSession::goes_on(std::int64_t thread) {
   held_.erase(thread);
   answer_before_stops();
+}
+
+// The editor asks for one just before it goes there: old ones may be forgotten.
+std::int64_t DebugSession::add_goto_target(Place place) {
+  if (goto_targets_.size() == kMostTargets) {
+    goto_targets_.clear();
+  }
+  goto_targets_.push_back(std::move(place));
+  return std::ssize(goto_targets_);
+}
+
+std::optional<DebugSession::Place> DebugSession::goto_target(
+    std::int64_t number) const {
+  if (number < 1 || number > std::ssize(goto_targets_)) {
+    return std::nullopt;
+  }
+  return goto_targets_[static_cast<std::size_t>(number - 1)];
 }
 
 void DebugSession::watch_threads() {

@@ -107,6 +107,14 @@ class DebugSession {
   void goes_on(std::int64_t thread);
   void stays(std::int64_t thread) { held_.insert(thread); }
 
+  // Lines that a thread may be sent to, by the numbers that the editor has.
+  struct Place {
+    std::string path;  // in the target
+    std::int64_t line;
+  };
+  std::int64_t add_goto_target(Place place);
+  std::optional<Place> goto_target(std::int64_t number) const;
+
   // No request comes after this one.
   void leave() { requests_.close(); }
 
@@ -172,6 +180,7 @@ class DebugSession {
   std::unique_ptr<AgentSession> agent_;
   bool configured_ = false;
   std::int64_t outside_frames_ = 0;
+  std::vector<Place> goto_targets_;
   std::set<std::int64_t> known_threads_;
   std::set<std::int64_t> held_;
   boost::asio::steady_timer stop_came_;  // cancelled by a thread's `stopped`

@@ -167,6 +167,8 @@ constexpr std::array kHandlers = {
     own<NextHandler>(),
     own<StepInHandler>(),
     own<StepOutHandler>(),
+    own<GotoTargetsHandler>(),
+    own<GotoHandler>(),
     own<CancelHandler>(),
     own<TerminateHandler>(),
     own<DisconnectHandler>(),

@@ -21,6 +21,8 @@
 #include "protocol/requests/configuration_done.h"
 #include "protocol/requests/continue.h"
 #include "protocol/requests/disconnect.h"
+#include "protocol/requests/goto.h"
+#include "protocol/requests/goto_targets.h"
 #include "protocol/requests/initialize.h"
 #include "protocol/requests/next.h"
 #include "protocol/requests/pause.h"
@@ -138,6 +140,19 @@ struct StepInHandler {
 
 struct StepOutHandler {
   using Pair = dap::StepOut;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct GotoTargetsHandler {
+  using Pair = dap::GotoTargets;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static void declare(dap::Capabilities& capabilities);
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct GotoHandler {
+  using Pair = dap::Goto;
   static constexpr auto kNeeds = DebugSession::Phase::Attached;
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };

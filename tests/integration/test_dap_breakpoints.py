@@ -184,6 +184,36 @@ def test_functions(breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
+def test_goto(breaking_edge_python, editor):
+    """Back to the first line of its function: it counts from there again."""
+    target = start("loop_beside", breaking_edge_python)
+    editor.attach(target.pid)
+    worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
+
+    def send_to(line, path=FILE):
+        place, = editor.call("gotoTargets", source={"path": path}, line=line)["targets"]
+        assert place["line"] == line
+        editor.call("goto", threadId=worker, targetId=place["id"])
+        assert editor.event("stopped", threadId=worker)["reason"] == "goto"
+        last = [message for message in editor.received if "command" in message][-1]
+        assert last["command"] == "goto" and last["seq"] < editor.last_seq
+
+    set_breakpoints(editor)
+    send_to(line_of("turns = 0"))
+    editor.call("next", threadId=worker)
+    editor.event("stopped", reason="step")
+    assert value(editor, worker, "turns") == "0" and line_at(editor, worker) == "bonus = 0"
+    with pytest.raises(Refused, match="another file"):
+        send_to(3, path="/no/such.py")
+    with pytest.raises(Refused):
+        send_to(line_of("return number + number"))
+    with pytest.raises(Refused, match="no such target"):
+        editor.call("goto", threadId=worker, targetId=99)
+    go_on(editor, worker)
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
 @pytest.mark.parametrize("how", ["disconnect", "eof", "kill"])
 def test_the_editor_leaves_at_a_breakpoint(how, breaking_edge_python, editor):
     target = start("loop_beside", breaking_edge_python)
