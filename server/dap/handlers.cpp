@@ -6,6 +6,7 @@
 #include "protocol/requests/breakpoint_locations.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/evaluate.h"
+#include "protocol/requests/exception_info.h"
 #include "protocol/requests/loaded_sources.h"
 #include "protocol/requests/modules.h"
 #include "protocol/requests/set_breakpoints.h"
@@ -152,6 +153,26 @@ constexpr Handler sets(void (*declare)(dap::Capabilities&) = nullptr) {
           nullptr};
 }
 
+// None is on by itself: that would cost a program that nobody wants to stop.
+std::vector<dap::ExceptionFilter> exception_filters() {
+  const auto filter = [](const char* id, const char* label,
+                         const char* description) {
+    return dap::ExceptionFilter{.filter = id,
+                                .label = label,
+                                .description = description,
+                                .is_default = false,
+                                .supports_condition = true,
+                                .condition_description =
+                                    "KeyError, (OSError, ValueError), or an "
+                                    "expression of __exception__"};
+  };
+  return {
+      filter("raised", "Raised Exceptions", "where they are raised"),
+      filter("uncaught", "Uncaught Exceptions", "where nobody catches them"),
+      filter("userUnhandled", "User Uncaught Exceptions",
+             "where they leave your code for a library's")};
+}
+
 // ---- the table
 
 constexpr std::array kHandlers = {
@@ -196,7 +217,14 @@ constexpr std::array kHandlers = {
     sets<dap::SetFunctionBreakpoints>([](dap::Capabilities& capabilities) {
       capabilities.supports_function_breakpoints = true;
     }),
-    sets<dap::SetExceptionBreakpoints>(),
+    sets<dap::SetExceptionBreakpoints>([](dap::Capabilities& capabilities) {
+      capabilities.exception_breakpoint_filters = exception_filters();
+      capabilities.supports_exception_filter_options = true;
+    }),
+    agents<dap::ExceptionInfo, &with_breakpoints>(
+        [](dap::Capabilities& capabilities) {
+          capabilities.supports_exception_info_request = true;
+        }),
     agents<dap::BreakpointLocations, &with_breakpoints>(
         [](dap::Capabilities& capabilities) {
           capabilities.supports_breakpoint_locations_request = true;

@@ -302,6 +302,69 @@ def test_in_code_that_is_not_there_yet(breaking_edge_python, editor, tmp_path):
     assert target.finish()["exact"]
 
 
+@pytest.fixture
+def failing(breaking_edge_python, editor, tmp_path):
+    """A target; a function that has a thread of it fail; where that will be."""
+    target = start("loop_beside", breaking_edge_python)
+    (tmp_path / "failing.py").write_text(FAILING)
+    hung = editor.attach(target.pid)["threadId"]
+    editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
+        "sys.path.append(%r); import failing; threading.excepthook = lambda *_: None"
+        % str(tmp_path)))
+
+    def fail():
+        editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
+            "threading.Thread(target=failing.fail, args=('x',)).start()"))
+    return target, fail
+
+
+FAILING = """
+def fail(key):
+    try:
+        return {}[key]
+    except KeyError as error:
+        raise ValueError("not " + key) from error
+"""
+
+
+def test_exceptions(failing, editor):
+    target, fail = failing
+    answers = editor.call("setExceptionBreakpoints", filters=[], filterOptions=[
+        {"filterId": "raised", "condition": "KeyError"}])["breakpoints"]
+    assert answers == [{"verified": True}]
+    fail()
+    stopped = editor.event("stopped", reason="exception")
+    thread = stopped["threadId"]
+    assert (stopped["text"], stopped["description"]) == ("KeyError", "KeyError: 'x'")
+    assert top(editor, thread)["name"] == "fail" and value(editor, thread, "key") == "'x'"
+    about = editor.call("exceptionInfo", threadId=thread)
+    assert (about["exceptionId"], about["breakMode"]) == ("KeyError", "always")
+    assert editor.call("setExceptionBreakpoints", filters=[]) == {"breakpoints": []}
+    go_on(editor, thread)
+
+    for kind, mode in (("userUnhandled", "userUnhandled"), ("uncaught", "unhandled")):
+        editor.call("setExceptionBreakpoints", filters=[kind])
+        fail()
+        thread = editor.event("stopped", reason="exception")["threadId"]
+        about = editor.call("exceptionInfo", threadId=thread)
+        assert (about["exceptionId"], about["description"]) == ("ValueError", "not x")
+        assert about["breakMode"] == mode
+        inner, = about["details"]["innerException"]
+        assert inner["typeName"] == "KeyError" and "fail" in inner["stackTrace"]
+        editor.call("setExceptionBreakpoints", filters=[])
+        go_on(editor, thread)
+    hung, = [one["id"] for one in editor.call("threads")["threads"]
+             if one["name"] == "MainThread"]
+    with pytest.raises(Refused, match="has not stopped for an exception"):
+        editor.call("exceptionInfo", threadId=hung)
+    wrong, syntax = editor.call("setExceptionBreakpoints", filters=["all"], filterOptions=[
+        {"filterId": "raised", "condition": "KeyError ="}])["breakpoints"]
+    assert not wrong["verified"] and "no filter all" in wrong["message"]
+    assert not syntax["verified"] and "invalid syntax" in syntax["message"]
+    editor.disconnect()
+    assert target.finish()["exact"]
+
+
 # ---- order and junk
 
 
@@ -384,6 +447,7 @@ def test_nothing_set_costs_nothing(newest_python, editor):
     editor.attach(target.pid)
     assert set_breakpoints(editor) == []
     assert editor.call("setFunctionBreakpoints", breakpoints=[]) == {"breakpoints": []}
+    assert editor.call("setExceptionBreakpoints", filters=[]) == {}
     thread = editor.call("threads")["threads"][0]["id"]
     assert value(editor, thread, "[tool for tool in range(6) if __import__('sys')"
                  ".monitoring.get_tool(tool)]") == "[]"
