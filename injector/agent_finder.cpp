@@ -44,6 +44,10 @@ std::optional<Address> image_of(const Target& target, int tid) {
   return {};
 }
 
+Address region_of(Address image, const HdImageHeader& header) {
+  return image + (header.image_size + std::uint64_t{4095}) / 4096 * 4096;
+}
+
 }  // namespace
 
 Result<std::optional<Address>> find_agent(const Target& target) {
@@ -65,8 +69,7 @@ Result<std::optional<Address>> find_agent(const Target& target) {
                   "an agent of another version of hangdbg is in the target",
                   "end the other session, or use the same version");
     }
-    const Address region =
-        *image + (header->image_size + std::uint64_t{4095}) / 4096 * 4096;
+    const Address region = region_of(*image, *header);
     const auto seen = target.memory.read_value<HdRegion>(region);
     if (seen && seen->magic == HD_MAGIC && seen->stage == HD_STAGE_SERVING) {
       log::debug(log::Area::Injector, "agent found in thread {}", tid);
@@ -74,6 +77,27 @@ Result<std::optional<Address>> find_agent(const Target& target) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<Address> find_left_images(const Target& target) {
+  std::vector<Address> images;
+  const auto maps = read_maps(target.pid);
+  for (const Mapping& mapping : maps ? *maps : std::vector<Mapping>{}) {
+    if (!mapping.executable || mapping.inode != 0) {
+      continue;
+    }
+    const auto header = target.memory.read_value<HdImageHeader>(mapping.start);
+    if (!header || header->magic != HD_MAGIC || header->abi != HD_ABI) {
+      continue;
+    }
+    const auto region =
+        target.memory.read_value<HdRegion>(region_of(mapping.start, *header));
+    if (region && region->magic == HD_MAGIC &&
+        region->stage == HD_STAGE_CLOSED) {
+      images.push_back(mapping.start);
+    }
+  }
+  return images;
 }
 
 Result<Channels> join_agent(const Target& target,

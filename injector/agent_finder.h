@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/result.h"
@@ -14,6 +15,10 @@ namespace hangdbg {
 // Where the agent's HdRegion is; empty when there is no agent.
 // Errors: OtherVersion when it is of another hangdbg.
 Result<std::optional<Address>> find_agent(const Target& target);
+
+// The images of agents that have gone, but not their regions: threads of the
+// program had them on their stacks.
+std::vector<Address> find_left_images(const Target& target);
 
 // Asks it for channels of our own. Errors: ChannelClosed when it was about to
 // leave (then inject), those of take_channels.

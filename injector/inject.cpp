@@ -299,6 +299,10 @@ Result<AgentImage> make_image(const Target& target,
       static_cast<std::uint32_t>(HD_AGENT_OFFSET + source_size);
   region.code_size = static_cast<std::uint32_t>(compiled.code.size());
   region.code_magic = compiled.magic;
+  const auto left = find_left_images(target);
+  for (std::size_t i = 0; i < left.size() && i < std::size(region.left); i++) {
+    region.left[i] = left[i].value;
+  }
   region.api = target.api.table;
   if (const auto tasks = TaskIds::read(target.pid);
       tasks && !target.python.free_threaded) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 
 namespace hangdbg {
@@ -110,6 +111,34 @@ std::vector<ElfImage> libc_images(const MemoryReader& memory,
   return images;
 }
 
+// What breakpoints need where there is no sys.monitoring.
+void find_tracing(
+    const CPythonLayout& at,
+    const std::function<std::uint64_t(std::initializer_list<const char*>)>&
+        optional,
+    HdApi& table) {
+  table.PyThreadState_Get = optional({"PyThreadState_Get"});
+  table.PyThreadState_Next = optional({"PyThreadState_Next"});
+  table.PyInterpreterState_Main = optional({"PyInterpreterState_Main"});
+  table.PyInterpreterState_ThreadHead =
+      optional({"PyInterpreterState_ThreadHead"});
+  table.PyFrame_GetLineNumber = optional({"PyFrame_GetLineNumber"});
+  table.set_trace_of = optional({"_PyEval_SetTrace"});
+  table.get_evaluator = optional({"_PyInterpreterState_GetEvalFrameFunc"});
+  table.set_evaluator = optional({"_PyInterpreterState_SetEvalFrameFunc"});
+  table.default_evaluator = optional({"_PyEval_EvalFrameDefault"});
+  table.interpreter_evaluator = at.interpreter_evaluator;
+  table.thread_cframe = at.thread_cframe;
+  table.cframe_current_frame = at.cframe_current_frame;
+  table.thread_tracing = at.thread_tracing;
+  table.thread_tracer_object = at.thread_tracer_object;
+  table.frame_previous = at.frame_previous;
+  table.frame_code = at.frame_code;
+  table.code_filename = at.code_filename;
+  table.code_name = at.code_name;
+  table.code_first_line = at.code_first_line;
+}
+
 }  // namespace
 
 Result<TargetApi> find_target_api(const MemoryReader& memory,
@@ -177,6 +206,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
       optional({"PyThreadState_DeleteCurrent"});
   api.table.PyEval_AcquireThread = optional({"PyEval_AcquireThread"});
   api.table.PyThreadState_GetFrame = optional({"PyThreadState_GetFrame"});
+  static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
   const CPythonLayout& at = python.layout;
   api.table.interpreters_head =
       (python.runtime + at.runtime_interpreters_head).value;
@@ -195,8 +225,9 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   if (!python.version.at_least(12)) {
     api.table.PyThreadState_Swap = optional({"PyThreadState_Swap"});
     api.table.Py_GetRecursionLimit = optional({"Py_GetRecursionLimit"});
+    find_tracing(at, optional, api.table);
   }
-  static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
+  api.table.thread_tracer = at.thread_tracer;
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;
   api.pthread_attr_init = {api.table.pthread_attr_init};

@@ -6,7 +6,11 @@
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
  *   hold.c      threads of the program that stand still for a client
- *   trace.c     threads that are stepped
+ *   trace.c     the trace function of threads that are stepped or have
+ *               breakpoints, up to 3.11
+ *   breaks.c    breakpoints: which frames, which lines
+ *   answers.c   what the agent says of code
+ *   evaluator.c frames that begin
  *   pause.c     all other threads stand still, where no GIL sees to that
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
@@ -125,8 +129,37 @@ struct HdHeld {
 
 /* A thread that is stepped by a trace function. GIL. */
 struct HdTraced {
-  uint64_t thread;  /* pthread_t; 0: free */
+  uint64_t thread; /* pthread_t; 0: free */
+  HdPyObject* function;
   HdPyObject* only; /* the frame that counts, not kept; 0: all */
+  uint32_t changes; /* so often it was set anew */
+};
+
+/* Trace functions of the program's own that ours can go before: Python's for
+ * those in Python, coverage's, a profiler's... */
+#define HD_OWN_TRACERS 4
+
+/* Whether the region stays for frames of our evaluator. */
+enum HdStays {
+  HD_GOES = 0,
+  HD_STAYS = 1,
+  HD_STAYS_ALONE = 2, /* for nothing else, and no thread of ours is there */
+};
+
+/* Line breakpoints, where they need a trace function. GIL. */
+struct HdBreaks {
+  HdPyObject* on_line; /* 0: there are none */
+  HdPyObject* classify;
+  uint32_t
+      generation;     /* which on_line and classify; what is older counts not */
+  uint32_t calls;     /* of them that have not returned */
+  uint32_t frames;    /* of our evaluator on stacks of the program */
+  uint64_t evaluator; /* the one that ours goes before */
+  uint32_t is_set;    /* ours is */
+  uint32_t stays;     /* enum HdStays */
+  struct HdAnswer* answers; /* a hash table */
+  uint64_t capacity;
+  uint64_t used;
 };
 
 /* The agent in one interpreter. */
@@ -157,6 +190,11 @@ struct HdState {
   struct HdSession sessions[HD_MAX_SESSIONS];
   struct HdHeld held[HD_MAX_HELD];
   struct HdTraced traced[HD_MAX_HELD];
+  uint32_t stepped; /* so many of them are */
+  struct HdBreaks breaks;
+  /* Our trace functions, and what each goes before: tracing.h. */
+  uint64_t tracers[2 * HD_OWN_TRACERS];
+  uint64_t own_tracers[HD_OWN_TRACERS];
 
   /* The main interpreter's, which all sessions share, and last; and each
    * session's own in another interpreter. */
@@ -252,6 +290,16 @@ HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args);
 HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args);
 HdPyObject* hd_builtin_ident(HdPyObject* self, HdPyObject* none);
 HdPyObject* hd_builtin_nap(HdPyObject* self, HdPyObject* none);
+void hd_nap(struct HdState* state); /* a moment without the GIL */
+
+/* breaks.c */
+HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args);
+/* Before the agent goes: no breakpoints, and nobody in our code; waits for
+ * those that are called. Who will still return through our evaluator keeps the
+ * region. */
+void hd_breaks_leave(struct HdState* state);
+/* Regions that have stayed for such, and are on no stack any more. */
+void hd_unmap_left(struct HdState* state);
 
 /* interpreters.c: the interpreter that the session wants. hd_enter may wait for
  * its GIL without end; 0 when it is no more. */
@@ -307,6 +355,7 @@ void hd_agent_unload(struct HdSession* session);
 void hd_builtins(struct HdMethod* methods);
 
 /* builtins.c, python.c: with the GIL */
+int hd_is_executor(struct HdState* state, uint64_t thread);
 /* Whose executor this very thread is, or for which it stands; 0 with an
  * exception set. */
 struct HdSession* hd_this_session(struct HdState* state);

@@ -32,6 +32,9 @@ int hd_agent_load(struct HdSession* session) {
   if (agent->handle) {
     return 1;
   }
+  if (!session->interpreter) {
+    hd_unmap_left(state);
+  }
   const int loaded = run_source(state, agent);
   if (!loaded) {
     keep_failure(state);
@@ -145,6 +148,9 @@ static int add_builtins(struct HdState* state, struct HdAgent* agent) {
 void hd_agent_unload(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdAgent* agent = hd_agent(session);
+  if (!session->interpreter) {
+    hd_breaks_leave(state);
+  }
   HdPyObject* globals = agent->globals;
   agent->handle = 0;
   agent->forget = 0;

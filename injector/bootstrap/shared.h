@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 9
+#define HD_ABI 10
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -23,6 +23,7 @@
 #define HD_EXECUTOR_THREAD_NAME "hangdbg-exec"
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
 #define HD_MAX_SESSIONS 8
+#define HD_MAX_LEFT 8
 #define HD_NO_OFFSET 0xffffffffU
 
 /* At the image's first byte; also how a later hangdbg knows the region. */
@@ -133,6 +134,30 @@ struct HdApi {
   uint32_t thread_ident;
   uint32_t thread_frame;
 
+  /* For breakpoints, from 3.7 to 3.11; else thread_tracer is HD_NO_OFFSET. */
+  uint64_t PyThreadState_Get;
+  uint64_t PyThreadState_Next;
+  uint64_t PyInterpreterState_Main;
+  uint64_t PyInterpreterState_ThreadHead;
+  uint64_t PyFrame_GetLineNumber;
+  uint64_t set_trace_of;      /* _PyEval_SetTrace, from 3.9 on */
+  uint64_t get_evaluator;     /* _PyInterpreterState_GetEvalFrameFunc, 3.9 */
+  uint64_t set_evaluator;     /* _PyInterpreterState_SetEvalFrameFunc, 3.9 */
+  uint64_t default_evaluator; /* _PyEval_EvalFrameDefault */
+  /* Offsets: of the evaluator in PyInterpreterState, where it has no setter; in
+   * PyThreadState; in what the evaluator is given, and in its code. */
+  uint32_t interpreter_evaluator;
+  uint32_t thread_cframe;
+  uint32_t cframe_current_frame;
+  uint32_t thread_tracing;
+  uint32_t thread_tracer;
+  uint32_t thread_tracer_object;
+  uint32_t frame_previous;
+  uint32_t frame_code;
+  uint32_t code_filename;
+  uint32_t code_name;
+  uint32_t code_first_line;
+
   /* Offsets of the f_locals snapshot: PyFrameObject -> (through the pointer at
    * frame_inner, unless HD_NO_OFFSET) -> frame_locals. Both HD_NO_OFFSET from
    * 3.13 on, where f_locals is no snapshot. */
@@ -181,6 +206,9 @@ struct HdRegion {
   int32_t door;        /* a pipe's writing end, for HdDoorRecord; -1 at first */
   uint64_t door_inode; /* the program may have closed it and used its number */
   uint64_t libc_signals; /* a mask: those that the libc keeps for itself */
+  /* Regions of agents that have gone, but were on a stack of the program's: the
+   * addresses of their images; 0 none. */
+  uint64_t left[HD_MAX_LEFT];
   struct HdApi api;
   struct HdOffer offers[HD_MAX_SESSIONS];
   /* The bootstrap's own memory follows; see bootstrap.h. */

@@ -1,10 +1,16 @@
-/* A thread that is stepped: it comes to stand by itself, at a line of its own.
+/* The trace function of threads that are stepped or have breakpoints on their
+ * stack, before sys.monitoring (3.12).
  *
- * Before sys.monitoring (3.12) that takes a trace function. This one is in C
- * and asks the agent only about the frame that counts: what the thread calls
- * from there costs a compare a line. It is set by the thread itself, and by us
- * from outside only taken away, when its client has gone. */
-#include "injector/bootstrap/bootstrap.h"
+ * It is in C and asks the agent only about the frame that counts, or a line
+ * that has a breakpoint: else a line costs some compares. A program's own
+ * tracer goes on working: ours goes before it and ends in a jump into it, with
+ * the object that it was set with, so that sys.gettrace() answers as ever. What
+ * it is follows from which of our functions is set (`tracers`): nothing is kept
+ * by thread.
+ *
+ * A step is set by the thread itself, and by us from outside only taken away,
+ * when its client has gone. */
+#include "injector/bootstrap/tracing.h"
 
 #define PY_TRACE_LINE 2 /* Include/pystate.h */
 #define PY_TRACE_RETURN 3
@@ -13,21 +19,32 @@ typedef uint64_t (*SelfFunction)(void);
 typedef HdPyObject* (*NumberFunction)(long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
-typedef void (*TraceFunction)(void*, HdPyObject*);
+typedef void (*SetTraceFunction)(void*, HdPyObject*);
+typedef int (*SetTraceOfFunction)(void*, void*, HdPyObject*);
+typedef int (*TracerFunction)(HdPyObject*, HdPyObject*, int, HdPyObject*);
 typedef void* (*SwapFunction)(void*);
+typedef void* (*ThreadFunction)(void);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
-typedef HdPyObject* (*NamedFunction)(const char*);
-typedef HdPyObject* (*TupleFunction)(long);
-typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
-typedef HdPyObject* (*CallFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 
-static int on_event(HdPyObject* agent,
+static int on_event(HdPyObject* object,
                     HdPyObject* frame,
                     int what,
-                    HdPyObject* arg);
+                    HdPyObject* arg,
+                    int which);
+static int step(struct HdState* state,
+                const struct HdTraced* entry,
+                HdPyObject* frame,
+                int what);
+static void end_with_stack(struct HdState* state);
+static void trace_as_needed(struct HdState* state, void* thread);
+static void put(struct HdState* state, void* thread, uint64_t tracer);
+static int which_of(const struct HdState* state, const void* thread);
+static int own_tracer(struct HdState* state, uint64_t tracer);
+static void name_tracers(struct HdState* state);
 static struct HdTraced* traced(struct HdState* state, uint64_t thread);
+static void forget(struct HdState* state, struct HdTraced* entry);
 static uint64_t self_of(struct HdState* state);
 static int is_none(struct HdState* state, HdPyObject* object);
 
@@ -41,83 +58,222 @@ HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
       HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
   HdPyObject* function = get(args, 0);
   HdPyObject* frame = get(args, 1);
-  const int set = !is_none(state, function);
-  const uint64_t thread = self_of(state);
-  struct HdTraced* entry = traced(state, thread);
-  if (!entry) {
-    entry = traced(state, 0);
+  if (!hd_can_trace(state)) {
+    return hd_raise(state, "this Python's threads cannot be traced");
   }
+  const uint64_t self_id = self_of(state);
+  struct HdTraced* entry = traced(state, self_id);
+  void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
+  if (is_none(state, function)) {
+    if (entry) {
+      forget(state, entry);
+      trace_as_needed(state, thread);
+    }
+    return hd_none(state);
+  }
+  entry = entry ? entry : traced(state, 0);
   if (!entry) {
     return hd_raise(state, "no more threads can be stepped");
   }
-  const int was_set = entry->thread != 0;
+  HD_CALL(state, Py_IncRef, ObjectFunction)(function);
+  HdPyObject* before = entry->function;
+  state->stepped += !entry->thread;
+  entry->thread = self_id;
+  entry->function = function;
   entry->only = is_none(state, frame) ? 0 : frame;
-  entry->thread = set ? thread : 0;
-  if (set != was_set) {
-    HD_CALL(state, PyEval_SetTrace, TraceFunction)
-    (set ? (void*)on_event : 0, set ? function : 0);
+  entry->changes++;
+  if (before) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(before);
+  }
+  hd_trace_thread(state, thread, HD_TRACED_FOR_STACK);
+  return hd_none(state);
+}
+
+/* (ident, function): that thread is stepped no more. The GIL is kept all
+ * through, and no bytecode runs. */
+HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const uint64_t ident =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(
+          HD_CALL(state, PyTuple_GetItem, TupleGetFunction)(args, 0));
+  struct HdTraced* entry = traced(state, ident);
+  const uint64_t thread = hd_thread_state(state, ident);
+  if (entry) {
+    forget(state, entry);
+  }
+  if (entry && thread) {
+    trace_as_needed(state, (void*)thread);
   }
   return hd_none(state);
 }
 
-static int on_event(HdPyObject* agent,
-                    HdPyObject* frame,
-                    int what,
-                    HdPyObject* arg) {
-  (void)arg;
-  struct HdState* state = hd_state();
-  if (what != PY_TRACE_LINE && what != PY_TRACE_RETURN) {
-    return 0;
+/* Which own tracer it goes before, and how long it stays: tracers[which]. */
+#define TRACER(which)                                                          \
+  static int on_event_##which(HdPyObject* object, HdPyObject* frame, int what, \
+                              HdPyObject* arg) {                               \
+    return on_event(object, frame, what, arg, which);                          \
   }
-  const struct HdTraced* entry = traced(state, self_of(state));
-  if (!entry || (entry->only && entry->only != frame)) {
-    return 0;
-  }
-  HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
-  HdPyObject* result =
-      hd_call(state, agent, frame,
-              HD_CALL(state, PyLong_FromLong, NumberFunction)(what));
-  if (!result) {
-    return -1; /* the program's: see keep_standing in engine.py */
-  }
-  HD_CALL(state, Py_DecRef, ObjectFunction)(result);
-  return 0;
+TRACER(0)
+TRACER(1)
+TRACER(2)
+TRACER(3)
+TRACER(4)
+TRACER(5)
+TRACER(6)
+TRACER(7)
+
+/* One by one, as in hd_builtins. */
+static void name_tracers(struct HdState* state) {
+  uint64_t* next = state->tracers;
+  *next++ = (uint64_t)on_event_0;
+  *next++ = (uint64_t)on_event_1;
+  *next++ = (uint64_t)on_event_2;
+  *next++ = (uint64_t)on_event_3;
+  *next++ = (uint64_t)on_event_4;
+  *next++ = (uint64_t)on_event_5;
+  *next++ = (uint64_t)on_event_6;
+  *next++ = (uint64_t)on_event_7;
 }
 
-/* (ident, function): that thread's trace function becomes the program's own
- * again, which was `function`. The GIL is kept all through, and no bytecode
- * runs: that the state of another thread is ours meanwhile is seen by nobody.
- */
-HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args) {
-  (void)self;
+/* A breakpoint comes before a step: who stops at it has ended the step, or set
+ * another one, which is not for this line. Nothing of ours is on the stack
+ * while the program's own tracer runs. */
+static int on_event(HdPyObject* object,
+                    HdPyObject* frame,
+                    int what,
+                    HdPyObject* arg,
+                    int which) {
   struct HdState* state = hd_state();
-  const TupleGetFunction get =
-      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
-  const uint64_t thread =
-      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(get(args, 0));
-  HdPyObject* before = get(args, 1);
-  struct HdTraced* entry = traced(state, thread);
-  const uint64_t other = hd_thread_state(state, thread);
-  if (entry) {
-    entry->thread = 0;
+  const struct HdTraced* entry =
+      state->stepped ? traced(state, self_of(state)) : 0;
+  const uint32_t changes = entry ? entry->changes : 0;
+  if (what == PY_TRACE_LINE && state->breaks.on_line &&
+      !hd_reach_line(state, frame)) {
+    return -1;
   }
-  if (!entry || !other) {
-    return hd_none(state); /* the thread has ended */
+  if (entry && entry->changes == changes && !step(state, entry, frame, what)) {
+    return -1; /* the program's: see keep_standing in engine.py */
   }
-  HdPyObject* settrace =
-      HD_CALL(state, PySys_GetObject, NamedFunction)("settrace");
-  HdPyObject* arguments = HD_CALL(state, PyTuple_New, TupleFunction)(1);
-  if (!settrace || !arguments) {
-    return 0;
+  if (what == PY_TRACE_RETURN && which >= HD_OWN_TRACERS) {
+    end_with_stack(state);
   }
-  HD_CALL(state, Py_IncRef, ObjectFunction)(before);
-  HD_CALL(state, PyTuple_SetItem, TupleSetFunction)(arguments, 0, before);
-  void* own = HD_CALL(state, PyThreadState_Swap, SwapFunction)((void*)other);
+  const uint64_t own = state->own_tracers[which % HD_OWN_TRACERS];
+  return own ? ((TracerFunction)own)(object, frame, what, arg) : 0;
+}
+
+static int step(struct HdState* state,
+                const struct HdTraced* entry,
+                HdPyObject* frame,
+                int what) {
+  if ((what != PY_TRACE_LINE && what != PY_TRACE_RETURN) || !entry->thread ||
+      (entry->only && entry->only != frame)) {
+    return 1;
+  }
+  HdPyObject* function = entry->function;
+  HD_CALL(state, Py_IncRef, ObjectFunction)(function);
+  HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
   HdPyObject* result =
-      HD_CALL(state, PyObject_Call, CallFunction)(settrace, arguments, 0);
-  HD_CALL(state, PyThreadState_Swap, SwapFunction)(own);
-  HD_CALL(state, Py_DecRef, ObjectFunction)(arguments);
-  return result;
+      hd_call(state, function, frame,
+              HD_CALL(state, PyLong_FromLong, NumberFunction)(what));
+  HD_CALL(state, Py_DecRef, ObjectFunction)(function);
+  if (result) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  }
+  return result != 0;
+}
+
+/* A frame returns: perhaps the last one that was the reason. */
+static void end_with_stack(struct HdState* state) {
+  void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
+  const uint64_t frame = hd_innermost(state, thread);
+  if (frame && !hd_is_stepped(state, self_of(state)) &&
+      !hd_has_breaks(state, HD_FIELD(state, frame, frame_previous, uint64_t))) {
+    hd_trace_thread(state, thread, HD_NOT_TRACED);
+  }
+}
+
+static void trace_as_needed(struct HdState* state, void* thread) {
+  hd_trace_thread(state, thread,
+                  hd_has_breaks(state, hd_innermost(state, thread))
+                      ? HD_TRACED_FOR_STACK
+                      : HD_NOT_TRACED);
+}
+
+void hd_trace_thread(struct HdState* state, void* thread, enum HdTracing how) {
+  const int which = which_of(state, thread);
+  const uint64_t tracer = HD_FIELD(state, thread, thread_tracer, uint64_t);
+  const int own =
+      which < 0 ? own_tracer(state, tracer) : which % HD_OWN_TRACERS;
+  if (own < 0) {
+    return; /* of too many kinds: that thread has no breakpoints */
+  }
+  const uint64_t wanted =
+      how == HD_NOT_TRACED
+          ? state->own_tracers[own]
+          : state->tracers[own + HD_OWN_TRACERS * (how == HD_TRACED_FOR_STACK)];
+  if (wanted != tracer) {
+    put(state, thread, wanted);
+  }
+}
+
+/* Python lets go of the object before it takes it again. A hook of sys.audit
+ * that is asked runs as this thread, if Python can have that. */
+static void put(struct HdState* state, void* thread, uint64_t tracer) {
+  HdPyObject* object =
+      HD_FIELD(state, thread, thread_tracer_object, HdPyObject*);
+  if (object) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(object);
+  }
+  if (state->region->api.set_trace_of) {
+    HD_CALL(state, set_trace_of, SetTraceOfFunction)
+    (thread, (void*)tracer, object);
+  } else {
+    void* own = HD_CALL(state, PyThreadState_Swap, SwapFunction)(thread);
+    HD_CALL(state, PyEval_SetTrace, SetTraceFunction)((void*)tracer, object);
+    HD_CALL(state, PyThreadState_Swap, SwapFunction)(own);
+  }
+  if (object) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(object);
+  }
+}
+
+enum HdTracing hd_tracing_of(const struct HdState* state, const void* thread) {
+  const int which = which_of(state, thread);
+  return which < 0 ? HD_NOT_TRACED
+                   : (which < HD_OWN_TRACERS ? HD_TRACED_FOR_CALL
+                                             : HD_TRACED_FOR_STACK);
+}
+
+/* -1: the thread is not traced by us. */
+static int which_of(const struct HdState* state, const void* thread) {
+  const uint64_t tracer = HD_FIELD(state, thread, thread_tracer, uint64_t);
+  for (int i = 0; hd_is_traced(state, thread) && i < 2 * HD_OWN_TRACERS; i++) {
+    if (state->tracers[i] == tracer) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+/* Its number; no tracer is the first. -1: there are too many. */
+static int own_tracer(struct HdState* state, uint64_t tracer) {
+  if (!state->tracers[0]) {
+    name_tracers(state);
+  }
+  for (int i = 0; i < HD_OWN_TRACERS; i++) {
+    if (i && !state->own_tracers[i]) {
+      state->own_tracers[i] = tracer;
+    }
+    if (state->own_tracers[i] == tracer) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+int hd_is_stepped(struct HdState* state, uint64_t ident) {
+  return state->stepped && traced(state, ident);
 }
 
 HdPyObject* hd_builtin_ident(HdPyObject* self, HdPyObject* none) {
@@ -127,15 +283,17 @@ HdPyObject* hd_builtin_ident(HdPyObject* self, HdPyObject* none) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)((long)self_of(state));
 }
 
-/* A moment without the GIL. */
 HdPyObject* hd_builtin_nap(HdPyObject* self, HdPyObject* none) {
   (void)self;
   (void)none;
-  struct HdState* state = hd_state();
+  hd_nap(hd_state());
+  return hd_none(hd_state());
+}
+
+void hd_nap(struct HdState* state) {
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
   hd_poll(-1, 0, 1);
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
-  return hd_none(state);
 }
 
 /* Of thread 0: one that is free. */
@@ -146,6 +304,13 @@ static struct HdTraced* traced(struct HdState* state, uint64_t thread) {
     }
   }
   return 0;
+}
+
+static void forget(struct HdState* state, struct HdTraced* entry) {
+  HdPyObject* function = entry->function;
+  *entry = (struct HdTraced){.changes = entry->changes + 1};
+  state->stepped--;
+  HD_CALL(state, Py_DecRef, ObjectFunction)(function);
 }
 
 static uint64_t self_of(struct HdState* state) {

@@ -37,6 +37,8 @@ struct CPythonLayout {
   std::uint32_t interpreter_id = kAbsent;  // int64; from 3.7
   std::uint32_t interpreter_threads_head = kAbsent;
   std::uint32_t interpreter_gil = kAbsent;  // a pointer to it; from 3.12
+  // _PyFrameEvalFunction (PEP 523); 3.7 and 3.8, which have no setter
+  std::uint32_t interpreter_evaluator = kAbsent;
 
   // struct _gil_runtime_state; from 3.7
   std::uint32_t gil_locked = kAbsent;  // int: 1 held, 0 free, -1 not made yet
@@ -51,6 +53,9 @@ struct CPythonLayout {
   std::uint32_t thread_frame = kAbsent;      // absent where there is a cframe
   std::uint32_t thread_cframe = kAbsent;     // 3.11 and 3.12
   std::uint32_t cframe_current_frame = kAbsent;
+  std::uint32_t thread_tracing = kAbsent;  // int: it is in a tracer; to 3.11
+  std::uint32_t thread_tracer = kAbsent;   // Py_tracefunc; from 3.7 to 3.11
+  std::uint32_t thread_tracer_object = kAbsent;
   // int: 0 detached, 1 attached, 2 suspended; free-threaded builds, from 3.14
   std::uint32_t thread_attachment = kAbsent;
 

@@ -1,0 +1,157 @@
+/* What the agent has said of each code object: which of its lines have
+ * breakpoints. Asked once, before the code is run, and kept by its address in a
+ * hash table; with some of its fields, for it may be freed and another one be
+ * there. */
+#include "injector/bootstrap/tracing.h"
+
+#define FIRST_CAPACITY 4096 /* a power of two */
+
+typedef long (*SizeFunction)(HdPyObject*);
+typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
+typedef void (*ObjectFunction)(HdPyObject*);
+typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
+typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+
+static int is_of(const struct HdState* state, const struct HdAnswer* answer);
+static struct HdAnswer* place_of(const struct HdBreaks* breaks, uint64_t code);
+static void keep(struct HdState* state, uint64_t code, HdPyObject* lines);
+static int make_room(struct HdBreaks* breaks);
+
+const struct HdAnswer* hd_answer(const struct HdState* state, uint64_t code) {
+  if (!state->breaks.answers) {
+    return 0;
+  }
+  const struct HdAnswer* answer = place_of(&state->breaks, code);
+  return answer->code && is_of(state, answer) ? answer : 0;
+}
+
+static int is_of(const struct HdState* state, const struct HdAnswer* answer) {
+  const uint64_t code = answer->code;
+  return HD_FIELD(state, code, code_filename, uint64_t) == answer->filename &&
+         HD_FIELD(state, code, code_name, uint64_t) == answer->name &&
+         HD_FIELD(state, code, code_first_line, uint32_t) == answer->first_line;
+}
+
+/* As if in a trace function: nothing that runs meanwhile is asked about. What
+ * is thrown into a generator may be on its way. */
+int hd_ask(struct HdState* state, void* thread, uint64_t code) {
+  struct HdBreaks* breaks = &state->breaks;
+  const uint32_t generation = breaks->generation;
+  HdPyObject* error[3] = {0, 0, 0};
+  HdPyObject* lines = 0;
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
+  if (hd_is_forked(state)) {
+    lines = hd_none(state);
+  } else {
+    HD_FIELD(state, thread, thread_tracing, int)++;
+    lines = hd_call_agent(state, breaks->classify, (HdPyObject*)code);
+    HD_FIELD(state, thread, thread_tracing, int)--;
+  }
+  if (lines && generation == breaks->generation) {
+    keep(state, code, lines);
+  }
+  if (lines) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(lines);
+  }
+  if (lines || error[0]) {
+    HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
+    (error[0], error[1], error[2]);
+  }
+  return lines != 0;
+}
+
+/* Where there is no memory for it, it is asked again. */
+static void keep(struct HdState* state, uint64_t code, HdPyObject* lines) {
+  struct HdBreaks* breaks = &state->breaks;
+  if (!make_room(breaks)) {
+    return;
+  }
+  struct HdAnswer* answer = place_of(breaks, code);
+  HdPyObject* before = answer->lines;
+  breaks->used += !answer->code;
+  *answer = (struct HdAnswer){.code = code};
+  answer->filename = HD_FIELD(state, code, code_filename, uint64_t);
+  answer->name = HD_FIELD(state, code, code_name, uint64_t);
+  answer->first_line = HD_FIELD(state, code, code_first_line, uint32_t);
+  const long count = lines == (HdPyObject*)state->region->api.none
+                         ? 0
+                         : HD_CALL(state, PyTuple_Size, SizeFunction)(lines);
+  for (long i = 0; i < count; i++) {
+    answer->some_lines |=
+        1UL << HD_CALL(state, PyLong_AsUnsignedLongMask,
+                       AsNumberFunction)(HD_CALL(state, PyTuple_GetItem,
+                                                 TupleGetFunction)(lines, i)) %
+                   64;
+  }
+  if (count > 0) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(lines);
+    answer->lines = lines;
+  }
+  if (before) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(before);
+  }
+}
+
+/* The code's, or the free one where it would be. */
+static struct HdAnswer* place_of(const struct HdBreaks* breaks, uint64_t code) {
+  uint64_t at = (code >> 4) * 0x9e3779b97f4a7c15UL >> 20;
+  for (;; at++) {
+    struct HdAnswer* answer = &breaks->answers[at & (breaks->capacity - 1)];
+    if (!answer->code || answer->code == code) {
+      return answer;
+    }
+  }
+}
+
+/* For one more: at most half of the places are used. */
+static int make_room(struct HdBreaks* breaks) {
+  if (breaks->used * 2 < breaks->capacity) {
+    return 1;
+  }
+  const struct HdBreaks old = *breaks;
+  const uint64_t capacity = old.capacity ? old.capacity * 2 : FIRST_CAPACITY;
+  struct HdAnswer* answers =
+      (struct HdAnswer*)hd_map(capacity * sizeof *answers);
+  if (!answers) {
+    return 0;
+  }
+  breaks->answers = answers;
+  breaks->capacity = capacity;
+  for (uint64_t i = 0; i < old.capacity; i++) {
+    if (old.answers[i].code) {
+      *place_of(breaks, old.answers[i].code) = old.answers[i];
+    }
+  }
+  if (old.answers) {
+    hd_unmap((char*)old.answers, old.capacity * sizeof *answers);
+  }
+  return 1;
+}
+
+void hd_forget_answers(struct HdState* state) {
+  const struct HdBreaks old = state->breaks;
+  state->breaks.answers = 0;
+  state->breaks.capacity = 0;
+  state->breaks.used = 0;
+  for (uint64_t i = 0; i < old.capacity; i++) {
+    if (old.answers[i].lines) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(old.answers[i].lines);
+    }
+  }
+  if (old.answers) {
+    hd_unmap((char*)old.answers, old.capacity * sizeof *old.answers);
+  }
+}
+
+HdPyObject* hd_call_agent(struct HdState* state,
+                          HdPyObject* function,
+                          HdPyObject* argument) {
+  HD_CALL(state, Py_IncRef, ObjectFunction)(function);
+  HD_CALL(state, Py_IncRef, ObjectFunction)(argument);
+  state->breaks.calls++;
+  HdPyObject* result = hd_call(state, function, argument, 0);
+  HD_CALL(state, Py_DecRef, ObjectFunction)(function);
+  state->breaks.calls--;
+  return result;
+}

@@ -1,0 +1,249 @@
+/* Line breakpoints where they need a trace function (up to 3.11).
+ *
+ * The agent says which lines of a code object have them (`classify`), once
+ * each, before it is run; what it said is kept by the code's address. The
+ * evaluator has frames of such code traced, and no others; those that run
+ * already are found on the stacks. on_line is called in the program's own
+ * thread, and may keep it for hours.
+ *
+ * Whoever holds the GIL may change all this while others are in classify or
+ * on_line: `generation` says which answers count. */
+#include "injector/bootstrap/tracing.h"
+
+#define AT_ONCE 64 /* code objects to ask about */
+
+typedef uint64_t (*SelfFunction)(void);
+typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
+typedef long (*SizeFunction)(HdPyObject*);
+typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef int (*LineFunction)(HdPyObject*);
+typedef void* (*ThreadFunction)(void);
+typedef void* (*NextFunction)(void*);
+typedef void (*ObjectFunction)(HdPyObject*);
+
+static void end(struct HdState* state);
+static int look_at_stacks(struct HdState* state);
+static int find_unasked(struct HdState* state, uint64_t* codes);
+static void trace_threads(struct HdState* state);
+static void* next_thread(struct HdState* state, const void* thread);
+static int has_line(struct HdState* state, HdPyObject* lines, unsigned line);
+static uint64_t code_of(const struct HdState* state, HdPyObject* frame_object);
+static void set(struct HdState* state, HdPyObject** place, HdPyObject* value);
+
+/* (classify, on_line): before a line of code is run that is among
+ * classify(code), a tuple or None, on_line(frame) is called, from now on and in
+ * all threads of the main interpreter. What it raises comes up at that line.
+ * (None, None): no more. */
+HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdBreaks* breaks = &state->breaks;
+  const TupleGetFunction get =
+      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  HdPyObject* classify = get(args, 0);
+  HdPyObject* on_line = get(args, 1);
+  const struct HdSession* session = hd_this_session(state);
+  if (!session) {
+    return 0;
+  }
+  if (on_line == (HdPyObject*)state->region->api.none) {
+    end(state);
+    return hd_none(state);
+  }
+  if (!hd_can_trace(state) || session->interpreter) {
+    return hd_raise(state, "no breakpoints in this interpreter");
+  }
+  if (!hd_evaluator_set(state)) {
+    return hd_raise(state,
+                    "no breakpoints: the program has a frame evaluator that "
+                    "this Python cannot put back");
+  }
+  breaks->generation++;
+  hd_forget_answers(state);
+  set(state, &breaks->classify, classify);
+  set(state, &breaks->on_line, on_line);
+  return look_at_stacks(state) ? hd_none(state) : 0;
+}
+
+static void end(struct HdState* state) {
+  struct HdBreaks* breaks = &state->breaks;
+  if (!breaks->is_set) {
+    return;
+  }
+  hd_evaluator_remove(state);
+  breaks->generation++;
+  set(state, &breaks->classify, 0);
+  set(state, &breaks->on_line, 0);
+  trace_threads(state);
+  hd_forget_answers(state);
+}
+
+void hd_breaks_leave(struct HdState* state) {
+  end(state);
+  while (state->breaks.calls) {
+    hd_nap(state);
+  }
+  if (state->breaks.is_set) {
+    HD_STORE(state->must_stay, 1);
+  }
+  HD_STORE(state->breaks.stays, state->breaks.frames ? HD_STAYS : HD_GOES);
+}
+
+/* Who leaves such a frame has the GIL, as we do, until he is out of it. */
+void hd_unmap_left(struct HdState* state) {
+  const struct HdImageHeader* own = (const struct HdImageHeader*)state->base;
+  for (int i = 0; i < HD_MAX_LEFT; i++) {
+    const uint64_t base = state->region->left[i];
+    const struct HdImageHeader* header = (const struct HdImageHeader*)base;
+    const struct HdState* left =
+        (const struct HdState*)(base + (uint64_t)state - state->base);
+    state->region->left[i] = 0;
+    if (base && header->image_size == own->image_size &&
+        HD_LOAD(left->breaks.stays) == HD_STAYS_ALONE && !left->breaks.frames) {
+      hd_unmap((char*)base, left->region->total_size);
+    }
+  }
+}
+
+/* Frames that run already: every thread that has one with breakpoints on its
+ * stack is traced, until that has returned. To ask is to let others run, so it
+ * is looked again until there is nothing to ask. */
+static int look_at_stacks(struct HdState* state) {
+  void* self = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
+  const uint32_t generation = state->breaks.generation;
+  uint64_t codes[AT_ONCE];
+  for (int count; (count = find_unasked(state, codes)) > 0;) {
+    int failed = 0;
+    for (int i = 0; i < count; i++) {
+      failed = failed || !hd_ask(state, self, codes[i]);
+      HD_CALL(state, Py_DecRef, ObjectFunction)((HdPyObject*)codes[i]);
+    }
+    if (failed) {
+      return 0;
+    }
+    if (generation != state->breaks.generation) {
+      return 1; /* another one has looked since */
+    }
+  }
+  trace_threads(state);
+  return 1;
+}
+
+/* Code on any stack that has not been asked about; a reference to each. */
+static int find_unasked(struct HdState* state, uint64_t* codes) {
+  int count = 0;
+  for (void* thread = next_thread(state, 0); thread;
+       thread = next_thread(state, thread)) {
+    for (uint64_t frame = hd_innermost(state, thread); frame;
+         frame = HD_FIELD(state, frame, frame_previous, uint64_t)) {
+      const uint64_t code = HD_FIELD(state, frame, frame_code, uint64_t);
+      int known = hd_answer(state, code) != 0;
+      for (int i = 0; i < count && !known; i++) {
+        known = codes[i] == code;
+      }
+      if (!known && count < AT_ONCE) {
+        HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)code);
+        codes[count++] = code;
+      }
+    }
+  }
+  return count;
+}
+
+static void trace_threads(struct HdState* state) {
+  for (void* thread = next_thread(state, 0); thread;
+       thread = next_thread(state, thread)) {
+    if (hd_has_breaks(state, hd_innermost(state, thread))) {
+      hd_trace_thread(state, thread, HD_TRACED_FOR_STACK);
+    } else if (!hd_is_stepped(
+                   state, HD_FIELD(state, thread, thread_ident, uint64_t))) {
+      hd_trace_thread(state, thread, HD_NOT_TRACED);
+    }
+  }
+}
+
+/* Of the main interpreter; after 0 the first, and after one that has ended: a
+ * hook of sys.audit, which is asked when a trace function is set, may let
+ * others run. */
+static void* next_thread(struct HdState* state, const void* thread) {
+  void* first = HD_CALL(state, PyInterpreterState_ThreadHead, NextFunction)(
+      HD_CALL(state, PyInterpreterState_Main, ThreadFunction)());
+  const NextFunction next = HD_CALL(state, PyThreadState_Next, NextFunction);
+  for (void* at = first; thread && at; at = next(at)) {
+    if (at == thread) {
+      return next(at);
+    }
+  }
+  return first;
+}
+
+int hd_has_breaks(const struct HdState* state, uint64_t frame) {
+  for (; frame && state->breaks.on_line;
+       frame = HD_FIELD(state, frame, frame_previous, uint64_t)) {
+    const struct HdAnswer* answer =
+        hd_answer(state, HD_FIELD(state, frame, frame_code, uint64_t));
+    if (answer && answer->lines) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+uint64_t hd_innermost(const struct HdState* state, const void* thread) {
+  if (state->region->api.thread_frame != HD_NO_OFFSET) {
+    return HD_FIELD(state, thread, thread_frame, uint64_t);
+  }
+  const uint64_t cframe = HD_FIELD(state, thread, thread_cframe, uint64_t);
+  return cframe ? HD_FIELD(state, cframe, cframe_current_frame, uint64_t) : 0;
+}
+
+int hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
+  const struct HdAnswer* answer =
+      hd_answer(state, code_of(state, frame_object));
+  if (!answer || !answer->lines) {
+    return 1;
+  }
+  const unsigned line = (unsigned)HD_CALL(state, PyFrame_GetLineNumber,
+                                          LineFunction)(frame_object);
+  if (!(answer->some_lines >> line % 64 & 1) ||
+      !has_line(state, answer->lines, line) || hd_is_forked(state) ||
+      hd_is_executor(state, HD_CALL(state, pthread_self, SelfFunction)())) {
+    return 1;
+  }
+  HdPyObject* result =
+      hd_call_agent(state, state->breaks.on_line, frame_object);
+  if (result) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  }
+  return result != 0;
+}
+
+static int has_line(struct HdState* state, HdPyObject* lines, unsigned line) {
+  const long count = HD_CALL(state, PyTuple_Size, SizeFunction)(lines);
+  for (long i = 0; i < count; i++) {
+    if (HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(HD_CALL(
+            state, PyTuple_GetItem, TupleGetFunction)(lines, i)) == line) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static uint64_t code_of(const struct HdState* state, HdPyObject* frame_object) {
+  const uint64_t frame =
+      state->region->api.frame_inner == HD_NO_OFFSET
+          ? (uint64_t)frame_object
+          : HD_FIELD(state, frame_object, frame_inner, uint64_t);
+  return HD_FIELD(state, frame, frame_code, uint64_t);
+}
+
+static void set(struct HdState* state, HdPyObject** place, HdPyObject* value) {
+  HdPyObject* before = *place;
+  if (value) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(value);
+  }
+  *place = value;
+  if (before) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(before);
+  }
+}

@@ -1,0 +1,180 @@
+/* The frame evaluator (PEP 523): every frame that begins, or a generator that
+ * goes on, comes through here, in all threads of the interpreter.
+ *
+ * A frame whose code has breakpoints is traced, and what it calls is not: so
+ * code without costs a look into a table a call, and a loop nothing. Where
+ * nothing changes, the way on is a jump, and no frame of ours is on the stack.
+ * Where it does, ours is, and puts it back afterwards; if the breakpoints are
+ * others by then, or none, it returns and does nothing. The region stays for
+ * that (`frames`). */
+#include "injector/bootstrap/tracing.h"
+
+typedef HdPyObject* (*Evaluator)(void*, void*, int);
+typedef HdPyObject* (*OldEvaluator)(void*, int); /* up to 3.8 */
+typedef void* (*ThreadFunction)(void);
+typedef uint64_t (*GetFunction)(void*);
+typedef void (*SetFunction)(void*, uint64_t);
+
+enum Change {
+  AS_IT_IS,
+  TRACE,
+  DO_NOT_TRACE,
+  RAISE, /* in the frame, what classify has raised */
+};
+
+static HdPyObject* evaluate(void* thread, void* frame, int throwing);
+static HdPyObject* evaluate_old(void* frame, int throwing);
+static enum Change needed_change(struct HdState* state,
+                                 void* thread,
+                                 const void* frame);
+static enum Change first_change(struct HdState* state,
+                                void* thread,
+                                uint64_t code);
+static enum Change change(struct HdState* state, void* thread, int breaks);
+static HdPyObject* evaluate_changed(struct HdState* state,
+                                    void* thread,
+                                    void* frame,
+                                    int throwing,
+                                    enum Change what);
+static uint64_t ours(const struct HdState* state);
+static uint64_t current(struct HdState* state);
+static void put(struct HdState* state, uint64_t evaluator);
+static uint64_t* place(struct HdState* state);
+static void* interpreter(struct HdState* state);
+
+/* As in 3.9 and later. */
+static HdPyObject* evaluate(void* thread, void* frame, int throwing) {
+  struct HdState* state = hd_state();
+  const enum Change what = needed_change(state, thread, frame);
+  if (what == TRACE || what == DO_NOT_TRACE) {
+    return evaluate_changed(state, thread, frame, throwing, what);
+  }
+  return ((Evaluator)state->breaks.evaluator)(thread, frame,
+                                              throwing | (what == RAISE));
+}
+
+static HdPyObject* evaluate_old(void* frame, int throwing) {
+  struct HdState* state = hd_state();
+  void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
+  const enum Change what = needed_change(state, thread, frame);
+  if (what == TRACE || what == DO_NOT_TRACE) {
+    return evaluate_changed(state, thread, frame, throwing, what);
+  }
+  return ((OldEvaluator)state->breaks.evaluator)(frame,
+                                                 throwing | (what == RAISE));
+}
+
+/* In a trace function nothing is traced. */
+static inline enum Change needed_change(struct HdState* state,
+                                        void* thread,
+                                        const void* frame) {
+  if (!state->breaks.on_line ||
+      HD_FIELD(state, thread, thread_tracing, int) > 0) {
+    return AS_IT_IS;
+  }
+  const uint64_t code = HD_FIELD(state, frame, frame_code, uint64_t);
+  const struct HdAnswer* answer = hd_answer(state, code);
+  if (!answer) {
+    return first_change(state, thread, code);
+  }
+  const int breaks = answer->lines != 0;
+  return breaks == hd_is_traced(state, thread) ? AS_IT_IS
+                                               : change(state, thread, breaks);
+}
+
+static __attribute__((noinline)) enum Change first_change(struct HdState* state,
+                                                          void* thread,
+                                                          uint64_t code) {
+  if (!hd_ask(state, thread, code)) {
+    return RAISE;
+  }
+  const struct HdAnswer* answer = hd_answer(state, code);
+  const int breaks = answer && answer->lines;
+  return breaks == hd_is_traced(state, thread) ? AS_IT_IS
+                                               : change(state, thread, breaks);
+}
+
+/* A thread that is stepped stays traced. */
+static enum Change change(struct HdState* state, void* thread, int breaks) {
+  if (breaks) {
+    return TRACE;
+  }
+  return hd_is_stepped(state, HD_FIELD(state, thread, thread_ident, uint64_t))
+             ? AS_IT_IS
+             : DO_NOT_TRACE;
+}
+
+static __attribute__((noinline)) HdPyObject* evaluate_changed(
+    struct HdState* state,
+    void* thread,
+    void* frame,
+    int throwing,
+    enum Change what) {
+  struct HdBreaks* breaks = &state->breaks;
+  const enum HdTracing before = hd_tracing_of(state, thread);
+  const uint32_t generation = breaks->generation;
+  const uint64_t next = breaks->evaluator;
+  breaks->frames++;
+  hd_trace_thread(state, thread,
+                  what == TRACE ? HD_TRACED_FOR_CALL : HD_NOT_TRACED);
+  HdPyObject* result = state->region->api.set_evaluator
+                           ? ((Evaluator)next)(thread, frame, throwing)
+                           : ((OldEvaluator)next)(frame, throwing);
+  if (generation == breaks->generation &&
+      !hd_is_stepped(state, HD_FIELD(state, thread, thread_ident, uint64_t))) {
+    hd_trace_thread(state, thread, before);
+  }
+  breaks->frames--;
+  return result;
+}
+
+int hd_evaluator_set(struct HdState* state) {
+  struct HdBreaks* breaks = &state->breaks;
+  const uint64_t now = current(state);
+  if (now == ours(state) || (breaks->is_set && now != breaks->evaluator)) {
+    return 1; /* or one that was put before ours */
+  }
+  if (!state->region->api.set_evaluator &&
+      now != state->region->api.default_evaluator) {
+    return 0;
+  }
+  breaks->evaluator = now;
+  breaks->is_set = 1;
+  put(state, ours(state));
+  return 1;
+}
+
+void hd_evaluator_remove(struct HdState* state) {
+  struct HdBreaks* breaks = &state->breaks;
+  if (breaks->is_set && current(state) == ours(state)) {
+    put(state, breaks->evaluator);
+    breaks->is_set = 0;
+  }
+}
+
+static uint64_t ours(const struct HdState* state) {
+  return state->region->api.set_evaluator ? (uint64_t)evaluate
+                                          : (uint64_t)evaluate_old;
+}
+
+static uint64_t current(struct HdState* state) {
+  return state->region->api.get_evaluator
+             ? HD_CALL(state, get_evaluator, GetFunction)(interpreter(state))
+             : *place(state);
+}
+
+static void put(struct HdState* state, uint64_t evaluator) {
+  if (state->region->api.set_evaluator) {
+    HD_CALL(state, set_evaluator, SetFunction)(interpreter(state), evaluator);
+  } else {
+    *place(state) = evaluator;
+  }
+}
+
+static uint64_t* place(struct HdState* state) {
+  return &HD_FIELD(state, interpreter(state), interpreter_evaluator, uint64_t);
+}
+
+static void* interpreter(struct HdState* state) {
+  return HD_CALL(state, PyInterpreterState_Main, ThreadFunction)();
+}

@@ -1,0 +1,68 @@
+/* What trace.c, breaks.c and evaluator.c know of each other. All of it with the
+ * GIL, on Pythons that have no sys.monitoring (3.7 to 3.11). A `thread` is a
+ * PyThreadState, a `frame` what the evaluator is given: a PyFrameObject, from
+ * 3.11 on a _PyInterpreterFrame. */
+#ifndef HANGDBG_TRACING_H
+#define HANGDBG_TRACING_H
+
+#include "injector/bootstrap/bootstrap.h"
+
+/* A field of one of CPython's structures, by its offset in struct HdApi. */
+#define HD_FIELD(state, object, offset, type) \
+  (*(type*)((uint64_t)(object) + (state)->region->api.offset))
+
+static inline int hd_can_trace(const struct HdState* state) {
+  return state->region->api.thread_tracer != HD_NO_OFFSET;
+}
+
+/* How long our trace function stays in a thread. */
+enum HdTracing {
+  HD_NOT_TRACED = 0,
+  HD_TRACED_FOR_CALL = 1,  /* until the evaluator changes it */
+  HD_TRACED_FOR_STACK = 2, /* until no frame on its stack has breakpoints */
+};
+
+/* trace.c */
+static inline int hd_is_traced(const struct HdState* state,
+                               const void* thread) {
+  return HD_FIELD(state, thread, thread_tracer, uint64_t) - state->base <
+         state->region->total_size;
+}
+enum HdTracing hd_tracing_of(const struct HdState* state, const void* thread);
+/* Puts our trace function before the program's own, or takes it away. */
+void hd_trace_thread(struct HdState* state, void* thread, enum HdTracing how);
+int hd_is_stepped(struct HdState* state, uint64_t ident);
+
+/* answers.c: what classify said of a code object. */
+struct HdAnswer {
+  uint64_t code; /* 0: the place is free */
+  uint64_t filename;
+  uint64_t name;
+  uint64_t some_lines; /* the bits of line % 64 */
+  HdPyObject* lines;   /* a tuple; 0: none */
+  uint32_t first_line;
+};
+/* 0: it has not been asked. */
+const struct HdAnswer* hd_answer(const struct HdState* state, uint64_t code);
+/* Asks, in this thread. 0 if that raises something, which is the program's. */
+int hd_ask(struct HdState* state, void* thread, uint64_t code);
+void hd_forget_answers(struct HdState* state);
+/* One of its functions, in a thread of the program. */
+HdPyObject* hd_call_agent(struct HdState* state,
+                          HdPyObject* function,
+                          HdPyObject* argument);
+
+/* breaks.c */
+/* A line is reached: on_line is called if it is one of those. 0 if that raises.
+ */
+int hd_reach_line(struct HdState* state, HdPyObject* frame_object);
+/* Whether a frame has breakpoints, of this one and its callers. */
+int hd_has_breaks(const struct HdState* state, uint64_t frame);
+uint64_t hd_innermost(const struct HdState* state, const void* thread);
+
+/* evaluator.c: 0 if it cannot be set. */
+int hd_evaluator_set(struct HdState* state);
+/* It stays where another one has been put before it since. */
+void hd_evaluator_remove(struct HdState* state);
+
+#endif

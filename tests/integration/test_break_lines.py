@@ -1,0 +1,126 @@
+"""Line breakpoints where they need a trace function: CPython 3.7 to 3.11."""
+
+import pytest
+
+import interpreters
+import processes
+from harness import start, until
+from line_breaks import LineBreaks, line_of
+
+TRACED = [pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.found()
+          if int(it.minor[2:]) < 12] or [pytest.param(None, id="no-interpreter")]
+
+
+@pytest.fixture(params=TRACED)
+def told(request):
+    """A target that does what it is told; it ended well."""
+    target = start("told", request.param)
+    yield target
+    if target.alive():
+        target.finish()
+
+
+def tell(target, expression):
+    target.process.stdin.write(expression.encode() + b"\n")
+    target.process.stdin.flush()
+
+
+def answer(target, expression):
+    tell(target, expression)
+    return target.read_line(20)
+
+
+def hit(name, times=1):
+    return [list(line_of(name))] * times
+
+
+def assert_nothing_left(target, before):
+    target.assert_as_before(before, arenas=4)
+    tracer, frames = answer(target, "left()")
+    assert not tracer and not any(frames)
+    assert answer(target, "work(1)") == 2
+
+
+def test_lines_are_reached_and_no_others(told):
+    before = told.snapshot()
+    breaks = LineBreaks(told)
+    breaks.break_at("call", "loop", "generator", "coroutine")
+    assert answer(told, "work(4)") == 8
+    assert answer(told, "wakes(3)") == 3  # its frame was there before
+    assert answer(told, "next(generator)") == 2
+    answer(told, "new_thread()")
+    assert answer(told, "catches(6)") == 12
+    expected = [*hit("call"), *hit("loop", 3), *hit("generator"), *hit("call", 2)]
+    assert breaks.hits() == expected
+    breaks.break_at("loop")
+    assert answer(told, "work(4)") == 8
+    assert answer(told, "wakes(2)") == 5
+    assert breaks.hits() == hit("loop", 2)
+    breaks.no_breaks()
+    assert answer(told, "wakes(1)") == 6
+    assert answer(told, "work(4)") == 8
+    assert breaks.hits() == hit("loop", 2)
+    breaks.break_at("call")
+    breaks.end()
+    assert_nothing_left(told, before)
+
+
+def test_what_it_raises_comes_up_at_the_line(told):
+    breaks = LineBreaks(told)
+    breaks.break_at("call", answer="raise")
+    assert answer(told, "catches(6)") == "of ours"
+    assert breaks.hits() == hit("call")
+    breaks.no_breaks()
+    assert answer(told, "catches(6)") == 12
+    breaks.end()
+
+
+def test_own_tracer_goes_on(told):
+    before = answer(told, "traced(work, 3)")
+    assert before[:2] == [6, True] and len(before[2]) == 4
+    breaks = LineBreaks(told)
+    breaks.break_at("call")
+    assert answer(told, "traced(work, 3)") == before
+    assert breaks.hits() == hit("call")
+    breaks.end()
+    assert answer(told, "traced(work, 3)") == before
+
+
+def test_client_killed_where_a_thread_stands(told):
+    before = told.snapshot()
+    for _ in range(3):
+        breaks = LineBreaks(told)
+        breaks.break_at("call", answer="stand")
+        tell(told, "work(4)")
+        until("the line", lambda: breaks.hits() == hit("call"))
+        assert answer_within(told, 0.2) is None
+        breaks.kill()
+        assert answer_within(told, 1) == 8
+        assert_nothing_left(told, before)
+
+
+def answer_within(target, seconds):
+    try:
+        return target.read_line(seconds)
+    except AssertionError:
+        return None
+
+
+def test_frames_that_return_after_we_have_gone(told):
+    """Frames of our evaluator are on the stack of a thread that waits. Then the
+    region stays, until the next one comes and finds that it is done with."""
+    before = told.snapshot()
+    breaks = LineBreaks(told)
+    breaks.break_at("below")
+    answer(told, "dives(300)")
+    breaks.end()
+    until("hangdbg's threads gone", lambda: not any(
+        name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
+    assert answer(told, "surfaces()") == [300]
+    breaks = LineBreaks(told)
+    breaks.break_at("above", "below")
+    answer(told, "dives(300)")
+    assert answer(told, "surfaces()") == [300, 300]
+    assert breaks.hits() == [*hit("above"), *hit("below")]
+    breaks.end()
+    assert_nothing_left(told, before)
