@@ -14,7 +14,6 @@ class Plan:
         self.innermost = innermost
         self.line = line
         self.reason = reason
-        self.before = None  # the thread's own trace function (tracing.py)
 
     def wants(self, frame, line):
         if self.frames is None:

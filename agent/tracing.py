@@ -1,14 +1,19 @@
 # How lines come to be reported up to 3.11: by a trace function in C
-# (bootstrap/trace.c), in the threads that are stepped and nowhere else. It asks
-# only about the one frame that counts.
+# (bootstrap/trace.c), in frames whose code has breakpoints (bootstrap/breaks.c) and
+# in threads that are stepped. It asks only about lines that have one, and about the
+# one frame that counts for a step.
 
 
 def watch():
     """Plans or breakpoints have changed."""
+    if _breakpoints:
+        _break_lines(_lines_wanted, _on_line)
+    else:
+        _break_lines(None, None)
 
 
 def report(code):
-    """That code has breakpoints."""
+    """That code has breakpoints: it is asked about when it is run."""
 
 
 def can_watch_exceptions():
@@ -17,8 +22,6 @@ def can_watch_exceptions():
 
 def plan_made(plan, innermost):
     """On the thread itself."""
-    plan.before = sys.gettrace()
-    _trace(None, None)  # of a thread with the same ident that has ended
     _trace(_on_event, None if plan.frames is None else innermost)
 
 
@@ -29,13 +32,11 @@ def halt_planned(ident, plan):
 def plan_ended(plan):
     """On the thread itself."""
     _trace(None, None)
-    if plan.before is not None:
-        sys.settrace(plan.before)
 
 
 def plan_dropped(ident, plan):
     """On another thread."""
-    _untrace(ident, plan.before)
+    _untrace(ident)
 
 
 def jump_in(frame, line):
@@ -46,6 +47,19 @@ def jump_in(frame, line):
         frame.f_lineno = line
     finally:
         frame.f_trace = before
+
+
+def _lines_wanted(code):
+    """Once for each code object, before it is run: a tuple, or None."""
+    try:
+        return tuple(lines_of(code)) or None
+    except BaseException as error:
+        if is_programs(error):
+            raise
+
+
+def _on_line(frame):
+    at_line(frame, frame.f_lineno)
 
 
 def _on_event(frame, what):

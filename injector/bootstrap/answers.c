@@ -41,14 +41,14 @@ int hd_ask(struct HdState* state, void* thread, uint64_t code) {
   HdPyObject* error[3] = {0, 0, 0};
   HdPyObject* lines = 0;
   HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
-  if (hd_is_forked(state)) {
+  if (!breaks->classify || hd_is_forked(state)) {
     lines = hd_none(state);
   } else {
     HD_FIELD(state, thread, thread_tracing, int)++;
     lines = hd_call_agent(state, breaks->classify, (HdPyObject*)code);
     HD_FIELD(state, thread, thread_tracing, int)--;
   }
-  if (lines && generation == breaks->generation) {
+  if (lines && breaks->classify && generation == breaks->generation) {
     keep(state, code, lines);
   }
   if (lines) {

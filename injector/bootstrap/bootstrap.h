@@ -43,7 +43,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 19
+#define HD_BUILTINS 20
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -132,7 +132,6 @@ struct HdTraced {
   uint64_t thread; /* pthread_t; 0: free */
   HdPyObject* function;
   HdPyObject* only; /* the frame that counts, not kept; 0: all */
-  uint32_t changes; /* so often it was set anew */
 };
 
 /* Trace functions of the program's own that ours can go before: Python's for
@@ -287,7 +286,7 @@ HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index);
 
 /* trace.c */
 HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args);
-HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args);
+HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* of);
 HdPyObject* hd_builtin_ident(HdPyObject* self, HdPyObject* none);
 HdPyObject* hd_builtin_nap(HdPyObject* self, HdPyObject* none);
 void hd_nap(struct HdState* state); /* a moment without the GIL */
@@ -355,7 +354,8 @@ void hd_agent_unload(struct HdSession* session);
 void hd_builtins(struct HdMethod* methods);
 
 /* builtins.c, python.c: with the GIL */
-int hd_is_executor(struct HdState* state, uint64_t thread);
+/* Whose executor that thread is; 0: nobody's. */
+struct HdSession* hd_executors_session(struct HdState* state, uint64_t thread);
 /* Whose executor this very thread is, or for which it stands; 0 with an
  * exception set. */
 struct HdSession* hd_this_session(struct HdState* state);

@@ -42,15 +42,13 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
       HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
   HdPyObject* classify = get(args, 0);
   HdPyObject* on_line = get(args, 1);
-  const struct HdSession* session = hd_this_session(state);
-  if (!session) {
-    return 0;
-  }
+  const struct HdSession* session =
+      hd_executors_session(state, HD_CALL(state, pthread_self, SelfFunction)());
   if (on_line == (HdPyObject*)state->region->api.none) {
     end(state);
     return hd_none(state);
   }
-  if (!hd_can_trace(state) || session->interpreter) {
+  if (!hd_can_trace(state) || (session && session->interpreter)) {
     return hd_raise(state, "no breakpoints in this interpreter");
   }
   if (!hd_evaluator_set(state)) {
@@ -197,25 +195,25 @@ uint64_t hd_innermost(const struct HdState* state, const void* thread) {
   return cframe ? HD_FIELD(state, cframe, cframe_current_frame, uint64_t) : 0;
 }
 
-int hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
+enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
   const struct HdAnswer* answer =
       hd_answer(state, code_of(state, frame_object));
   if (!answer || !answer->lines) {
-    return 1;
+    return HD_NOT_ASKED;
   }
   const unsigned line = (unsigned)HD_CALL(state, PyFrame_GetLineNumber,
                                           LineFunction)(frame_object);
   if (!(answer->some_lines >> line % 64 & 1) ||
-      !has_line(state, answer->lines, line) || hd_is_forked(state) ||
-      hd_is_executor(state, HD_CALL(state, pthread_self, SelfFunction)())) {
-    return 1;
+      !has_line(state, answer->lines, line) || hd_is_forked(state)) {
+    return HD_NOT_ASKED;
   }
   HdPyObject* result =
       hd_call_agent(state, state->breaks.on_line, frame_object);
-  if (result) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  if (!result) {
+    return HD_RAISED;
   }
-  return result != 0;
+  HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  return HD_ASKED;
 }
 
 static int has_line(struct HdState* state, HdPyObject* lines, unsigned line) {

@@ -36,8 +36,6 @@ typedef void (*TraceFunction)(void*, HdPyObject*);
 typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
 typedef HdPyObject* (*NamedFunction)(const char*);
 
-static struct HdSession* executors_session(struct HdState* state,
-                                           uint64_t thread);
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
@@ -80,7 +78,7 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_gone", hd_builtin_gone, METH_O, 0};
   *next++ = (struct HdMethod){"_has_room", hd_builtin_has_room, METH_O, 0};
   *next++ = (struct HdMethod){"_trace", hd_builtin_trace, METH_VARARGS, 0};
-  *next++ = (struct HdMethod){"_untrace", hd_builtin_untrace, METH_VARARGS, 0};
+  *next++ = (struct HdMethod){"_untrace", hd_builtin_untrace, METH_O, 0};
   *next++ = (struct HdMethod){"_ident", hd_builtin_ident, METH_NOARGS, 0};
   *next++ = (struct HdMethod){"_nap", hd_builtin_nap, METH_NOARGS, 0};
   *next++ = (struct HdMethod){"_break_lines", hd_builtin_break_lines,
@@ -105,7 +103,7 @@ HdPyObject* hd_raise(struct HdState* state, const char* message) {
 
 struct HdSession* hd_this_session(struct HdState* state) {
   const unsigned long self = self_of(state);
-  struct HdSession* session = executors_session(state, self);
+  struct HdSession* session = hd_executors_session(state, self);
   session = session ? session : hd_held_session(state, self);
   if (!session) {
     hd_raise(state, "not on a hangdbg thread");
@@ -113,12 +111,7 @@ struct HdSession* hd_this_session(struct HdState* state) {
   return session;
 }
 
-int hd_is_executor(struct HdState* state, uint64_t thread) {
-  return executors_session(state, thread) != 0;
-}
-
-static struct HdSession* executors_session(struct HdState* state,
-                                           uint64_t thread) {
+struct HdSession* hd_executors_session(struct HdState* state, uint64_t thread) {
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
     if (HD_LOAD(session->executor_running) && session->executor == thread) {

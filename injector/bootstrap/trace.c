@@ -33,10 +33,7 @@ static int on_event(HdPyObject* object,
                     int what,
                     HdPyObject* arg,
                     int which);
-static int step(struct HdState* state,
-                const struct HdTraced* entry,
-                HdPyObject* frame,
-                int what);
+static int step(struct HdState* state, HdPyObject* frame, int what);
 static void end_with_stack(struct HdState* state);
 static void trace_as_needed(struct HdState* state, void* thread);
 static void put(struct HdState* state, void* thread, uint64_t tracer);
@@ -81,7 +78,6 @@ HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   entry->thread = self_id;
   entry->function = function;
   entry->only = is_none(state, frame) ? 0 : frame;
-  entry->changes++;
   if (before) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(before);
   }
@@ -89,14 +85,13 @@ HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   return hd_none(state);
 }
 
-/* (ident, function): that thread is stepped no more. The GIL is kept all
- * through, and no bytecode runs. */
-HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* args) {
+/* That thread is stepped no more. The GIL is kept all through, and no bytecode
+ * runs. */
+HdPyObject* hd_builtin_untrace(HdPyObject* self, HdPyObject* of) {
   (void)self;
   struct HdState* state = hd_state();
   const uint64_t ident =
-      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(
-          HD_CALL(state, PyTuple_GetItem, TupleGetFunction)(args, 0));
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(of);
   struct HdTraced* entry = traced(state, ident);
   const uint64_t thread = hd_thread_state(state, ident);
   if (entry) {
@@ -136,23 +131,20 @@ static void name_tracers(struct HdState* state) {
   *next++ = (uint64_t)on_event_7;
 }
 
-/* A breakpoint comes before a step: who stops at it has ended the step, or set
- * another one, which is not for this line. Nothing of ours is on the stack
- * while the program's own tracer runs. */
+/* Whoever is asked about a breakpoint answers for the step as well. Nothing of
+ * ours is on the stack while the program's own tracer runs. */
 static int on_event(HdPyObject* object,
                     HdPyObject* frame,
                     int what,
                     HdPyObject* arg,
                     int which) {
   struct HdState* state = hd_state();
-  const struct HdTraced* entry =
-      state->stepped ? traced(state, self_of(state)) : 0;
-  const uint32_t changes = entry ? entry->changes : 0;
-  if (what == PY_TRACE_LINE && state->breaks.on_line &&
-      !hd_reach_line(state, frame)) {
-    return -1;
+  enum HdReached reached = HD_NOT_ASKED;
+  if (what == PY_TRACE_LINE && state->breaks.on_line) {
+    reached = hd_reach_line(state, frame);
   }
-  if (entry && entry->changes == changes && !step(state, entry, frame, what)) {
+  if (reached == HD_RAISED || (reached == HD_NOT_ASKED && state->stepped &&
+                               !step(state, frame, what))) {
     return -1; /* the program's: see keep_standing in engine.py */
   }
   if (what == PY_TRACE_RETURN && which >= HD_OWN_TRACERS) {
@@ -162,11 +154,9 @@ static int on_event(HdPyObject* object,
   return own ? ((TracerFunction)own)(object, frame, what, arg) : 0;
 }
 
-static int step(struct HdState* state,
-                const struct HdTraced* entry,
-                HdPyObject* frame,
-                int what) {
-  if ((what != PY_TRACE_LINE && what != PY_TRACE_RETURN) || !entry->thread ||
+static int step(struct HdState* state, HdPyObject* frame, int what) {
+  const struct HdTraced* entry = traced(state, self_of(state));
+  if ((what != PY_TRACE_LINE && what != PY_TRACE_RETURN) || !entry ||
       (entry->only && entry->only != frame)) {
     return 1;
   }
@@ -308,7 +298,7 @@ static struct HdTraced* traced(struct HdState* state, uint64_t thread) {
 
 static void forget(struct HdState* state, struct HdTraced* entry) {
   HdPyObject* function = entry->function;
-  *entry = (struct HdTraced){.changes = entry->changes + 1};
+  *entry = (struct HdTraced){0};
   state->stepped--;
   HD_CALL(state, Py_DecRef, ObjectFunction)(function);
 }

@@ -53,9 +53,13 @@ HdPyObject* hd_call_agent(struct HdState* state,
                           HdPyObject* argument);
 
 /* breaks.c */
-/* A line is reached: on_line is called if it is one of those. 0 if that raises.
- */
-int hd_reach_line(struct HdState* state, HdPyObject* frame_object);
+enum HdReached {
+  HD_NOT_ASKED = 0, /* the line has no breakpoint */
+  HD_ASKED = 1,
+  HD_RAISED = 2,
+};
+/* A line is reached: on_line is called if it has one. */
+enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object);
 /* Whether a frame has breakpoints, of this one and its callers. */
 int hd_has_breaks(const struct HdState* state, uint64_t frame);
 uint64_t hd_innermost(const struct HdState* state, const void* thread);

@@ -6,9 +6,12 @@ import interpreters
 import processes
 from harness import start, until
 from line_breaks import LineBreaks, line_of
+from test_harmless import resident
+
+ALLOCATOR_NOISE = 512  # KiB
 
 TRACED = [pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.found()
-          if int(it.minor[2:]) < 12] or [pytest.param(None, id="no-interpreter")]
+          if interpreters.minor(it.path) < 12] or [pytest.param(None, id="no-interpreter")]
 
 
 @pytest.fixture(params=TRACED)
@@ -108,7 +111,7 @@ def answer_within(target, seconds):
 
 def test_frames_that_return_after_we_have_gone(told):
     """Frames of our evaluator are on the stack of a thread that waits. Then the
-    region stays, until the next one comes and finds that it is done with."""
+    region stays, until the next agent finds that nobody is in it."""
     before = told.snapshot()
     breaks = LineBreaks(told)
     breaks.break_at("below")
@@ -116,7 +119,17 @@ def test_frames_that_return_after_we_have_gone(told):
     breaks.end()
     until("hangdbg's threads gone", lambda: not any(
         name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
+    assert images(told) == 1
+    for _ in range(3):  # the frame is on the stack, but not with ours below it
+        breaks = LineBreaks(told)
+        breaks.break_at("below")
+        breaks.end()
+    until("one region left", lambda: images(told) == 1)
+    breaks = LineBreaks(told)
+    breaks.break_at("below")
     assert answer(told, "surfaces()") == [300]
+    assert breaks.hits() == hit("below")
+    breaks.end()
     breaks = LineBreaks(told)
     breaks.break_at("above", "below")
     answer(told, "dives(300)")
@@ -124,3 +137,32 @@ def test_frames_that_return_after_we_have_gone(told):
     assert breaks.hits() == [*hit("above"), *hit("below")]
     breaks.end()
     assert_nothing_left(told, before)
+
+
+def images(target):
+    """Regions of ours: code that is in no file."""
+    with open("/proc/%d/maps" % target.pid) as maps:
+        return sum(line.split()[1] == "r-xp" and line.split()[4] == "0" and
+                   "[" not in line for line in maps)
+
+
+@pytest.mark.slow
+def test_two_hundred_times(told):
+    """Nothing grows, and no trace function is left."""
+    def cycle():
+        breaks = LineBreaks(told)
+        breaks.break_at("call", "loop", "below")
+        answer(told, "wakes(2)")
+        assert answer(told, "work(4)") == 8
+        assert breaks.hits() == [*hit("loop", 2), *hit("call")]
+        breaks.end()
+        until("hangdbg's threads gone", lambda: not any(
+            name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
+
+    for _ in range(10):
+        cycle()
+    before, size = told.snapshot(), resident(told.pid)
+    for _ in range(190):
+        cycle()
+    assert_nothing_left(told, before)
+    assert resident(told.pid) - size < ALLOCATOR_NOISE

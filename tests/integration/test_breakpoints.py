@@ -27,8 +27,6 @@ COUNT = line_of("doubled = twice(number)")
 def breaking_python(python):
     if interpreters.variant(python) == interpreters.FREE_THREADED:
         pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
-    if interpreters.minor(python) < 12:
-        pytest.skip("no breakpoints before 3.12 yet")
     return python
 
 
