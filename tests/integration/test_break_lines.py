@@ -161,8 +161,10 @@ def test_two_hundred_times(told):
 
     for _ in range(10):
         cycle()
+    answer(told, "gc.collect()")
     before, size = told.snapshot(), resident(told.pid)
     for _ in range(190):
         cycle()
+    answer(told, "gc.collect()")
     assert_nothing_left(told, before)
     assert resident(told.pid) - size < ALLOCATOR_NOISE

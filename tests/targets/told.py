@@ -1,6 +1,7 @@
 """Does what it is told, line by line, on its standard input; threads of it wait
 meanwhile. Lines that get breakpoints end in a comment: their name."""
 
+import gc
 import json
 import sys
 import threading
