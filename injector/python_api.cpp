@@ -135,7 +135,6 @@ void find_tracing(
   table.frame_previous = at.frame_previous;
   table.frame_code = at.frame_code;
   table.code_filename = at.code_filename;
-  table.code_name = at.code_name;
   table.code_first_line = at.code_first_line;
 }
 

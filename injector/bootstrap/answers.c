@@ -13,25 +13,8 @@ typedef void (*ObjectFunction)(HdPyObject*);
 typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
 typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 
-static int is_of(const struct HdState* state, const struct HdAnswer* answer);
-static struct HdAnswer* place_of(const struct HdBreaks* breaks, uint64_t code);
 static void keep(struct HdState* state, uint64_t code, HdPyObject* lines);
 static int make_room(struct HdBreaks* breaks);
-
-const struct HdAnswer* hd_answer(const struct HdState* state, uint64_t code) {
-  if (!state->breaks.answers) {
-    return 0;
-  }
-  const struct HdAnswer* answer = place_of(&state->breaks, code);
-  return answer->code && is_of(state, answer) ? answer : 0;
-}
-
-static int is_of(const struct HdState* state, const struct HdAnswer* answer) {
-  const uint64_t code = answer->code;
-  return HD_FIELD(state, code, code_filename, uint64_t) == answer->filename &&
-         HD_FIELD(state, code, code_name, uint64_t) == answer->name &&
-         HD_FIELD(state, code, code_first_line, uint32_t) == answer->first_line;
-}
 
 /* As if in a trace function: nothing that runs meanwhile is asked about. What
  * is thrown into a generator may be on its way. */
@@ -67,12 +50,11 @@ static void keep(struct HdState* state, uint64_t code, HdPyObject* lines) {
   if (!make_room(breaks)) {
     return;
   }
-  struct HdAnswer* answer = place_of(breaks, code);
+  struct HdAnswer* answer = hd_place(breaks, code);
   HdPyObject* before = answer->lines;
   breaks->used += !answer->code;
   *answer = (struct HdAnswer){.code = code};
   answer->filename = HD_FIELD(state, code, code_filename, uint64_t);
-  answer->name = HD_FIELD(state, code, code_name, uint64_t);
   answer->first_line = HD_FIELD(state, code, code_first_line, uint32_t);
   const long count = lines == (HdPyObject*)state->region->api.none
                          ? 0
@@ -93,17 +75,6 @@ static void keep(struct HdState* state, uint64_t code, HdPyObject* lines) {
   }
 }
 
-/* The code's, or the free one where it would be. */
-static struct HdAnswer* place_of(const struct HdBreaks* breaks, uint64_t code) {
-  uint64_t at = (code >> 4) * 0x9e3779b97f4a7c15UL >> 20;
-  for (;; at++) {
-    struct HdAnswer* answer = &breaks->answers[at & (breaks->capacity - 1)];
-    if (!answer->code || answer->code == code) {
-      return answer;
-    }
-  }
-}
-
 /* For one more: at most half of the places are used. */
 static int make_room(struct HdBreaks* breaks) {
   if (breaks->used * 2 < breaks->capacity) {
@@ -120,7 +91,7 @@ static int make_room(struct HdBreaks* breaks) {
   breaks->capacity = capacity;
   for (uint64_t i = 0; i < old.capacity; i++) {
     if (old.answers[i].code) {
-      *place_of(breaks, old.answers[i].code) = old.answers[i];
+      *hd_place(breaks, old.answers[i].code) = old.answers[i];
     }
   }
   if (old.answers) {

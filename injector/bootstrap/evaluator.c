@@ -24,13 +24,16 @@ enum Change {
 
 static HdPyObject* evaluate(void* thread, void* frame, int throwing);
 static HdPyObject* evaluate_old(void* frame, int throwing);
+static int is_fine(const struct HdState* state,
+                   const void* thread,
+                   const void* frame);
+static HdPyObject* look_and_evaluate(struct HdState* state,
+                                     void* thread,
+                                     void* frame,
+                                     int throwing);
 static enum Change needed_change(struct HdState* state,
                                  void* thread,
-                                 const void* frame);
-static enum Change first_change(struct HdState* state,
-                                void* thread,
-                                uint64_t code);
-static enum Change change(struct HdState* state, void* thread, int breaks);
+                                 uint64_t code);
 static HdPyObject* evaluate_changed(struct HdState* state,
                                     void* thread,
                                     void* frame,
@@ -45,61 +48,64 @@ static void* interpreter(struct HdState* state);
 /* As in 3.9 and later. */
 static HdPyObject* evaluate(void* thread, void* frame, int throwing) {
   struct HdState* state = hd_state();
-  const enum Change what = needed_change(state, thread, frame);
-  if (what == TRACE || what == DO_NOT_TRACE) {
-    return evaluate_changed(state, thread, frame, throwing, what);
-  }
-  return ((Evaluator)state->breaks.evaluator)(thread, frame,
-                                              throwing | (what == RAISE));
+  return is_fine(state, thread, frame)
+             ? ((Evaluator)state->breaks.evaluator)(thread, frame, throwing)
+             : look_and_evaluate(state, thread, frame, throwing);
 }
 
 static HdPyObject* evaluate_old(void* frame, int throwing) {
   struct HdState* state = hd_state();
   void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
-  const enum Change what = needed_change(state, thread, frame);
+  return is_fine(state, thread, frame)
+             ? ((OldEvaluator)state->breaks.evaluator)(frame, throwing)
+             : look_and_evaluate(state, thread, frame, throwing);
+}
+
+/* Whether nothing is to be done, nearly always: each call pays for this. In a
+ * trace function nothing is traced. */
+static inline int is_fine(const struct HdState* state,
+                          const void* thread,
+                          const void* frame) {
+  if (!state->breaks.on_line ||
+      HD_FIELD(state, thread, thread_tracing, int) > 0) {
+    return 1;
+  }
+  const struct HdAnswer* answer =
+      hd_answer(state, HD_FIELD(state, frame, frame_code, uint64_t));
+  return answer && (answer->lines != 0) == hd_is_traced(state, thread);
+}
+
+static __attribute__((noinline)) HdPyObject* look_and_evaluate(
+    struct HdState* state,
+    void* thread,
+    void* frame,
+    int throwing) {
+  const enum Change what = needed_change(
+      state, thread, HD_FIELD(state, frame, frame_code, uint64_t));
   if (what == TRACE || what == DO_NOT_TRACE) {
     return evaluate_changed(state, thread, frame, throwing, what);
   }
-  return ((OldEvaluator)state->breaks.evaluator)(frame,
-                                                 throwing | (what == RAISE));
+  const int raises = throwing | (what == RAISE);
+  const uint64_t next = state->breaks.evaluator;
+  return state->region->api.set_evaluator
+             ? ((Evaluator)next)(thread, frame, raises)
+             : ((OldEvaluator)next)(frame, raises);
 }
 
-/* In a trace function nothing is traced. */
-static inline enum Change needed_change(struct HdState* state,
-                                        void* thread,
-                                        const void* frame) {
-  if (!state->breaks.on_line ||
-      HD_FIELD(state, thread, thread_tracing, int) > 0) {
-    return AS_IT_IS;
-  }
-  const uint64_t code = HD_FIELD(state, frame, frame_code, uint64_t);
-  const struct HdAnswer* answer = hd_answer(state, code);
-  if (!answer) {
-    return first_change(state, thread, code);
-  }
-  const int breaks = answer->lines != 0;
-  return breaks == hd_is_traced(state, thread) ? AS_IT_IS
-                                               : change(state, thread, breaks);
-}
-
-static __attribute__((noinline)) enum Change first_change(struct HdState* state,
-                                                          void* thread,
-                                                          uint64_t code) {
-  if (!hd_ask(state, thread, code)) {
+/* A thread that is stepped stays traced. */
+static enum Change needed_change(struct HdState* state,
+                                 void* thread,
+                                 uint64_t code) {
+  if (!hd_answer(state, code) && !hd_ask(state, thread, code)) {
     return RAISE;
   }
   const struct HdAnswer* answer = hd_answer(state, code);
   const int breaks = answer && answer->lines;
-  return breaks == hd_is_traced(state, thread) ? AS_IT_IS
-                                               : change(state, thread, breaks);
-}
-
-/* A thread that is stepped stays traced. */
-static enum Change change(struct HdState* state, void* thread, int breaks) {
-  if (breaks) {
-    return TRACE;
+  if (breaks == hd_is_traced(state, thread)) {
+    return AS_IT_IS;
   }
-  return hd_is_stepped(state, HD_FIELD(state, thread, thread_ident, uint64_t))
+  return breaks ? TRACE
+         : hd_is_stepped(state, HD_FIELD(state, thread, thread_ident, uint64_t))
              ? AS_IT_IS
              : DO_NOT_TRACE;
 }

@@ -155,7 +155,6 @@ struct HdApi {
   uint32_t frame_previous;
   uint32_t frame_code;
   uint32_t code_filename;
-  uint32_t code_name;
   uint32_t code_first_line;
 
   /* Offsets of the f_locals snapshot: PyFrameObject -> (through the pointer at

@@ -37,13 +37,36 @@ int hd_is_stepped(struct HdState* state, uint64_t ident);
 struct HdAnswer {
   uint64_t code; /* 0: the place is free */
   uint64_t filename;
-  uint64_t name;
   uint64_t some_lines; /* the bits of line % 64 */
   HdPyObject* lines;   /* a tuple; 0: none */
   uint32_t first_line;
 };
+/* The code's, or the free one where it would be. */
+static inline struct HdAnswer* hd_place(const struct HdBreaks* breaks,
+                                        uint64_t code) {
+  uint64_t at = (code >> 4) * 0x9e3779b97f4a7c15UL >> 20;
+  for (;; at++) {
+    struct HdAnswer* answer = &breaks->answers[at & (breaks->capacity - 1)];
+    if (!answer->code || answer->code == code) {
+      return answer;
+    }
+  }
+}
 /* 0: it has not been asked. */
-const struct HdAnswer* hd_answer(const struct HdState* state, uint64_t code);
+static inline const struct HdAnswer* hd_answer(const struct HdState* state,
+                                               uint64_t code) {
+  if (!state->breaks.answers) {
+    return 0;
+  }
+  const struct HdAnswer* answer = hd_place(&state->breaks, code);
+  return answer->code == code &&
+                 HD_FIELD(state, code, code_filename, uint64_t) ==
+                     answer->filename &&
+                 HD_FIELD(state, code, code_first_line, uint32_t) ==
+                     answer->first_line
+             ? answer
+             : 0;
+}
 /* Asks, in this thread. 0 if that raises something, which is the program's. */
 int hd_ask(struct HdState* state, void* thread, uint64_t code);
 void hd_forget_answers(struct HdState* state);

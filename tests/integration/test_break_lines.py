@@ -42,6 +42,7 @@ def assert_nothing_left(target, before):
     tracer, frames = answer(target, "left()")
     assert not tracer and not any(frames)
     assert answer(target, "work(1)") == 2
+    assert answer(target, "wakes(1)")
 
 
 def test_lines_are_reached_and_no_others(told):
@@ -107,6 +108,17 @@ def answer_within(target, seconds):
         return target.read_line(seconds)
     except AssertionError:
         return None
+
+
+def test_a_child_and_the_end_of_the_program(told):
+    """A child has our evaluator and nobody who would let it go on; and the program
+    ends while it is there."""
+    breaks = LineBreaks(told)
+    breaks.break_at("call", answer="stand")
+    assert answer(told, "forks(4)") == 8
+    assert breaks.hits() == []
+    told.finish()
+    breaks.kill()
 
 
 def test_frames_that_return_after_we_have_gone(told):

@@ -3,6 +3,7 @@ meanwhile. Lines that get breakpoints end in a comment: their name."""
 
 import gc
 import json
+import os
 import sys
 import threading
 
@@ -94,6 +95,14 @@ def own(frame, event, argument):
         events.append((event, frame.f_code.co_name, frame.f_lineno))
         return own
     return None
+
+
+def forks(number):
+    """The child's answer."""
+    child = os.fork()
+    if child == 0:
+        os._exit(work(number))
+    return os.waitpid(child, 0)[1] >> 8
 
 
 def traced(function, *arguments):
