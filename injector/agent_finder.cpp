@@ -81,6 +81,14 @@ Result<std::optional<Address>> find_agent(const Target& target) {
 
 std::vector<Address> find_left_images(const Target& target) {
   std::vector<Address> images;
+  // One that is just leaving is on its way out of such an image.
+  const auto tasks = list_tasks(target.pid);
+  for (const int tid : tasks ? *tasks : std::vector<int>{}) {
+    const auto stat = read_task_stat(target.pid, tid);
+    if (stat && stat->comm == HD_CONTROL_THREAD_NAME) {
+      return images;
+    }
+  }
   const auto maps = read_maps(target.pid);
   for (const Mapping& mapping : maps ? *maps : std::vector<Mapping>{}) {
     if (!mapping.executable || mapping.inode != 0) {
@@ -93,7 +101,7 @@ std::vector<Address> find_left_images(const Target& target) {
     const auto region =
         target.memory.read_value<HdRegion>(region_of(mapping.start, *header));
     if (region && region->magic == HD_MAGIC &&
-        region->stage == HD_STAGE_CLOSED) {
+        region->stays == HD_STAYS_ALONE) {
       images.push_back(mapping.start);
     }
   }

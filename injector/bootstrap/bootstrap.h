@@ -138,13 +138,6 @@ struct HdTraced {
  * those in Python, coverage's, a profiler's... */
 #define HD_OWN_TRACERS 4
 
-/* Whether the region stays for frames of our evaluator. */
-enum HdStays {
-  HD_GOES = 0,
-  HD_STAYS = 1,
-  HD_STAYS_ALONE = 2, /* for nothing else, and no thread of ours is there */
-};
-
 /* Line breakpoints, where they need a trace function. GIL. */
 struct HdBreaks {
   HdPyObject* on_line; /* 0: there are none */
@@ -155,7 +148,6 @@ struct HdBreaks {
   uint32_t frames;    /* of our evaluator on stacks of the program */
   uint64_t evaluator; /* the one that ours goes before */
   uint32_t is_set;    /* ours is */
-  uint32_t stays;     /* enum HdStays */
   struct HdAnswer* answers; /* a hash table */
   uint64_t capacity;
   uint64_t used;
@@ -305,6 +297,8 @@ void hd_unmap_left(struct HdState* state);
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
 int hd_gil_is_free(struct HdSession* session);
+/* Read by the kernel: 0 if nothing is there any more, or that is forbidden. */
+int hd_read_word(uint64_t at, uint64_t* word);
 /* The PyThreadState of a thread of the main interpreter; 0: it has ended. With
  * the GIL. */
 uint64_t hd_thread_state(struct HdState* state, uint64_t ident);

@@ -10,7 +10,8 @@
  * on_line: `generation` says which answers count. */
 #include "injector/bootstrap/tracing.h"
 
-#define AT_ONCE 64 /* code objects to ask about */
+#define AT_ONCE 64       /* code objects to ask about */
+#define MOST_ROUNDS 4096 /* where there is no memory for what is said */
 
 typedef uint64_t (*SelfFunction)(void);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
@@ -22,6 +23,7 @@ typedef void* (*NextFunction)(void*);
 typedef void (*ObjectFunction)(HdPyObject*);
 
 static void end(struct HdState* state);
+static int is_left(const struct HdState* state, uint64_t base);
 static int look_at_stacks(struct HdState* state);
 static int find_unasked(struct HdState* state, uint64_t* codes);
 static void trace_threads(struct HdState* state);
@@ -44,11 +46,14 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
   HdPyObject* on_line = get(args, 1);
   const struct HdSession* session =
       hd_executors_session(state, HD_CALL(state, pthread_self, SelfFunction)());
+  const int elsewhere = session && session->interpreter;
   if (on_line == (HdPyObject*)state->region->api.none) {
-    end(state);
+    if (!elsewhere) {
+      end(state);
+    }
     return hd_none(state);
   }
-  if (!hd_can_trace(state) || (session && session->interpreter)) {
+  if (!hd_can_trace(state) || elsewhere) {
     return hd_raise(state, "no breakpoints in this interpreter");
   }
   if (!hd_evaluator_set(state)) {
@@ -84,23 +89,39 @@ void hd_breaks_leave(struct HdState* state) {
   if (state->breaks.is_set) {
     HD_STORE(state->must_stay, 1);
   }
-  HD_STORE(state->breaks.stays, state->breaks.frames ? HD_STAYS : HD_GOES);
+  HD_STORE(state->region->stays, state->breaks.frames ? HD_STAYS : HD_GOES);
 }
 
-/* Who leaves such a frame has the GIL, as we do, until he is out of it. */
 void hd_unmap_left(struct HdState* state) {
-  const struct HdImageHeader* own = (const struct HdImageHeader*)state->base;
   for (int i = 0; i < HD_MAX_LEFT; i++) {
     const uint64_t base = state->region->left[i];
-    const struct HdImageHeader* header = (const struct HdImageHeader*)base;
-    const struct HdState* left =
-        (const struct HdState*)(base + (uint64_t)state - state->base);
     state->region->left[i] = 0;
-    if (base && header->image_size == own->image_size &&
-        HD_LOAD(left->breaks.stays) == HD_STAYS_ALONE && !left->breaks.frames) {
-      hd_unmap((char*)base, left->region->total_size);
+    if (base && is_left(state, base)) {
+      hd_unmap((char*)base,
+               ((const struct HdRegion*)(base + (uint64_t)state->region -
+                                         state->base))
+                   ->total_size);
     }
   }
+}
+
+/* An image of the same build, with nobody in it: who leaves such a frame has
+ * the GIL, as we do, until he is out of it. Another agent may have unmapped it.
+ */
+static int is_left(const struct HdState* state, uint64_t base) {
+  const struct HdImageHeader* own = (const struct HdImageHeader*)state->base;
+  const uint64_t here = base - state->base;
+  uint64_t magic = 0;
+  uint64_t size = 0;
+  uint64_t stays = 0;
+  uint64_t frames = 0;
+  return hd_read_word(base, &magic) && magic == HD_MAGIC &&
+         hd_read_word(here + (uint64_t)&own->image_size, &size) &&
+         (uint32_t)size == own->image_size &&
+         hd_read_word(here + (uint64_t)&state->region->stays, &stays) &&
+         (uint32_t)stays == HD_STAYS_ALONE &&
+         hd_read_word(here + (uint64_t)&state->breaks.frames, &frames) &&
+         (uint32_t)frames == 0;
 }
 
 /* Frames that run already: every thread that has one with breakpoints on its
@@ -110,7 +131,8 @@ static int look_at_stacks(struct HdState* state) {
   void* self = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
   const uint32_t generation = state->breaks.generation;
   uint64_t codes[AT_ONCE];
-  for (int count; (count = find_unasked(state, codes)) > 0;) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
+    const int count = find_unasked(state, codes);
     int failed = 0;
     for (int i = 0; i < count; i++) {
       failed = failed || !hd_ask(state, self, codes[i]);
@@ -121,6 +143,9 @@ static int look_at_stacks(struct HdState* state) {
     }
     if (generation != state->breaks.generation) {
       return 1; /* another one has looked since */
+    }
+    if (count == 0) {
+      break;
     }
   }
   trace_threads(state);

@@ -86,8 +86,8 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
   if (loaded || state->must_stay || hd_held_left(state, 0)) {
     return;
   }
-  if (HD_LOAD(state->breaks.stays)) {
-    HD_STORE(state->breaks.stays, HD_STAYS_ALONE); /* until hd_unmap_left */
+  if (HD_LOAD(state->region->stays)) {
+    HD_STORE(state->region->stays, HD_STAYS_ALONE); /* until hd_unmap_left */
     return;
   }
   out->function = state->region->api.munmap;

@@ -22,7 +22,6 @@ typedef void (*ThreadFunction)(void*);
 typedef void (*DeleteFunction)(void);
 
 static uint64_t find_interpreter(uint32_t wanted);
-static int read_word(uint64_t at, uint64_t* word);
 
 int hd_enter(struct HdSession* session, struct HdEntry* entry) {
   struct HdState* state = session->state;
@@ -69,8 +68,9 @@ int hd_gil_is_free(struct HdSession* session) {
   const uint64_t interpreter = find_interpreter(session->interpreter);
   uint64_t gil = 0;
   uint64_t locked = 0;
-  return !interpreter || !read_word(interpreter + api->interpreter_gil, &gil) ||
-         !read_word(gil + api->gil_locked_offset, &locked) ||
+  return !interpreter ||
+         !hd_read_word(interpreter + api->interpreter_gil, &gil) ||
+         !hd_read_word(gil + api->gil_locked_offset, &locked) ||
          (uint32_t)locked == 0;
 }
 
@@ -88,8 +88,8 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
   uint64_t thread = 0;
   uint64_t older = 0;
   if (!hd_is_free_threaded(state)) {
-    read_word(api->interpreters_head, &thread);
-    read_word(thread + api->interpreter_next, &older);
+    hd_read_word(api->interpreters_head, &thread);
+    hd_read_word(thread + api->interpreter_next, &older);
   }
   if (!older && !hd_is_free_threaded(state)) {
     HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)api->none);
@@ -109,18 +109,18 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
     }
     return 0;
   }
-  read_word(own + api->interpreter_threads, &thread);
+  hd_read_word(own + api->interpreter_threads, &thread);
   for (int i = 0; frames && thread && i < MOST_THREADS; i++) {
     uint64_t ident = 0;
     uint64_t frame = 0;
-    read_word(thread + api->thread_ident, &ident);
+    hd_read_word(thread + api->thread_ident, &ident);
     if (hd_is_free_threaded(state) && ident == self &&
         !hd_held_session(state, self)) {
       /* Ours: a frame that refers to itself would live on. */
     } else if (api->PyThreadState_GetFrame) {
       frame = (uint64_t)HD_CALL(state, PyThreadState_GetFrame,
                                 FrameFunction)((void*)thread);
-    } else if (read_word(thread + api->thread_frame, &frame) && frame) {
+    } else if (hd_read_word(thread + api->thread_frame, &frame) && frame) {
       HD_CALL(state, Py_IncRef, ObjectFunction)((HdPyObject*)frame);
     }
     if (frame && hd_is_free_threaded(state)) {
@@ -137,7 +137,7 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
     if (frame) {
       HD_CALL(state, Py_DecRef, ObjectFunction)((HdPyObject*)frame);
     }
-    if (!read_word(thread + api->thread_next, &thread)) {
+    if (!hd_read_word(thread + api->thread_next, &thread)) {
       break;
     }
   }
@@ -148,14 +148,14 @@ HdPyObject* hd_current_frames(struct HdSession* session) {
 uint64_t hd_thread_state(struct HdState* state, uint64_t ident) {
   const struct HdApi* api = &state->region->api;
   uint64_t thread = 0;
-  read_word(find_interpreter(0) + api->interpreter_threads, &thread);
+  hd_read_word(find_interpreter(0) + api->interpreter_threads, &thread);
   for (int i = 0; thread && i < MOST_THREADS; i++) {
     uint64_t of = 0;
-    read_word(thread + api->thread_ident, &of);
+    hd_read_word(thread + api->thread_ident, &of);
     if (of == ident) {
       return thread;
     }
-    if (!read_word(thread + api->thread_next, &thread)) {
+    if (!hd_read_word(thread + api->thread_next, &thread)) {
       break;
     }
   }
@@ -168,13 +168,13 @@ static uint64_t find_interpreter(uint32_t wanted) {
   }
   const struct HdApi* api = &hd_state()->region->api;
   uint64_t at = 0;
-  read_word(api->interpreters_head, &at);
+  hd_read_word(api->interpreters_head, &at);
   for (int i = 0; at && i < MOST_INTERPRETERS; i++) {
     uint64_t id = 0;
-    if (!read_word(at + api->interpreter_id, &id) || id == wanted) {
+    if (!hd_read_word(at + api->interpreter_id, &id) || id == wanted) {
       return id == wanted ? at : 0;
     }
-    if (!read_word(at + api->interpreter_next, &at)) {
+    if (!hd_read_word(at + api->interpreter_next, &at)) {
       return 0;
     }
   }
@@ -183,7 +183,7 @@ static uint64_t find_interpreter(uint32_t wanted) {
 
 /* Where a filter forbids that, not at all, and other interpreters than the main
  * one cannot be entered; but without a GIL the threads are read in a pause. */
-static int read_word(uint64_t at, uint64_t* word) {
+int hd_read_word(uint64_t at, uint64_t* word) {
   const struct HdState* state = hd_state();
   if (state->region->forbidden & HD_FORBIDS_READ_SELF) {
     if (hd_is_free_threaded(state)) {

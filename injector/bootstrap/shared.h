@@ -184,6 +184,13 @@ enum HdStage {
   HD_STAGE_CLOSED = 3,  /* nobody reads at the door any more */
 };
 
+/* Whether the region stays for frames of our evaluator. */
+enum HdStays {
+  HD_GOES = 0,
+  HD_STAYS = 1,
+  HD_STAYS_ALONE = 2, /* for nothing else, and no thread of ours is there */
+};
+
 /* What the target's seccomp filter, or ours, keeps us from. */
 enum HdForbidden {
   HD_FORBIDS_SOCKETS = 1, /* pipes in their place */
@@ -208,6 +215,8 @@ struct HdRegion {
   /* Regions of agents that have gone, but were on a stack of the program's: the
    * addresses of their images; 0 none. */
   uint64_t left[HD_MAX_LEFT];
+  uint32_t stays; /* enum HdStays */
+  uint32_t unused;
   struct HdApi api;
   struct HdOffer offers[HD_MAX_SESSIONS];
   /* The bootstrap's own memory follows; see bootstrap.h. */
