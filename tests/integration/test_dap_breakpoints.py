@@ -35,8 +35,6 @@ def breaking_edge_python(edge_python):
 def breaking(python):
     if interpreters.variant(python) == interpreters.FREE_THREADED:
         pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
-    if interpreters.minor(python) < 12:
-        pytest.skip("no breakpoints before 3.12 yet")
     return python
 
 
@@ -305,6 +303,8 @@ def test_in_code_that_is_not_there_yet(breaking_edge_python, editor, tmp_path):
 @pytest.fixture
 def failing(breaking_edge_python, editor, tmp_path):
     """A target; a function that has a thread of it fail; where that will be."""
+    if interpreters.minor(breaking_edge_python) < 12:
+        pytest.skip("exceptions stop no thread before 3.12 yet")
     target = start("loop_beside", breaking_edge_python)
     (tmp_path / "failing.py").write_text(FAILING)
     hung = editor.attach(target.pid)["threadId"]
