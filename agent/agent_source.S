@@ -17,6 +17,7 @@ hangdbg_agent_\name\()_end:
 	file modules, modules.py
 	file monitoring, monitoring.py
 	file objects, objects.py
+	file raising, raising.py
 	file stepping, stepping.py
 	file stops, stops.py
 	file tracing, tracing.py

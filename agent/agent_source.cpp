@@ -11,6 +11,7 @@
   X(modules)                     \
   X(monitoring)                  \
   X(objects)                     \
+  X(raising)                     \
   X(stepping)                    \
   X(stops)                       \
   X(tracing)

@@ -24,15 +24,20 @@ def stand(index, number):
     ident = session.claims.get(number) if session else None
     if ident is None:
         return 0
-    raised = keep_standing(session, number, ident, "pause", description="held")
+    raised = keep_standing(session, number, ident, "pause", in_call=True,
+                           description="held")
+    if raised is not None and _thread_id(ident) == process_id() and (
+            "break_call" in globals()):
+        return break_call(raised)
     if raised is KeyboardInterrupt:
         return 2  # SIGINT, which ends its call
     if raised is not None:
-        raise raised
+        raise raised if isinstance(raised, type) else type(raised)
     return 0
 
 
-def keep_standing(session, number, ident, reason, error=None, **more):
+def keep_standing(session, number, ident, reason, error=None, in_call=False,
+                  **more):
     """What is to be raised in the program's own code, or None: in the main thread
     Python runs the handlers of signals in between, and in any it raises what another
     thread has set for it. So there is no line here that may not be broken off."""
@@ -40,7 +45,7 @@ def keep_standing(session, number, ident, reason, error=None, **more):
     while tries < 1000:
         try:
             if standing is None:
-                standing = Standing(number, error)
+                standing = Standing(number, error, in_call)
             session.standing[ident] = standing
             session.claims.pop(number, None)
             if not told:
@@ -54,7 +59,9 @@ def keep_standing(session, number, ident, reason, error=None, **more):
             raised = type(error) if is_programs(error) else raised
             tries += 1
     session.standing.pop(ident, None)
-    if standing is not None and standing.plan is not None:
+    if standing is not None and standing.raises is not None:
+        raised = standing.raises
+    elif standing is not None and standing.plan is not None:
         try:
             step(session, ident, *standing.plan)
         except BaseException as error:
@@ -119,10 +126,12 @@ def places_of_error(error, frame):
 class Standing:
     """A thread that stands, and the work that it is asked for."""
 
-    def __init__(self, number, error):
+    def __init__(self, number, error, in_call):
         self.number = number
+        self.in_call = in_call  # that was blocked when it was entered
         self.error = error  # (exception, kind), if it has stopped for one
         self.work = None
+        self.raises = None  # what is to come up in its own code when it goes
         self.plan = None  # how it is to be stepped when it goes (stepping.py)
 
     def run(self, handler, session, arguments):

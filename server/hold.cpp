@@ -157,6 +157,10 @@ Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
   return loop.run(release_thread(loop.agent(), tid, deadline));
 }
 
+Result<std::int64_t> agents_number(const Session& session, std::int64_t tid) {
+  return number_of(session.target(), tid);
+}
+
 Result<std::optional<Stop>> next_stop(Session& session, Deadline deadline) {
   for (;;) {
     const auto event = TRY(session.wait_event(deadline));

@@ -64,6 +64,9 @@ Status jump_thread(Session& session,
                    Deadline deadline);
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline);
 
+// The number by which the agent knows that thread.
+Result<std::int64_t> agents_number(const Session& session, std::int64_t tid);
+
 // A thread that has come to stand, by our number for it.
 struct Stop {
   std::int64_t tid = 0;

@@ -7,7 +7,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPromised = std::to_array<std::string_view>(
-    {"debug", "raise", "rank", "ranks", "retval", "rv", "restart", "run"});
+    {"debug", "rank", "ranks", "retval", "rv", "restart", "run"});
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
+#include "protocol/requests/raise.h"
 #include "server/hold.h"
 
 namespace hangdbg {
@@ -96,10 +97,34 @@ Status jump(PromptState& state, std::string_view argument) {
   return await_stop(state, tid);
 }
 
+Status raise(PromptState& state, std::string_view exception) {
+  const auto tid = state.place.thread().tid;
+  if (exception.empty()) {
+    return fail(ErrorId::Usage, "raise wants an exception",
+                "raise TimeoutError('enough')");
+  }
+  if (!state.held.contains(tid)) {
+    TRY(hold(state, {}));
+    TRY(follow(state));
+  }
+  TRY(state.session.need("raising", state.deadline()));
+  const std::int64_t number = TRY(agents_number(state.session, tid));
+  const auto body =
+      TRY(ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)}));
+  forget_stop(state, tid);
+  state.held.erase(tid);
+  fmt::print("{}\n", state.out.dim(fmt::format(
+                         "thread {} goes on, and raises it {}", tid,
+                         body.when == "now" ? "now"
+                                            : "when its call returns: only the "
+                                              "main thread's can be broken")));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Command> hold_commands() {
-  static const std::array<Command, 8> commands = {
+  static const std::array<Command, 9> commands = {
       Command{{"hold"},
               "",
               "Takes hold of this thread: Python runs on it from now on.",
@@ -133,6 +158,10 @@ std::span<const Command> hold_commands() {
               "line",
               "The thread goes on at another line of this function.",
               jump},
+      Command{{"raise"},
+              "exception",
+              "It comes up in this thread, which goes on with it.",
+              raise},
   };
   return commands;
 }

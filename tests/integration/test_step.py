@@ -32,12 +32,16 @@ def stepping_python(python):
 
 
 def in_second_wait(target):
+    return asleep_at(target, "second.acquire()")
+
+
+def asleep_at(target, text):
     """Asleep there: a signal that came just before would wake nobody."""
     call = call_of(target)
     (process,) = hangdbg("dump", target.pid, "--json").json()["processes"]
-    frame = process["threads"][0]["frames"][0]
-    return ("second.acquire()" in linecache.getline(frame["file"], frame["line"])
-            and "running" not in call and call == call_of(target))
+    return any(text in linecache.getline(frame["file"], frame["line"])
+               for frame in process["threads"][0]["frames"]) and (
+                   "running" not in call and call == call_of(target))
 
 
 def assert_nothing_left(target):

@@ -1,0 +1,41 @@
+"""`raise EXC`: out of a lock that the main thread waits for; in another when its call
+returns; at the line where a thread stands."""
+
+from harness import start, until
+from test_breakpoints import attached, breaking_python, leave  # noqa: F401
+from test_hold import ask, holding
+from test_step import asleep_at
+
+SIGINT = "__import__('signal').getsignal(2).__name__"
+
+
+def test_out_of_a_lock(python):
+    target = start("raised", python)
+    process = holding(target)
+    ask(process, "raise 3;;p 'no' + 'ne'", "none")
+    ask(process, "p %s" % SIGINT, "default_int_handler")
+    ask(process, "raise ValueError('enough')", "raises it now")
+    process.stdin.close()
+    assert process.wait(20) == 0
+    assert "must derive from BaseException" in process.stderr.read()
+    until("the end is waited for", lambda: asleep_at(target, "told.wait()"))
+    result = target.finish()
+    assert result["caught"] == ["ValueError: enough"], result
+
+
+def test_in_another_thread(edge_python):
+    target = start("raised", edge_python, "worker")
+    process = holding(target)
+    ask(process, "raise TimeoutError", "when its call returns")
+    leave(process)
+    assert target.finish()["caught"] == ["TimeoutError: "]
+
+
+def test_where_it_stands(breaking_python):  # noqa: F811
+    target = start("breaks", breaking_python)
+    process = attached(target)
+    ask(process, "tbreak twice", "Breakpoint 1")
+    ask(process, "c", "doubled = number * 2")
+    ask(process, "raise KeyError('there')", "raises it now")
+    leave(process)
+    until("told of", lambda: "KeyError: 'there'" in target.stderr())
