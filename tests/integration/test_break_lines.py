@@ -171,11 +171,11 @@ def test_two_hundred_times(told):
         until("hangdbg's threads gone", lambda: not any(
             name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
 
-    for _ in range(10):
+    for _ in range(60):  # until the allocator has what it wants
         cycle()
     answer(told, "gc.collect()")
     before, size = told.snapshot(), resident(told.pid)
-    for _ in range(190):
+    for _ in range(140):
         cycle()
     answer(told, "gc.collect()")
     assert_nothing_left(told, before)
