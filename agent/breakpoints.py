@@ -213,18 +213,6 @@ def _is_called(code, name, path):
     return ("." + module + "." + qualified).endswith("." + name)
 
 
-def lines_in(code):
-    """The lines at which something of it begins, in the order of its bytecode."""
-    if hasattr(code, "co_lines"):
-        return [line for _, _, line in code.co_lines() if line is not None]
-    lines, line = [code.co_firstlineno], code.co_firstlineno
-    for step, change in zip(code.co_lnotab[::2], code.co_lnotab[1::2]):
-        line += change - 256 * (change > 127)
-        if step or change:
-            lines.append(line)
-    return lines
-
-
 def _first_line(code):
     lines = lines_in(code)
     return next((line for line in lines if line > code.co_firstlineno),

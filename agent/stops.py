@@ -50,6 +50,18 @@ def stand_here(session, ident, reason, **more):
         _gone(number)
 
 
+def lines_in(code):
+    """The lines at which something of it begins, in the order of its bytecode."""
+    if hasattr(code, "co_lines"):
+        return [line for _, _, line in code.co_lines() if line is not None]
+    lines, line = [code.co_firstlineno], code.co_firstlineno
+    for step, change in zip(code.co_lnotab[::2], code.co_lnotab[1::2]):
+        line += change - 256 * (change > 127)
+        if step or change:
+            lines.append(line)
+    return lines
+
+
 def speak(session, event, **body):
     """To its client, from any thread but another client's. What finds no room is
     lost: no thread of the program waits for a client that does not read."""

@@ -6,10 +6,16 @@
 
 def watch():
     """Plans or breakpoints have changed."""
-    if _breakpoints:
+    if _breakpoints or _halts():
         _break_lines(_lines_wanted, _on_line)
     else:
         _break_lines(None, None)
+
+
+def _halts():
+    """The plans of threads that run and are to stop at their next line: each line of
+    the code on their stacks is a breakpoint for them, and no other thread's."""
+    return [plan for plan in list(_plans.values()) if plan.reason == "pause"]
 
 
 def report(code):
@@ -26,17 +32,21 @@ def plan_made(plan, innermost):
 
 
 def halt_planned(ident, plan):
-    raise Failure("bad-message", "a thread that runs cannot be stopped before 3.12 yet")
+    watch()
 
 
 def plan_ended(plan):
     """On the thread itself."""
-    _trace(None, None)
+    if plan.reason == "pause":
+        watch()
+    else:
+        _trace(None, None)
 
 
 def plan_dropped(ident, plan):
     """On another thread."""
-    _untrace(ident)
+    if plan.reason != "pause":
+        _untrace(ident)
 
 
 def jump_in(frame, line):
@@ -52,7 +62,9 @@ def jump_in(frame, line):
 def _lines_wanted(code):
     """Once for each code object, before it is run: a tuple, or None."""
     try:
-        return tuple(lines_of(code)) or None
+        if any(id(code) in plan.codes for plan in _halts()):
+            return tuple(lines_in(code))
+        return tuple(lines_of(code)) or None if _breakpoints else None
     except BaseException as error:
         if is_programs(error):
             raise

@@ -179,4 +179,4 @@ def test_two_hundred_times(told):
         cycle()
     answer(told, "gc.collect()")
     assert_nothing_left(told, before)
-    assert resident(told.pid) - size < ALLOCATOR_NOISE
+    assert resident(told.pid) - size < 2 * ALLOCATOR_NOISE  # one step of an arena

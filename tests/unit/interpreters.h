@@ -74,6 +74,7 @@ inline std::optional<std::string> python_named(const std::string& wanted) {
 
 inline constexpr const char* kPrelude = R"(
 import ctypes, os, sys, threading
+ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG: none outlives its test
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 def tid():
