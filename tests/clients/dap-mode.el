@@ -66,6 +66,9 @@
 (dap-breakpoint-toggle)
 (wait-for "no breakpoint" (lambda () (null (gethash (of :file) (dap--get-breakpoints)))))
 (dap-continue session (dap--debug-session-thread-id session))
+;; What is still asked when it leaves is answered "cancelled", an error to dap-mode.
+(wait-for "each answer"
+          (lambda () (ht-empty? (dap--debug-session-response-handlers session))))
 (dap-disconnect session)
 (wait-for "the end" (lambda () (not (process-live-p (dap--debug-session-proc session)))))
 (message "played to its end")
