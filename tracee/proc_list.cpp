@@ -3,7 +3,6 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "base/text.h"
@@ -27,13 +26,18 @@ Result<std::vector<int>> list_processes() {
   return pids;
 }
 
-Result<std::vector<int>> descendants_of(int pid) {
+Result<std::multimap<int, int>> children_by_parent() {
   std::multimap<int, int> children;
-  for (const int other : TRY(list_processes())) {
-    if (const auto status = read_status(other)) {
-      children.emplace(status->ppid, other);
+  for (const int pid : TRY(list_processes())) {
+    if (const auto status = read_status(pid)) {
+      children.emplace(status->ppid, pid);
     }
   }
+  return children;
+}
+
+Result<std::vector<int>> descendants_of(int pid) {
+  auto children = TRY(children_by_parent());
   std::vector<int> found;
   std::vector<int> parents = {pid};
   while (!parents.empty()) {

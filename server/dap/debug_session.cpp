@@ -31,9 +31,16 @@ constexpr std::size_t kMostTargets = 1'000;
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
 constexpr auto kBetweenPolls = std::chrono::seconds(1);
+// A person may have to say something first.
+constexpr auto kEditorsAnswer = std::chrono::seconds(60);
 
 // Beyond what the agent gives out, and within what editors count with.
 constexpr std::int64_t kFirstOutsideFrame = 1'000'000'000;
+
+// A token is not for a log.
+bool has_secret(const std::string& message) {
+  return message.find("token") != std::string::npos;
+}
 
 // What the agent says unasked has its threads' numbers and its files.
 template <class Kind>
@@ -69,8 +76,7 @@ DebugSession::DebugSession(Machine machine,
       others_(machine.io.get_executor()),
       patience_(machine.io),
       farewell_(machine.io),
-      stop_came_(machine.io),
-      next_poll_(machine.io) {}
+      stop_came_(machine.io) {}
 
 asio::awaitable<void> DebugSession::run() {
   writer_.spawn(write_messages());
@@ -81,13 +87,12 @@ asio::awaitable<void> DebugSession::run() {
     co_await answer(*std::move(request));
     running_.reset();
   }
-  leaving_ = true;
+  hurry();
   if (agent_) {
     [[maybe_unused]] const auto left =
         co_await agent_->leave_interpreter(Deadline::in(kFarewell));
     agent_->close();
   }
-  next_poll_.cancel();
   stop_came_.cancel();
   messages_.close();
   patience_.cancel();
@@ -136,6 +141,23 @@ void DebugSession::hurry() {
   if (agent_) {
     agent_->interrupt();
   }
+  for (asio::steady_timer* const nap : naps_) {
+    nap->cancel();
+  }
+}
+
+asio::awaitable<bool> DebugSession::nap(Deadline::Clock::duration time) {
+  asio::steady_timer timer(machine_.io, time);
+  co_return co_await nap(timer);
+}
+
+asio::awaitable<bool> DebugSession::nap(asio::steady_timer& timer) {
+  if (!leaving_) {
+    naps_.insert(&timer);
+    co_await timer.async_wait(as_result);
+    naps_.erase(&timer);
+  }
+  co_return !leaving_;
 }
 
 // ---- from the editor
@@ -150,7 +172,7 @@ asio::awaitable<void> DebugSession::read_requests() {
     if (!*text) {
       break;
     }
-    if ((*text)->find("token") == std::string::npos) {  // that is not for a log
+    if (!has_secret(**text)) {
       log::trace(log::Area::Dap, "client -> {}", **text);
     }
     auto message = dap::parse_message(**text);
@@ -166,9 +188,17 @@ asio::awaitable<void> DebugSession::read_requests() {
 
 // Whether to read on.
 asio::awaitable<bool> DebugSession::take(dap::Message message) {
+  if (auto* const answer = std::get_if<dap::Response>(&message)) {
+    const auto asked = questions_.find(answer->request_seq);
+    if (asked != questions_.end()) {
+      asked->second->answer = std::move(*answer);
+      asked->second->answered.cancel();
+    }
+    co_return true;
+  }
   auto* const request = std::get_if<dap::Request>(&message);
   if (request == nullptr) {
-    co_return true;  // to a question that was not ours
+    co_return true;  // editors have no events
   }
   if (request->command == dap::Cancel::command) {
     co_await answer(std::move(*request));
@@ -290,6 +320,12 @@ std::optional<DebugSession::Place> DebugSession::goto_target(
   return goto_targets_[static_cast<std::size_t>(number - 1)];
 }
 
+void DebugSession::follow_sub_processes(dap::Attach::Arguments parent) {
+  sub_processes_ = std::make_unique<SubProcesses>(*this, agent_->target().pid,
+                                                  std::move(parent));
+  others_.spawn(sub_processes_->follow());
+}
+
 void DebugSession::watch_threads() {
   others_.spawn(poll_threads());
 }
@@ -308,9 +344,30 @@ asio::awaitable<void> DebugSession::send(dap::Message message) {
   co_await messages_.push(dap::to_text(message));
 }
 
+asio::awaitable<Result<dap::Response>> DebugSession::ask_editor(
+    dap::Request question) {
+  const std::string command = question.command;
+  const std::int64_t number = next_seq_;  // send() gives it this one
+  Question asked{asio::steady_timer(machine_.io, kEditorsAnswer), {}};
+  questions_.emplace(number, &asked);
+  co_await send(std::move(question));
+  if (!asked.answer) {
+    co_await nap(asked.answered);
+  }
+  questions_.erase(number);
+  if (asked.answer) {
+    co_return *std::move(asked.answer);
+  }
+  co_return leaving_
+      ? fail(ErrorId::ChannelClosed, "the editor leaves")
+      : fail(ErrorId::TimedOut, "the editor has not answered " + command);
+}
+
 asio::awaitable<void> DebugSession::write_messages() {
   while (auto text = co_await messages_.pop(Deadline::in(kNever))) {
-    log::trace(log::Area::Dap, "client <- {}", *text);
+    if (!has_secret(*text)) {
+      log::trace(log::Area::Dap, "client <- {}", *text);
+    }
     const auto written =
         co_await transport_->write(*std::move(text), Deadline::in(kPatience));
     if (!written) {
@@ -357,6 +414,9 @@ asio::awaitable<void> DebugSession::tell_end() {
   if (const auto how = agent_->end()) {
     co_await note(how->text());
   }
+  if (sub_processes_) {
+    co_await sub_processes_->follow_exec();
+  }
   if (const auto code = exit_code_of(pid)) {
     dap::Exited::Body body;
     body.exit_code = *code;
@@ -371,11 +431,9 @@ asio::awaitable<void> DebugSession::tell_end() {
 asio::awaitable<void> DebugSession::poll_threads() {
   const int pid = agent_->target().pid;
   auto tasks = list_tasks(pid);
-  while (!leaving_ && tasks) {
-    next_poll_.expires_after(kBetweenPolls);
-    co_await next_poll_.async_wait(as_result);
+  while (tasks && co_await nap(kBetweenPolls)) {
     auto now = list_tasks(pid);
-    if (!leaving_ && now && *now != *tasks) {
+    if (now && *now != *tasks) {
       co_await compare_threads();
     }
     tasks = std::move(now);

@@ -15,6 +15,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
+#include "server/dap/sub_processes.h"
 #include "server/dap/translation.h"
 #include "server/dap/transport.h"
 #include "server/hung_thread.h"
@@ -81,6 +83,9 @@ class DebugSession {
   void set_known_threads(std::set<std::int64_t> threads);
   // From now on the editor hears of those that come and go.
   void watch_threads();
+  // From now on it is asked for a session for each process that the target
+  // starts. `parent`: by which it has opened this one.
+  void follow_sub_processes(dap::Attach::Arguments parent);
 
   // The editor has set what it wants to set.
   void set_configured() { configured_ = true; }
@@ -126,6 +131,19 @@ class DebugSession {
   // A line for the user.
   boost::asio::awaitable<void> note(std::string line);
 
+  // Asks the editor. Errors: what it says; TimedOut, ChannelClosed.
+  template <class Pair>
+  auto ask(typename Pair::Arguments arguments)
+      -> boost::asio::awaitable<Result<typename Pair::Body>> {
+    auto question = dap::make_request<Pair>(0, arguments);
+    const auto answer = co_await ask_editor(std::move(question));
+    co_return answer ? dap::body_of<Pair>(*answer)
+                     : std::unexpected(answer.error());
+  }
+
+  // For that long, or until the session's end. Whether it goes on.
+  boost::asio::awaitable<bool> nap(Deadline::Clock::duration time);
+
   // Does `work` on the pool.
   template <class Work>
   auto on_pool(Work work)
@@ -143,6 +161,9 @@ class DebugSession {
   boost::asio::awaitable<bool> take(dap::Message message);
   boost::asio::awaitable<void> answer(dap::Request request);
   void hurry();
+  boost::asio::awaitable<Result<dap::Response>> ask_editor(
+      dap::Request question);
+  boost::asio::awaitable<bool> nap(boost::asio::steady_timer& timer);
   boost::asio::awaitable<void> write_messages();
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_early_stops();
@@ -172,6 +193,14 @@ class DebugSession {
   std::set<std::int64_t> cancelled_;  // of them, and the running one
   std::optional<std::int64_t> running_;
 
+  // Ours to the editor; each waits for its answer.
+  struct Question {
+    boost::asio::steady_timer answered;
+    std::optional<dap::Response> answer;
+  };
+  std::map<std::int64_t, Question*> questions_;
+  std::set<boost::asio::steady_timer*> naps_;
+
   Phase phase_ = Phase::Connected;
   dap::Initialize::Arguments editor_;
   std::optional<Translation> translation_;
@@ -187,7 +216,7 @@ class DebugSession {
   bool breaking_ = false;
   bool stops_wait_ = false;  // for the running request's answer
   std::vector<dap::Event> early_stops_;
-  boost::asio::steady_timer next_poll_;
+  std::unique_ptr<SubProcesses> sub_processes_;
 };
 
 }  // namespace hangdbg

@@ -34,6 +34,7 @@ class DapClient:
         self.received = []  # all messages, in their order
         self.responses = {}  # request's seq -> response
         self.events = []  # not yet asked for
+        self.questions = []  # requests to us, likewise
         self.last_seq = 0
         self.process = None
 
@@ -104,6 +105,23 @@ class DapClient:
                     return body
             self._receive(end)
 
+    def question(self, command, seconds=PATIENCE):
+        """The next request of that name that we are asked, to be answered."""
+        end = time.monotonic() + seconds
+        while True:
+            for index, question in enumerate(self.questions):
+                if question["command"] == command:
+                    return self.questions.pop(index)
+            self._receive(end)
+
+    def answer(self, question, refusal=None, **body):
+        self.seq += 1
+        message = {"seq": self.seq, "type": "response", "request_seq": question["seq"],
+                   "command": question["command"], "success": refusal is None, "body": body}
+        if refusal is not None:
+            message["message"] = refusal
+        self.send_text(json.dumps(message))
+
     def at_end(self, seconds=PATIENCE):
         """Whether nothing comes any more, but the stream's end."""
         end = time.monotonic() + seconds
@@ -121,6 +139,8 @@ class DapClient:
         validated(message)
         if message["type"] == "response":
             self.responses[message["request_seq"]] = message
+        elif message["type"] == "request":
+            self.questions.append(message)
         else:
             self.events.append(message)
 
@@ -147,14 +167,14 @@ class DapClient:
 
     # ---- what editors do again and again
 
-    def initialize(self):
+    def initialize(self, **can):
         return self.call(
             "initialize", adapterID="hangdbg", clientID="test", pathFormat="path",
-            linesStartAt1=True, columnsStartAt1=True, supportsVariableType=True)
+            linesStartAt1=True, columnsStartAt1=True, supportsVariableType=True, **can)
 
-    def attach(self, pid, **arguments):
-        """Up to the first `stopped`, which is returned."""
-        self.initialize()
+    def attach(self, pid, can={}, **arguments):
+        """Up to the first `stopped`, which is returned. `can`: of the editor."""
+        self.initialize(**can)
         number = self.request("attach", processId=pid, **arguments)
         self.event("initialized")
         self.call("configurationDone")

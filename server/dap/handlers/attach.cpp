@@ -65,7 +65,11 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
 }
 
 boost::asio::awaitable<void> AttachHandler::after(DebugSession& session,
-                                                  Pair::Arguments) {
+                                                  Pair::Arguments arguments) {
+  if (arguments.options.sub_process.value_or(false) &&
+      session.editor().supports_start_debugging_request.value_or(false)) {
+    session.follow_sub_processes(std::move(arguments));
+  }
   const int pid = session.agent().target().pid;
   dap::Process::Body process;
   process.name = read_proc_link(pid, "exe").value_or("python");

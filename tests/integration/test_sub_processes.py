@@ -1,0 +1,104 @@
+"""Processes that an editor's target starts: the editor is asked to open a session for
+each."""
+
+import pytest
+
+from dap_client import DapClient
+from harness import PATIENCE, start
+from test_dap import stack
+
+CAN = {"supportsStartDebuggingRequest": True}
+
+
+def attached(python, **arguments):
+    target = start("starter", python)
+    editor = DapClient.stdio()
+    editor.attach(target.pid, can=CAN, **arguments)
+    return target, editor
+
+
+def told(target, order):
+    target.process.stdin.write(order.encode() + b"\n")
+    target.process.stdin.flush()
+
+
+def test_a_session_for_a_fork(python):
+    a_session("fork", 42, python)
+
+
+@pytest.mark.parametrize("order", ["python", "shell"])
+def test_a_session_for_another_program(order, newest_python):
+    a_session(order, 41, newest_python)
+
+
+def a_session(order, answer, python):
+    target, editor = attached(python, subProcess=True, justMyCode=False)
+    told(target, order)
+    started = target.read_line(PATIENCE)
+    question = editor.question("startDebugging")
+    wanted = question["arguments"]["configuration"]
+    pid = int(wanted["processId"])
+    assert pid == started or order == "shell"
+    assert question["arguments"]["request"] == "attach" and "type" not in wanted
+    assert wanted["name"] == "Process %d" % pid
+    assert wanted["subProcess"] is True and wanted["justMyCode"] is False
+
+    child = DapClient.stdio()
+    thread = child.attach(wanted.pop("processId"), can=CAN, **wanted)["threadId"]
+    editor.answer(question)
+    frame = next(frame for frame in stack(child, thread)
+                 if frame["name"] in ("fork", "<module>"))
+    assert child.call("evaluate", expression="answer", frameId=frame["id"])["result"] == str(
+        answer)
+    child.disconnect()
+    editor.disconnect()
+    assert target.finish()["ends"] == [answer if order == "fork" else 0]
+
+
+def test_exec_into_python(newest_python):
+    target, editor = attached(newest_python, subProcess=True)
+    told(target, "exec")
+    question = editor.question("startDebugging")
+    assert int(question["arguments"]["configuration"]["processId"]) == target.pid
+    editor.answer(question)
+    editor.event("terminated")
+    with DapClient.stdio() as child:
+        thread = child.attach(target.pid)["threadId"]
+        frame = stack(child, thread)[-1]
+        assert child.call("evaluate", expression="answer", frameId=frame["id"])["result"] == "41"
+        child.disconnect()
+    target.process.stdin.close()
+    assert target.process.wait(5) == 0
+
+
+def test_what_is_not_asked_for(newest_python):
+    """No session for a program that is not Python, and none at all without subProcess."""
+    target, editor = attached(newest_python, subProcess=True)
+    told(target, "cat")
+    target.read_line(PATIENCE)
+    told(target, "python")
+    pid = target.read_line(PATIENCE)
+    question = editor.question("startDebugging")
+    assert int(question["arguments"]["configuration"]["processId"]) == pid
+    editor.answer(question, "no room for it")
+    assert "no room for it" in editor.event("output")["output"]
+    editor.disconnect()
+    assert target.finish()["ends"] == [0, 0]
+
+    target, editor = attached(newest_python)
+    told(target, "python")
+    target.read_line(PATIENCE)
+    told(target, "exec")
+    editor.event("terminated")
+    assert not editor.questions
+    target.process.stdin.close()
+    target.process.wait(5)
+
+
+def test_the_editor_leaves_in_between(newest_python):
+    target, editor = attached(newest_python, subProcess=True)
+    told(target, "python")
+    editor.question("startDebugging")
+    editor.disconnect()
+    target.read_line(PATIENCE)
+    assert target.finish()["ends"] == [0]
