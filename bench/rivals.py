@@ -21,6 +21,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import harness
+
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "bench"
 PATIENCE = 60.0  # seconds for one attach
 NEWER_SUITE = "trixie"
@@ -106,9 +108,7 @@ def _mirror():
 def debugpy(target):
     """Injected by debugpy itself; then a client evaluates in the innermost frame
     of the first thread."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     _output([_packages(), "-m", "debugpy", "--listen", "127.0.0.1:%d" % port,
              "--pid", str(target.pid)])
     with contextlib.closing(Dap(port)) as dap:
@@ -123,6 +123,25 @@ def debugpy(target):
         dap.wait(lambda message: message.get("event") == "stopped")
         frames = dap.ask("stackTrace", threadId=thread)["stackFrames"]
         dap.ask("evaluate", expression="40 + 2", frameId=frames[0]["id"])
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def hangdbg_serve():
+    """What they are measured beside, as a Dap of its own server."""
+    server = subprocess.Popen(
+        [str(harness.PROGRAM), "serve", "--listen", "tcp:127.0.0.1:0"],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=harness.die_with_us)
+    harness.track(server)
+    port = int(re.search(r":(\d+) ", server.stderr.readline()).group(1))
+    with contextlib.closing(Dap(port)) as dap:
+        yield dap
 
 
 class Dap:
