@@ -35,7 +35,7 @@ class Breakpoint:
         if self.name is None and type(asked[0]) is not int:
             raise Failure("bad-message", "line must be of type int")
         if asked[1]:
-            self.condition = compile(asked[1].strip(), "<condition>", "eval", 0, True)
+            self.condition = expression(asked[1], "<condition>")
         if self.wanted.get("hitCondition"):
             self.count = read_count(self.wanted["hitCondition"])
         if self.wanted.get("logMessage"):
@@ -44,7 +44,7 @@ class Breakpoint:
     def reached(self, frame):
         """Whether the thread is to stop here."""
         try:
-            if self.condition is not None and not value_in(frame, self.condition):
+            if self.condition is not None and not self.condition(frame):
                 return False
         except Exception as error:
             # To stop is what pdb does too: nobody wants to miss the place.
@@ -108,8 +108,7 @@ def read_message(text):
                 end += 1
             if depth:
                 raise ValueError("a brace is not closed: " + text[at:at + 100])
-            parts += [compile(text[at + 1:end - 1].strip(), "<message>", "eval", 0, True),
-                      ""]
+            parts += [expression(text[at + 1:end - 1], "<message>"), ""]
             at = end
         else:
             parts[-1] += text[at]
@@ -117,21 +116,25 @@ def read_message(text):
     return parts
 
 
-def value_in(frame, code):
-    """Of an expression, on the frame's own thread."""
-    names, local = frame.f_globals, _locals_in(frame)
+def expression(text, name):
+    """What gives its value in a frame, on the frame's own thread; it binds no name
+    there."""
+    code = compile(text.strip(), name, "eval", 0, True)
     if has_functions(code):
-        return eval(code, {**names, **local})
-    return eval(code, names, local)
+        return lambda frame: eval(code, {**frame.f_globals, **locals_in(frame)})
+    if sys.version_info < (3, 13) or ":=" in text or "(" in text:
+        return lambda frame: eval(code, frame.f_globals, locals_in(frame))
+    # A view of the frame, which nothing here writes to.
+    return lambda frame: eval(code, frame.f_globals, frame.f_locals)
 
 
-def _locals_in(frame):
+def locals_in(frame):
     return _locals_of(frame) if frame.f_code.co_flags & 1 else frame.f_locals
 
 
-def _text_in(frame, code):
+def _text_in(frame, value):
     try:
-        return str(value_in(frame, code))
+        return str(value(frame))
     except Exception as error:
         return "{%s: %s}" % (type_name(type(error)), error)
 
@@ -172,8 +175,11 @@ def lines_of(code):
 
 def reached(frame, line):
     """{session: [ids]} of the breakpoints that want the thread to stop."""
+    here = lines_of(frame.f_code).get(line)
     hits = {}
-    for breakpoint in lines_of(frame.f_code).get(line, ()):
+    if here is None or is_ours(_ident()):
+        return hits
+    for breakpoint in here:
         if breakpoint in _breakpoints and breakpoint.reached(frame):
             hits.setdefault(breakpoint.session, []).append(breakpoint.id)
             if breakpoint.wanted.get("hangdbg/temporary"):

@@ -16,7 +16,7 @@ def at_exception(kind, frame, error):
     raised = None
     try:
         ident = _ident()
-        if isinstance(error, _USUAL) or _is_ours(ident) or (
+        if isinstance(error, _USUAL) or is_ours(ident) or (
                 isinstance(error, SystemExit) and kind != "raised"):
             return
         for session, filters in list(_filters.items()):
@@ -38,7 +38,7 @@ def wants_exception(session, condition, frame, error):
     if condition is None:
         return True
     try:
-        value = eval(condition, {**frame.f_globals, **_locals_in(frame),
+        value = eval(condition, {**frame.f_globals, **locals_in(frame),
                                  "__exception__": error})
     except Exception as failure:
         speak(session, "output", category="console", output="the condition: %s\n" %

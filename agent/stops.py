@@ -10,10 +10,13 @@ _lines = {}  # id of a code object that has some -> (it, {line: [breakpoint]})
 
 
 def at_line(frame, line):
-    """On a thread that is about to run that line. What it raises is the program's."""
+    """On a thread that is about to run that line. What it raises is the program's.
+    A hot loop may come through here: the way on is short."""
     raised = None
     try:
-        raised = _stand_at(frame, line)
+        hits = reached(frame, line) if _breakpoints else None
+        if hits or _plans:
+            raised = _stand_at(frame, line, hits or {})
     except BaseException as error:
         if is_programs(error):
             raise
@@ -21,13 +24,10 @@ def at_line(frame, line):
         raise raised
 
 
-def _stand_at(frame, line):
+def _stand_at(frame, line, hits):
     """For one client after another; what the program is to raise then, or None."""
     ident = _ident()
     plan = _plans.get(ident)
-    hits = {}
-    if _breakpoints and not _is_ours(ident):
-        hits = reached(frame, line)
     if plan is not None and (plan.session in hits or plan.wants(frame, line)):
         _end(ident, plan)
         hits.setdefault(plan.session, [])
@@ -70,7 +70,7 @@ def speak(session, event, **body):
         return
     if ident == session.ident or ident in session.standing:
         tell(session, event, **body)
-    elif not _is_ours(ident):
+    elif not is_ours(ident):
         number = _come(session.index)
         if number is not None:
             try:
@@ -79,10 +79,12 @@ def speak(session, event, **body):
                 _gone(number)
 
 
-def _is_ours(ident):
+def is_ours(ident):
     """Whether it is an executor, or stands: what it runs was asked for."""
-    return any(ident == session.ident or ident in session.standing
-               for session in _sessions.values())
+    for session in list(_sessions.values()):
+        if ident == session.ident or ident in session.standing:
+            return True
+    return False
 
 
 def _end(ident, plan):
