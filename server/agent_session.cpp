@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdlib>
 
@@ -11,6 +12,7 @@
 #include "inspector/task_ids.h"
 #include "protocol/requests/load.h"
 #include "server/co_try.h"
+#include "server/run_on.h"
 #include "server/target_end.h"
 
 namespace hangdbg {
@@ -55,14 +57,15 @@ Result<Injection> inject_agent(int pid, Deadline deadline) {
 }
 
 AgentSession::AgentSession(asio::io_context& io,
+                           const asio::any_io_executor& looks,
                            Injection made,
                            OnNotice on_notice)
-    : io_(io),
-      target_(std::move(made.target)),
+    : target_(std::move(made.target)),
       steps_(std::move(made.steps)),
       on_notice_(std::move(on_notice)),
       connection_(
           AgentConnection::open(io, std::move(made.channels), target_->pid)),
+      looks_(asio::make_strand(looks)),
       gil_watch_(*target_),
       view_(*target_),
       watch_(io.get_executor()),
@@ -125,12 +128,17 @@ auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
                      : std::unexpected(response.error());
 }
 
-bool AgentSession::read_only() {
+asio::awaitable<bool> AgentSession::read_only() {
   if (owes_answer_ && alive_) {
-    enter_if(gil_watch_.look(), connection_->call_number());
+    const GilLook look = co_await look_at_gil();
+    enter_if(look.verdict, connection_->call_number());
     owes_answer_ = !connection_->answered();
   }
-  return owes_answer_;
+  co_return owes_answer_;
+}
+
+asio::awaitable<std::string> AgentSession::why_read_only() {
+  return run_on(looks_, [this] { return gil_watch_.reason(); });
 }
 
 auto AgentSession::need(std::string module, Deadline deadline)
@@ -264,7 +272,8 @@ auto AgentSession::exchange(dap::Request request, Deadline deadline)
   if (!owes_answer_) {
     sent = true;
     if (target_->python.free_threaded) {
-      enter_if(gil_watch_.look(), connection_->next_number());
+      const GilLook look = co_await look_at_gil();
+      enter_if(look.verdict, connection_->next_number());
     }
     response = co_await connection_->call(std::move(request), deadline);
   }
@@ -294,21 +303,29 @@ asio::awaitable<void> AgentSession::watch_gil() {
     if (!waits_for_gil(*stage)) {
       continue;
     }
-    const auto verdict = gil_watch_.look();
-    enter_if(verdict, connection_->call_number());
-    if (verdict != GilWatch::Verdict::Stands) {
+    const GilLook look = co_await look_at_gil();
+    enter_if(look.verdict, connection_->call_number());
+    if (look.verdict != GilWatch::Verdict::Stands || !calling_) {
       continue;
     }
-    if (while_held_ == WhileHeld::GiveUp && gil_watch_.stood() > kPatience) {
+    if (while_held_ == WhileHeld::GiveUp && look.stood > kPatience) {
       connection_->stop_waiting();
       break;
     }
     if (while_held_ == WhileHeld::Wait && !noticed && on_notice_ &&
         (owes_answer_ || Deadline::Clock::now() - started > kNoticeAfter)) {
       noticed = true;
-      on_notice_("waiting: " + gil_watch_.reason());
+      const std::string reason = co_await why_read_only();
+      on_notice_("waiting: " + reason);
     }
   }
+}
+
+asio::awaitable<AgentSession::GilLook> AgentSession::look_at_gil() {
+  return run_on(looks_, [this] {
+    const auto verdict = gil_watch_.look();
+    return GilLook{verdict, gil_watch_.stood()};
+  });
 }
 
 asio::awaitable<void> AgentSession::stop_watching() {
@@ -334,7 +351,7 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   co_await stop_watching();
   CO_TRY(const auto stage,
          co_await connection_->stage(Deadline::in(kControlAnswer)));
-  const Error timeout = explain_timeout(stage);
+  const Error timeout = co_await explain_timeout(stage);
   CO_CHECK(connection_->tell(HD_CONTROL_CANCEL, connection_->call_number()));
   if (stage == HD_EXECUTOR_IN_PYTHON || stage == HD_EXECUTOR_REPLIES) {
     auto late = co_await connection_->wait_on(Deadline::in(kCancelGrace));
@@ -367,19 +384,20 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   co_return std::unexpected(timeout);
 }
 
-Error AgentSession::explain_timeout(HdExecutorStage stage) {
+asio::awaitable<Error> AgentSession::explain_timeout(HdExecutorStage stage) {
   if (waits_for_gil(stage) && while_held_ == WhileHeld::GiveUp) {
-    return {ErrorId::GilHeld, "the GIL is held", ""};  // nobody will see it
+    co_return Error{ErrorId::GilHeld, "the GIL is held", ""};  // unseen
   }
   if (waits_for_gil(stage)) {
-    return {
-        ErrorId::GilHeld, "no answer in time: " + gil_watch_.reason(),
+    const std::string reason = co_await why_read_only();
+    co_return Error{
+        ErrorId::GilHeld, "no answer in time: " + reason,
         fmt::format("hangdbg attach {} -c threads -c where shows the stacks "
                     "all the same",
                     target_->pid)};
   }
-  return {ErrorId::TimedOut, "time is up: the expression was cancelled",
-          "--timeout SECONDS"};
+  co_return Error{ErrorId::TimedOut, "time is up: the expression was cancelled",
+                  "--timeout SECONDS"};
 }
 
 }  // namespace hangdbg

@@ -8,9 +8,11 @@
 // holder is seen to make progress. Meanwhile it answers what it can from
 // outside.
 //
-// One call at a time. Threads: only the one that runs the io_context.
+// One call at a time. Threads: only the one that runs the io_context; looks at
+// the GIL, which take up to 60 ms, run where the owner says, one after another.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -47,7 +49,10 @@ class AgentSession {
   // Why a call takes long: one line, for stderr or a status bar.
   using OnNotice = std::function<void(const std::string&)>;
 
-  AgentSession(boost::asio::io_context& io, Injection made, OnNotice on_notice);
+  AgentSession(boost::asio::io_context& io,
+               const boost::asio::any_io_executor& looks,
+               Injection made,
+               OnNotice on_notice);
   // close(). No call may run, and nobody wait for an event.
   ~AgentSession();
   AgentSession(const AgentSession&) = delete;
@@ -92,9 +97,9 @@ class AgentSession {
   // Whether only those three can be answered: the agent waits for the GIL with
   // a question that was given up. It ends by itself when the agent gets it; to
   // be asked again and again, since this is also what lets it.
-  bool read_only();
+  boost::asio::awaitable<bool> read_only();
   // GilWatch::reason() of the last look.
-  std::string why_read_only() { return gil_watch_.reason(); }
+  boost::asio::awaitable<std::string> why_read_only();
 
   // Sends the agent one of its on-demand parts ("completions", "objects") if
   // it does not have it yet.
@@ -145,6 +150,10 @@ class AgentSession {
 
  private:
   enum class WhileHeld { Wait, GiveUp };  // the GIL
+  struct GilLook {
+    GilWatch::Verdict verdict;
+    Deadline::Clock::duration stood;
+  };
 
   template <class Pair>
   Awaitable<typename Pair::Body> look(typename Pair::Arguments arguments,
@@ -154,21 +163,22 @@ class AgentSession {
                                WhileHeld then);
   Awaitable<dap::Response> exchange(dap::Request request, Deadline deadline);
   boost::asio::awaitable<void> watch_gil();
+  boost::asio::awaitable<GilLook> look_at_gil();
   boost::asio::awaitable<void> stop_watching();
   void enter_if(GilWatch::Verdict verdict, std::uint32_t call_number);
   Awaitable<dap::Response> end_call(bool sent);
-  Error explain_timeout(HdExecutorStage stage);
+  boost::asio::awaitable<Error> explain_timeout(HdExecutorStage stage);
   Awaitable<void> enter(std::int64_t interpreter, Deadline deadline);
   template <class Body>
   bool is_for_view(const Result<Body>& answer) const {
     return outside_allowed_ && !answer && answer.error().id == ErrorId::GilHeld;
   }
 
-  boost::asio::io_context& io_;
   std::unique_ptr<Target> target_;
   Steps steps_;
   OnNotice on_notice_;
   std::shared_ptr<AgentConnection> connection_;
+  boost::asio::any_io_executor looks_;  // where gil_watch_ is used
   GilWatch gil_watch_;
   OutsideView view_;
   std::set<std::string> loaded_;

@@ -57,11 +57,11 @@ void Session::allow_outside(bool allowed) {
 
 bool Session::read_only() {
   loop_->catch_up();
-  return loop_->agent().read_only();
+  return loop_->run(loop_->agent().read_only());
 }
 
 std::string Session::why_read_only() {
-  return loop_->agent().why_read_only();
+  return loop_->run(loop_->agent().why_read_only());
 }
 
 Status Session::need(const std::string& module, Deadline deadline) {

@@ -30,7 +30,7 @@ SessionLoop::SessionLoop(Injection made, Session::Hooks hooks)
     : hooks_(std::move(hooks)),
       interrupt_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       interrupts_(io_, ::dup(interrupt_fd_.get())),
-      agent_(io_, std::move(made), hooks_.on_notice),
+      agent_(io_, io_.get_executor(), std::move(made), hooks_.on_notice),
       event_came_(io_) {
   asio::co_spawn(io_, watch_interrupts(), asio::detached);
   asio::co_spawn(io_, take_events(), asio::detached);

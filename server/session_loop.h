@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <concepts>
 #include <deque>
 #include <exception>
 #include <optional>
@@ -26,15 +27,19 @@ class SessionLoop {
   AgentSession& agent() { return agent_; }
   const AgentSession& agent() const { return agent_; }
 
-  // Runs `work`, a coroutine that makes a Result, to its end.
+  // Runs `work`, a coroutine, to its end.
   template <class T>
   T run(boost::asio::awaitable<T> work) {
     std::optional<T> done;
     begin();
     boost::asio::co_spawn(
         io_, std::move(work), [&](std::exception_ptr thrown, T result) {
-          done = thrown ? fail(ErrorId::System, "an exception in a coroutine")
-                        : std::move(result);
+          if constexpr (std::constructible_from<T, std::unexpected<Error>>) {
+            if (thrown) {
+              result = fail(ErrorId::System, "an exception in a coroutine");
+            }
+          }
+          done = std::move(result);
         });
     while (!done) {
       io_.run_one();

@@ -25,7 +25,8 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
 
 constexpr std::size_t kMostRequests = 256;
-constexpr std::size_t kMostMessages = 64;
+// Each may be megabytes.
+constexpr std::size_t kMostMessages = 4;
 constexpr std::size_t kMostTargets = 1'000;
 // How long an editor may not read, and how long when it has left.
 constexpr auto kPatience = std::chrono::seconds(30);
@@ -266,7 +267,7 @@ void DebugSession::attach(Injection made,
   wanted_thread_ = std::move(thread);
   translation_ = std::move(translation);
   agent_ = std::make_unique<AgentSession>(
-      machine_.io, std::move(made),
+      machine_.io, machine_.pool.get_executor(), std::move(made),
       [this](const std::string& notice) { others_.spawn(note(notice)); });
   others_.spawn(pass_events());
   phase_ = Phase::Attached;

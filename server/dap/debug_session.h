@@ -13,7 +13,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,6 +31,7 @@
 #include "server/dap/transport.h"
 #include "server/hung_thread.h"
 #include "server/queue.h"
+#include "server/run_on.h"
 #include "server/task_group.h"
 
 namespace hangdbg {
@@ -148,12 +148,7 @@ class DebugSession {
   template <class Work>
   auto on_pool(Work work)
       -> boost::asio::awaitable<std::invoke_result_t<Work>> {
-    const auto task =
-        [&work]() -> boost::asio::awaitable<std::invoke_result_t<Work>> {
-      co_return work();
-    };
-    co_return co_await boost::asio::co_spawn(machine_.pool, task(),
-                                             boost::asio::use_awaitable);
+    return run_on(machine_.pool.get_executor(), std::move(work));
   }
 
  private:

@@ -139,10 +139,11 @@ asio::awaitable<dap::Response> set(DebugSession& session,
   if (arguments && is_empty(*arguments) && !session.breaking()) {
     co_return dap::make_response<Pair>(0, request, {});
   }
-  if (agent.read_only()) {
-    co_return refusal(request, {.id = ErrorId::GilHeld,
-                                .message = "not now: " + agent.why_read_only(),
-                                .hint = {}});
+  const bool read_only = co_await agent.read_only();
+  if (read_only) {
+    const std::string why = co_await agent.why_read_only();
+    const Error error{ErrorId::GilHeld, "not now: " + why, {}};
+    co_return refusal(request, error);
   }
   co_return co_await pass_on<Pair, &with_breakpoints>(session, request);
 }

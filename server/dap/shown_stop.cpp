@@ -24,8 +24,10 @@ asio::awaitable<void> show_hung_thread(DebugSession& session) {
     // reason.
     co_await show_thread(session, thread->tid, "entry", std::move(wait));
   }
-  if (agent.read_only()) {
-    co_await session.note("read-only: " + agent.why_read_only());
+  const bool read_only = co_await agent.read_only();
+  if (read_only) {
+    const std::string why = co_await agent.why_read_only();
+    co_await session.note("read-only: " + why);
   }
   session.watch_threads();
 }

@@ -39,6 +39,7 @@ class WebSocketTransport final : public Transport {
         boost::beast::role_type::server));
     stream_.read_message_max(kLargestRequest);
     stream_.text(true);
+    stream_.auto_fragment(false);  // it would be in pieces of 4 KiB
   }
 
   asio::awaitable<bool> accept(const Upgrade& request) {
@@ -153,10 +154,10 @@ bool is_loopback_host(std::string_view host) {
                         !parse_number<std::uint16_t>(rest.substr(1)))) {
     return false;
   }
+  const auto name = in_brackets ? host.substr(1, end - 1) : host.substr(0, end);
   boost::system::error_code error;
-  const auto address = asio::ip::make_address(
-      in_brackets ? host.substr(1, end - 1) : host.substr(0, end), error);
-  return !error && address.is_loopback();
+  const auto address = asio::ip::make_address(name, error);
+  return !error && address.is_loopback() && !name.contains('%');
 }
 
 }  // namespace hangdbg

@@ -1,100 +1,20 @@
 """`hangdbg serve`: sessions over a socket, and who is refused one."""
 
-import json
 import os
 import re
 import signal
 import socket
 import stat
 import subprocess
-import time
 
 import pytest
 
 import harness
+import processes
 from dap_client import DapClient, Refused
-from harness import PROGRAM, as_nobody, hangdbg, start, until
+from dap_server import Server, WebSocketClient
+from harness import PROGRAM, as_nobody, hangdbg, start, start_hangdbg, until
 from test_namespaces import needs_root
-
-
-class Server:
-    """`hangdbg serve`; `address` is what it says, `token` as well."""
-
-    def __init__(self, where):
-        self.process = subprocess.Popen(
-            [str(PROGRAM), "serve", "--listen", where],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, preexec_fn=harness.die_with_us, text=True)
-        harness.track(self.process)
-        line = self.process.stderr.readline()
-        self.address, self.token = re.fullmatch(
-            r"listening at (\S+)(?: token ([0-9a-f]{64}))?\n", line).groups()
-
-    def connect(self):
-        if self.address.startswith("unix:"):
-            connection = socket.socket(socket.AF_UNIX)
-            connection.connect(self.address[len("unix:"):])
-        else:
-            connection = socket.create_connection(
-                ("127.0.0.1", int(self.address.rpartition(":")[2])))
-        return connection
-
-    def editor(self):
-        connection = self.connect()
-        client = DapClient(connection.fileno(), connection.fileno())
-        if self.address.startswith("ws:"):
-            client = WebSocketClient(connection.fileno(), connection.fileno())
-            assert b" 101 " in client.upgrade()
-        client.connection = connection
-        return client
-
-    def stop(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        assert self.process.wait(5) == 0
-        return self.process.stderr.read()
-
-
-class WebSocketClient(DapClient):
-    """Each message in a text frame (RFC 6455), ours masked with zeros."""
-
-    def upgrade(self, host="127.0.0.1:1", **headers):
-        lines = ["GET / HTTP/1.1", "Host: " + host, "Upgrade: websocket",
-                 "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
-        lines += ["%s: %s" % header for header in headers.items()]
-        self.send_bytes("\r\n".join(lines + ["", ""]).encode())
-        end = time.monotonic() + harness.PATIENCE
-        while b"\r\n\r\n" not in self.unread:
-            self._read(end)
-        answer, _, self.unread = self.unread.partition(b"\r\n\r\n")
-        return answer
-
-    def send_text(self, text):
-        self.send_frame(0x81, text.encode())
-
-    def send_frame(self, kind, body):
-        size = len(body)
-        length = (bytes([0x80 | size]) if size < 126 else
-                  b"\xfe" + size.to_bytes(2, "big") if size < 65536 else
-                  b"\xff" + size.to_bytes(8, "big"))
-        self.send_bytes(bytes([kind]) + length + bytes(4) + body)
-
-    def _read_message(self, end):
-        kind, size = self._take(2, end)
-        if size >= 126:
-            size = int.from_bytes(self._take(2 if size == 126 else 8, end), "big")
-        body = self._take(size, end)
-        if kind == 0x88:
-            self.closed_with = int.from_bytes(body[:2], "big")
-            raise EOFError
-        assert kind == 0x81, kind
-        return json.loads(body)
-
-    def _take(self, size, end):
-        while len(self.unread) < size:
-            self._read(end)
-        taken, self.unread = self.unread[:size], self.unread[size:]
-        return taken
 
 
 @pytest.fixture(params=["unix", "tcp", "ws"])
@@ -303,7 +223,10 @@ def test_a_websocket_closes_in_good_manners(newest_python):
     ("localhost", {}, 403), ("localhost6:1", {}, 403), ("evil.example:1", {}, 403),
     ("127.1", {}, 403), ("0177.0.0.1", {}, 403), ("2130706433", {}, 403),
     ("127.0.0.1.evil.example", {}, 403), ("[::1].evil.example", {}, 403), ("[::1", {}, 403),
-    ("127.0.0.1:x", {}, 403), ("192.168.1.1", {}, 403), ("", {}, 403)])
+    ("127.0.0.1:x", {}, 403), ("192.168.1.1", {}, 403), ("", {}, 403),
+    ("LOCALHOST", {}, 403), ("127.0.0.1.", {}, 403), ("0x7f.0.0.1", {}, 403),
+    ("0x7f000001", {}, 403), ("017700000001", {}, 403), ("[::1%lo]", {}, 403),
+    ("[::ffff:127.0.0.1]", {}, 403), ("0.0.0.0", {}, 403), ("[::]", {}, 403)])
 def test_a_browser_at_a_websocket(host, headers, code):
     server = Server("ws:127.0.0.1:0")
     connection = server.connect()
@@ -349,17 +272,18 @@ def test_places_where_it_does_not_listen(where):
 
 def test_nothing_listens_but_serve(newest_python):
     def listens(pid):
-        """The process's sockets among those that listen."""
-        own = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
-        return [line for name in ("tcp", "tcp6")
-                for line in open("/proc/%d/net/%s" % (pid, name))
-                if line.split()[3] == "0A" and "socket:[%s]" % line.split()[9] in own]
+        return processes.listening(processes.sockets(pid))
 
     target = start("lock_main", newest_python)
     with DapClient.stdio() as editor:
         editor.attach(target.pid)
         assert not listens(target.pid) and not listens(editor.process.pid)
         editor.disconnect()
+    run = start_hangdbg("eval", target.pid, "__import__('time').sleep(60)")
+    until("it evaluates", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
+    assert not listens(target.pid) and not listens(run.pid)
+    run.kill()
+    run.wait()
     server = Server("tcp:127.0.0.1:0")
     assert len(listens(server.process.pid)) == 1
     server.stop()

@@ -8,12 +8,15 @@ namespace hangdbg {
 Answer<dap::Scopes> ScopesHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
   AgentSession& agent = session.agent();
-  const bool read_only = agent.read_only();
+  const bool read_only = co_await agent.read_only();
   if (read_only || DebugSession::is_outside_frame(arguments.frame_id)) {
     dap::Scope scope;
-    scope.name = read_only
-                     ? "Locals: not now, " + agent.why_read_only()
-                     : "Locals: not of this look; ask for the stack again";
+    if (read_only) {
+      const std::string why = co_await agent.why_read_only();
+      scope.name = "Locals: not now, " + why;
+    } else {
+      scope.name = "Locals: not of this look; ask for the stack again";
+    }
     dap::Scopes::Body body;
     body.scopes.push_back(std::move(scope));
     co_return body;

@@ -1,0 +1,221 @@
+"""What editors do to `hangdbg serve`, to its targets and to each other: they are
+many, they do not read, they vanish, they say nothing."""
+
+import ctypes
+import os
+import signal
+import socket
+import struct
+import time
+
+import pytest
+
+import processes
+from dap_client import Refused
+from dap_server import Server
+from harness import PATIENCE, kill_group, start, until
+from test_dap_breakpoints import breaking_edge_python, hit, line_of, loops, set_breakpoints
+from test_serve import look, server
+
+MIB = 1 << 20
+
+
+def memory(pid):
+    """What it has in memory now, in bytes."""
+    with open("/proc/%d/status" % pid) as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
+
+
+def frame_of(editor, target, function):
+    """Attaches, and returns that function's frame in the hung thread."""
+    thread = editor.attach(target.pid)["threadId"]
+    frame, = [frame["id"] for frame in editor.call("stackTrace", threadId=thread)["stackFrames"]
+              if frame["name"] == function]
+    return frame
+
+
+# ---- many
+
+
+def test_64_sessions_of_8_targets(newest_python, server):
+    targets = [start("lock_main", newest_python) for _ in range(8)]
+    before = [target.snapshot() for target in targets]
+    at_first = memory(server.process.pid)
+    editors = [(server.editor(), target) for target in targets for _ in range(8)]
+    for editor, target in editors:
+        look(editor, target)
+    each = (memory(server.process.pid) - at_first) / len(editors)
+    slowest = 0
+    for editor, _ in editors:
+        started = time.monotonic()
+        assert editor.call("threads")["threads"]
+        slowest = max(slowest, time.monotonic() - started)
+    print("each session %.2f MiB, slowest answer %.1f ms" % (each / MIB, slowest * 1e3))
+    assert each < 2 * MIB and slowest < 1
+    one_more = server.editor()
+    one_more.initialize()
+    with pytest.raises(Refused, match="8 hangdbg sessions"):
+        one_more.call("attach", processId=targets[0].pid)
+    server.stop()
+    for target, snapshot in zip(targets, before):
+        target.assert_as_before(snapshot, arenas=16)
+        target.finish()
+
+
+def test_a_held_gil_holds_up_no_other_session(newest_python, library):
+    """Its holder spins in C: each look at it takes 60 ms."""
+    server = Server("tcp:127.0.0.1:0")
+    held = start("gil_held_by_library", newest_python, library)
+    free = start("lock_main", newest_python)
+    one = server.editor()
+    frame = frame_of(one, free, free.function)
+    waiting = []
+    for _ in range(8):
+        waiting.append(server.editor())
+        waiting[-1].initialize()
+        waiting[-1].request("attach", processId=held.pid)
+        waiting[-1].event("initialized")
+        waiting[-1].request("configurationDone")
+    took = []
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        started = time.monotonic()
+        one.call("evaluate", expression="answer", frameId=frame)
+        took.append(time.monotonic() - started)
+    took.sort()
+    print("%d answers, median %.1f ms, slowest %s ms" % (
+        len(took), took[len(took) // 2] * 1e3, [int(t * 1e3) for t in took[-5:]]))
+    assert len(took) > 50 and took[-3] < 0.1
+    for editor in waiting:
+        assert editor.event("stopped")["threadId"] == held.tid
+    server.stop()
+    held.finish()
+    free.finish()
+
+
+# ---- that do not read, or do not answer
+
+
+def test_an_editor_that_does_not_read(newest_python, server):
+    """It is asked no more of the target than it takes; then it gets everything."""
+    target = start("values", newest_python)
+    deaf, other = server.editor(), server.editor()
+    frame = frame_of(deaf, target, "hang")
+    mine = frame_of(other, target, "hang")
+    at_first = [memory(pid) for pid in (server.process.pid, target.pid)]
+    numbers = [deaf.request("evaluate", expression="text", frameId=frame, context="clipboard")
+               for _ in range(200)]  # of 1 MB
+
+    def idle():
+        looks.append([processes.cpu_ticks(pid) for pid in (server.process.pid, target.pid)])
+        return len(looks) > 20 and looks[-1] == looks[-20]
+
+    looks = []
+    until("all of them wait", idle)
+    for pid, bytes_at_first in zip((server.process.pid, target.pid), at_first):
+        assert memory(pid) - bytes_at_first < 24 * MIB
+    assert other.call("evaluate", expression="answer", frameId=mine)["result"] == "41"
+    assert other.call("threads")["threads"]
+    for number in numbers:
+        assert len(deaf.response(number)["body"]["result"]) == 1000002
+    deaf.disconnect()
+    other.disconnect()
+    server.stop()
+    target.finish()
+
+
+@pytest.mark.slow
+def test_silence_ends_a_session(newest_python):
+    """Of one that never attaches; of one that does not read; of one whose machine
+    has gone, so that nothing is acknowledged."""
+    target = start("values", newest_python)
+    before = target.snapshot()
+    server = Server("tcp:127.0.0.1:0")
+    idle, deaf, gone = (server.editor() for _ in range(3))
+    frames = [frame_of(editor, target, "hang") for editor in (deaf, gone)]
+    assert list(processes.threads(target.pid).values()).count("hangdbg-exec") == 2
+    for _ in range(200):
+        deaf.request("evaluate", expression="text", frameId=frames[0], context="clipboard")
+    lose_everything(gone.connection)
+    assert idle.at_end(65)
+    until("the agent gone", lambda: len(processes.threads(target.pid)) == 1, seconds=20)
+    target.assert_as_before(before, arenas=8)
+    server.stop()
+    target.finish()
+
+
+def lose_everything(connection):
+    """The kernel drops whatever comes for that socket: BPF's `ret 0`."""
+    SO_ATTACH_FILTER = 26  # asm-generic/socket.h
+    program = struct.pack("HBBI", 0x06, 0, 0, 0)
+    buffer = (ctypes.c_char * len(program)).from_buffer_copy(program)
+    connection.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                          struct.pack("HL", 1, ctypes.addressof(buffer)))
+
+
+def test_an_expression_without_end(edge_python):
+    """Its time is the server's --timeout; then the session is as before."""
+    target = start("values", edge_python)
+    server = Server("tcp:127.0.0.1:0", "--timeout", "1")
+    editor = server.editor()
+    frame = frame_of(editor, target, "inside")
+    started = time.monotonic()
+    with pytest.raises(Refused, match="time is up"):
+        editor.call("evaluate", expression="table['odd']", frameId=frame)
+    assert 1 <= time.monotonic() - started < 4
+    assert target.read_line(PATIENCE) == {"loops": True}
+    assert editor.call("evaluate", expression="answer", frameId=frame)["result"] == "41"
+    with pytest.raises(Refused, match="ValueError: not today"):
+        editor.call("evaluate", expression="table['odd'].raises", frameId=frame)
+    editor.disconnect()
+    server.stop()
+    target.finish()
+
+
+# ---- that vanish
+
+
+@pytest.mark.parametrize("how", ["close", "reset", "SIGTERM", "SIGINT", "SIGKILL"])
+def test_the_end_lets_a_held_thread_go(breaking_edge_python, server, how):
+    target = start("loop_beside", breaking_edge_python)
+    before = target.snapshot()
+    editor = server.editor()
+    editor.attach(target.pid)
+    worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
+    assert not loops(target, worker)
+    if how == "reset":
+        editor.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    if how in ("close", "reset"):
+        editor.connection.close()
+    else:
+        os.kill(server.process.pid, getattr(signal, how))
+    until("the loop", lambda: loops(target, worker), seconds=1)
+    target.assert_as_before(before, arenas=4)
+    kill_group(server.process)
+    assert target.finish()["exact"]
+
+
+# ---- in a wrong order
+
+
+def test_requests_in_odd_orders(newest_python, server):
+    target = start("lock_main", newest_python)
+    editor = server.editor()
+    editor.initialize()
+    # The same number twice, and numbers that go back: each is answered.
+    for number in (100, 100, 7):
+        editor.seq = number - 1
+        assert not editor.response(editor.request("threads"))["success"]
+    editor.seq = 200
+    done, attached, twice = (editor.request("configurationDone"),
+                             editor.request("attach", processId=target.pid),
+                             editor.request("attach", processId=target.pid))
+    assert editor.response(done)["success"] and editor.response(attached)["success"]
+    assert not editor.response(twice)["success"]
+    assert editor.event("stopped")["threadId"] == target.tid
+    # Without waiting for the answers.
+    numbers = [editor.request("threads") for _ in range(200)]
+    assert all(editor.response(number)["success"] for number in numbers)
+    editor.disconnect()
+    server.stop()
+    target.finish()
