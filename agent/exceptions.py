@@ -16,7 +16,7 @@ def at_exception(kind, frame, error):
     raised = None
     try:
         ident = _ident()
-        if isinstance(error, _USUAL) or is_ours(ident) or (
+        if is_usual(error) or is_ours(ident) or (
                 isinstance(error, SystemExit) and kind != "raised"):
             return
         for session, filters in list(_filters.items()):
@@ -30,6 +30,10 @@ def at_exception(kind, frame, error):
             raise
     if raised is not None:
         raise raised
+
+
+def is_usual(error):
+    return isinstance(error, _USUAL)
 
 
 def wants_exception(session, condition, frame, error):
@@ -66,12 +70,12 @@ def set_exception_breakpoints(session, arguments):
     options = field(arguments, "filterOptions", list, [])
     for one in [{"filterId": name} for name in field(arguments, "filters", list)] + options:
         kind, text = field(one, "filterId", str), one.get("condition")
-        answer = {"verified": kind in _FILTERS and can_watch_exceptions()}
-        if kind not in _FILTERS:
+        answer = {"verified": kind in _FILTERS}
+        if not answer["verified"]:
             answer["message"] = "no filter %s: %s" % (kind[:100], ", ".join(_FILTERS))
-        elif not answer["verified"]:
-            answer["message"] = "exceptions stop threads from Python 3.12 on only"
         else:
+            cost = cost_of_exceptions(kind)
+            answer.update({"message": cost} if cost else {})
             try:
                 wanted[kind] = compile(text.strip(), "<condition>", "eval", 0,
                                        True) if text else None
@@ -81,7 +85,11 @@ def set_exception_breakpoints(session, arguments):
     _filters.pop(session, None)
     if wanted:
         _filters[session] = wanted
-    watch()
+    try:
+        watch()
+    except BaseException:
+        _filters.pop(session, None)
+        raise
     return {"breakpoints": answers}
 
 

@@ -1,15 +1,41 @@
-# How lines come to be reported up to 3.11: by a trace function in C
+# How lines and exceptions come to be reported up to 3.11: by a trace function in C
 # (bootstrap/trace.c), in frames whose code has breakpoints (bootstrap/breaks.c) and
 # in threads that are stepped. It asks only about lines that have one, and about the
-# one frame that counts for a step.
+# one frame that counts for a step. Where exceptions are raised is seen only by
+# tracing all threads; that nobody has caught one, by the hooks that Python calls then.
+
+_hooks = []  # (the dict of sys or of threading, our Hook in it)
+
+# Before an excepthook. The program may keep it for longer than we are here, and its
+# own may hang: so it uses nothing but itself, and is not taken for code of ours.
+_HOOK = """
+class Hook:
+    __slots__ = ("before", "tell")
+
+    def __init__(self, before, tell):
+        self.before = before
+        self.tell = tell
+
+    def __call__(self, *arguments):
+        if self.tell is not None:
+            self.tell(*arguments)
+        return self.before(*arguments)
+"""
+exec(compile(_HOOK, "<excepthook of hangdbg>", "exec"), globals())
 
 
 def watch():
-    """Plans or breakpoints have changed."""
-    if _breakpoints or _halts():
-        _break_lines(_lines_wanted, _on_line)
+    """Plans, breakpoints or filters have changed."""
+    kinds = set().union(*_filters.values())
+    on_error = _on_error if any(map(cost_of_exceptions, kinds)) else None
+    if _breakpoints or on_error or _halts():
+        _break_lines(_lines_wanted, _on_line, on_error)
     else:
-        _break_lines(None, None)
+        _break_lines(None, None, None)
+    if "uncaught" in kinds or "userUnhandled" in kinds:
+        _set_hooks()
+    else:
+        _unset_hooks()
 
 
 def _halts():
@@ -22,8 +48,10 @@ def report(code):
     """That code has breakpoints: it is asked about when it is run."""
 
 
-def can_watch_exceptions():
-    return False
+def cost_of_exceptions(kind):
+    if kind == "uncaught" and sys.version_info >= (3, 8):
+        return None
+    return "before Python 3.12 all that runs is traced for it, at some times the cost"
 
 
 def plan_made(plan, innermost):
@@ -72,6 +100,60 @@ def _lines_wanted(code):
 
 def _on_line(frame):
     at_line(frame, frame.f_lineno)
+
+
+def _on_error(frame, raised):
+    """In each function that it passes: in the first it has no more of a traceback."""
+    try:
+        error, trace = raised[1], raised[2]
+        if is_usual(error):
+            return
+        error.__traceback__ = trace
+        inner = trace.tb_next
+    except BaseException as failure:
+        if is_programs(failure):
+            raise
+        return
+    if inner is None:
+        at_exception("raised", frame, error)
+    elif sys.version_info < (3, 8) and frame.f_code.co_name == "_bootstrap_inner":
+        at_exception("uncaught", frame, error)  # which has no hook there
+    elif is_library(frame.f_code) and not is_library(inner.tb_frame.f_code):
+        at_exception("userUnhandled", frame, error)
+
+
+def _set_hooks():
+    for name in ("sys", "threading"):
+        module = sys.modules.get(name)
+        names = module.__dict__ if type(module) is type(sys) else {}
+        if "excepthook" in names and all(names is not of for of, _ in _hooks):
+            hook = Hook(names["excepthook"], _on_uncaught)
+            names["excepthook"] = hook
+            _hooks.append((names, hook))
+
+
+def _unset_hooks():
+    """One that the program has put its own before stays, and passes on."""
+    for names, hook in _hooks:
+        hook.tell = None
+        if names["excepthook"] is hook:
+            names["excepthook"] = hook.before
+    del _hooks[:]
+
+
+def _on_uncaught(*arguments):
+    """As sys.excepthook, or as threading.excepthook (3.8 on)."""
+    try:
+        error = arguments[0].exc_value if len(arguments) == 1 else arguments[1]
+        trace = error.__traceback__
+    except BaseException as failure:
+        if is_programs(failure):
+            raise
+        return
+    if trace is not None:
+        at_exception("uncaught", trace.tb_frame, error)
+        if not is_library(trace.tb_frame.f_code):
+            at_exception("userUnhandled", trace.tb_frame, error)
 
 
 def _on_event(frame, what):

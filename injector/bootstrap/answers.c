@@ -28,7 +28,7 @@ int hd_ask(struct HdState* state, void* thread, uint64_t code) {
     lines = hd_none(state);
   } else {
     HD_FIELD(state, thread, thread_tracing, int)++;
-    lines = hd_call_agent(state, breaks->classify, (HdPyObject*)code);
+    lines = hd_call_agent(state, breaks->classify, (HdPyObject*)code, 0);
     HD_FIELD(state, thread, thread_tracing, int)--;
   }
   if (lines && breaks->classify && generation == breaks->generation) {
@@ -117,11 +117,15 @@ void hd_forget_answers(struct HdState* state) {
 
 HdPyObject* hd_call_agent(struct HdState* state,
                           HdPyObject* function,
-                          HdPyObject* argument) {
+                          HdPyObject* first,
+                          HdPyObject* second) {
   HD_CALL(state, Py_IncRef, ObjectFunction)(function);
-  HD_CALL(state, Py_IncRef, ObjectFunction)(argument);
+  HD_CALL(state, Py_IncRef, ObjectFunction)(first);
+  if (second) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(second);
+  }
   state->breaks.calls++;
-  HdPyObject* result = hd_call(state, function, argument, 0);
+  HdPyObject* result = hd_call(state, function, first, second);
   HD_CALL(state, Py_DecRef, ObjectFunction)(function);
   state->breaks.calls--;
   return result;

@@ -142,6 +142,7 @@ struct HdTraced {
 struct HdBreaks {
   HdPyObject* on_line; /* 0: there are none */
   HdPyObject* classify;
+  HdPyObject* on_error; /* 0: exceptions are not asked for */
   uint32_t
       generation;     /* which on_line and classify; what is older counts not */
   uint32_t calls;     /* of them that have not returned */

@@ -1,10 +1,12 @@
-/* Line breakpoints where they need a trace function (up to 3.11).
+/* Line breakpoints, and exceptions, where they need a trace function (up to
+ * 3.11).
  *
  * The agent says which lines of a code object have them (`classify`), once
  * each, before it is run; what it said is kept by the code's address. The
  * evaluator has frames of such code traced, and no others; those that run
- * already are found on the stacks. on_line is called in the program's own
- * thread, and may keep it for hours.
+ * already are found on the stacks. Where exceptions are asked for, all threads
+ * are traced. on_line and on_error are called in the program's own thread, and
+ * may keep it for hours.
  *
  * Whoever holds the GIL may change all this while others are in classify or
  * on_line: `generation` says which answers count. */
@@ -32,10 +34,11 @@ static int has_line(struct HdState* state, HdPyObject* lines, unsigned line);
 static uint64_t code_of(const struct HdState* state, HdPyObject* frame_object);
 static void set(struct HdState* state, HdPyObject** place, HdPyObject* value);
 
-/* (classify, on_line): before a line of code is run that is among
+/* (classify, on_line, on_error): before a line of code is run that is among
  * classify(code), a tuple or None, on_line(frame) is called, from now on and in
- * all threads of the main interpreter. What it raises comes up at that line.
- * (None, None): no more. */
+ * all threads of the main interpreter; and in each frame that an exception
+ * passes, on_error(frame, (type, value, traceback)), unless that is None. What
+ * they raise comes up there. (None, None, None): no more. */
 HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
   (void)self;
   struct HdState* state = hd_state();
@@ -44,10 +47,12 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
       HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
   HdPyObject* classify = get(args, 0);
   HdPyObject* on_line = get(args, 1);
+  HdPyObject* on_error = get(args, 2);
+  HdPyObject* none = (HdPyObject*)state->region->api.none;
   const struct HdSession* session =
       hd_executors_session(state, HD_CALL(state, pthread_self, SelfFunction)());
   const int elsewhere = session && session->interpreter;
-  if (on_line == (HdPyObject*)state->region->api.none) {
+  if (on_line == none) {
     if (!elsewhere) {
       end(state);
     }
@@ -65,6 +70,7 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
   hd_forget_answers(state);
   set(state, &breaks->classify, classify);
   set(state, &breaks->on_line, on_line);
+  set(state, &breaks->on_error, on_error == none ? 0 : on_error);
   return look_at_stacks(state) ? hd_none(state) : 0;
 }
 
@@ -77,6 +83,7 @@ static void end(struct HdState* state) {
   breaks->generation++;
   set(state, &breaks->classify, 0);
   set(state, &breaks->on_line, 0);
+  set(state, &breaks->on_error, 0);
   trace_threads(state);
   hd_forget_answers(state);
 }
@@ -176,7 +183,7 @@ static int find_unasked(struct HdState* state, uint64_t* codes) {
 static void trace_threads(struct HdState* state) {
   for (void* thread = next_thread(state, 0); thread;
        thread = next_thread(state, thread)) {
-    if (hd_has_breaks(state, hd_innermost(state, thread))) {
+    if (hd_has_breaks(state, thread, hd_innermost(state, thread))) {
       hd_trace_thread(state, thread, HD_TRACED_FOR_STACK);
     } else if (!hd_is_stepped(
                    state, HD_FIELD(state, thread, thread_ident, uint64_t))) {
@@ -200,7 +207,17 @@ static void* next_thread(struct HdState* state, const void* thread) {
   return first;
 }
 
-int hd_has_breaks(const struct HdState* state, uint64_t frame) {
+/* What a client evaluates is not looked at. */
+int hd_has_errors(struct HdState* state, const void* thread) {
+  return state->breaks.on_error &&
+         !hd_executors_session(
+             state, HD_FIELD(state, thread, thread_ident, uint64_t));
+}
+
+int hd_has_breaks(struct HdState* state, const void* thread, uint64_t frame) {
+  if (hd_has_errors(state, thread)) {
+    return 1;
+  }
   for (; frame && state->breaks.on_line;
        frame = HD_FIELD(state, frame, frame_previous, uint64_t)) {
     const struct HdAnswer* answer =
@@ -233,12 +250,26 @@ enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
     return HD_NOT_ASKED;
   }
   HdPyObject* result =
-      hd_call_agent(state, state->breaks.on_line, frame_object);
+      hd_call_agent(state, state->breaks.on_line, frame_object, 0);
   if (!result) {
     return HD_RAISED;
   }
   HD_CALL(state, Py_DecRef, ObjectFunction)(result);
   return HD_ASKED;
+}
+
+int hd_reach_error(struct HdState* state,
+                   HdPyObject* frame_object,
+                   HdPyObject* error) {
+  if (hd_is_forked(state)) {
+    return 1;
+  }
+  HdPyObject* result =
+      hd_call_agent(state, state->breaks.on_error, frame_object, error);
+  if (result) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(result);
+  }
+  return result != 0;
 }
 
 static int has_line(struct HdState* state, HdPyObject* lines, unsigned line) {

@@ -72,7 +72,8 @@ static inline int is_fine(const struct HdState* state,
   }
   const struct HdAnswer* answer =
       hd_answer(state, HD_FIELD(state, frame, frame_code, uint64_t));
-  return answer && (answer->lines != 0) == hd_is_traced(state, thread);
+  return answer && (answer->lines || state->breaks.on_error) ==
+                       hd_is_traced(state, thread);
 }
 
 static __attribute__((noinline)) HdPyObject* look_and_evaluate(
@@ -100,6 +101,10 @@ static enum Change needed_change(struct HdState* state,
     return RAISE;
   }
   const struct HdAnswer* answer = hd_answer(state, code);
+  if (hd_has_errors(state, thread)) {
+    hd_trace_thread(state, thread, HD_TRACED_FOR_STACK);
+    return AS_IT_IS;
+  }
   const int breaks = answer && answer->lines;
   if (breaks == hd_is_traced(state, thread)) {
     return AS_IT_IS;

@@ -12,7 +12,8 @@
  * when its client has gone. */
 #include "injector/bootstrap/tracing.h"
 
-#define PY_TRACE_LINE 2 /* Include/pystate.h */
+#define PY_TRACE_EXCEPTION 1 /* Include/pystate.h */
+#define PY_TRACE_LINE 2
 #define PY_TRACE_RETURN 3
 
 typedef uint64_t (*SelfFunction)(void);
@@ -143,6 +144,10 @@ static int on_event(HdPyObject* object,
   if (what == PY_TRACE_LINE && state->breaks.on_line) {
     reached = hd_reach_line(state, frame);
   }
+  if (what == PY_TRACE_EXCEPTION && state->breaks.on_error &&
+      !hd_reach_error(state, frame, arg)) {
+    reached = HD_RAISED;
+  }
   if (reached == HD_RAISED || (reached == HD_NOT_ASKED && state->stepped &&
                                !step(state, frame, what))) {
     return -1; /* the program's: see keep_standing in engine.py */
@@ -178,14 +183,15 @@ static void end_with_stack(struct HdState* state) {
   void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
   const uint64_t frame = hd_innermost(state, thread);
   if (frame && !hd_is_stepped(state, self_of(state)) &&
-      !hd_has_breaks(state, HD_FIELD(state, frame, frame_previous, uint64_t))) {
+      !hd_has_breaks(state, thread,
+                     HD_FIELD(state, frame, frame_previous, uint64_t))) {
     hd_trace_thread(state, thread, HD_NOT_TRACED);
   }
 }
 
 static void trace_as_needed(struct HdState* state, void* thread) {
   hd_trace_thread(state, thread,
-                  hd_has_breaks(state, hd_innermost(state, thread))
+                  hd_has_breaks(state, thread, hd_innermost(state, thread))
                       ? HD_TRACED_FOR_STACK
                       : HD_NOT_TRACED);
 }

@@ -70,10 +70,11 @@ static inline const struct HdAnswer* hd_answer(const struct HdState* state,
 /* Asks, in this thread. 0 if that raises something, which is the program's. */
 int hd_ask(struct HdState* state, void* thread, uint64_t code);
 void hd_forget_answers(struct HdState* state);
-/* One of its functions, in a thread of the program. */
+/* One of its functions, in a thread of the program; `second` may be 0. */
 HdPyObject* hd_call_agent(struct HdState* state,
                           HdPyObject* function,
-                          HdPyObject* argument);
+                          HdPyObject* first,
+                          HdPyObject* second);
 
 /* breaks.c */
 enum HdReached {
@@ -83,8 +84,15 @@ enum HdReached {
 };
 /* A line is reached: on_line is called if it has one. */
 enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object);
-/* Whether a frame has breakpoints, of this one and its callers. */
-int hd_has_breaks(const struct HdState* state, uint64_t frame);
+/* An exception comes up in a frame, or comes back to it. 0 if on_error has
+ * raised another. */
+int hd_reach_error(struct HdState* state,
+                   HdPyObject* frame_object,
+                   HdPyObject* error);
+/* Whether a thread's exceptions are asked for: then it is always traced. */
+int hd_has_errors(struct HdState* state, const void* thread);
+/* That; or a frame has breakpoints, of this one and its callers. */
+int hd_has_breaks(struct HdState* state, const void* thread, uint64_t frame);
 uint64_t hd_innermost(const struct HdState* state, const void* thread);
 
 /* evaluator.c: 0 if it cannot be set. */

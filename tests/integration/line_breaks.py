@@ -32,11 +32,11 @@ def break_at(lines, answer):
             agent["_gone"](number)
 
     session = max(agent["_sessions"])
-    agent["_break_lines"](classify, on_line)
+    agent["_break_lines"](classify, on_line, None)
     return "set"
 
 def no_breaks():
-    agent["_break_lines"](None, None)
+    agent["_break_lines"](None, None, None)
     return "gone"
 
 def hits():
