@@ -210,8 +210,8 @@ static void* next_thread(struct HdState* state, const void* thread) {
 /* What a client evaluates is not looked at. */
 int hd_has_errors(struct HdState* state, const void* thread) {
   return state->breaks.on_error &&
-         !hd_executors_session(
-             state, HD_FIELD(state, thread, thread_ident, uint64_t));
+         !hd_executors_session(state,
+                               HD_FIELD(state, thread, thread_ident, uint64_t));
 }
 
 int hd_has_breaks(struct HdState* state, const void* thread, uint64_t frame) {
