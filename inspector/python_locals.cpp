@@ -114,9 +114,8 @@ Result<std::vector<Fast>> read_fast(const Heap& heap,
 
 // What the body of a class or a module has given names to.
 Status read_names(const Heap& heap,
-                  Address frame,
+                  Address names,
                   std::vector<Variable>& variables) {
-  const Address names = TRY(heap.pointer(frame + heap.at().frame_locals));
   if (!names) {
     return {};
   }
@@ -129,18 +128,24 @@ Status read_names(const Heap& heap,
   });
 }
 
-Result<std::vector<Variable>> read_all(const Heap& heap,
-                                       Address frame,
-                                       Address code) {
+Status check_stands(const Heap& heap, Address frame, Address code) {
   const auto now = TRY(heap.word(frame + heap.layout().frame_code)) & ~kTags;
   if (now != code.value) {
     return fail(ErrorId::Unreadable, "the function has returned meanwhile");
   }
+  return {};
+}
+
+Result<std::vector<Variable>> read_all(const Heap& heap,
+                                       Address frame,
+                                       Address code) {
+  TRY(check_stands(heap, frame, code));
   std::vector<Variable> variables;
   const auto flags =
       TRY(heap.memory().read_value<std::uint32_t>(code + heap.at().code_flags));
   if ((flags & kOptimized) == 0) {
-    TRY(read_names(heap, frame, variables));
+    TRY(read_names(heap, TRY(heap.pointer(frame + heap.at().frame_locals)),
+                   variables));
   }
   for (Fast& fast : TRY(read_fast(heap, frame, code))) {
     if (fast.object && fast.may_be_cell) {
@@ -166,6 +171,20 @@ Result<std::vector<Variable>> read_locals(const Heap& heap,
   std::erase_if(variables, [&](const Variable& variable) {
     return is_interpreters_own(variable.name) ||
            (of_module && is_code(heap, variable.object));
+  });
+  return variables;
+}
+
+Result<std::vector<Variable>> read_globals(const Heap& heap,
+                                           Address frame,
+                                           Address code) {
+  heap.allow_reads();
+  TRY(check_stands(heap, frame, code));
+  std::vector<Variable> variables;
+  TRY(read_names(heap, TRY(heap.pointer(frame + heap.at().frame_globals)),
+                 variables));
+  std::erase_if(variables, [](const Variable& variable) {
+    return is_interpreters_own(variable.name);
   });
   return variables;
 }

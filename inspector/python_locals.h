@@ -27,6 +27,11 @@ Result<std::vector<Variable>> read_locals(const Heap& heap,
                                           Address frame,
                                           Address code);
 
+// Those of the frame's module, likewise. Errors: Unreadable.
+Result<std::vector<Variable>> read_globals(const Heap& heap,
+                                           Address frame,
+                                           Address code);
+
 // What the name means in that frame: a local, a global, or a builtin.
 // Errors: ExpressionFailed when nothing has that name; Unreadable.
 Result<Address> find_name(const Heap& heap,

@@ -85,6 +85,11 @@ class AgentSession {
   Awaitable<dap::StackTrace::Body> stack(dap::StackTrace::Arguments wanted,
                                          Deadline deadline);
 
+  // Of the last stack() that was made from outside: its frames, in its order.
+  const std::vector<PythonFrame>& outside_frames() const {
+    return view_.frames();
+  }
+
   // The threads without the agent's help.
   Result<dap::Threads::Body> threads_outside() {
     return view_.threads(interpreter_);

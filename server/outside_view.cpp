@@ -28,14 +28,13 @@ bool is_agents(const Target& target, const PythonThread& thread) {
   return is_agents_name(kernel_name(target.pid, thread));
 }
 
-dap::StackFrame frame_of(PythonFrame frame) {
+dap::StackFrame frame_of(const PythonFrame& frame) {
   dap::StackFrame shown;
-  shown.name = std::move(frame.function);
-  shown.source = dap::Source{frame.file.substr(frame.file.rfind('/') + 1),
-                             std::move(frame.file)};
+  shown.name = frame.function;
+  shown.source =
+      dap::Source{frame.file.substr(frame.file.rfind('/') + 1), frame.file};
   shown.line = frame.line;
-  shown.hangdbg =
-      dap::FrameDetail{std::move(frame.qualname), "", frame.first_line};
+  shown.hangdbg = dap::FrameDetail{frame.qualname, "", frame.first_line};
   return shown;
 }
 
@@ -70,6 +69,7 @@ Result<dap::StackTrace::Body> OutsideView::stack(
   if (fresh_.expired() || interpreter != interpreter_) {
     TRY(find_threads(interpreter));
   }
+  frames_.clear();
   const auto found = std::ranges::find(threads_, wanted.thread_id, number_of);
   if (found == threads_.end()) {
     return dap::StackTrace::Body{};
@@ -83,7 +83,8 @@ Result<dap::StackTrace::Body> OutsideView::stack(
   auto stack = TRY(stacks_.read(found->state, static_cast<std::size_t>(last)));
   dap::StackTrace::Body body;
   for (PythonFrame& frame : stack.frames | std::views::drop(first)) {
-    body.stack_frames.push_back(frame_of(std::move(frame)));
+    body.stack_frames.push_back(frame_of(frame));
+    frames_.push_back(std::move(frame));
   }
   if (stack.complete) {
     body.total_frames = std::ssize(stack.frames);

@@ -34,6 +34,9 @@ class OutsideView {
   Result<dap::StackTrace::Body> stack(const dap::StackTrace::Arguments& wanted,
                                       std::int64_t interpreter);
 
+  // Those of the last stack() that are in its answer, in its order.
+  const std::vector<PythonFrame>& frames() const { return frames_; }
+
  private:
   Status find_threads(std::int64_t interpreter);
 
@@ -43,6 +46,7 @@ class OutsideView {
   std::int64_t interpreter_ = 0;
   Deadline fresh_ = Deadline::in({});
   PythonStackReader stacks_;
+  std::vector<PythonFrame> frames_;
 };
 
 }  // namespace hangdbg

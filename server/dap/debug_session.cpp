@@ -35,9 +35,6 @@ constexpr auto kBetweenPolls = std::chrono::seconds(1);
 // A person may have to say something first.
 constexpr auto kEditorsAnswer = std::chrono::seconds(60);
 
-// Beyond what the agent gives out, and within what editors count with.
-constexpr std::int64_t kFirstOutsideFrame = 1'000'000'000;
-
 // A token is not for a log.
 bool has_secret(const std::string& message) {
   return message.find("token") != std::string::npos;
@@ -269,16 +266,9 @@ void DebugSession::attach(Injection made,
   agent_ = std::make_unique<AgentSession>(
       machine_.io, machine_.pool.get_executor(), std::move(made),
       [this](const std::string& notice) { others_.spawn(note(notice)); });
+  outside_.emplace(agent_->target());
   others_.spawn(pass_events());
   phase_ = Phase::Attached;
-}
-
-std::int64_t DebugSession::number_outside_frame() {
-  return kFirstOutsideFrame + outside_frames_++ % kFirstOutsideFrame;
-}
-
-bool DebugSession::is_outside_frame(std::int64_t number) {
-  return number >= kFirstOutsideFrame;
 }
 
 void DebugSession::set_known_threads(std::set<std::int64_t> threads) {

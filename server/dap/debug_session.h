@@ -30,6 +30,7 @@
 #include "server/dap/translation.h"
 #include "server/dap/transport.h"
 #include "server/hung_thread.h"
+#include "server/outside_values.h"
 #include "server/queue.h"
 #include "server/run_on.h"
 #include "server/task_group.h"
@@ -91,9 +92,8 @@ class DebugSession {
   void set_configured() { configured_ = true; }
   bool configured() const { return configured_; }
 
-  // A frame that the agent has no number for gets one all the same.
-  std::int64_t number_outside_frame();
-  static bool is_outside_frame(std::int64_t number);
+  // What is known of frames that the agent has no number for.
+  OutsideValues& outside() { return *outside_; }
 
   // Ends a request that waits or is under way.
   void cancel(std::int64_t request);
@@ -202,8 +202,8 @@ class DebugSession {
   ThreadLooks before_;
   std::string wanted_thread_;
   std::unique_ptr<AgentSession> agent_;
+  std::optional<OutsideValues> outside_;
   bool configured_ = false;
-  std::int64_t outside_frames_ = 0;
   std::vector<Place> goto_targets_;
   std::set<std::int64_t> known_threads_;
   std::set<std::int64_t> held_;

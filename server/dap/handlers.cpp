@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "inspector/peek/expression.h"
 #include "protocol/requests/breakpoint_locations.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/evaluate.h"
@@ -114,6 +115,52 @@ constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
           &pass_on<Pair, kPrepare>, nullptr};
 }
 
+// ---- those that the agent answers, but for what was read from outside
+
+bool is_outside(const dap::Variables::Arguments& wanted) {
+  return OutsideValues::is_ours(wanted.variables_reference);
+}
+
+bool is_outside(const dap::Evaluate::Arguments& wanted) {
+  return wanted.frame_id && OutsideValues::is_ours(*wanted.frame_id);
+}
+
+Result<dap::Variables::Body> read(OutsideValues& from,
+                                  const dap::Variables::Arguments& wanted) {
+  return from.variables(wanted);
+}
+
+Result<dap::Evaluate::Body> read(OutsideValues& from,
+                                 const dap::Evaluate::Arguments& wanted) {
+  return from.evaluate(wanted);
+}
+
+template <class Pair>
+asio::awaitable<dap::Response> read_or_pass_on(DebugSession& session,
+                                               const dap::Request& request) {
+  const auto arguments = dap::arguments_of<Pair>(request);
+  if (!arguments || !is_outside(*arguments)) {
+    co_return co_await pass_on<Pair, nullptr>(session, request);
+  }
+  auto body = co_await session.on_pool(
+      [&] { return read(session.outside(), *arguments); });
+  if (!body && body.error().hint == kEvalHint) {
+    body.error().hint = "it can be run now: ask for the stack again";
+    if (co_await session.agent().read_only()) {
+      body.error().hint =
+          "not now, " + co_await session.agent().why_read_only();
+    }
+  }
+  co_return body ? dap::make_response<Pair>(0, request, *body)
+                 : refusal(request, body.error());
+}
+
+template <class Pair>
+constexpr Handler values(void (*declare)(dap::Capabilities&) = nullptr) {
+  return {Pair::command, DebugSession::Phase::Attached, declare,
+          &read_or_pass_on<Pair>, nullptr};
+}
+
 // ---- sets of breakpoints, each in place of the one before
 
 bool is_empty(const dap::SetBreakpoints::Arguments& set) {
@@ -194,8 +241,8 @@ constexpr std::array kHandlers = {
     own<CancelHandler>(),
     own<TerminateHandler>(),
     own<DisconnectHandler>(),
-    agents<dap::Variables>(),
-    agents<dap::Evaluate>([](dap::Capabilities& capabilities) {
+    values<dap::Variables>(),
+    values<dap::Evaluate>([](dap::Capabilities& capabilities) {
       capabilities.supports_evaluate_for_hovers = true;
       capabilities.supports_clipboard_context = true;
     }),

@@ -287,10 +287,45 @@ def test_stacks_while_the_gil_is_held(edge_python, library, editor):
     assert len(editor.call("threads")["threads"]) == 2
     frames = stack(editor, target.tid)
     assert frames[0]["name"] == "hold_gil"
-    scope, = editor.call("scopes", frameId=frames[0]["id"])["scopes"]
-    assert "by thread %d" % target.tid in scope["name"] and not scope["variablesReference"]
     editor.disconnect()
     target.finish()
+
+
+def test_values_while_the_gil_is_held(python, library, editor):
+    """From memory alone; the frame is another thread's, which waits for a lock."""
+    target = start("gil_held_by_library", python, library)
+    editor.attach(target.pid)
+
+    def variables(holder, **which):
+        return {one["name"]: one for one in editor.call(
+            "variables", variablesReference=holder["variablesReference"], **which)["variables"]}
+
+    frame = stack(editor, target.tid)[0]["id"]
+    local, module = editor.call("scopes", frameId=frame)["scopes"]
+    assert local["presentationHint"] == "locals" and module["expensive"]
+    values = variables(local)
+    assert values["answer"]["value"] == "41" and values["answer"]["type"] == "int"
+    assert values["answer"]["presentationHint"] == {"attributes": ["readOnly"]}
+    assert values["answer"]["variablesReference"] == 0
+    assert values["seen"]["value"] == "{0, 2, 4}" and values["seen"]["indexedVariables"] == 3
+    assert {one["value"] for one in variables(values["seen"]).values()} == {"0", "2", "4"}
+    assert len(variables(values["seen"], start=1, count=1)) == 1
+    begun = variables(module)["begun"]
+    (worker,) = variables(begun).values()
+    assert int(worker["value"]) == target.ready["worker"]
+
+    worker = next(thread["id"] for thread in editor.call("threads")["threads"]
+                  if thread["id"] != target.tid)
+    frame = stack(editor, worker)[0]
+    assert frame["name"] == "wait_in_worker"
+    for expression, value in (("begun[0]", str(worker)), ("len(begun) == 1", "True")):
+        assert editor.call("evaluate", expression=expression, frameId=frame["id"],
+                           context="watch")["result"] == value
+    with pytest.raises(Refused, match="not now, .* by thread %d" % target.tid) as refused:
+        editor.call("evaluate", expression="begun.pop()", frameId=frame["id"], context="repl")
+    assert "PID" not in refused.value.text
+    editor.disconnect()
+    assert target.finish()["answer"] == 41
 
 
 # ---- order and junk

@@ -1,22 +1,18 @@
-// scopes: the agent's; while the GIL is held one that says so, in place of a
-// wait.
-#include "protocol/events/output.h"
+// scopes: the agent's; from memory, where the frame was read from there.
 #include "server/dap/handlers.h"
 
 namespace hangdbg {
 
 Answer<dap::Scopes> ScopesHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
+  if (OutsideValues::is_ours(arguments.frame_id)) {
+    co_return session.outside().scopes(arguments.frame_id);
+  }
   AgentSession& agent = session.agent();
-  const bool read_only = co_await agent.read_only();
-  if (read_only || DebugSession::is_outside_frame(arguments.frame_id)) {
+  if (co_await agent.read_only()) {
+    const std::string why = co_await agent.why_read_only();
     dap::Scope scope;
-    if (read_only) {
-      const std::string why = co_await agent.why_read_only();
-      scope.name = "Locals: not now, " + why;
-    } else {
-      scope.name = "Locals: not of this look; ask for the stack again";
-    }
+    scope.name = "Locals: not now, " + why;
     dap::Scopes::Body body;
     body.scopes.push_back(std::move(scope));
     co_return body;

@@ -12,9 +12,10 @@ Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
   auto stack = co_await session.agent().stack(arguments, session.deadline());
   if (stack) {
     session.translation().outward(*stack);
-    for (dap::StackFrame& frame : stack->stack_frames) {
-      if (frame.id == 0) {
-        frame.id = session.number_outside_frame();
+    const auto& outside = session.agent().outside_frames();
+    for (std::size_t i = 0; i < stack->stack_frames.size(); ++i) {
+      if (stack->stack_frames[i].id == 0) {
+        stack->stack_frames[i].id = session.outside().add(outside.at(i));
       }
     }
   }
