@@ -185,6 +185,28 @@ Result<ProcessDump> dump_process(const Subject& subject,
   return dump;
 }
 
+Result<DumpedThread> dump_thread(const Subject& subject,
+                                 int tid,
+                                 const DumpOptions& options) {
+  const auto tasks = TRY(subject.tasks());
+  const auto threads = TRY(all_threads(subject, tasks));
+  const auto found = std::ranges::find(threads, tid, &PythonThread::tid);
+  if (found == threads.end()) {
+    return fail(ErrorId::NoSuchThread,
+                fmt::format("thread {} runs no Python", tid));
+  }
+  Dumper dumper{subject, options};
+  if (options.native) {
+    dumper.native.emplace(subject);
+  }
+  std::vector<DumpedThread> dumped;
+  dumped.push_back(dumper.thread(*found, subject.name(), false));
+  if (dumper.native) {
+    merge(*dumper.native, dumped);
+  }
+  return std::move(dumped.front());
+}
+
 namespace {
 
 // It was running, and let go on; or it slept, and no longer does.

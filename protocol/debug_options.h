@@ -28,6 +28,7 @@ struct DebugOptions {
   std::optional<bool> show_return_value;
   std::optional<bool> stop_on_entry;
   std::optional<bool> sub_process;
+  std::optional<bool> native;  // C functions in stacks
 
   template <class V>
   void fields(V& v) {
@@ -37,6 +38,7 @@ struct DebugOptions {
     v("showReturnValue", show_return_value);
     v("stopOnEntry", stop_on_entry);
     v("subProcess", sub_process);
+    v("native", native);
   }
 };
 

@@ -74,6 +74,9 @@ std::int64_t OutsideValues::add(PythonFrame frame) {
 
 Result<dap::Scopes::Body> OutsideValues::scopes(std::int64_t number) {
   const PythonFrame frame = TRY(frames_.find(number));
+  if (!frame.address) {
+    return dap::Scopes::Body();
+  }
   using Kind = Expandable::Kind;
   const auto reference = [&](Kind kind) {
     return expandable_.add({kind, frame.address, frame.code, {}});
@@ -120,6 +123,10 @@ Result<dap::Variables::Body> OutsideValues::variables(
 Result<dap::Evaluate::Body> OutsideValues::evaluate(
     const dap::Evaluate::Arguments& wanted) const {
   const PythonFrame frame = TRY(frames_.find(wanted.frame_id.value_or(0)));
+  if (!frame.address) {
+    return fail(ErrorId::NoSuchFrame, "a C function has no Python names",
+                "choose the Python function that has called it");
+  }
   const Expression expression = TRY(parse_expression(wanted.expression));
   const Heap heap = TRY(Heap::open(target_.memory, target_.python));
   heap.allow_reads(kReadsOfASearch);

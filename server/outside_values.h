@@ -31,6 +31,7 @@ class OutsideValues {
   // agent gives out, and within what editors count with.
   static bool is_ours(std::int64_t number) { return number >= kFirst; }
 
+  // One without an address has no variables: a C function's.
   std::int64_t add(PythonFrame frame);
 
   // Errors of all: NoSuchFrame, of a number that is forgotten since there were

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "protocol/debug_options.h"
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
@@ -68,6 +69,9 @@ class DebugSession {
 
   void begin(dap::Initialize::Arguments editor);
   const dap::Initialize::Arguments& editor() const { return editor_; }
+
+  void set_options(dap::DebugOptions options) { options_ = std::move(options); }
+  const dap::DebugOptions& options() const { return options_; }
 
   // From here on there is an agent.
   void attach(Injection made,
@@ -198,6 +202,7 @@ class DebugSession {
 
   Phase phase_ = Phase::Connected;
   dap::Initialize::Arguments editor_;
+  dap::DebugOptions options_;
   std::optional<Translation> translation_;
   ThreadLooks before_;
   std::string wanted_thread_;

@@ -77,6 +77,34 @@ def test_the_stack_in_pieces(newest_python, editor):
     target.finish()
 
 
+def test_c_functions_in_the_stack(python, editor):
+    """Where they are asked for; in the same pieces."""
+    target = start("lock_main", python)
+    thread = editor.attach(target.pid, native=True)["threadId"]
+    whole = stack(editor, thread)
+    subtle = [frame.get("presentationHint") == "subtle" for frame in whole]
+    (innermost,) = [at for at, frame in enumerate(whole) if frame["name"] == "wait_for_lock"]
+    assert innermost > 0 and all(subtle[:innermost]) and not subtle[innermost], whole
+    assert "libc" in whole[0]["name"] or "musl" in whole[0]["name"], whole
+    frame = whole[innermost]
+    assert editor.call("evaluate", expression="answer", frameId=frame["id"])["result"] == "41"
+    assert editor.call("scopes", frameId=whole[0]["id"])["scopes"] == []
+    with pytest.raises(Refused, match="a C function has no Python names"):
+        editor.call("evaluate", expression="answer", frameId=whole[0]["id"])
+
+    def shown(frames):
+        return [(frame["name"], frame["line"]) for frame in frames]
+
+    assert shown(stack(editor, thread, startFrame=0, levels=1)) == shown(whole[:1])
+    assert shown(stack(editor, thread, startFrame=1, levels=100)) == shown(whole[1:])
+    editor.call("pause", threadId=thread)
+    held = stack(editor, thread)
+    assert [frame["name"] for frame in held if "presentationHint" not in frame] == [
+        "wait_for_lock", "<module>"], held
+    editor.disconnect()
+    target.finish()
+
+
 def test_what_an_expression_prints_and_raises(newest_python, editor):
     target = start("lock_main", newest_python)
     frame = stack(editor, editor.attach(target.pid)["threadId"])[0]["id"]

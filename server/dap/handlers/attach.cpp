@@ -57,10 +57,12 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
   if (!made) {
     co_return std::unexpected(made.error());
   }
+  auto editor = editor_of(session, arguments);
+  session.set_options(std::move(arguments.options));
   session.attach(
       *std::move(made), std::move(before),
       arguments.thread ? std::move(arguments.thread->text) : std::string(),
-      Translation(*pid, editor_of(session, arguments)));
+      Translation(*pid, std::move(editor)));
   co_return dap::Nothing();
 }
 

@@ -1,5 +1,8 @@
 // stackTrace: of any thread, whether it stands or runs.
+#include <algorithm>
+
 #include "server/dap/handlers.h"
+#include "server/dap/native_frames.h"
 
 namespace hangdbg {
 
@@ -8,17 +11,38 @@ void StackTraceHandler::declare(dap::Capabilities& capabilities) {
 }
 
 Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
-                                                  Pair::Arguments arguments) {
-  auto stack = co_await session.agent().stack(arguments, session.deadline());
-  if (stack) {
-    session.translation().outward(*stack);
-    const auto& outside = session.agent().outside_frames();
-    for (std::size_t i = 0; i < stack->stack_frames.size(); ++i) {
-      if (stack->stack_frames[i].id == 0) {
-        stack->stack_frames[i].id = session.outside().add(outside.at(i));
-      }
+                                                  Pair::Arguments wanted) {
+  AgentSession& agent = session.agent();
+  const bool native = session.options().native.value_or(false);
+  auto asked = wanted;
+  if (native) {  // only whole stacks can be brought together
+    asked.start_frame.reset();
+    asked.levels.reset();
+  }
+  auto stack = co_await agent.stack(asked, session.deadline());
+  if (!stack) {
+    co_return stack;
+  }
+  auto& frames = stack->stack_frames;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].id == 0) {
+      frames[i].id = session.outside().add(agent.outside_frames().at(i));
     }
   }
+  if (native) {
+    frames = co_await session.on_pool([&] {
+      return with_native_frames(agent.target(), wanted.thread_id,
+                                std::move(frames), session.outside());
+    });
+    stack->total_frames = std::ssize(frames);
+    const auto size = std::ssize(frames);
+    const auto first = std::clamp(wanted.start_frame.value_or(0), 0L, size);
+    const auto levels = wanted.levels.value_or(0);
+    const auto last = levels > 0 ? std::min(first + levels, size) : size;
+    frames = {std::make_move_iterator(frames.begin() + first),
+              std::make_move_iterator(frames.begin() + last)};
+  }
+  session.translation().outward(*stack);
   co_return stack;
 }
 

@@ -1,0 +1,114 @@
+#include "server/dap/native_frames.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ranges>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "inspector/process_dump.h"
+
+namespace hangdbg {
+namespace {
+
+bool is_agents(const PythonFrame& frame) {
+  return frame.file == "<hangdbg>";
+}
+
+bool is_python(const StackEntry& entry) {
+  return entry.kind == StackEntry::Kind::Python;
+}
+
+// Without what a thread that stands does for us, which is innermost.
+std::span<const StackEntry> programs(const DumpedThread& thread,
+                                     std::span<const StackEntry> entries) {
+  const auto frames = thread.stack.frames;
+  auto rest = entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (is_python(entries[i]) && is_agents(frames[entries[i].frame])) {
+      rest = entries.subspan(i + 1);
+    }
+  }
+  if (rest.size() != entries.size()) {  // our C code, which has called ours
+    const auto first = std::ranges::find_if(rest, is_python);
+    rest = rest.subspan(static_cast<std::size_t>(first - rest.begin()));
+  }
+  return rest;
+}
+
+bool same_functions(const DumpedThread& thread,
+                    std::span<const StackEntry> entries,
+                    const std::vector<dap::StackFrame>& python) {
+  auto seen = entries | std::views::filter(is_python) |
+              std::views::transform([&](const StackEntry& entry) {
+                return thread.stack.frames[entry.frame].function;
+              });
+  return std::ranges::equal(seen, python, {}, {}, &dap::StackFrame::name);
+}
+
+dap::StackFrame native_frame(const NativeSymbol& symbol,
+                             OutsideValues& numbers) {
+  dap::StackFrame frame;
+  frame.id = numbers.add({});
+  frame.name = symbol.text();
+  frame.presentation_hint = "subtle";
+  if (!symbol.file.empty()) {
+    frame.source =
+        dap::Source{.name = symbol.file.substr(symbol.file.rfind('/') + 1),
+                    .path = symbol.file,
+                    .presentation_hint = "deemphasize"};
+    frame.line = symbol.line;
+  }
+  return frame;
+}
+
+dap::StackFrame label(std::string text, OutsideValues& numbers) {
+  dap::StackFrame frame;
+  frame.id = numbers.add({});
+  frame.name = std::move(text);
+  frame.presentation_hint = "label";
+  return frame;
+}
+
+}  // namespace
+
+std::vector<dap::StackFrame> with_native_frames(
+    const Target& target,
+    std::int64_t thread,
+    std::vector<dap::StackFrame> python,
+    OutsideValues& numbers) {
+  DumpOptions options;
+  options.native = true;
+  const auto dumped =
+      dump_thread(LiveSubject(target), static_cast<int>(thread), options);
+  if (!dumped || dumped->error) {
+    const Error& error = dumped ? *dumped->error : dumped.error();
+    python.push_back(label("C functions: " + error.message, numbers));
+    return python;
+  }
+  const auto all = dumped->entries();
+  const auto entries = programs(*dumped, all);
+  const bool same = same_functions(*dumped, entries, python);
+  const bool merged = same && dumped->merged && dumped->merged->merged;
+  std::vector<dap::StackFrame> frames;
+  if (!merged) {
+    frames = std::move(python);
+    frames.push_back(
+        label(fmt::format("C functions, {}",
+                          same ? dumped->merged->reason : "of a moment later"),
+              numbers));
+  }
+  auto next = python.begin();
+  for (const StackEntry& entry : entries) {
+    if (!is_python(entry)) {
+      frames.push_back(native_frame(entry.native, numbers));
+    } else if (merged) {
+      frames.push_back(std::move(*next++));
+    }
+  }
+  return frames;
+}
+
+}  // namespace hangdbg
