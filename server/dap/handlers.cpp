@@ -147,8 +147,8 @@ asio::awaitable<dap::Response> read_or_pass_on(DebugSession& session,
   if (!body && body.error().hint == kEvalHint) {
     body.error().hint = "it can be run now: ask for the stack again";
     if (co_await session.agent().read_only()) {
-      body.error().hint =
-          "not now, " + co_await session.agent().why_read_only();
+      const std::string why = co_await session.agent().why_read_only();
+      body.error().hint = "not now, " + why;
     }
   }
   co_return body ? dap::make_response<Pair>(0, request, *body)
