@@ -129,7 +129,9 @@ def expression(text, name):
 
 
 def locals_in(frame):
-    return _locals_of(frame) if frame.f_code.co_flags & 1 else frame.f_locals
+    if sys.version_info >= (3, 13) or not frame.f_code.co_flags & 1:
+        return dict(frame.f_locals)
+    return _locals_of(frame)
 
 
 def _text_in(frame, value):
@@ -297,7 +299,6 @@ def _set_all(session, wanted, path, name_of):
     """Those of this file, or those on functions. One that was there already keeps
     its number and its hits."""
     global _next_id
-    refuse_without_gil()
     olds = [one for one in _breakpoints if one.session is session and one.path == path]
     news = []
     for one in wanted:
@@ -316,7 +317,7 @@ def _set_all(session, wanted, path, name_of):
     _breakpoints[:] = kept + news
     _lines.clear()
     try:
-        watch()
+        watch(codes_on_stacks(session).values())
     except Failure:
         _breakpoints[:] = kept
         raise
@@ -343,8 +344,7 @@ def breakpoint_locations(session, arguments):
     first = field(arguments, "line", int)
     last = field(arguments, "endLine", int, first)
     lines = set()
-    codes = [code for frame in sys._current_frames().values()
-             for code in _callers(frame)[1].values() if _is_in(code, path)]
+    codes = [code for code in codes_on_stacks(session).values() if _is_in(code, path)]
     for code in codes + list(_codes_of_modules(lambda file: is_same_file(file, path))):
         lines.update(line for line in lines_in(code) if first <= line <= last)
     return {"breakpoints": [{"line": line} for line in sorted(lines)]}

@@ -54,9 +54,12 @@ def wants_exception(session, condition, frame, error):
 
 
 def is_library(code):
+    """Python's own, or installed; or no file."""
     name = code.co_filename
-    return (name.startswith("<") or "/site-packages/" in name or
-            "/dist-packages/" in name or "/lib/python3" in name or "/lib64/python3" in name)
+    own = (getattr(sys.modules.get("os"), "__file__", None) or "").rpartition("/")[0]
+    return name.startswith("<") or own != "" and name.startswith(own + "/") or any(
+        part in name for part in ("/site-packages/", "/dist-packages/", "/lib/python3",
+                                  "/lib64/python3"))
 
 
 def _one_line(error):
@@ -65,7 +68,6 @@ def _one_line(error):
 
 
 def set_exception_breakpoints(session, arguments):
-    refuse_without_gil()
     wanted, answers = {}, []
     options = field(arguments, "filterOptions", list, [])
     for one in [{"filterId": name} for name in field(arguments, "filters", list)] + options:

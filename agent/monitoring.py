@@ -5,12 +5,31 @@
 
 _monitoring = sys.monitoring
 _tool = None  # our number, while we have one
+_had_tool = False
 _reported = {}  # id -> code whose lines are reported
 
 
-def watch():
-    """Plans or breakpoints have changed."""
-    global _tool
+# Where there is no GIL, one thread at a time changes what is watched. (Where there is
+# one, gevent's lock may be what we get.)
+_changing = _thread.allocate_lock() if "t" in getattr(sys, "abiflags", "") else None
+
+
+def watch(codes=()):
+    """Plans or breakpoints have changed. `codes` run on without a start or a resume that
+    we would see."""
+    locked = _changing is not None and _changing.acquire(True, 5)
+    try:
+        _watch(codes)
+    finally:
+        if locked:
+            _changing.release()
+
+
+def was_watching():
+    return _had_tool
+
+
+def _watch(codes):
     events = _monitoring.events
     if _tool is None and (_plans or _breakpoints or _filters):
         _take_tool()
@@ -20,7 +39,7 @@ def watch():
     for plan in list(_plans.values()):
         wanted.update(plan.codes)
     if _breakpoints:
-        for code in _codes_in_use():
+        for code in [*_reported.values(), *codes]:
             if lines_of(code):
                 wanted[id(code)] = code
     for number in [number for number in _reported if number not in wanted]:
@@ -68,11 +87,12 @@ def jump_in(frame, line):
 
 
 def _take_tool():
-    global _tool
+    global _tool, _had_tool
     _tool = next((tool for tool in (4, 3, 5) if _monitoring.get_tool(tool) is None), None)
     if _tool is None:
         raise Failure("bad-message", "other tools have all numbers of sys.monitoring")
     _monitoring.use_tool_id(_tool, "hangdbg")
+    _had_tool = True
     for event, function in _callbacks():
         _monitoring.register_callback(_tool, event, function)
 
@@ -100,16 +120,6 @@ def report(code):
     if id(code) not in _reported:
         _reported[id(code)] = code
         _monitoring.set_local_events(_tool, code, _monitoring.events.LINE)
-
-
-def _codes_in_use():
-    """What may run on without a start or a resume that we would see: what is on the
-    stacks; and what had breakpoints before."""
-    yield from list(_reported.values())
-    for frame in sys._current_frames().values():
-        while frame is not None:
-            yield frame.f_code
-            frame = frame.f_back
 
 
 def _on_line(code, line):

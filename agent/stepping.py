@@ -34,12 +34,12 @@ def step(session, ident, kind, line):
 
 def halt(session, arguments):
     """A thread that runs: at its next line, whichever that is."""
-    refuse_without_gil()
     ident = _ident_of(session, field(arguments, "threadId", int))
     other = _plans.get(ident)
     if ident in session.standing or other is not None and other.session is not session:
         raise Failure("held-already", "the thread is held already")
-    codes = _callers(_other_frames(session).get(ident))[1]
+    stack = _other_frames(session).get(ident)
+    codes = {id(code): code for _, code, _, _ in _places(stack)}
     plan = _plans[ident] = Plan(session, None, codes, 0, 0, "pause")
     try:
         halt_planned(ident, plan)
@@ -72,7 +72,6 @@ def _callers(frame):
 
 def _go(kind):
     def go(session, arguments):
-        refuse_without_gil()
         ident = _ident_of(session, field(arguments, "threadId", int))
         standing = session.standing.get(ident)
         if standing is None:
@@ -90,7 +89,6 @@ def goto_targets(session, arguments):
 
 def goto(session, arguments):
     """Its innermost function goes on at another line: up to Python whether it can."""
-    refuse_without_gil()
     ident = _ident_of(session, field(arguments, "threadId", int))
     line = field(arguments, "targetId", int)
     standing = session.standing.get(ident)

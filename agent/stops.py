@@ -103,23 +103,25 @@ def end_stops(session):
     _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
     _filters.pop(session, None)
     watch()
-    # The last one takes all that is here with it.
-    while not _sessions and any(map(_runs_our_code, sys._current_frames().values())):
+    # The last one takes all that is here with it. Nobody is told of lines any more: who
+    # is not in our code now does not come into it.
+    while not _sessions and was_watching() and any(map(_runs_our_code, _stacks())):
         _nap()
 
 
-def _runs_our_code(frame):
+def _stacks():
+    """Of all threads; without a GIL from a pause of the program."""
+    stacks = _current_frames()
+    return (sys._current_frames() if stacks is None else stacks).values()
+
+
+def _runs_our_code(stack):
     """Whether it is a thread of the program, with ours on top."""
-    ours = False
-    while frame is not None:
-        outermost = frame.f_code.co_filename == "<hangdbg>"
-        ours |= outermost
-        frame = frame.f_back
-    return ours and not outermost
+    ours = [code.co_filename == "<hangdbg>" for _, code, _, _ in _places(stack)]
+    return any(ours) and not ours[0]
 
 
-def refuse_without_gil():
-    if "t" in getattr(sys, "abiflags", ""):
-        # That no thread is in our code can't be seen without a GIL.
-        raise Failure("bad-message", "threads without a GIL cannot be stepped yet, nor "
-                      "stopped at breakpoints")
+def codes_on_stacks(session):
+    """{id: code} of all that the program runs."""
+    return {id(code): code for stack in _other_frames(session).values()
+            for _, code, _, _ in _places(stack)}

@@ -24,7 +24,7 @@ class Hook:
 exec(compile(_HOOK, "<excepthook of hangdbg>", "exec"), globals())
 
 
-def watch():
+def watch(codes=()):
     """Plans, breakpoints or filters have changed."""
     kinds = set().union(*_filters.values())
     on_error = _on_error if any(map(cost_of_exceptions, kinds)) else None
@@ -46,6 +46,10 @@ def _halts():
 
 def report(code):
     """That code has breakpoints: it is asked about when it is run."""
+
+
+def was_watching():
+    return True
 
 
 def cost_of_exceptions(kind):

@@ -93,6 +93,7 @@ struct HdSession {
   uint32_t enter_now_for;    /* control: for this message alone */
   uint32_t messages;         /* executor: so many have come */
   uint32_t used_agent;       /* executor: the main interpreter's */
+  uint32_t in_farewell;      /* executor: nobody gives permissions any more */
   uint32_t wanted;           /* control: the interpreter for the next request */
   uint32_t interpreter;      /* executor: for this one; 0 is the main one */
 

@@ -289,7 +289,7 @@ static void leave_interpreter(struct HdSession* session) {
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
  * 0) has come: then whoever needs it waits in earnest. 0: the interpreter is
  * ending, or the client has gone, which with `queue_at` is known. Without a GIL
- * nothing that comes after that wants a pause of ours. */
+ * there is nobody then who would see whether a pause can be had. */
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {

@@ -29,14 +29,14 @@ static int add_frame(struct HdState* state,
                      HdPyObject* stack,
                      HdPyObject* frame);
 
-/* The permission with which the executor came in is for the next moment only.
- */
+/* The permission with which the executor came in is for the next moment only. In
+ * the farewell it goes without: to see that no thread is in our code. */
 int hd_pause(struct HdSession* session) {
   struct HdState* state = session->state;
   if (!hd_is_free_threaded(state)) {
     return 1;
   }
-  if (!hd_is_let_in(session)) {
+  if (!session->in_farewell && !hd_is_let_in(session)) {
     void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
     const int may = hd_may_enter(session);
     HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);

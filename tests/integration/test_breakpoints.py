@@ -23,13 +23,6 @@ ROUND = line_of("total += counter.count(number)")
 COUNT = line_of("doubled = twice(number)")
 
 
-@pytest.fixture
-def breaking_python(python):
-    if interpreters.variant(python) == interpreters.FREE_THREADED:
-        pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
-    return python
-
-
 def attached(target):
     """A prompt in the hung thread, with pipes."""
     process = holding(target)
@@ -72,8 +65,8 @@ def assert_nothing_left(target, before):
     target.assert_as_before(before, arenas=4)
 
 
-def test_in_a_frame_that_runs(breaking_python):
-    target = start("breaks", breaking_python)
+def test_in_a_frame_that_runs(python):
+    target = start("breaks", python)
     before = target.snapshot()
     process = attached(target)
     ask(process, "b %s:%d" % (TARGET, ROUND), "Breakpoint 1 at")
@@ -92,8 +85,8 @@ def test_in_a_frame_that_runs(breaking_python):
     ends_normally(target)
 
 
-def test_conditions_and_counts(breaking_python):
-    target = start("breaks", breaking_python)
+def test_conditions_and_counts(python):
+    target = start("breaks", python)
     process = attached(target)
     ask(process, "b %s:%d, number %% 7 == 3" % (TARGET, COUNT), "Breakpoint 1 at")
     for _ in range(3):
@@ -121,8 +114,8 @@ def test_conditions_and_counts(breaking_python):
     ends_normally(target)
 
 
-def test_on_functions_and_generators(breaking_python):
-    target = start("breaks", breaking_python)
+def test_on_functions_and_generators(python):
+    target = start("breaks", python)
     process = attached(target)
     ask(process, "b Counter.count", "Breakpoint 1 at Counter.count")
     ask(process, "c", "self.rounds += 1")
@@ -140,8 +133,8 @@ def test_on_functions_and_generators(breaking_python):
     ends_normally(target)
 
 
-def test_commands_displays_and_aliases(breaking_python):
-    target = start("breaks", breaking_python)
+def test_commands_displays_and_aliases(python):
+    target = start("breaks", python)
     process = attached(target)
     ask(process, "b %s:%d" % (TARGET, ROUND), "Breakpoint 1 at")
     for line in ("commands 1", "silent", "p 'here', number > 0", "end"):
@@ -163,8 +156,8 @@ def test_commands_displays_and_aliases(breaking_python):
     assert target.finish()["answer"] == 41
 
 
-def test_client_ends_at_a_breakpoint(breaking_python):
-    target = start("breaks", breaking_python)
+def test_client_ends_at_a_breakpoint(python):
+    target = start("breaks", python)
     before = target.snapshot()
     for _ in range(3):
         process = attached(target)
@@ -179,9 +172,9 @@ def test_client_ends_at_a_breakpoint(breaking_python):
     ends_normally(target)
 
 
-def test_two_clients(breaking_python):
+def test_two_clients(python):
     """Each has its own, and both may want the same place."""
-    target = start("breaks", breaking_python)
+    target = start("breaks", python)
     before = target.snapshot()
     one, two = attached(target), attached(target)
     for process in (one, two):
@@ -200,11 +193,11 @@ def test_two_clients(breaking_python):
     ends_normally(target)
 
 
-def test_hold_of_one_that_runs(breaking_python):
+def test_hold_of_one_that_runs(python):
     """At its next line; the client's end lets it go."""
-    if interpreters.variant(breaking_python) == interpreters.MUSL:
+    if interpreters.variant(python) == interpreters.MUSL:
         pytest.skip("where nothing else sleeps, a loop cannot be entered on musl")
-    target = start("busy", breaking_python)
+    target = start("busy", python)
     before = target.snapshot()
     for end in ("release", "kill"):
         process = holding(target)

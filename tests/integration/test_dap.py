@@ -163,24 +163,18 @@ def test_pause_step_and_continue(edge_python, editor):
     editor.call("pause", threadId=thread)
     assert editor.event("stopped")["description"] == "held"
     assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
-    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
-        with pytest.raises(Refused, match="cannot be stepped yet"):
-            editor.call("next", threadId=thread)
-    else:
-        editor.call("next", threadId=thread)
-        target.go_on()
-        assert editor.event("stopped")["reason"] == "step"
-        assert line_of(editor, thread) == "answer += 1"
-        for request, line in (("next", "total = compute(3)"), ("stepIn", "total = 0"),
-                              ("stepOut", "pair = list(numbers())")):
-            editor.call(request, threadId=thread)
-            editor.event("stopped")
-            assert line_of(editor, thread) == line
-        assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
+    editor.call("next", threadId=thread)
+    target.go_on()
+    assert editor.event("stopped")["reason"] == "step"
+    assert line_of(editor, thread) == "answer += 1"
+    for request, line in (("next", "total = compute(3)"), ("stepIn", "total = 0"),
+                          ("stepOut", "pair = list(numbers())")):
+        editor.call(request, threadId=thread)
+        editor.event("stopped")
+        assert line_of(editor, thread) == line
+    assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
     assert editor.call("continue", threadId=thread) == {"allThreadsContinued": False}
     editor.disconnect()
-    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
-        target.go_on()
     until("the second wait", lambda: in_second_wait(target))
     assert target.finish()["total"] == 6
 

@@ -22,23 +22,6 @@ def editor():
         yield client
 
 
-@pytest.fixture
-def breaking_python(python):
-    """Every interpreter whose threads can be stopped at breakpoints."""
-    return breaking(python)
-
-
-@pytest.fixture
-def breaking_edge_python(edge_python):
-    return breaking(edge_python)
-
-
-def breaking(python):
-    if interpreters.variant(python) == interpreters.FREE_THREADED:
-        pytest.skip("threads without a GIL cannot be stopped at breakpoints yet")
-    return python
-
-
 def line_of(text):
     number, = [number for number, line in enumerate(linecache.getlines(FILE), 1)
                if line.strip() == text]
@@ -81,8 +64,8 @@ def loops(target, thread):
     return harness.processes.thread_activity(target.pid, thread).syscall in SLEEPS
 
 
-def test_beside_the_thread_that_hangs(breaking_python, editor):
-    target = start("loop_beside", breaking_python)
+def test_beside_the_thread_that_hangs(python, editor):
+    target = start("loop_beside", python)
     before = target.snapshot()
     hung = editor.attach(target.pid)["threadId"]
     assert hung == target.tid
@@ -122,9 +105,9 @@ def test_beside_the_thread_that_hangs(breaking_python, editor):
     assert result["exact"] and result["bonuses"] == [7] and result["answer"] == 41
 
 
-def test_in_the_hung_frame(breaking_python, editor):
+def test_in_the_hung_frame(python, editor):
     """It stands in its call, and comes to the breakpoint when that ends."""
-    target = start("loop_beside", breaking_python)
+    target = start("loop_beside", python)
     hung = editor.attach(target.pid)["threadId"]
     back, = set_breakpoints(editor, dict(line=line_of("return seen")))
     target.go_on()
@@ -135,8 +118,8 @@ def test_in_the_hung_frame(breaking_python, editor):
     assert target.process.wait(PATIENCE) == NORMAL_EXIT
 
 
-def test_condition_hits_and_message(breaking_edge_python, editor):
-    target = start("loop_beside", breaking_edge_python)
+def test_condition_hits_and_message(edge_python, editor):
+    target = start("loop_beside", edge_python)
     editor.attach(target.pid)
     line = line_of("doubled = double(turns)")
 
@@ -168,8 +151,8 @@ def test_condition_hits_and_message(breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
-def test_functions(breaking_edge_python, editor):
-    target = start("loop_beside", breaking_edge_python)
+def test_functions(edge_python, editor):
+    target = start("loop_beside", edge_python)
     editor.attach(target.pid)
     double, = editor.call("setFunctionBreakpoints", breakpoints=[
         dict(name="double", condition="number % 2")])["breakpoints"]
@@ -183,9 +166,9 @@ def test_functions(breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
-def test_goto(breaking_edge_python, editor):
+def test_goto(edge_python, editor):
     """Back to the first line of its function: it counts from there again."""
-    target = start("loop_beside", breaking_edge_python)
+    target = start("loop_beside", edge_python)
     editor.attach(target.pid)
     worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
 
@@ -214,8 +197,8 @@ def test_goto(breaking_edge_python, editor):
 
 
 @pytest.mark.parametrize("how", ["disconnect", "eof", "kill"])
-def test_the_editor_leaves_at_a_breakpoint(how, breaking_edge_python, editor):
-    target = start("loop_beside", breaking_edge_python)
+def test_the_editor_leaves_at_a_breakpoint(how, edge_python, editor):
+    target = start("loop_beside", edge_python)
     before = target.snapshot()
     editor.attach(target.pid)
     worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
@@ -231,9 +214,9 @@ def test_the_editor_leaves_at_a_breakpoint(how, breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
-def test_several_threads_at_one(breaking_edge_python, editor):
+def test_several_threads_at_one(edge_python, editor):
     """Each stands for itself."""
-    target = start("loop_beside", breaking_edge_python, "4")
+    target = start("loop_beside", edge_python, "4")
     editor.attach(target.pid)
     turn, = set_breakpoints(editor, dict(line=line_of("text = str(turns)")))
     workers = {hit(editor, turn) for _ in range(4)}
@@ -252,10 +235,10 @@ def test_several_threads_at_one(breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
-def test_two_editors(breaking_edge_python, editor):
+def test_two_editors(edge_python, editor):
     """Neither hears of what is the other's; at a line of both a thread stands for one
     after the other."""
-    target = start("loop_beside", breaking_edge_python)
+    target = start("loop_beside", edge_python)
     before = target.snapshot()
     with DapClient.stdio() as other:
         for one in (editor, other):
@@ -279,8 +262,8 @@ def test_two_editors(breaking_edge_python, editor):
     assert target.finish()["exact"]
 
 
-def test_in_code_that_is_not_there_yet(breaking_edge_python, editor, tmp_path):
-    target = start("loop_beside", breaking_edge_python)
+def test_in_code_that_is_not_there_yet(edge_python, editor, tmp_path):
+    target = start("loop_beside", edge_python)
     (tmp_path / "later.py").write_text("first = 1\nsecond = first + 1\n")
     editor.initialize()
     editor.call("attach", processId=target.pid, pathMappings=[
@@ -302,9 +285,9 @@ def test_in_code_that_is_not_there_yet(breaking_edge_python, editor, tmp_path):
 
 
 @pytest.fixture
-def failing(breaking_python, editor, tmp_path):
+def failing(python, editor, tmp_path):
     """A target; a function that has a thread of it fail; where that will be."""
-    target = start("loop_beside", breaking_python)
+    target = start("loop_beside", python)
     (tmp_path / "failing.py").write_text(FAILING)
     hung = editor.attach(target.pid)["threadId"]
     editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
@@ -375,8 +358,8 @@ def ends(target, editor, thread):
 
 @pytest.mark.parametrize("kind, vanishes", [
     ("uncaught", False), ("uncaught", True), ("raised", True)])
-def test_exceptions_of_the_main_thread(kind, vanishes, breaking_python):
-    target = start("told", breaking_python)
+def test_exceptions_of_the_main_thread(kind, vanishes, python):
+    target = start("told", python)
     with DapClient.stdio() as editor:
         main = editor.attach(target.pid)["threadId"]
         answer, = editor.call("setExceptionBreakpoints", filters=[kind])["breakpoints"]
@@ -463,17 +446,6 @@ def test_what_cannot_be_set(newest_python, editor):
     assert target.finish()["exact"]
 
 
-@pytest.mark.parametrize("python", [
-    it.path for it in interpreters.found() if it.variant == interpreters.FREE_THREADED])
-def test_refused_without_a_gil(python, editor):
-    target = start("loop_beside", python)
-    editor.attach(target.pid)
-    with pytest.raises(Refused, match="without a GIL"):
-        set_breakpoints(editor, dict(line=line_of("turns += 1")))
-    editor.disconnect()
-    target.finish()
-
-
 def test_nothing_set_costs_nothing(newest_python, editor):
     """Editors send all kinds of sets when they attach, also without a GIL to be had."""
     target = start("lock_main", newest_python)
@@ -491,8 +463,8 @@ def test_nothing_set_costs_nothing(newest_python, editor):
 # ---- files and lines
 
 
-def test_where_one_can_be(breaking_edge_python, editor):
-    target = start("loop_beside", breaking_edge_python)
+def test_where_one_can_be(edge_python, editor):
+    target = start("loop_beside", edge_python)
     editor.attach(target.pid)
     first, last = line_of("turns = 0"), line_of("time.sleep(0.001)")
     found = editor.call("breakpointLocations", source={"path": FILE}, line=first,

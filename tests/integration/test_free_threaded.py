@@ -7,10 +7,13 @@ import pytest
 
 import interpreters
 import processes
-from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
+from dap_client import DapClient
+from harness import TARGETS, evaluate, hangdbg, outcome, start, start_hangdbg, until
+from test_harmless import resident
 
 
 STILL = 1.0  # seconds; the C code takes longer
+GROWTH_KIB = 2048
 
 
 @pytest.fixture
@@ -125,3 +128,37 @@ def test_with_the_gil_switched_on(python):
     held.go_on()
     until("the GIL let go of", lambda: hangdbg("eval", held.pid, "answer").out == "41\n")
     held.finish()
+
+
+def hot_breakpoint():
+    text = (TARGETS / "hot_threads.py").read_text().splitlines()
+    return text.index("    pair = [n, n + 1]") + 1
+
+
+@pytest.mark.parametrize("times", [10, pytest.param(60, marks=pytest.mark.slow)])
+def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
+    """Before it is set, when it is set, and when threads stand there: each time all of
+    ours leaves threads that run it, and they run on."""
+    target = start("hot_threads", python)
+    fds = processes.fds(target.pid)
+    sizes = []
+    for number in range(times):
+        with DapClient.stdio() as editor:
+            editor.attach(target.pid)
+            asked = editor.request(
+                "setBreakpoints", source={"path": str(TARGETS / "hot_threads.py")},
+                breakpoints=[{"line": hot_breakpoint()}])
+            if number % 3:
+                assert editor.response(asked)["body"]["breakpoints"][0]["verified"]
+            if number % 3 == 2:
+                editor.event("stopped", reason="breakpoint")
+            editor.process.kill()
+            editor.process.wait()
+        assert_gone(target, fds)
+        ran = processes.cpu_ticks(target.pid)
+        until("they run on", lambda: processes.cpu_ticks(target.pid) > ran + 2, seconds=5)
+        sizes.append(resident(target.pid))
+    if times > 20:
+        assert max(sizes[times // 2:]) - max(sizes[:times // 2]) < GROWTH_KIB, sizes
+    result = target.finish()
+    assert (result["answer"], result["failed"]) == (41, [])

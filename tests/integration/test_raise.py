@@ -2,7 +2,7 @@
 returns; at the line where a thread stands."""
 
 from harness import start, until
-from test_breakpoints import attached, breaking_python, leave  # noqa: F401
+from test_breakpoints import attached, leave
 from test_hold import ask, holding
 from test_step import asleep_at
 
@@ -31,8 +31,8 @@ def test_in_another_thread(edge_python):
     assert target.finish()["caught"] == ["TimeoutError: "]
 
 
-def test_where_it_stands(breaking_python):  # noqa: F811
-    target = start("breaks", breaking_python)
+def test_where_it_stands(python):
+    target = start("breaks", python)
     process = attached(target)
     ask(process, "tbreak twice", "Breakpoint 1")
     ask(process, "c", "doubled = number * 2")

@@ -14,7 +14,7 @@ import processes
 from dap_client import Refused
 from dap_server import Server
 from harness import PATIENCE, kill_group, start, until
-from test_dap_breakpoints import breaking_edge_python, hit, line_of, loops, set_breakpoints
+from test_dap_breakpoints import hit, line_of, loops, set_breakpoints
 from test_serve import look, server
 
 MIB = 1 << 20
@@ -176,8 +176,8 @@ def test_an_expression_without_end(edge_python):
 
 
 @pytest.mark.parametrize("how", ["close", "reset", "SIGTERM", "SIGINT", "SIGKILL"])
-def test_the_end_lets_a_held_thread_go(breaking_edge_python, server, how):
-    target = start("loop_beside", breaking_edge_python)
+def test_the_end_lets_a_held_thread_go(edge_python, server, how):
+    target = start("loop_beside", edge_python)
     before = target.snapshot()
     editor = server.editor()
     editor.attach(target.pid)

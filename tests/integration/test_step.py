@@ -15,22 +15,6 @@ LEFT = ("p [__import__('sys').gettrace(), [f.f_trace for f in "
         "and __import__('sys').monitoring.get_tool(tool)]]")
 
 
-@pytest.fixture
-def stepping_python(python):
-    """Every interpreter whose threads can be stepped."""
-    if interpreters.variant(python) == interpreters.FREE_THREADED:
-        target = start("stepped", python)
-        process = holding(target)
-        typed(process, "n")
-        process.stdin.close()
-        assert "cannot be stepped yet" in process.stderr.read()
-        target.go_on()
-        until("the second wait", lambda: in_second_wait(target))
-        target.finish()
-        pytest.skip("threads without a GIL cannot be stepped yet")
-    return python
-
-
 def in_second_wait(target):
     return asleep_at(target, "second.acquire()")
 
@@ -52,8 +36,8 @@ def assert_nothing_left(target):
     process.wait(20)
 
 
-def test_after_it_unhangs(stepping_python):
-    target = start("stepped", stepping_python)
+def test_after_it_unhangs(python):
+    target = start("stepped", python)
     before = target.snapshot()
     process = holding(target)
     typed(process, "n")
@@ -83,9 +67,9 @@ def test_after_it_unhangs(stepping_python):
 
 
 @pytest.mark.parametrize("command", ["n", "s", "r", "unt"])
-def test_client_ends_before_the_step_does(command, stepping_python):
+def test_client_ends_before_the_step_does(command, python):
     """The thread is still in its call; then nothing waits for it any more."""
-    target = start("stepped", stepping_python)
+    target = start("stepped", python)
     before, call = target.snapshot(), call_of(target)
     for _ in range(3):
         process = holding(target)
@@ -101,8 +85,8 @@ def test_client_ends_before_the_step_does(command, stepping_python):
     assert (result["answer"], result["total"], result["pair"]) == (42, 6, [1, 2])
 
 
-def test_client_ends_where_it_was_stepped_to(stepping_python):
-    target = start("stepped", stepping_python)
+def test_client_ends_where_it_was_stepped_to(python):
+    target = start("stepped", python)
     before = target.snapshot()
     process = holding(target)
     typed(process, "n")
@@ -118,9 +102,9 @@ def test_client_ends_where_it_was_stepped_to(stepping_python):
     assert (result["answer"], result["total"], result["pair"]) == (42, 6, [1, 2])
 
 
-def test_own_tracer_is_put_back(stepping_python):
+def test_own_tracer_is_put_back(python):
     for killed in (False, True):
-        target = start("stepped", stepping_python, "traced")
+        target = start("stepped", python, "traced")
         process = holding(target)
         typed(process, "n")
         if killed:
