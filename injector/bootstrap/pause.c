@@ -29,8 +29,8 @@ static int add_frame(struct HdState* state,
                      HdPyObject* stack,
                      HdPyObject* frame);
 
-/* The permission with which the executor came in is for the next moment only. In
- * the farewell it goes without: to see that no thread is in our code. */
+/* The permission with which the executor came in is for the next moment only.
+ * In the farewell it goes without: to see that no thread is in our code. */
 int hd_pause(struct HdSession* session) {
   struct HdState* state = session->state;
   if (!hd_is_free_threaded(state)) {

@@ -149,7 +149,8 @@ def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
                 "setBreakpoints", source={"path": str(TARGETS / "hot_threads.py")},
                 breakpoints=[{"line": hot_breakpoint()}])
             if number % 3:
-                assert editor.response(asked)["body"]["breakpoints"][0]["verified"]
+                answer = editor.response(asked)
+                assert answer["success"] and answer["body"]["breakpoints"][0]["verified"], answer
             if number % 3 == 2:
                 editor.event("stopped", reason="breakpoint")
             editor.process.kill()
