@@ -4,10 +4,13 @@
 #include <fmt/core.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "base/text.h"
 #include "tracee/proc_file.h"
@@ -15,6 +18,8 @@
 namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
+
+constexpr std::size_t kShortestToken = 16;
 
 // As /proc/net/tcp has it: the address in words of the machine's byte order.
 std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
@@ -45,6 +50,35 @@ Result<std::string> make_token() {
   std::string token;
   for (const unsigned char byte : bytes) {
     token += fmt::format("{:02x}", byte);
+  }
+  return token;
+}
+
+Result<std::optional<std::string>> given_token(const std::string& file) {
+  std::string token;
+  if (!file.empty()) {
+    struct stat status {};
+    std::ifstream stream(file);
+    if (!stream || ::stat(file.c_str(), &status) != 0) {
+      return fail(ErrorId::Usage,
+                  "cannot read the token in " + printable(file));
+    }
+    if ((status.st_mode & 077) != 0) {
+      return fail(ErrorId::Usage, printable(file) + " can be read by others",
+                  "chmod 600 " + shell_quote(file));
+    }
+    std::getline(stream, token);
+  } else if (const char* const variable = std::getenv("HANGDBG_TOKEN")) {
+    token = variable;
+  } else {
+    return std::nullopt;
+  }
+  token = trim(token);
+  if (token.size() < kShortestToken) {
+    return fail(
+        ErrorId::Usage,
+        fmt::format("a token has {} characters or more", kShortestToken),
+        "head -c 32 /dev/urandom | base64 >FILE");
   }
   return token;
 }

@@ -16,6 +16,10 @@ namespace hangdbg {
 // 256 random bits, as hexadecimal digits. Error: System.
 Result<std::string> make_token();
 
+// What the file holds, which nobody else may read, or HANGDBG_TOKEN does;
+// nothing, if neither is there. Error: Usage.
+Result<std::optional<std::string>> given_token(const std::string& file);
+
 // Takes as long whatever is wrong with `given`.
 bool is_token(std::string_view given, std::string_view token);
 

@@ -41,14 +41,13 @@ Result<asio::ip::tcp::endpoint> parse_tcp(std::string_view word) {
     return fail(ErrorId::Usage,
                 fmt::format("no address and port: {}", printable(word)), kHint);
   }
-  if (!address.is_loopback()) {
-    return fail(ErrorId::Usage,
-                fmt::format("{} can be reached from other machines: that needs "
-                            "TLS, which is not there",
-                            printable(host)),
-                kHint);
-  }
   return asio::ip::tcp::endpoint(address, *port);
+}
+
+const asio::ip::tcp::endpoint& tcp_of(const ListenAddress& address) {
+  const auto* const web = std::get_if<WebSocketAddress>(&address);
+  return web != nullptr ? web->endpoint
+                        : std::get<asio::ip::tcp::endpoint>(address);
 }
 
 }  // namespace
@@ -67,14 +66,19 @@ Result<ListenAddress> parse_listen_address(std::string_view word) {
               fmt::format("no place to listen at: {}", printable(word)), kHint);
 }
 
+bool is_public(const ListenAddress& address) {
+  return !std::holds_alternative<asio::local::stream_protocol::endpoint>(
+             address) &&
+         !tcp_of(address).address().is_loopback();
+}
+
 std::string to_text(const ListenAddress& address) {
   if (const auto* path =
           std::get_if<asio::local::stream_protocol::endpoint>(&address)) {
     return "unix:" + path->path();
   }
   const auto* const web = std::get_if<WebSocketAddress>(&address);
-  const auto& tcp = web != nullptr ? web->endpoint
-                                   : std::get<asio::ip::tcp::endpoint>(address);
+  const auto& tcp = tcp_of(address);
   const std::string host = tcp.address().to_string();
   return fmt::format("{}:{}:{}", web != nullptr ? "ws" : "tcp",
                      tcp.address().is_v6() ? "[" + host + "]" : host,

@@ -20,9 +20,11 @@ using ListenAddress =
                  boost::asio::ip::tcp::endpoint,
                  WebSocketAddress>;
 
-// A HOST is an address, not a name, and one of this machine's own: whatever
-// others can reach needs more than a token. Port 0: any. Error: Usage.
+// A HOST is an address, not a name. Port 0: any. Error: Usage.
 Result<ListenAddress> parse_listen_address(std::string_view word);
+
+// Whether other machines may reach it: that needs more than a token.
+bool is_public(const ListenAddress& address);
 
 // As parse_listen_address takes it.
 std::string to_text(const ListenAddress& address);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "server/dap/access.h"
 #include "server/dap/stream_transport.h"
+#include "server/dap/tls_transport.h"
 #include "server/dap/websocket_transport.h"
 
 namespace hangdbg {
@@ -67,6 +68,12 @@ void remove_stale(asio::io_context& io,
   }
 }
 
+asio::awaitable<std::unique_ptr<Transport>> accept_stream(
+    asio::ip::tcp::socket socket) {
+  co_return std::make_unique<StreamTransport<asio::ip::tcp::socket>>(
+      std::move(socket));
+}
+
 template <class Protocol>
 Result<asio::basic_socket_acceptor<Protocol>> listen(
     asio::io_context& io,
@@ -96,29 +103,33 @@ Result<asio::basic_socket_acceptor<Protocol>> listen(
 
 Result<std::unique_ptr<Server>> Server::open(DebugSession::Machine machine,
                                              const ListenAddress& address,
-                                             std::string token) {
+                                             std::string token,
+                                             std::optional<Tls> tls) {
   if (const auto* path = std::get_if<Unix::endpoint>(&address)) {
     remove_stale(machine.io, *path);
     auto acceptor = TRY(listen<Unix>(machine.io, *path));
     return std::unique_ptr<Server>(
-        new Server(machine, std::move(acceptor), false, std::move(token)));
+        new Server(machine, std::move(acceptor), false, std::move(token), {}));
   }
   const auto* const web = std::get_if<WebSocketAddress>(&address);
   const auto& endpoint =
       web != nullptr ? web->endpoint : std::get<Tcp::endpoint>(address);
   auto acceptor = TRY(listen<Tcp>(machine.io, endpoint));
   return std::unique_ptr<Server>(new Server(machine, std::move(acceptor),
-                                            web != nullptr, std::move(token)));
+                                            web != nullptr, std::move(token),
+                                            std::move(tls)));
 }
 
 Server::Server(DebugSession::Machine machine,
                Acceptor acceptor,
                bool websocket,
-               std::string token)
+               std::string token,
+               std::optional<Tls> tls)
     : machine_(machine),
       acceptor_(std::move(acceptor)),
       websocket_(websocket),
       token_(std::move(token)),
+      tls_(std::move(tls)),
       running_(machine.io.get_executor()) {}
 
 Server::~Server() = default;
@@ -159,7 +170,7 @@ asio::awaitable<void> Server::accept(
       co_await breath.async_wait(as_result);
       continue;
     }
-    const bool trusted = is_trusted(user_of(socket));
+    const bool trusted = !tls_ && is_trusted(user_of(socket));
     if constexpr (std::same_as<Protocol, Tcp>) {
       notice_lost_peer(socket.native_handle());
     } else if (!trusted) {
@@ -174,14 +185,11 @@ template <class Socket>
 asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
   std::unique_ptr<Transport> transport;
   if constexpr (std::same_as<Socket, Tcp::socket>) {
-    if (websocket_) {
-      transport = co_await accept_websocket(std::move(socket));
-      if (!transport) {
-        co_return;
-      }
+    transport = co_await shake_hands(std::move(socket));
+    if (!transport) {
+      co_return;
     }
-  }
-  if (!transport) {
+  } else {
     transport = std::make_unique<StreamTransport<Socket>>(std::move(socket));
   }
   DebugSession session(machine_, std::move(transport));
@@ -189,6 +197,16 @@ asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
   sessions_.insert(&session);
   co_await session.run();
   sessions_.erase(&session);
+}
+
+asio::awaitable<std::unique_ptr<Transport>> Server::shake_hands(
+    Tcp::socket socket) const {
+  if (websocket_) {
+    return tls_ ? accept_websocket(std::move(socket), *tls_)
+                : accept_websocket(std::move(socket));
+  }
+  return tls_ ? accept_tls(std::move(socket), *tls_)
+              : accept_stream(std::move(socket));
 }
 
 }  // namespace hangdbg

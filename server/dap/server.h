@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -12,17 +13,19 @@
 #include "base/result.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/listen_address.h"
+#include "server/dap/tls.h"
 #include "server/task_group.h"
 
 namespace hangdbg {
 
 class Server {
  public:
-  // Listens. `token` is for those who are not the same user. Errors: System,
-  // Usage.
+  // Listens. `token` is for those who are not the same user; over TLS, for all.
+  // Errors: System, Usage.
   static Result<std::unique_ptr<Server>> open(DebugSession::Machine machine,
                                               const ListenAddress& address,
-                                              std::string token);
+                                              std::string token,
+                                              std::optional<Tls> tls);
   ~Server();
 
   // Where; with the port that the kernel chose, if that was left to it.
@@ -40,17 +43,21 @@ class Server {
   Server(DebugSession::Machine machine,
          Acceptor acceptor,
          bool websocket,
-         std::string token);
+         std::string token,
+         std::optional<Tls> tls);
   template <class Protocol>
   boost::asio::awaitable<void> accept(
       boost::asio::basic_socket_acceptor<Protocol>& acceptor);
   template <class Socket>
   boost::asio::awaitable<void> serve(Socket socket, bool trusted);
+  boost::asio::awaitable<std::unique_ptr<Transport>> shake_hands(
+      Tcp::socket socket) const;
 
   DebugSession::Machine machine_;
   Acceptor acceptor_;
   bool websocket_;
   std::string token_;
+  std::optional<Tls> tls_;
   std::set<DebugSession*> sessions_;
   TaskGroup running_;
 };

@@ -69,8 +69,8 @@ class StreamTransport final : public Transport {
 
   void close() override {
     boost::system::error_code ignored;
-    input_.close(ignored);
-    output().close(ignored);
+    input_.lowest_layer().close(ignored);
+    output().lowest_layer().close(ignored);
   }
 
  private:

@@ -2,12 +2,14 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
+#include <boost/beast/websocket/ssl.hpp>
 #include <tuple>
 #include <variant>
 
@@ -22,18 +24,20 @@ namespace websocket = boost::beast::websocket;
 namespace {
 
 using asio::experimental::awaitable_operators::operator||;
-using Stream = websocket::stream<asio::ip::tcp::socket>;
+using Plain = asio::ip::tcp::socket;
+using Encrypted = asio::ssl::stream<Plain>;
 using Upgrade = http::request<http::empty_body>;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-constexpr auto kHandshake = std::chrono::seconds(2);
+constexpr auto kHandshake = std::chrono::seconds(5);
 constexpr std::size_t kLargestHeader = 8192;
 
+template <class Below>
 class WebSocketTransport final : public Transport {
  public:
-  explicit WebSocketTransport(asio::ip::tcp::socket socket)
-      : stream_(std::move(socket)), write_timer_(stream_.get_executor()) {
+  explicit WebSocketTransport(Below below)
+      : stream_(std::move(below)), write_timer_(stream_.get_executor()) {
     // With pings: a peer that is silent for five minutes has gone.
     stream_.set_option(websocket::stream_base::timeout::suggested(
         boost::beast::role_type::server));
@@ -80,63 +84,91 @@ class WebSocketTransport final : public Transport {
 
   void close() override {
     boost::system::error_code ignored;
-    stream_.next_layer().close(ignored);
+    stream_.next_layer().lowest_layer().close(ignored);
   }
 
  private:
-  Stream stream_;
+  websocket::stream<Below> stream_;
   asio::steady_timer write_timer_;
 };
 
-bool may_upgrade(const Upgrade& request) {
+bool may_upgrade(const Upgrade& request, bool encrypted) {
   return websocket::is_upgrade(request) &&
          request.count(http::field::origin) == 0 &&
          request.count(http::field::host) == 1 &&
-         is_loopback_host(request[http::field::host]);
+         (encrypted || is_loopback_host(request[http::field::host]));
 }
 
-asio::awaitable<void> refuse(asio::ip::tcp::socket& socket) {
+template <class Below>
+asio::awaitable<void> refuse(Below& below) {
   http::response<http::empty_body> response(http::status::forbidden, 11);
   response.keep_alive(false);
   response.prepare_payload();
   http::response_serializer<http::empty_body> serializer(response);
-  co_await http::async_write(socket, serializer, as_result);
+  co_await http::async_write(below, serializer, as_result);
 }
 
-asio::awaitable<std::unique_ptr<Transport>> shake_hands(
-    asio::ip::tcp::socket socket) {
+template <class Below>
+asio::awaitable<std::unique_ptr<Transport>> upgrade(Below below) {
   boost::beast::flat_buffer buffer(kLargestHeader);
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kLargestHeader);
   const auto [error, size] =
-      co_await http::async_read_header(socket, buffer, parser, as_result);
+      co_await http::async_read_header(below, buffer, parser, as_result);
   if (error) {
     co_return nullptr;
   }
   const Upgrade request = parser.release();
-  if (!may_upgrade(request)) {
+  if (!may_upgrade(request, std::same_as<Below, Encrypted>)) {
     log::warn(log::Area::Server, "a connection is refused: Origin or Host");
-    co_await refuse(socket);
+    co_await refuse(below);
     co_return nullptr;
   }
-  auto transport = std::make_unique<WebSocketTransport>(std::move(socket));
+  auto transport =
+      std::make_unique<WebSocketTransport<Below>>(std::move(below));
   if (!co_await transport->accept(request)) {
     co_return nullptr;
   }
   co_return transport;
 }
 
-}  // namespace
+asio::awaitable<std::unique_ptr<Transport>> encrypt_and_upgrade(
+    Encrypted stream) {
+  const auto [error] =
+      co_await stream.async_handshake(Encrypted::server, as_result);
+  if (error) {
+    log::info(log::Area::Server, "no TLS: {}", error.message());
+    co_return nullptr;
+  }
+  co_return co_await upgrade(std::move(stream));
+}
 
-asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
-    asio::ip::tcp::socket socket) {
-  asio::steady_timer patience(socket.get_executor(), kHandshake);
-  auto first = co_await (shake_hands(std::move(socket)) ||
-                         patience.async_wait(as_result));
+asio::awaitable<std::unique_ptr<Transport>> in_time(
+    asio::any_io_executor executor,
+    asio::awaitable<std::unique_ptr<Transport>> handshake) {
+  asio::steady_timer patience(executor, kHandshake);
+  auto first =
+      co_await (std::move(handshake) || patience.async_wait(as_result));
   if (first.index() == 1) {
     co_return nullptr;
   }
   co_return std::get<0>(std::move(first));
+}
+
+}  // namespace
+
+asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
+    asio::ip::tcp::socket socket) {
+  const asio::any_io_executor executor = socket.get_executor();
+  return in_time(executor, upgrade(std::move(socket)));
+}
+
+asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
+    asio::ip::tcp::socket socket,
+    const Tls& tls) {
+  const asio::any_io_executor executor = socket.get_executor();
+  return in_time(executor, encrypt_and_upgrade(
+                               Encrypted(std::move(socket), tls.context())));
 }
 
 bool is_loopback_host(std::string_view host) {

@@ -3,7 +3,8 @@
 // A browser runs as the same user and connects wherever a page tells it to. So
 // before the upgrade: whoever names an Origin, as each browser does, is
 // refused; and so is a Host that is not a literal loopback address, which a
-// page that has its name resolved to us could not avoid to send.
+// page that has its name resolved to us could not avoid to send; over TLS the
+// certificate stands for the name.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "server/dap/tls.h"
 #include "server/dap/transport.h"
 
 namespace hangdbg {
@@ -18,6 +20,9 @@ namespace hangdbg {
 // Null: refused, or no WebSocket.
 boost::asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     boost::asio::ip::tcp::socket socket);
+boost::asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
+    boost::asio::ip::tcp::socket socket,
+    const Tls& tls);
 
 // Whether a Host header names one of this machine's own addresses, in full:
 // "127.0.0.1:5678", "[::1]".

@@ -7,6 +7,7 @@
 """
 
 import json
+import os
 import re
 import signal
 import socket
@@ -21,15 +22,17 @@ from harness import PROGRAM
 class Server:
     """`hangdbg serve`; `address` is what it says, `token` as well."""
 
-    def __init__(self, where, *flags):
+    def __init__(self, where, *flags, env=None):
         self.process = subprocess.Popen(
-            [str(PROGRAM), "serve", "--listen", where, *flags],
+            [str(PROGRAM), "serve", "--listen", where, *map(str, flags)],
+            env=dict(os.environ, **(env or {})),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, preexec_fn=harness.die_with_us, text=True)
         harness.track(self.process)
         line = self.process.stderr.readline()
-        self.address, self.token = re.fullmatch(
-            r"listening at (\S+)(?: token ([0-9a-f]{64}))?\n", line).groups()
+        self.address, self.token, self.fingerprint = re.fullmatch(
+            r"listening at (\S+)(?: token ([0-9a-f]{64}))?"
+            r"(?: fingerprint ([0-9a-f]{64}))?\n", line).groups()
 
     def connect(self):
         if self.address.startswith("unix:"):

@@ -128,20 +128,22 @@ def test_an_editor_that_does_not_read(newest_python, server):
 def test_silence_ends_a_session(newest_python):
     """Of one that never attaches; of one that does not read; of one whose machine
     has gone, so that nothing is acknowledged."""
-    target = start("values", newest_python)
-    before = target.snapshot()
+    targets = [start("values", newest_python) for _ in range(2)]
+    before = [target.snapshot() for target in targets]
     server = Server("tcp:127.0.0.1:0")
     idle, deaf, gone = (server.editor() for _ in range(3))
-    frames = [frame_of(editor, target, "hang") for editor in (deaf, gone)]
-    assert list(processes.threads(target.pid).values()).count("hangdbg-exec") == 2
+    frame = frame_of(deaf, targets[0], "hang")
     for _ in range(200):
-        deaf.request("evaluate", expression="text", frameId=frames[0], context="clipboard")
+        deaf.request("evaluate", expression="text", frameId=frame, context="clipboard")
+    gone.attach(targets[1].pid)
     lose_everything(gone.connection)
     assert idle.at_end(65)
-    until("the agent gone", lambda: len(processes.threads(target.pid)) == 1, seconds=20)
-    target.assert_as_before(before, arenas=8)
+    for target, snapshot in zip(targets, before):
+        until("the agent gone", lambda: len(processes.threads(target.pid)) == 1)
+        target.assert_as_before(snapshot, arenas=8)
     server.stop()
-    target.finish()
+    for target in targets:
+        target.finish()
 
 
 def lose_everything(connection):

@@ -1,0 +1,172 @@
+"""`hangdbg serve` where other machines reach it: TLS and the token, or nothing."""
+
+import hashlib
+import select
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+
+from dap_client import DapClient, Refused
+from dap_server import Server, WebSocketClient
+from harness import hangdbg, start
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """--tls-cert and --tls-key, as the refusal says how to make them."""
+    folder = tmp_path_factory.mktemp("certificate")
+    try:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:3072", "-nodes", "-days", "365",
+             "-subj", "/CN=hangdbg", "-addext", "subjectAltName=IP:127.0.0.1",
+             "-keyout", "key.pem", "-out", "cert.pem"],
+            cwd=folder, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no openssl")
+    return "--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem"
+
+
+def trusting(certificate):
+    return ssl.create_default_context(cafile=certificate[1])
+
+
+def encrypted(kind):
+    class Client(kind):
+        """Over TLS; `connection` is the socket."""
+
+        def send_bytes(self, data):
+            self.connection.sendall(data)
+
+        def _read(self, end):
+            if not self.connection.pending():
+                left = max(0, end - time.monotonic())
+                assert select.select([self.connection], [], [], left)[0], "nothing came"
+            chunk = self.connection.recv(1 << 20)
+            if not chunk:
+                raise EOFError
+            self.unread += chunk
+
+    return Client
+
+
+def dial(server, context):
+    plain = socket.create_connection(("127.0.0.1", int(server.address.rpartition(":")[2])), 10)
+    return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+def editor_of(server, context):
+    kind = WebSocketClient if server.address.startswith("ws:") else DapClient
+    client = encrypted(kind)(-1, -1)
+    client.connection = dial(server, context)
+    if kind is WebSocketClient:
+        # The certificate stands for the name; a browser is refused all the same.
+        assert b" 101 " in client.upgrade("debug.example:5678")
+    return client
+
+
+@pytest.mark.parametrize("where", ["tcp:0.0.0.0:0", "ws:0.0.0.0:0", "tcp:127.0.0.1:0"])
+def test_a_session(newest_python, certificate, where):
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    server = Server(where, *certificate)
+    context = trusting(certificate)
+    for token in (None, server.token[:-1], "0" * 64):
+        editor = editor_of(server, context)
+        editor.initialize()
+        with pytest.raises(Refused, match="wants the token"):  # from the same user too
+            editor.call("attach", processId=target.pid, **({"token": token} if token else {}))
+        assert editor.at_end(1)
+    editor = editor_of(server, context)
+    assert editor.attach(target.pid, token=server.token)["threadId"] == target.tid
+    frame = editor.call("stackTrace", threadId=target.tid)["stackFrames"][0]["id"]
+    whole = editor.call("evaluate", expression="'x' * 3000000", frameId=frame,
+                        context="clipboard")["result"]
+    assert whole == repr("x" * 3000000)
+    der = editor.connection.getpeercert(binary_form=True)
+    assert hashlib.sha256(der).hexdigest() == server.fingerprint
+    editor.call("disconnect")
+    target.assert_as_before(before, arenas=4)
+    assert server.token not in server.stop()
+    target.finish()
+
+
+def test_a_browser(certificate):
+    server = Server("ws:0.0.0.0:0", *certificate)
+    client = encrypted(WebSocketClient)(-1, -1)
+    client.connection = dial(server, trusting(certificate))
+    assert b" 403 " in client.upgrade("127.0.0.1", Origin="https://127.0.0.1")
+    server.stop()
+
+
+@pytest.mark.parametrize("version, works", [
+    ("TLSv1", False), ("TLSv1_1", False), ("TLSv1_2", True), ("TLSv1_3", True)])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_versions(certificate, version, works):
+    server = Server("tcp:127.0.0.1:0", *certificate)
+    context = trusting(certificate)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    if works:
+        assert dial(server, context).version() == version.replace("_", ".")
+    else:
+        with pytest.raises((ssl.SSLError, ConnectionResetError)):
+            dial(server, context)
+    server.stop()
+
+
+@pytest.mark.parametrize("listener", ["tcp", "ws"])
+def test_who_shakes_no_hands(newest_python, certificate, listener):
+    """One says nothing, one speaks no TLS: neither is in another's way."""
+    target = start("lock_main", newest_python)
+    server = Server(listener + ":127.0.0.1:0", *certificate)
+    port = int(server.address.rpartition(":")[2])
+    silent = [socket.create_connection(("127.0.0.1", port), 10) for _ in range(20)]
+    plain = socket.create_connection(("127.0.0.1", port), 10)
+    plain.sendall(b"Content-Length: 2\r\n\r\n{}")
+    editor = editor_of(server, trusting(certificate))
+    editor.attach(target.pid, token=server.token)
+    assert plain.recv(100)[:1] in (b"", b"\x15")  # an alert
+    for connection in silent:
+        assert connection.recv(1) == b""
+    assert editor.call("threads")["threads"]
+    server.stop()
+    target.finish()
+
+
+def test_places_that_need_it(certificate, tmp_path):
+    for where in ("tcp:0.0.0.0:0", "ws:0.0.0.0:0", "tcp:[::]:0", "tcp:192.0.2.1:0"):
+        hangdbg("serve", "--listen", where).assert_refused(
+            2, "needs TLS", "openssl req -x509", "--tls-cert")
+    hangdbg("serve", "--listen", "unix:%s/s" % tmp_path, *certificate).assert_refused(
+        2, "not encrypted")
+    hangdbg("serve", "--listen", "tcp:127.0.0.1:0", *certificate[:2]).assert_refused(2, "--tls-key")
+    cert, key = certificate[1], certificate[3]
+    for one, other in ((key, key), (cert, cert), ("/no/such", key), (cert, "/no/such")):
+        hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--tls-cert", one,
+                "--tls-key", other).assert_refused(2, "PEM")
+
+
+def test_a_token_of_ones_own(newest_python, certificate, tmp_path):
+    target = start("lock_main", newest_python)
+    file = tmp_path / "token"
+    file.write_text("correct horse battery staple\n")
+    file.chmod(0o644)
+    refused = hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--token-file", file)
+    refused.assert_refused(2, "read by others")
+    file.chmod(0o600)
+    for flags, env in ((["--token-file", file], {}),
+                       ([], {"HANGDBG_TOKEN": "correct horse battery staple"})):
+        server = Server("tcp:127.0.0.1:0", *certificate, *flags, env=env)
+        assert server.token is None
+        with open("/proc/%d/cmdline" % server.process.pid) as line:
+            assert "horse" not in line.read()
+        editor = editor_of(server, trusting(certificate))
+        editor.attach(target.pid, token="correct horse battery staple")
+        editor.call("disconnect")
+        assert server.stop() == ""
+    hangdbg("serve", "--listen", "tcp:127.0.0.1:0", env={"HANGDBG_TOKEN": "short"}).assert_refused(
+        2, "16 characters")
+    target.finish()
