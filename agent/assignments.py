@@ -46,6 +46,8 @@ def _in_brackets(text):
 
 def _scope_setter(session, frame, scope, name):
     place = find_frame(session, {"frameId": frame})
+    if scope == "Return value":
+        return None
     if scope == "Globals":
         def assign(value):
             place[3][name] = value

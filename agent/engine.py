@@ -37,7 +37,7 @@ def stand(index, number):
 
 
 def keep_standing(session, number, ident, reason, error=None, in_call=False,
-                  **more):
+                  returned=None, **more):
     """What is to be raised in the program's own code, or None: in the main thread
     Python runs the handlers of signals in between, and in any it raises what another
     thread has set for it. So there is no line here that may not be broken off."""
@@ -45,7 +45,7 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
     while tries < 1000:
         try:
             if standing is None:
-                standing = Standing(number, error, in_call)
+                standing = Standing(number, error, in_call, returned)
             session.standing[ident] = standing
             session.claims.pop(number, None)
             if not told:
@@ -126,8 +126,9 @@ def places_of_error(error, frame):
 class Standing:
     """A thread that stands, and the work that it is asked for."""
 
-    def __init__(self, number, error, in_call):
+    def __init__(self, number, error, in_call, returned):
         self.number = number
+        self.returned = returned  # (name, value) of the function it was stepped out of
         self.in_call = in_call  # that was blocked when it was entered
         self.error = error  # (exception, kind), if it has stopped for one
         self.work = None

@@ -38,6 +38,8 @@ def _watch(codes):
     wanted = {}
     for plan in list(_plans.values()):
         wanted.update(plan.codes)
+        if plan.leaves is not None:
+            wanted[id(plan.leaves)] = plan.leaves
     if _breakpoints:
         for code in [*_reported.values(), *codes]:
             if lines_of(code):
@@ -100,7 +102,8 @@ def _take_tool():
 def _callbacks():
     events = _monitoring.events
     return ((events.LINE, _on_line), (events.PY_START, _on_start),
-            (events.PY_RESUME, _on_start), (events.RAISE, _on_raise),
+            (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_return),
+            (events.RAISE, _on_raise),
             (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled))
 
 
@@ -119,14 +122,21 @@ def _steps_in():
 def report(code):
     if id(code) not in _reported:
         _reported[id(code)] = code
-        _monitoring.set_local_events(_tool, code, _monitoring.events.LINE)
+        events = _monitoring.events
+        _monitoring.set_local_events(_tool, code, events.LINE | events.PY_RETURN)
 
 
 def _on_line(code, line):
     found = _lines.get(id(code))
-    if not _plans and (found is None or line not in found[1]):
+    if (found is None or line not in found[1]) and not _is_stepped(code):
         return _monitoring.DISABLE
     at_line(sys._getframe(1), line)
+
+
+def _is_stepped(code):
+    """Whether a line of it may be what a step goes to."""
+    return bool(_plans) and any(plan.frames is None or id(code) in plan.codes
+                                for plan in list(_plans.values()))
 
 
 def _on_start(code, offset):
@@ -140,6 +150,18 @@ def _on_start(code, offset):
             report(code)
         if not _steps_in():
             return _monitoring.DISABLE
+    except BaseException as error:
+        if is_programs(error):
+            raise
+
+
+def _on_return(code, offset, value):
+    if not _plans:
+        return _monitoring.DISABLE
+    try:
+        plan = _plans.get(_ident())
+        if plan is not None:
+            plan.returns(sys._getframe(1), value)
     except BaseException as error:
         if is_programs(error):
             raise

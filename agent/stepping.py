@@ -12,8 +12,14 @@ class Plan:
         self.frames = frames
         self.codes = codes  # id -> code, of what is on its stack
         self.innermost = innermost
+        self.leaves = None  # the code of the one that is stepped out of
         self.line = line
         self.reason = reason
+        self.returned = None  # (name, value) of the last of them that has returned
+
+    def returns(self, frame, value):
+        if id(frame) == self.innermost or self.frames and id(frame) in self.frames:
+            self.returned = frame.f_code.co_name, value
 
     def wants(self, frame, line):
         if self.frames is None:
@@ -29,6 +35,7 @@ def step(session, ident, kind, line):
     frames, codes = _callers(outermost)
     plan = _plans[ident] = Plan(session, None if kind == "stepIn" else frames, codes,
                                 id(innermost), line, "step")
+    plan.leaves = innermost.f_code
     plan_made(plan, innermost)
 
 

@@ -34,9 +34,10 @@ def _stand_at(frame, line, hits):
     raised = None
     for session, ids in hits.items():
         if raised is None:
-            reason = "breakpoint" if ids else plan.reason
-            raised = stand_here(session, ident, reason, **(
-                {"hitBreakpointIds": ids} if ids else {}))
+            own = plan if plan is not None and plan.session is session else None
+            raised = stand_here(session, ident, "breakpoint" if ids else plan.reason,
+                                returned=own and own.returned, **(
+                                    {"hitBreakpointIds": ids} if ids else {}))
     return raised
 
 

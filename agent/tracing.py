@@ -4,6 +4,7 @@
 # one frame that counts for a step. Where exceptions are raised is seen only by
 # tracing all threads; that nobody has caught one, by the hooks that Python calls then.
 
+_GENERATORS = 0x20 | 0x80 | 0x200  # Include/code.h: coroutines too
 _hooks = []  # (the dict of sys or of threading, our Hook in it)
 
 # Before an excepthook. The program may keep it for longer than we are here, and its
@@ -160,16 +161,22 @@ def _on_uncaught(*arguments):
             at_exception("userUnhandled", trace.tb_frame, error)
 
 
-def _on_event(frame, what):
-    """From C: 2 a line, 3 a return; of other frames than the one that was given to
-    _trace only if that was None."""
-    if what == 2:
+def _on_event(frame, returned):
+    """From C: None at a line; where it returns, a tuple with the value, or an empty one
+    for an exception. Of other frames than the one that was given to _trace only if that
+    was None."""
+    if returned is None:
         at_line(frame, frame.f_lineno)
         return
     try:
         ident = _ident()
         plan = _plans.get(ident)
-        if what == 3 and plan is not None and plan.frames is not None:
+        if plan is None:
+            return
+        # What a generator yields comes as a return as well.
+        if returned and not frame.f_code.co_flags & _GENERATORS:
+            plan.returns(frame, returned[0])
+        if plan.frames is not None:
             caller = frame.f_back
             if caller is None:
                 _end(ident, plan)

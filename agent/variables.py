@@ -13,6 +13,9 @@ def scopes(session, arguments):
     frame = arguments["frameId"]
     lines = {"source": source_of(code), "line": code.co_firstlineno, "endLine": last_line(code)}
     found = [{"name": "Locals", "presentationHint": "locals", "expensive": False, **lines}]
+    if names_in(session, place, frame, "Return value"):
+        found.append({"name": "Return value", "presentationHint": "returnValue",
+                      "expensive": False})
     if of_function(place) and code.co_freevars:
         found.append({"name": "Closure", "expensive": False})
     found.append({"name": "Globals", "expensive": True})
@@ -101,10 +104,24 @@ def names_in(session, place, frame, scope):
     if scope == "Globals":
         return {name: place[3][name] for name in list(place[3])
                 if type(name) is str and name != "__builtins__" and name in place[3]}
+    if scope == "Return value":
+        return _returned(session, frame)
     names = {**locals_of(place), **session.extras.get(session.keys[frame], {})}
     free = place[1].co_freevars if of_function(place) else ()
     return {name: names[name] for name in names
             if type(name) is str and (name in free) == (scope == "Closure")}
+
+
+def _returned(session, frame):
+    """What the function has given that the frame's thread was stepped out of; shown
+    where that came to."""
+    ident, depth, _ = session.keys[frame]
+    standing = session.standing.get(ident)
+    if standing is None or standing.returned is None or (
+            depth != len(_stack(session, ident)[0]) - 1):
+        return {}
+    name, value = standing.returned
+    return {"(return) " + name: value}
 
 
 def describe_child(session, frame, child, classes):

@@ -19,7 +19,9 @@
 typedef uint64_t (*SelfFunction)(void);
 typedef HdPyObject* (*NumberFunction)(long);
 typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+typedef HdPyObject* (*TupleFunction)(long);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
+typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
 typedef void (*SetTraceFunction)(void*, HdPyObject*);
 typedef int (*SetTraceOfFunction)(void*, void*, HdPyObject*);
 typedef int (*TracerFunction)(HdPyObject*, HdPyObject*, int, HdPyObject*);
@@ -34,7 +36,10 @@ static int on_event(HdPyObject* object,
                     int what,
                     HdPyObject* arg,
                     int which);
-static int step(struct HdState* state, HdPyObject* frame, int what);
+static int step(struct HdState* state,
+                HdPyObject* frame,
+                int what,
+                HdPyObject* arg);
 static void end_with_stack(struct HdState* state);
 static void trace_as_needed(struct HdState* state, void* thread);
 static void put(struct HdState* state, void* thread, uint64_t tracer);
@@ -46,8 +51,9 @@ static void forget(struct HdState* state, struct HdTraced* entry);
 static uint64_t self_of(struct HdState* state);
 static int is_none(struct HdState* state, HdPyObject* object);
 
-/* (function, frame): function(frame, what) is called for this thread's lines
- * and returns, in that frame or, if it is None, in any. No function: no more.
+/* (function, frame): function(frame, returned) is called for this thread's
+ * lines (None) and returns (a tuple with the value, or an empty one), in that
+ * frame or, if it is None, in any. No function: no more.
  */
 HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   (void)self;
@@ -149,7 +155,7 @@ static int on_event(HdPyObject* object,
     reached = HD_RAISED;
   }
   if (reached == HD_RAISED || (reached == HD_NOT_ASKED && state->stepped &&
-                               !step(state, frame, what))) {
+                               !step(state, frame, what, arg))) {
     return -1; /* the program's: see keep_standing in engine.py */
   }
   if (what == PY_TRACE_RETURN && which >= HD_OWN_TRACERS) {
@@ -159,18 +165,30 @@ static int on_event(HdPyObject* object,
   return own ? ((TracerFunction)own)(object, frame, what, arg) : 0;
 }
 
-static int step(struct HdState* state, HdPyObject* frame, int what) {
+static int step(struct HdState* state,
+                HdPyObject* frame,
+                int what,
+                HdPyObject* arg) {
   const struct HdTraced* entry = traced(state, self_of(state));
   if ((what != PY_TRACE_LINE && what != PY_TRACE_RETURN) || !entry ||
       (entry->only && entry->only != frame)) {
     return 1;
   }
+  HdPyObject* returned =
+      what == PY_TRACE_LINE
+          ? hd_none(state)
+          : HD_CALL(state, PyTuple_New, TupleFunction)(arg != 0);
+  if (!returned) {
+    return 0;
+  }
+  if (what == PY_TRACE_RETURN && arg) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(arg);
+    HD_CALL(state, PyTuple_SetItem, TupleSetFunction)(returned, 0, arg);
+  }
   HdPyObject* function = entry->function;
   HD_CALL(state, Py_IncRef, ObjectFunction)(function);
   HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
-  HdPyObject* result =
-      hd_call(state, function, frame,
-              HD_CALL(state, PyLong_FromLong, NumberFunction)(what));
+  HdPyObject* result = hd_call(state, function, frame, returned);
   HD_CALL(state, Py_DecRef, ObjectFunction)(function);
   if (result) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);

@@ -154,9 +154,9 @@ def line_of(editor, thread):
     return linecache.getline(frame["source"]["path"], frame["line"]).strip()
 
 
-def test_pause_step_and_continue(edge_python, editor):
+def test_pause_step_and_continue(python, editor):
     """From the hung frame: held, stepped out of the call when that ends, let go."""
-    target = start("stepped", edge_python)
+    target = start("stepped", python)
     thread = editor.attach(target.pid)["threadId"]
     frame = stack(editor, thread)[0]["id"]
     assert on_thread(editor, frame) != target.tid
@@ -173,10 +173,24 @@ def test_pause_step_and_continue(edge_python, editor):
         editor.event("stopped")
         assert line_of(editor, thread) == line
     assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
+    assert returned(editor, thread) == {"(return) compute": "6"}
+    editor.call("next", threadId=thread)
+    editor.event("stopped")
+    assert returned(editor, thread) == {}
     assert editor.call("continue", threadId=thread) == {"allThreadsContinued": False}
     editor.disconnect()
     until("the second wait", lambda: in_second_wait(target))
     assert target.finish()["total"] == 6
+
+
+def returned(editor, thread):
+    """What the function has returned that was stepped out of."""
+    frame = stack(editor, thread)[0]["id"]
+    return {variable["name"]: variable["value"]
+            for scope in editor.call("scopes", frameId=frame)["scopes"]
+            if scope["name"] == "Return value"
+            for variable in editor.call(
+                "variables", variablesReference=scope["variablesReference"])["variables"]}
 
 
 def test_step_of_what_is_only_looked_at(newest_python, editor):

@@ -135,6 +135,15 @@ def hot_breakpoint():
     return text.index("    pair = [n, n + 1]") + 1
 
 
+def is_set(answer):
+    """On a busy machine a thread may not come to a pause in time."""
+    if not answer["success"]:
+        assert "a pause of all threads is held up" in answer["body"]["error"]["format"], answer
+        return False
+    assert answer["body"]["breakpoints"][0]["verified"], answer
+    return True
+
+
 @pytest.mark.parametrize("times", [10, pytest.param(60, marks=pytest.mark.slow)])
 def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
     """Before it is set, when it is set, and when threads stand there: each time all of
@@ -148,10 +157,7 @@ def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
             asked = editor.request(
                 "setBreakpoints", source={"path": str(TARGETS / "hot_threads.py")},
                 breakpoints=[{"line": hot_breakpoint()}])
-            if number % 3:
-                answer = editor.response(asked)
-                assert answer["success"] and answer["body"]["breakpoints"][0]["verified"], answer
-            if number % 3 == 2:
+            if number % 3 and is_set(editor.response(asked)) and number % 3 == 2:
                 editor.event("stopped", reason="breakpoint")
             editor.process.kill()
             editor.process.wait()
