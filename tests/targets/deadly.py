@@ -1,8 +1,11 @@
-"""The main thread is nearly always where nobody may enter it: deadly.py WHERE.
-"take_gil": it waits for the GIL, which two others compute with; "zlib": it
-compresses, without the GIL and for seconds."""
+"""The main thread is nearly always where nobody may enter it: deadly.py WHERE, and
+for the last two the LIBRARY that the tests compiled of hang.c. "take_gil": it waits
+for the GIL, which two others compute with; "zlib": it compresses, without the GIL and
+for seconds; "churn": it allocates and frees; "spin": it computes in C. Another thread
+sleeps: by that one can get in."""
 
 import random
+import signal
 import sys
 import threading
 import zlib
@@ -35,12 +38,25 @@ def compress(answer):
     return answer
 
 
+def call_c(answer):
+    import ctypes
+
+    library = ctypes.CDLL(sys.argv[2])
+    library.stop_on(signal.SIGUSR1)
+    ready("call_c", [])
+    right.append(getattr(library, sys.argv[1])(0) == 1)
+    return answer
+
+
 SIZE = 60000000
 over, right = [], []
 others = [threading.Thread(target=compute) for _ in range(2)]
+asleep = threading.Event()
+sleeper = threading.Thread(target=asleep.wait)
+sleeper.start()
 on_sigusr1(lambda: over.append(True))
-answer = {"take_gil": take_gil, "zlib": compress}[sys.argv[1]](41)
-for other in others:
-    if other.ident:
-        other.join()
+answer = {"take_gil": take_gil, "zlib": compress}.get(sys.argv[1], call_c)(41)
+asleep.set()
+for thread in [sleeper] + [other for other in others if other.ident]:
+    thread.join()
 finish(answer=answer, right=all(right) and bool(right))
