@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "client/commands/attach.h"
+#include "client/commands/connect.h"
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
 #include "client/commands/doctor.h"
@@ -102,6 +103,7 @@ void set_up(CLI::App& app,
       {"attach", [&] { add_attach(app, chosen); }},
       {"dump", [&] { add_dump(app, chosen); }},
       {"peek", [&] { add_peek(app, chosen); }},
+      {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},
       {"doctor", [&] { add_doctor(app, chosen); }},

@@ -9,6 +9,7 @@
 #include "protocol/events/exited.h"
 #include "protocol/events/output.h"
 #include "protocol/events/stopped.h"
+#include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminated.h"
 #include "protocol/events/thread.h"
 #include "server/dap/access.h"
@@ -111,11 +112,20 @@ bool DebugSession::admits(const std::optional<std::string>& token) const {
   return token_.empty() || is_token(token.value_or(""), token_);
 }
 
+// One guess a connection.
+std::unexpected<Error> DebugSession::refuse_token() {
+  leave();
+  return fail(ErrorId::NotPermitted,
+              "this connection wants the token that `hangdbg serve` has "
+              "printed",
+              "\"token\": \"...\" in the attach request");
+}
+
 asio::awaitable<void> DebugSession::end_unless_attached(
     Deadline::Clock::duration within) {
   patience_.expires_after(within);
   const auto [cut_short] = co_await patience_.async_wait(as_result);
-  if (!cut_short && phase_ != Phase::Attached) {
+  if (!cut_short && phase_ != Phase::Attached && !terminal_) {
     stop();
   }
 }
@@ -138,6 +148,9 @@ void DebugSession::hurry() {
   leaving_ = true;
   if (agent_) {
     agent_->interrupt();
+  }
+  if (terminal_) {
+    terminal_->hang_up();
   }
   for (asio::steady_timer* const nap : naps_) {
     nap->cancel();
@@ -415,6 +428,21 @@ asio::awaitable<void> DebugSession::tell_end() {
   }
   dap::Terminated::Body last;
   co_await say<dap::Terminated>(std::move(last));
+}
+
+void DebugSession::open_terminal(std::unique_ptr<RemoteTerminal> terminal) {
+  terminal_ = std::move(terminal);
+  others_.spawn(pass_terminal());
+}
+
+asio::awaitable<void> DebugSession::pass_terminal() {
+  dap::TerminalEnded::Body last;
+  last.exit_code =
+      co_await terminal_->pass_output([this](dap::TerminalOutput::Body body) {
+        return say<dap::TerminalOutput>(std::move(body));
+      });
+  co_await say<dap::TerminalEnded>(std::move(last));
+  leave();
 }
 
 // What the kernel lists costs little; what Python makes of it is asked only

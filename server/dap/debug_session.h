@@ -27,6 +27,7 @@
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
+#include "server/dap/remote_terminal.h"
 #include "server/dap/sub_processes.h"
 #include "server/dap/translation.h"
 #include "server/dap/transport.h"
@@ -63,8 +64,10 @@ class DebugSession {
 
   // ---- for the handlers
 
+  boost::asio::io_context& io() { return machine_.io; }
   Phase phase() const { return phase_; }
   bool admits(const std::optional<std::string>& token) const;
+  std::unexpected<Error> refuse_token();
   Deadline deadline() const { return Deadline::in(machine_.timeout); }
 
   void begin(dap::Initialize::Arguments editor);
@@ -124,6 +127,10 @@ class DebugSession {
   std::int64_t add_goto_target(Place place);
   std::optional<Place> goto_target(std::int64_t number) const;
 
+  // In place of an agent: a person's `attach`, until that ends. Null: none.
+  void open_terminal(std::unique_ptr<RemoteTerminal> terminal);
+  RemoteTerminal* terminal() { return terminal_.get(); }
+
   // No request comes after this one.
   void leave() { requests_.close(); }
 
@@ -167,6 +174,7 @@ class DebugSession {
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_early_stops();
   boost::asio::awaitable<void> tell_end();
+  boost::asio::awaitable<void> pass_terminal();
   boost::asio::awaitable<void> end_unless_attached(
       Deadline::Clock::duration within);
   boost::asio::awaitable<void> close_after(Deadline::Clock::duration time);
@@ -208,6 +216,7 @@ class DebugSession {
   std::string wanted_thread_;
   std::unique_ptr<AgentSession> agent_;
   std::optional<OutsideValues> outside_;
+  std::unique_ptr<RemoteTerminal> terminal_;
   bool configured_ = false;
   std::vector<Place> goto_targets_;
   std::set<std::int64_t> known_threads_;

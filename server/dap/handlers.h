@@ -31,6 +31,9 @@
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/step_in.h"
 #include "protocol/requests/step_out.h"
+#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal_input.h"
+#include "protocol/requests/terminal_resize.h"
 #include "protocol/requests/terminate.h"
 #include "protocol/requests/threads.h"
 #include "server/dap/debug_session.h"
@@ -163,6 +166,25 @@ struct CancelHandler {
   static constexpr auto kNeeds = DebugSession::Phase::Connected;
   static void declare(dap::Capabilities& capabilities);
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+// A person's `attach` on this machine, in place of an agent.
+struct TerminalHandler {
+  using Pair = dap::Terminal;
+  static constexpr auto kNeeds = DebugSession::Phase::Connected;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct TerminalInputHandler {
+  using Pair = dap::TerminalInput;
+  static constexpr auto kNeeds = DebugSession::Phase::Connected;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+struct TerminalResizeHandler {
+  using Pair = dap::TerminalResize;
+  static constexpr auto kNeeds = DebugSession::Phase::Connected;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments screen);
 };
 
 struct TerminateHandler {

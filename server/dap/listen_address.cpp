@@ -12,8 +12,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kHint =
-    "--listen unix:PATH, tcp:127.0.0.1:PORT or ws:127.0.0.1:PORT; from another "
-    "machine: "
+    "unix:PATH, tcp:127.0.0.1:PORT or ws:127.0.0.1:PORT; from another machine: "
     "ssh -L 5678:127.0.0.1:5678";
 
 Result<ListenAddress> parse_unix(std::string_view path) {
@@ -66,10 +65,16 @@ Result<ListenAddress> parse_listen_address(std::string_view word) {
               fmt::format("no place to listen at: {}", printable(word)), kHint);
 }
 
+std::optional<asio::ip::address> host_of(const ListenAddress& address) {
+  if (std::holds_alternative<asio::local::stream_protocol::endpoint>(address)) {
+    return std::nullopt;
+  }
+  return tcp_of(address).address();
+}
+
 bool is_public(const ListenAddress& address) {
-  return !std::holds_alternative<asio::local::stream_protocol::endpoint>(
-             address) &&
-         !tcp_of(address).address().is_loopback();
+  const auto host = host_of(address);
+  return host && !host->is_loopback();
 }
 
 std::string to_text(const ListenAddress& address) {

@@ -1,6 +1,5 @@
 #include "server/dap/server.h"
 
-#include <netinet/tcp.h>
 #include <sys/stat.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -8,6 +7,7 @@
 
 #include "base/log.h"
 #include "server/dap/access.h"
+#include "server/dap/lost_peer.h"
 #include "server/dap/stream_transport.h"
 #include "server/dap/tls_transport.h"
 #include "server/dap/websocket_transport.h"
@@ -21,24 +21,7 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr int kMostSessions = 256;
 // An editor attaches at once; what does not is no editor.
 constexpr auto kAttachWithin = std::chrono::seconds(60);
-// A peer is asked whether it is there after so many seconds of silence, and
-// given up after as many more; so is one that acknowledges nothing of what it
-// is sent.
-constexpr int kSilence = 30;
 constexpr auto kBreath = std::chrono::milliseconds(100);
-
-void notice_lost_peer(int socket) {
-  const int on = 1;
-  const int probes = 3;
-  const int interval = kSilence / probes;
-  const int unheard = 2 * kSilence * 1000;  // ms
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kSilence, sizeof kSilence);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard, sizeof unheard);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
 
 std::optional<uid_t> user_of(asio::local::stream_protocol::socket& socket) {
   return user_of_unix_peer(socket.native_handle());

@@ -109,4 +109,10 @@ Result<Tls> Tls::client_of(const std::string& fingerprint) {
   return tls;
 }
 
+std::unexpected<Error> no_such_server(const boost::system::error_code& error) {
+  return fail(ErrorId::NotPermitted,
+              "not the server that was asked for: " + error.message(),
+              "--fingerprint, as `hangdbg serve` prints it, or --cacert");
+}
+
 }  // namespace hangdbg

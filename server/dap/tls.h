@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/system/error_code.hpp>
 #include <memory>
 #include <string>
 
@@ -39,5 +40,8 @@ class Tls {
   std::shared_ptr<boost::asio::ssl::context> context_;
   std::string fingerprint_;
 };
+
+// Why a client's handshake failed. NotPermitted.
+std::unexpected<Error> no_such_server(const boost::system::error_code& error);
 
 }  // namespace hangdbg

@@ -35,4 +35,16 @@ asio::awaitable<std::unique_ptr<Transport>> accept_tls(
   co_return std::make_unique<StreamTransport<Stream>>(std::move(stream));
 }
 
+asio::awaitable<Result<std::unique_ptr<Transport>>> connect_tls(
+    asio::ip::tcp::socket socket,
+    const Tls& tls) {
+  Stream stream(std::move(socket), tls.context());
+  const auto [error] =
+      co_await stream.async_handshake(Stream::client, as_result);
+  if (error) {
+    co_return no_such_server(error);
+  }
+  co_return std::make_unique<StreamTransport<Stream>>(std::move(stream));
+}
+
 }  // namespace hangdbg

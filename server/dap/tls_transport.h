@@ -5,7 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 
-#include "base/deadline.h"
+#include "base/result.h"
 #include "server/dap/tls.h"
 #include "server/dap/transport.h"
 
@@ -13,6 +13,11 @@ namespace hangdbg {
 
 // As the server. Null: the other side has not shaken hands in time.
 boost::asio::awaitable<std::unique_ptr<Transport>> accept_tls(
+    boost::asio::ip::tcp::socket socket,
+    const Tls& tls);
+
+// As its client. Error: NotPermitted.
+boost::asio::awaitable<Result<std::unique_ptr<Transport>>> connect_tls(
     boost::asio::ip::tcp::socket socket,
     const Tls& tls);
 

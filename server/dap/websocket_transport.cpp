@@ -36,11 +36,10 @@ constexpr std::size_t kLargestHeader = 8192;
 template <class Below>
 class WebSocketTransport final : public Transport {
  public:
-  explicit WebSocketTransport(Below below)
+  WebSocketTransport(Below below, boost::beast::role_type role)
       : stream_(std::move(below)), write_timer_(stream_.get_executor()) {
     // With pings: a peer that is silent for five minutes has gone.
-    stream_.set_option(websocket::stream_base::timeout::suggested(
-        boost::beast::role_type::server));
+    stream_.set_option(websocket::stream_base::timeout::suggested(role));
     stream_.read_message_max(kLargestRequest);
     stream_.text(true);
     stream_.auto_fragment(false);  // it would be in pieces of 4 KiB
@@ -48,6 +47,11 @@ class WebSocketTransport final : public Transport {
 
   asio::awaitable<bool> accept(const Upgrade& request) {
     const auto [error] = co_await stream_.async_accept(request, as_result);
+    co_return !error;
+  }
+
+  asio::awaitable<bool> connect(std::string host) {
+    const auto [error] = co_await stream_.async_handshake(host, "/", as_result);
     co_return !error;
   }
 
@@ -124,8 +128,8 @@ asio::awaitable<std::unique_ptr<Transport>> upgrade(Below below) {
     co_await refuse(below);
     co_return nullptr;
   }
-  auto transport =
-      std::make_unique<WebSocketTransport<Below>>(std::move(below));
+  auto transport = std::make_unique<WebSocketTransport<Below>>(
+      std::move(below), boost::beast::role_type::server);
   if (!co_await transport->accept(request)) {
     co_return nullptr;
   }
@@ -155,6 +159,24 @@ asio::awaitable<std::unique_ptr<Transport>> in_time(
   co_return std::get<0>(std::move(first));
 }
 
+template <class Below>
+asio::awaitable<Result<std::unique_ptr<Transport>>> ask_for_upgrade(
+    Below below) {
+  const auto server = below.lowest_layer().remote_endpoint();
+  std::string host = server.address().to_string();
+  if (server.address().is_v6()) {
+    host = "[" + host + "]";
+  }
+  host += ":" + std::to_string(server.port());
+  auto transport = std::make_unique<WebSocketTransport<Below>>(
+      std::move(below), boost::beast::role_type::client);
+  const bool upgraded = co_await transport->connect(host);
+  if (!upgraded) {
+    co_return fail(ErrorId::ChannelClosed, "the server speaks no WebSocket");
+  }
+  co_return transport;
+}
+
 }  // namespace
 
 asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
@@ -169,6 +191,21 @@ asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
   const asio::any_io_executor executor = socket.get_executor();
   return in_time(executor, encrypt_and_upgrade(
                                Encrypted(std::move(socket), tls.context())));
+}
+
+asio::awaitable<Result<std::unique_ptr<Transport>>> connect_websocket(
+    asio::ip::tcp::socket socket,
+    const std::optional<Tls>& tls) {
+  if (!tls) {
+    co_return co_await ask_for_upgrade(std::move(socket));
+  }
+  Encrypted stream(std::move(socket), tls->context());
+  const auto [error] =
+      co_await stream.async_handshake(Encrypted::client, as_result);
+  if (error) {
+    co_return no_such_server(error);
+  }
+  co_return co_await ask_for_upgrade(std::move(stream));
 }
 
 bool is_loopback_host(std::string_view host) {

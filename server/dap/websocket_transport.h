@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "server/dap/tls.h"
@@ -23,6 +24,11 @@ boost::asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
 boost::asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     boost::asio::ip::tcp::socket socket,
     const Tls& tls);
+
+// To a server, as its client. Errors: ChannelClosed, NotPermitted.
+boost::asio::awaitable<Result<std::unique_ptr<Transport>>> connect_websocket(
+    boost::asio::ip::tcp::socket socket,
+    const std::optional<Tls>& tls);
 
 // Whether a Host header names one of this machine's own addresses, in full:
 // "127.0.0.1:5678", "[::1]".

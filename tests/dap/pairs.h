@@ -16,6 +16,8 @@
 #include "protocol/events/progress_start.h"
 #include "protocol/events/progress_update.h"
 #include "protocol/events/stopped.h"
+#include "protocol/events/terminal_ended.h"
+#include "protocol/events/terminal_output.h"
 #include "protocol/events/terminated.h"
 #include "protocol/events/thread.h"
 #include "protocol/message.h"
@@ -53,6 +55,9 @@
 #include "protocol/requests/step_in.h"
 #include "protocol/requests/step_in_targets.h"
 #include "protocol/requests/step_out.h"
+#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal_input.h"
+#include "protocol/requests/terminal_resize.h"
 #include "protocol/requests/terminate.h"
 #include "protocol/requests/threads.h"
 #include "protocol/requests/variables.h"
@@ -103,6 +108,9 @@ inline constexpr Each<Attach,
                       StepIn,
                       StepInTargets,
                       StepOut,
+                      Terminal,
+                      TerminalInput,
+                      TerminalResize,
                       Terminate,
                       Threads,
                       Variables,
@@ -124,6 +132,8 @@ inline constexpr Each<BreakpointEvent,
                       ProgressStart,
                       ProgressUpdate,
                       Stopped,
+                      TerminalEnded,
+                      TerminalOutput,
                       Terminated,
                       ThreadEvent>
     each_event;

@@ -17,11 +17,11 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|\x07"
 
 
 class Terminal:
-    """`hangdbg attach PID FLAGS` on a terminal of 24 by 120. `screen` is all that
+    """`hangdbg attach PID FLAGS`, or another command, on a terminal of 24 by 120. `screen` is all that
     came so far, as it came; `text` the same without escape sequences and
     carriage returns."""
 
-    def __init__(self, pid, *flags, no_color=False):
+    def __init__(self, pid, *flags, no_color=False, command=("attach",)):
         self.pid = pid
         self.screen = ""
         self.seen = 0  # how much of `text` the last expect() has used up
@@ -38,7 +38,7 @@ class Terminal:
 
         self.process = harness.track(
             subprocess.Popen(
-                [str(harness.PROGRAM), "attach", *map(str, (pid, *flags))],
+                [str(harness.PROGRAM), *command, *map(str, (pid, *flags))],
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,

@@ -267,7 +267,7 @@ def test_a_browser_at_the_port(server, request_line):
     "tcp:127.1:0", "tcp:0177.0.0.1:0", "tcp:127.0.0.1", "tcp:127.0.0.1:65536", "tcp::0",
     "ws:localhost:0", "wss:127.0.0.1:0", "unix:", "unix:" + "x" * 108, "127.0.0.1:0", ""])
 def test_places_where_it_does_not_listen(where):
-    hangdbg("serve", "--listen", where).assert_refused(2, "--listen")
+    hangdbg("serve", "--listen", where).assert_refused(2, "ssh -L")
 
 
 def test_nothing_listens_but_serve(newest_python):

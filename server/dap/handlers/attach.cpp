@@ -35,15 +35,11 @@ Translation::Editor editor_of(const DebugSession& session,
 
 Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
-  if (session.phase() == DebugSession::Phase::Attached) {
+  if (session.phase() == DebugSession::Phase::Attached || session.terminal()) {
     co_return fail(ErrorId::BadMessage, "this session is attached already");
   }
   if (!session.admits(arguments.token)) {
-    session.leave();  // one guess a connection
-    co_return fail(ErrorId::NotPermitted,
-                   "this connection wants the token that `hangdbg serve` has "
-                   "printed",
-                   "\"token\": \"...\" in the attach request");
+    co_return session.refuse_token();
   }
   const auto pid = pid_of(arguments);
   if (!pid) {

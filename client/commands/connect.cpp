@@ -1,0 +1,169 @@
+#include "client/commands/connect.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdlib>
+#include <memory>
+
+#include "client/remote_prompt.h"
+#include "server/dap/access.h"
+#include "server/dap/dial.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string address;
+  std::string pid;
+  PlaceOptions place;
+  std::vector<std::string> commands;
+  std::string token_file;
+  std::string authorities;
+  std::string fingerprint;
+};
+
+int run(const Options& options);
+Result<int> connect(const Options& options);
+Result<std::optional<Tls>> encryption(const Options& options,
+                                      const ListenAddress& address);
+dap::Terminal::Arguments wanted(const Options& options,
+                                std::optional<std::string> token);
+
+}  // namespace
+
+void add_connect(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "connect", "The prompt of `attach`, where a `hangdbg serve` is");
+  command
+      .add_option("ADDRESS", options->address,
+                  "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT")
+      ->required();
+  command.add_option("PID", options->pid,
+                     "The process there; without it the one that hangs");
+  command
+      .add_option("-c", options->commands,
+                  "Run this command and leave; may be given more than once")
+      ->type_name("CMD")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_place_options(command, options->place);
+  command
+      .add_option("--token-file", options->token_file,
+                  "The server's token is in this file, or in HANGDBG_TOKEN")
+      ->type_name("FILE");
+  auto* const authorities =
+      command
+          .add_option("--cacert", options->authorities,
+                      "TLS, with a server that one of these has signed (PEM)")
+          ->type_name("FILE");
+  command
+      .add_option("--fingerprint", options->fingerprint,
+                  "TLS, with the server that has printed this")
+      ->type_name("HEX")
+      ->excludes(authorities);
+  add_common_options(command, options->common);
+  command.footer(
+      "`attach` runs on the server's machine, as its user; keys and screen are "
+      "here. Ctrl-]\n"
+      "leaves, whatever happens there.\n"
+      "Examples:\n"
+      "  hangdbg connect unix:/run/hangdbg 79655\n"
+      "  hangdbg connect tcp:127.0.0.1:5678 79655 -c w   (after ssh -L 5678:"
+      "127.0.0.1:5678)\n"
+      "  hangdbg connect tcp:10.0.0.7:5678 --fingerprint 5d0c...");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = connect(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+Result<int> connect(const Options& options) {
+  TRY(options.common.configure_log());
+  const auto address = TRY(parse_listen_address(options.address));
+  const auto tls = TRY(encryption(options, address));
+  auto token = TRY(given_token(options.token_file));
+  if (!options.pid.empty()) {
+    TRY(parse_pid(options.pid));
+  }
+  const auto attach = wanted(options, std::move(token));
+  asio::io_context io{1};
+  Result<int> code = fail(ErrorId::System, "an exception in a coroutine");
+  const auto session = [&]() -> asio::awaitable<void> {
+    auto transport = co_await dial(io, address, tls, options.common.deadline());
+    if (!transport) {
+      code = std::unexpected(transport.error());
+      co_return;
+    }
+    RemotePrompt prompt(io, *std::move(transport));
+    const bool reads_input = options.commands.empty() || attach.screen;
+    code = co_await prompt.run(attach, reads_input);
+  };
+  asio::co_spawn(io, session(), asio::detached);
+  io.run();
+  return code;
+}
+
+Result<std::optional<Tls>> encryption(const Options& options,
+                                      const ListenAddress& address) {
+  const auto host = host_of(address);
+  if (!options.fingerprint.empty() && host) {
+    return TRY(Tls::client_of(options.fingerprint));
+  }
+  if (!options.authorities.empty() && host) {
+    return TRY(Tls::client_of(options.authorities, *host));
+  }
+  if (is_public(address)) {
+    return fail(ErrorId::Usage,
+                to_text(address) + " is another machine: that needs TLS",
+                "--fingerprint, which `hangdbg serve` prints, or --cacert; or "
+                "ssh -L 5678:127.0.0.1:5678");
+  }
+  return std::nullopt;
+}
+
+// What `attach` is told there.
+dap::Terminal::Arguments wanted(const Options& options,
+                                std::optional<std::string> token) {
+  dap::Terminal::Arguments terminal;
+  terminal.token = std::move(token);
+  auto& words = terminal.arguments;
+  if (!options.pid.empty()) {
+    words.push_back(options.pid);
+  }
+  for (const std::string& command : options.commands) {
+    words.insert(words.end(), {"-c", command});
+  }
+  if (!options.place.thread.empty()) {
+    words.push_back("--thread=" + options.place.thread);
+  }
+  words.push_back(fmt::format("--frame={}", options.place.frame));
+  words.push_back(fmt::format("--timeout={}", options.common.timeout_s));
+  if (options.common.colour != ColourChoice::Auto) {
+    words.push_back(options.common.colour == ColourChoice::Always
+                        ? "--color=always"
+                        : "--color=never");
+  }
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    terminal.screen = size_of_terminal();
+    const char* const kind = std::getenv("TERM");
+    terminal.term = kind == nullptr ? "dumb" : kind;
+  }
+  return terminal;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,22 @@
+// hangdbg/terminal: `attach` for a person at another machine.
+#include "server/dap/handlers.h"
+
+namespace hangdbg {
+
+Answer<dap::Terminal> TerminalHandler::handle(DebugSession& session,
+                                              Pair::Arguments arguments) {
+  if (session.phase() == DebugSession::Phase::Attached || session.terminal()) {
+    co_return fail(ErrorId::BadMessage, "this session is attached already");
+  }
+  if (!session.admits(arguments.token)) {
+    co_return session.refuse_token();
+  }
+  auto terminal = RemoteTerminal::start(session.io(), arguments);
+  if (!terminal) {
+    co_return std::unexpected(terminal.error());
+  }
+  session.open_terminal(*std::move(terminal));
+  co_return dap::Nothing();
+}
+
+}  // namespace hangdbg
