@@ -9,9 +9,12 @@
 def hold(session, arguments):
     """A place for the injector to send the thread to."""
     ident = _ident_of(session, field(arguments, "threadId", int))
-    if any(ident in other.standing or ident in other.claims.values()
-           for other in _sessions.values()):
-        raise Failure("held-already", "the thread is held already")
+    for other in list(_sessions.values()):
+        standing = other.standing.get(ident)
+        if standing is not None and standing.leaves:
+            raise Failure("no-safe-thread", "the thread is about to go on")
+        if standing is not None or ident in other.claims.values():
+            raise Failure("held-already", "the thread is held already")
     number, held, entry = _claim()
     session.claims[number] = ident
     return {"number": number, "held": held, "entry": entry}
@@ -103,6 +106,7 @@ def goes_on(session, ident):
     """What of its values can be expanded ends with that."""
     if session.references is not None:
         session.references.forget(lambda frame: session.keys.get(frame, (0,))[0] == ident)
+    session.standing[ident].leaves = True
     _let_go(session.standing[ident].number)
 
 
@@ -130,6 +134,7 @@ class Standing:
         self.number = number
         self.returned = returned  # (name, value) of the function it was stepped out of
         self.in_call = in_call  # that was blocked when it was entered
+        self.leaves = False  # it was let go
         self.error = error  # (exception, kind), if it has stopped for one
         self.work = None
         self.raises = None  # what is to come up in its own code when it goes

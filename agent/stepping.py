@@ -43,7 +43,9 @@ def halt(session, arguments):
     """A thread that runs: at its next line, whichever that is."""
     ident = _ident_of(session, field(arguments, "threadId", int))
     other = _plans.get(ident)
-    if ident in session.standing or other is not None and other.session is not session:
+    standing = session.standing.get(ident)
+    if standing is not None and not standing.leaves or (
+            other is not None and other.session is not session):
         raise Failure("held-already", "the thread is held already")
     stack = _other_frames(session).get(ident)
     codes = {id(code): code for _, code, _, _ in _places(stack)}
