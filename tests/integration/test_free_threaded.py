@@ -13,7 +13,7 @@ from test_harmless import resident
 
 
 STILL = 1.0  # seconds; the C code takes longer
-GROWTH_KIB = 2048
+GROWTH_KIB = 300  # a cycle; an attach alone leaves some 120 (docs/decisions/0052)
 
 
 @pytest.fixture
@@ -165,7 +165,6 @@ def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
         ran = processes.cpu_ticks(target.pid)
         until("they run on", lambda: processes.cpu_ticks(target.pid) > ran + 2, seconds=5)
         sizes.append(resident(target.pid))
-    if times > 20:
-        assert max(sizes[times // 2:]) - max(sizes[:times // 2]) < GROWTH_KIB, sizes
+    assert sizes[-1] - sizes[times // 2] < GROWTH_KIB * times, sizes
     result = target.finish()
     assert (result["answer"], result["failed"]) == (41, [])
