@@ -21,6 +21,9 @@ hangdbg_agent_\name\()_end:
 	file stepping, stepping.py
 	file stops, stops.py
 	file tracing, tracing.py
+	file waits, waits.py
+	file package, ../python/hangdbg/__init__.py
+	file start, ../python/start.py
 	.balign 8
 	file compiled, agent_compiled.bin
 

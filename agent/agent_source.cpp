@@ -14,7 +14,8 @@
   X(raising)                     \
   X(stepping)                    \
   X(stops)                       \
-  X(tracing)
+  X(tracing)                     \
+  X(waits)
 
 #define HANGDBG_DECLARE(name)               \
   extern const char hangdbg_agent_##name[]; \
@@ -23,6 +24,8 @@
 extern "C" {
 HANGDBG_DECLARE(core)
 HANGDBG_DECLARE(compiled)
+HANGDBG_DECLARE(package)
+HANGDBG_DECLARE(start)
 HANGDBG_AGENT_MODULES(HANGDBG_DECLARE)
 }
 
@@ -66,6 +69,14 @@ std::string_view agent_module_source(std::string_view name) {
   }
   HANGDBG_AGENT_MODULES(HANGDBG_FIND)
   return {};
+}
+
+std::string_view package_source() {
+  return {hangdbg_agent_package, hangdbg_agent_package_end};
+}
+
+std::string_view start_source() {
+  return {hangdbg_agent_start, hangdbg_agent_start_end};
 }
 
 }  // namespace hangdbg

@@ -29,4 +29,9 @@ CompiledCore agent_compiled_core(int minor);
 // "completions", "breakpoints", ... Empty for any other name.
 std::string_view agent_module_source(std::string_view name);
 
+// Of the child of `hangdbg run` (python/): the package hangdbg, and what starts
+// the script.
+std::string_view package_source();
+std::string_view start_source();
+
 }  // namespace hangdbg

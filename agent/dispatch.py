@@ -94,7 +94,16 @@ def run_source(source):
 def hello(session, arguments):
     return {"python": "%d.%d.%d" % sys.version_info[:3],
             "implementation": sys.implementation.name, "pid": process_id(),
-            "mainThreadId": main_thread_id(session), "executable": sys.executable or ""}
+            "mainThreadId": main_thread_id(session), "executable": sys.executable or "",
+            "waits": any_waits()}
+
+
+def any_waits():
+    """Whether a thread of the program waits for a debugger (python/hangdbg)."""
+    module = sys.modules.get("hangdbg")
+    names = module.__dict__ if type(module) is type(sys) else {}
+    return process_id() in list(names.get("_waiting", {}).values()) if (
+        names.get("__hangdbg__") is True) else False
 
 
 def load(session, arguments):

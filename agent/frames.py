@@ -102,7 +102,12 @@ def _places(frame):
         while frame is not None:
             places.append((frame, frame.f_code, frame.f_lasti, frame.f_globals))
             frame = frame.f_back
-    return places[::-1]
+    places = places[::-1]
+    # Below a script `hangdbg run` has the file that it is in itself, and functions.
+    below = 1
+    while below < len(places) and places[below][1].co_filename == "<hangdbg run>":
+        below += 1
+    return places[below if below > 1 else 0:]
 
 
 def _stack_frame(session, key, frame, code, lasti, names):
@@ -152,8 +157,8 @@ def _other_frames(session):
               if id(frame) != own or ident in session.standing}
     frames = {ident: frame for ident, frame in frames.items() if frame}
     for ident, standing in session.standing.items():
-        if standing.error is not None and ident in frames:
-            frames[ident] = places_of_error(standing.error[0], frames[ident])
+        if standing.error is not None:
+            frames[ident] = places_of_error(standing.error[0], frames.get(ident))
     if list in map(type, frames.values()):
         session.stacks = frames
     return frames
@@ -161,17 +166,28 @@ def _other_frames(session):
 
 def _programs(frame):
     """Without what stands on top of it: a held thread runs our code, and for us
-    what it was asked. None, or [], if all is ours."""
+    what it was asked; one that waits for a debugger, our package. None, or [], if
+    all is ours."""
     if type(frame) is list:
-        ours = [number for number, place in enumerate(frame)
-                if place[1].co_filename == "<hangdbg>"]
+        ours = [number for number, (_, code, _, names) in enumerate(frame)
+                if _is_on_top(code, names)]
         return frame[ours[-1] + 1:] if ours else frame
     programs = frame
     while frame is not None:
-        if frame.f_code.co_filename == "<hangdbg>":
+        if _is_on_top(frame.f_code, frame.f_globals):
             programs = frame.f_back
         frame = frame.f_back
     return programs
+
+
+def _is_on_top(code, names):
+    return code.co_filename == "<hangdbg>" or dict.get(names, "__hangdbg__") is True
+
+
+def is_our_code(frame):
+    """Nobody steps through it: also what `hangdbg run` has below a script."""
+    return frame.f_code.co_filename == "<hangdbg run>" or (
+        _is_on_top(frame.f_code, frame.f_globals))
 
 
 def _thread_id(ident):

@@ -22,9 +22,9 @@ class Plan:
             self.returned = frame.f_code.co_name, value
 
     def wants(self, frame, line):
-        if self.frames is None:
-            return frame.f_code.co_filename != "<hangdbg>"
-        return id(frame) in self.frames and not (
+        if is_our_code(frame):
+            return False
+        return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
 
 

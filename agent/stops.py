@@ -103,6 +103,8 @@ def end_stops(session):
             plan_dropped(ident, plan)
     _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
     _filters.pop(session, None)
+    if "end_waits" in globals():
+        end_waits(session)
     watch()
     # The last one takes all that is here with it. Nobody is told of lines any more: who
     # is not in our code now does not come into it.

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <span>
@@ -28,15 +27,15 @@
 #include "client/commands/serve.h"
 #include "client/options.h"
 #include "client/render.h"
+#include "client/run/words.h"
 
 namespace hangdbg {
 namespace {
 
-std::span<char*> command_to_run(std::span<char*> words);
 void set_up(CLI::App& app,
             Run& chosen,
             std::string_view first,
-            std::span<char*> command);
+            const RunWords& run_words);
 int explain(const CLI::App& app, const CLI::ParseError& error);
 int exceptions_work();
 
@@ -47,10 +46,10 @@ int run_command_line(int argc, char** argv) {
                "hangdbg");
   Run chosen;
   const std::span words(argv, static_cast<std::size_t>(argc));
-  const auto command = command_to_run(words);
-  set_up(app, chosen, words.size() > 1 ? words[1] : "", command);
+  const RunWords run_words = split_run_words(words);
+  set_up(app, chosen, words.size() > 1 ? words[1] : "", run_words);
   try {
-    app.parse(argc - static_cast<int>(command.size()), argv);
+    app.parse(argc - static_cast<int>(run_words.program.size()), argv);
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
   }
@@ -59,23 +58,11 @@ int run_command_line(int argc, char** argv) {
 
 namespace {
 
-// What stands after "hangdbg run --" is another program's: CLI11, which would
-// take "[a,b]" for two words, does not see it.
-std::span<char*> command_to_run(std::span<char*> words) {
-  if (words.size() < 2 || std::strcmp(words[1], "run") != 0) {
-    return {};
-  }
-  const auto mark = std::ranges::find_if(
-      words, [](const char* word) { return std::strcmp(word, "--") == 0; });
-  return mark == words.end() ? std::span<char*>()
-                             : std::span(mark + 1, words.end());
-}
-
 // With the command that the first word names, or with all of them.
 void set_up(CLI::App& app,
             Run& chosen,
             std::string_view first,
-            std::span<char*> command) {
+            const RunWords& run_words) {
   app.footer(
       "Examples:\n"
       "  hangdbg                                     what hangs here\n"
@@ -108,7 +95,7 @@ void set_up(CLI::App& app,
       {"dap", [&] { add_dap(app, chosen); }},
       {"doctor", [&] { add_doctor(app, chosen); }},
       {"serve", [&] { add_serve(app, chosen); }},
-      {"run", [&] { add_run(app, chosen, command); }},
+      {"run", [&] { add_run(app, chosen, run_words); }},
   };
   // To make those that nobody asks for takes a tenth of a small dump's time.
   const auto* const named = std::ranges::find(

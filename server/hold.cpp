@@ -15,6 +15,7 @@
 #include "protocol/requests/next.h"
 #include "protocol/requests/step_in.h"
 #include "protocol/requests/step_out.h"
+#include "protocol/requests/take_waiting.h"
 #include "protocol/requests/until.h"
 #include "server/co_try.h"
 #include "server/session_loop.h"
@@ -131,6 +132,12 @@ asio::awaitable<Status> release_thread(AgentSession& session,
       co_await session.call<dap::Continue>(arguments, deadline));
 }
 
+asio::awaitable<Status> take_waiting(AgentSession& session, Deadline deadline) {
+  CO_CHECK(co_await session.need_breakpoints(deadline));
+  CO_CHECK(co_await session.need("waits", deadline));
+  co_return only_status(co_await session.call<dap::TakeWaiting>({}, deadline));
+}
+
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline) {
   SessionLoop& loop = session.loop();
   return loop.run(
@@ -160,6 +167,11 @@ Status jump_thread(Session& session,
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {
   SessionLoop& loop = session.loop();
   return loop.run(release_thread(loop.agent(), tid, deadline));
+}
+
+Status take_waiting(Session& session, Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(take_waiting(loop.agent(), deadline));
 }
 
 Result<std::int64_t> agents_number(const Session& session, std::int64_t tid) {

@@ -51,6 +51,11 @@ boost::asio::awaitable<Status> release_thread(AgentSession& session,
                                               std::int64_t tid,
                                               Deadline deadline);
 
+// Those that wait for a debugger (python/hangdbg) come to stand, now and later;
+// the agent says so by `stopped`. If they cannot stand, they go on.
+boost::asio::awaitable<Status> take_waiting(AgentSession& session,
+                                            Deadline deadline);
+
 // The same for who does one thing after another.
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline);
 Status step_thread(Session& session,
@@ -63,6 +68,7 @@ Status jump_thread(Session& session,
                    std::int64_t line,
                    Deadline deadline);
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline);
+Status take_waiting(Session& session, Deadline deadline);
 
 // The number by which the agent knows that thread.
 Result<std::int64_t> agents_number(const Session& session, std::int64_t tid);

@@ -11,7 +11,7 @@
 #include "client/interrupt.h"
 #include "client/only_hung.h"
 #include "client/prompt/prompt.h"
-#include "protocol/events/output.h"
+#include "client/session_output.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
 
@@ -30,7 +30,6 @@ Result<int> attach(const Options& options, const Palette& err);
 Status show_banner(PromptState& state,
                    const ThreadLooks& before,
                    std::chrono::nanoseconds took);
-Session::Hooks show_on_terminal(const Palette& err);
 
 }  // namespace
 
@@ -126,24 +125,6 @@ Status show_banner(PromptState& state,
   say_if_read_only(state);
   std::fflush(stdout);
   return {};
-}
-
-// What the evaluated code prints, and why a call takes long, as it comes.
-Session::Hooks show_on_terminal(const Palette& err) {
-  return {.on_event =
-              [](const dap::Event& event) {
-                const auto body = dap::body_of<dap::Output>(event);
-                if (event.event != dap::Output::event || !body) {
-                  return false;
-                }
-                print_foreign(body->category == "stderr" ? stderr : stdout,
-                              body->output);
-                return true;
-              },
-          .on_notice =
-              [&err](const std::string& notice) {
-                fmt::print(stderr, "{}\n", err.dim(printable(notice)));
-              }};
 }
 
 }  // namespace

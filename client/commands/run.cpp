@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "client/broken_pipe.h"
+#include "client/run/script.h"
 #include "injector/permission.h"
 
 namespace hangdbg {
@@ -22,26 +23,59 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-int run(const CLI::App& parsed, std::span<char*> command, bool children);
+struct Options {
+  ScriptOptions script;
+  bool no_post_mortem = false;
+  bool children = false;
+};
+
+int run(const CLI::App& parsed, const RunWords& words, Options options);
+int run_command(std::span<char*> command, bool children, const Palette& err);
 void allow_tracers(int scope_too_strict);
 Status enter_user_namespace();
 int become(std::span<char*> command, const Palette& err);
 
 }  // namespace
 
-void add_run(CLI::App& app, Run& chosen, std::span<char*> command) {
-  const auto children = std::make_shared<bool>(false);
+void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
+  const auto options = std::make_shared<Options>();
   CLI::App& parsed = *app.add_subcommand(
-      "run", "Start a command that hangdbg may attach to without root");
+      "run", "Start a script under the debugger, or a command to attach to");
   parsed.allow_extras();
-  parsed.add_flag("--children", *children,
-                  "In a user namespace: what it starts may be attached to too");
+  parsed.add_flag("-m", options->script.module,
+                  "SCRIPT is a module, as python's -m has it");
+  parsed
+      .add_option("--python", options->script.python,
+                  "Which Python (default: python3)")
+      ->type_name("EXECUTABLE");
+  parsed
+      .add_option("-c", options->script.commands,
+                  "Run this command in place of a prompt; may be given more "
+                  "than once")
+      ->type_name("CMD")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  parsed.add_flag("--no-post-mortem", options->no_post_mortem,
+                  "No prompt where nobody has caught an exception");
+  parsed.add_flag("--children", options->children,
+                  "For COMMAND, in a user namespace: what it starts may be "
+                  "attached to too");
+  add_common_options(parsed, options->script.common);
   parsed.footer(
-      "hangdbg becomes COMMAND: the same pid, terminal and exit code; nothing "
-      "stays\n"
-      "behind. Where kernel.yama.ptrace_scope is 1, processes of its user may "
-      "trace it\n"
-      "from then on, as they may everywhere where it is 0.\n"
+      "  hangdbg run [OPTIONS] [-m] SCRIPT ARGS...\n"
+      "  hangdbg run [--children] -- COMMAND ARGS...\n"
+      "\n"
+      "SCRIPT runs as \"python3 SCRIPT ARGS...\" would, with its exit code. "
+      "Where nobody has\n"
+      "caught an exception, and at breakpoint(), a prompt opens; after c it "
+      "goes on.\n"
+      "\n"
+      "With --, hangdbg becomes COMMAND: the same pid, terminal and exit code; "
+      "nothing\n"
+      "stays behind. Where kernel.yama.ptrace_scope is 1, processes of its "
+      "user "
+      "may trace\n"
+      "it from then on, as they may everywhere where it is 0.\n"
       "That goes for COMMAND alone, not for the processes that it starts: a "
       "launcher's\n"
       "workers want a \"hangdbg run --\" of their own, or all of it "
@@ -49,29 +83,39 @@ void add_run(CLI::App& app, Run& chosen, std::span<char*> command) {
       "does not work, and files of others seem to be nobody's, which ssh "
       "minds.\n"
       "Examples:\n"
+      "  hangdbg run train.py --epochs 3\n"
+      "  hangdbg run -m pytest -x tests\n"
+      "  hangdbg run -c w -c 'p batch' train.py\n"
       "  hangdbg run -- python train.py\n"
       "  hangdbg run --children -- torchrun --nproc-per-node 8 train.py\n"
       "  srun hangdbg run -- python train.py");
-  parsed.final_callback([&parsed, &chosen, command, children] {
-    chosen = [&parsed, command, children] {
-      return run(parsed, command, *children);
-    };
+  parsed.final_callback([&parsed, &chosen, words, options] {
+    chosen = [&parsed, words, options] { return run(parsed, words, *options); };
   });
 }
 
 namespace {
 
-int run(const CLI::App& parsed, std::span<char*> command, bool children) {
-  const Palette err(ColourChoice::Auto, stderr);
+int run(const CLI::App& parsed, const RunWords& words, Options options) {
+  const Palette err(options.script.common.colour, stderr);
   const auto before = parsed.remaining();
-  if (!before.empty() || command.empty()) {
+  if (!before.empty() || words.program.empty()) {
     return report({.id = ErrorId::Usage,
-                   .message = "run wants a command after --",
-                   .hint = before.empty() || before.front().starts_with('-')
-                               ? "hangdbg run -- python train.py"
-                               : "hangdbg run -- " + before.front()},
+                   .message = before.empty() ? "run wants a script, or a "
+                                               "command after --"
+                                             : "run knows no " + before.front(),
+                   .hint = "hangdbg run train.py"},
                   err);
   }
+  if (words.is_command) {
+    return run_command(words.program, options.children, err);
+  }
+  options.script.post_mortem = !options.no_post_mortem;
+  const auto code = run_script(options.script, words.program, err);
+  return code ? *code : report(code.error(), err);
+}
+
+int run_command(std::span<char*> command, bool children, const Palette& err) {
   // Who is root may trace them anyhow.
   if (children && ::geteuid() != 0) {
     if (const Status entered = enter_user_namespace(); !entered) {

@@ -83,6 +83,10 @@ Status go_on(PromptState& state, std::string_view) {
   if (!waits || state.held.contains(state.place.thread().tid)) {
     TRY(release(state, {}));
   }
+  if (state.runs) {
+    state.leaving = true;
+    return {};
+  }
   return waits ? await_stop(state, std::nullopt) : Status();
 }
 

@@ -44,6 +44,7 @@ struct PromptState {
   // `commands`, Python of `interact`.
   std::function<bool(std::string_view)> reader{};
   std::string reader_prompt{};
+  bool runs = false;  // we have started it: `c` leaves the terminal to it
   bool leaving = false;
   bool said_read_only = false;
 

@@ -20,6 +20,7 @@ struct Hello {
     std::int64_t pid = 0;
     std::int64_t main_thread_id = 0;  // the kernel's; 0: unknown
     std::string executable;
+    bool waits = false;  // a thread of it, for a debugger (python/hangdbg)
 
     template <class V>
     void fields(V& v) {
@@ -28,6 +29,7 @@ struct Hello {
       v("pid", pid);
       v("mainThreadId", main_thread_id);
       v("executable", executable);
+      v("waits", waits);
     }
   };
 };

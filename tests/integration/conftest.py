@@ -74,6 +74,13 @@ def readable_edge_python(request):
     return _existing(request.param)
 
 
+@pytest.fixture(params=_parameters([PLAIN[at] for at in sorted(
+    {0, len(PLAIN) // 2, len(PLAIN) - 1})] if PLAIN else []))
+def some_python(request):
+    """The oldest, the newest and one between, all with a GIL."""
+    return _existing(request.param)
+
+
 @pytest.fixture
 def newest_python():
     return _existing(PLAIN[-1].path if PLAIN else None)
@@ -150,3 +157,9 @@ def terminal():
     yield open_terminal
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def on_terminal(terminal):
+    """Opens hangdbg with another command there."""
+    return lambda *command, **options: terminal(None, command=command, **options)

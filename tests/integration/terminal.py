@@ -17,11 +17,12 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|\x07"
 
 
 class Terminal:
-    """`hangdbg attach PID FLAGS`, or another command, on a terminal of 24 by 120. `screen` is all that
-    came so far, as it came; `text` the same without escape sequences and
-    carriage returns."""
+    """`hangdbg attach PID FLAGS`, or another command, on a terminal of 24 by 120.
+    `screen` is all that came so far, as it came; `text` the same without escape
+    sequences and carriage returns."""
 
-    def __init__(self, pid, *flags, no_color=False, command=("attach",)):
+    def __init__(self, pid, *flags, no_color=False, command=("attach",), cwd=None,
+                 behind=()):
         self.pid = pid
         self.screen = ""
         self.seen = 0  # how much of `text` the last expect() has used up
@@ -38,11 +39,13 @@ class Terminal:
 
         self.process = harness.track(
             subprocess.Popen(
-                [str(harness.PROGRAM), *command, *map(str, (pid, *flags))],
+                [*behind, str(harness.PROGRAM), *map(str, command),
+                 *([] if pid is None else [str(pid)]), *map(str, flags)],
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
                 env=environment,
+                cwd=cwd,
                 preexec_fn=take_terminal,
             )
         )
@@ -73,7 +76,8 @@ class Terminal:
                 )
 
     def expect_prompt(self, seconds=harness.PATIENCE):
-        self.expect(r"\(hangdbg %d[^)]*\) ?" % self.pid, seconds)
+        pid = r"\d+" if self.pid is None else self.pid
+        self.expect(r"\(hangdbg %s[^)]*\) ?" % pid, seconds)
 
     def ask(self, command, answer):
         """Types a command at the prompt, expects the answer and the next prompt."""

@@ -1,0 +1,53 @@
+# Threads of the program that wait for a debugger by the package hangdbg
+# (python/hangdbg), and the end of those that `hangdbg run` watches: they call us, and
+# stand for the clients that have said that they want them.
+
+_takers = []
+
+
+def take_waiting(session, arguments):
+    """Those that wait, and from now on those that would."""
+    names = sys.modules["hangdbg"].__dict__
+    try:
+        refuse_without_gil()
+        if session not in _takers:
+            _takers.append(session)
+        names["_stand_in"] = process_id()
+        names["_stand"] = stand_for_debugger
+    finally:
+        # If they cannot stand, they need not wait either.
+        for lock in list(names["_waiting"]):
+            try:
+                lock.release()
+            except RuntimeError:  # another client has done so
+                pass
+    return {}
+
+
+def stand_for_debugger(reason, error):
+    """On the thread. What the program is to raise then, or None."""
+    raised = None
+    try:
+        ident = _ident()
+        more = {}
+        if error is not None:
+            need("errors")
+            more = {"error": (error, "uncaught"), "description": explain(error)[1],
+                    "text": type_name(type(error))}
+        for session in list(_takers):
+            if raised is None and not is_ours(ident):
+                raised = stand_here(session, ident, reason, **more)
+    except BaseException as failure:
+        if is_programs(failure):
+            raised = failure
+    return raised
+
+
+def end_waits(session):
+    if session in _takers:
+        _takers.remove(session)
+        if not _takers:
+            sys.modules["hangdbg"].__dict__["_stand"] = None
+
+
+handlers["hangdbg/takeWaiting"] = take_waiting

@@ -1,0 +1,28 @@
+// `hangdbg run SCRIPT`: the program runs as without us, and a prompt opens
+// where it wants one: where nobody has caught an exception, and at its
+// breakpoint().
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/options.h"
+#include "client/render.h"
+
+namespace hangdbg {
+
+struct ScriptOptions {
+  CommonOptions common;
+  std::string python = "python3";
+  bool module = false;
+  bool post_mortem = true;
+  std::vector<std::string> commands;  // to run in place of a prompt
+};
+
+// The exit code: the program's; 128 and the signal that has ended it.
+Result<int> run_script(const ScriptOptions& options,
+                       std::span<char*> words,
+                       const Palette& err);
+
+}  // namespace hangdbg

@@ -1,0 +1,110 @@
+"""Lets a program wait for a debugger, at a place of its own choice.
+
+    breakpoint()                   # with PYTHONBREAKPOINT=hangdbg.set_trace
+    hangdbg.wait_for_debugger(60)  # or go on after a minute
+    hangdbg.post_mortem()          # in an except clause
+
+The thread says which command to type, and waits; `hangdbg attach PID` opens its
+prompt in the function that has called. There `s`, `n` and all the others work; `c`,
+or leaving, returns from the call. Under `hangdbg run` the prompt opens at once.
+
+Nothing is opened, and nothing listens. The agent that `hangdbg attach` brings finds
+what it needs in this module: `_waiting`, and where it puts its own `_stand`.
+"""
+import os
+import signal
+import sys
+from _thread import allocate_lock
+
+__all__ = ["post_mortem", "set_trace", "wait_for_debugger"]
+__hangdbg__ = True  # frames with these globals are not the program's
+
+_waiting = {}  # the lock at which a thread waits -> the process that it is in
+_stand = None  # the agent's, while a debugger is in: (reason, error) -> what to raise
+_stand_in = 0  # the process that this is true of, and not what that forks
+_caller = None  # (its pid, ours, seconds): `hangdbg run`, which comes when it is called
+
+
+def set_trace() -> None:
+    """Waits for a debugger, and stops here for it. For `breakpoint()`, too."""
+    _wait("breakpoint", None, None)
+
+
+def wait_for_debugger(timeout: "float | None" = None) -> bool:
+    """Like set_trace(), for so many seconds at most. Whether one has come."""
+    return _wait("entry", None, timeout)
+
+
+def post_mortem(error: "BaseException | None" = None) -> None:
+    """Waits for a debugger, and shows it the functions that an exception has left:
+    that one, or the one that is handled, or the last one that nobody has caught."""
+    if error is None:
+        error = sys.exc_info()[1] or getattr(sys, "last_value", None)
+    if error is None or error.__traceback__ is None:
+        raise ValueError("there is no exception that has left a function")
+    _wait("exception", error, None)
+
+
+def _wait(reason, error, timeout):
+    if _debugger() is None:
+        _call_for_one(timeout)
+    stand = _debugger()
+    if stand is None:
+        return False
+    try:
+        raised = stand(reason, error)
+    except NameError:  # it has left just now, and all its names with it
+        return False
+    if raised is not None:
+        raise raised
+    return True
+
+
+def _debugger():
+    return _stand if _stand_in == os.getpid() else None
+
+
+def _call_for_one(timeout):
+    lock = _new_lock()
+    lock.acquire()
+    _waiting[lock] = os.getpid()
+    try:
+        if _caller is not None and _caller[:2] == (os.getppid(), os.getpid()):
+            # Whatever keeps it from coming: the program goes on.
+            os.kill(_caller[0], signal.SIGUSR1)
+            lock.acquire(True, _caller[2])
+            return
+        allowed = _allow_tracers(True)
+        try:
+            sys.stderr.write("pid %d waits: hangdbg attach %d\n" % (os.getpid(), os.getpid()))
+            sys.stderr.flush()
+            lock.acquire(True, -1 if timeout is None else max(0, timeout))
+        finally:
+            if allowed:
+                _allow_tracers(False)
+    finally:
+        del _waiting[lock]
+
+
+def _new_lock():
+    """A thread waits at it, not a greenlet."""
+    monkey = sys.modules.get("gevent.monkey")
+    if monkey is not None:
+        return monkey.get_original("_thread", "allocate_lock")()
+    return allocate_lock()
+
+
+def _allow_tracers(allowed):
+    """Where Yama lets a process be traced by its ancestors only (1): by others of its
+    user, or by these no more. Whether it was so."""
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+            scope = int(file.read())
+        if scope != 1:
+            return False
+        import ctypes
+        set_ptracer = 0x59616D61  # PR_SET_PTRACER, linux/prctl.h
+        anybody = ctypes.c_ulong(-1 if allowed else 0)
+        return ctypes.CDLL(None).prctl(set_ptracer, anybody, 0, 0, 0) == 0
+    except (OSError, ValueError, ImportError, AttributeError):
+        return False
