@@ -120,10 +120,19 @@ def _stack_frame(session, key, frame, code, lasti, names):
 
 
 def _line(frame, code, lasti):
-    if "t" not in getattr(sys, "abiflags", ""):
+    """Of a frame that an exception has left and that goes on, where it was left."""
+    if "t" not in getattr(sys, "abiflags", "") and lasti == frame.f_lasti:
         return frame.f_lineno or 0
-    return next((line or 0 for start, end, line in code.co_lines()
-                 if start <= lasti < end), code.co_firstlineno)
+    if hasattr(code, "co_lines"):
+        return next((line or 0 for start, end, line in code.co_lines()
+                     if start <= lasti < end), code.co_firstlineno)
+    line, at = code.co_firstlineno, 0
+    for step, change in zip(code.co_lnotab[::2], code.co_lnotab[1::2]):
+        at += step
+        if at > lasti:
+            break
+        line += change - 256 * (change > 127)
+    return line
 
 
 def locals_of(place):

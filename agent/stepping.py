@@ -22,7 +22,9 @@ class Plan:
             self.returned = frame.f_code.co_name, value
 
     def wants(self, frame, line):
-        if is_our_code(frame):
+        if is_our_code(frame) or self.reason == "entry" and not (
+                frame.f_code.co_name == "<module>" and
+                frame.f_globals.get("__name__") == "__main__"):
             return False
         return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
@@ -37,6 +39,13 @@ def step(session, ident, kind, line):
                                 id(innermost), line, "step")
     plan.leaves = innermost.f_code
     plan_made(plan, innermost)
+
+
+def plan_entry(session, ident):
+    """On the thread, which goes on: to the first line of the program (start.py)."""
+    if ident not in _plans:
+        plan = _plans[ident] = Plan(session, None, {}, 0, 0, "entry")
+        plan_made(plan, None)
 
 
 def halt(session, arguments):

@@ -25,22 +25,37 @@ def take_waiting(session, arguments):
 
 
 def stand_for_debugger(reason, error):
-    """On the thread. What the program is to raise then, or None."""
-    raised = None
+    """On the thread. (Whether it has stood, what the program is to raise then)."""
+    stood, raised = False, None
     try:
         ident = _ident()
-        more = {}
-        if error is not None:
-            need("errors")
-            more = {"error": (error, "uncaught"), "description": explain(error)[1],
-                    "text": type_name(type(error))}
         for session in list(_takers):
-            if raised is None and not is_ours(ident):
-                raised = stand_here(session, ident, reason, **more)
+            if is_ours(ident) or raised is not None:
+                break
+            if reason == "entry":
+                plan_entry(session, ident)
+                stood = True
+                continue
+            number = _come(session.index)
+            if number is not None:
+                stood = True
+                try:
+                    raised = keep_standing(session, number, ident, reason,
+                                           **_about(error))
+                finally:
+                    _gone(number)
     except BaseException as failure:
         if is_programs(failure):
             raised = failure
-    return raised
+    return stood, raised
+
+
+def _about(error):
+    if error is None:
+        return {}
+    need("errors")
+    return {"error": (error, "uncaught"), "description": explain(error)[1],
+            "text": type_name(type(error))}
 
 
 def end_waits(session):

@@ -19,6 +19,8 @@ def start():
             sys.breakpointhook = hangdbg.set_trace
     if options["post_mortem"]:
         watch_threads()
+    if options["entry"]:
+        hangdbg._wait("entry", None, None)
     try:
         run_module() if options["module"] else run_script()
     except SystemExit:

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/only_hung.h"
 #include "client/prompt/prompt.h"
 #include "client/session_output.h"
+#include "server/hold.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
 
@@ -27,6 +29,8 @@ struct Options {
 
 int run(const Options& options);
 Result<int> attach(const Options& options, const Palette& err);
+Result<std::optional<Stop>> stop_of_waiting(Session& session,
+                                            Deadline deadline);
 Status show_banner(PromptState& state,
                    const ThreadLooks& before,
                    std::chrono::nanoseconds took);
@@ -86,16 +90,32 @@ Result<int> attach(const Options& options, const Palette& err) {
   const auto took = Deadline::Clock::now() - started;
 
   const Interruptible interruptible(*session);
-  auto thread = TRY(choose_thread(*session, options.place.thread, deadline));
+  const auto stop = TRY(stop_of_waiting(*session, deadline));
+  auto thread = TRY(choose_thread(
+      *session, stop ? fmt::format("{}", stop->tid) : options.place.thread,
+      deadline));
   PromptState state{*session,
                     sources,
                     options.common,
                     out,
                     err,
                     TRY(Place::at(std::move(thread), options.place.frame))};
+  if (stop) {
+    state.held.insert(stop->tid);
+  }
   TRY(show_banner(state, before, took));
   return options.commands.empty() ? run_prompt(state)
                                   : run_commands(state, options.commands);
+}
+
+// Of a thread that has called for a debugger (python/hangdbg), if there is one.
+Result<std::optional<Stop>> stop_of_waiting(Session& session,
+                                            Deadline deadline) {
+  if (!TRY(session.hello(deadline)).waits) {
+    return std::nullopt;
+  }
+  TRY(take_waiting(session, deadline));
+  return next_stop(session, deadline);
 }
 
 Status show_banner(PromptState& state,
@@ -105,16 +125,20 @@ Status show_banner(PromptState& state,
   const auto hello = TRY(session.hello(state.deadline()));
   const bool interactive =
       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  fmt::print("attached to {} (python {}) in {} · nothing is stopped{}\n",
-             hello.pid, printable(hello.python), human_duration(took),
+  const ShownThread& thread = state.place.thread();
+  const bool stands = state.held.contains(thread.tid);
+  fmt::print("attached to {} (python {}) in {} · {}{}\n", hello.pid,
+             printable(hello.python), human_duration(took),
+             stands ? "it has waited for you" : "nothing is stopped",
              interactive ? " · Ctrl-D detaches" : "");
   std::fflush(stdout);  // the next line may take a moment
-  const ShownThread& thread = state.place.thread();
   const auto look = before.find(thread.tid);
-  const std::string wait = describe_wait(
-      session, thread.tid,
-      look == before.end() ? std::nullopt : std::optional(look->second),
-      state.deadline());
+  const std::string wait =
+      stands ? "stands"
+             : describe_wait(session, thread.tid,
+                             look == before.end() ? std::nullopt
+                                                  : std::optional(look->second),
+                             state.deadline());
   const auto gil = session.gil();
   fmt::print("Thread {} \"{}\" {} · {}\n", thread.tid, printable(thread.name),
              wait,

@@ -55,6 +55,8 @@ void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
       ->type_name("CMD")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  parsed.add_flag("--stop", options->script.stop,
+                  "A prompt at its first line, too");
   parsed.add_flag("--no-post-mortem", options->no_post_mortem,
                   "No prompt where nobody has caught an exception");
   parsed.add_flag("--children", options->children,
@@ -69,6 +71,8 @@ void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
       "Where nobody has\n"
       "caught an exception, and at breakpoint(), a prompt opens; after c it "
       "goes on.\n"
+      "Ctrl-C is SCRIPT's; a second one opens a prompt where it hangs in spite "
+      "of the first.\n"
       "\n"
       "With --, hangdbg becomes COMMAND: the same pid, terminal and exit code; "
       "nothing\n"
@@ -84,7 +88,7 @@ void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
       "minds.\n"
       "Examples:\n"
       "  hangdbg run train.py --epochs 3\n"
-      "  hangdbg run -m pytest -x tests\n"
+      "  hangdbg run --stop -m pytest -x tests\n"
       "  hangdbg run -c w -c 'p batch' train.py\n"
       "  hangdbg run -- python train.py\n"
       "  hangdbg run --children -- torchrun --nproc-per-node 8 train.py\n"

@@ -80,12 +80,12 @@ Status release(PromptState& state, std::string_view) {
 // Where there are breakpoints, until a thread comes to one.
 Status go_on(PromptState& state, std::string_view) {
   const bool waits = state.breakpoints.any_enabled() || !state.unseen.empty();
+  if (state.runs && !waits) {
+    state.leaving = true;  // the end of the session lets it go
+    return {};
+  }
   if (!waits || state.held.contains(state.place.thread().tid)) {
     TRY(release(state, {}));
-  }
-  if (state.runs) {
-    state.leaving = true;
-    return {};
   }
   return waits ? await_stop(state, std::nullopt) : Status();
 }

@@ -250,7 +250,9 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     fmt::print("{}\n", state.out.dim("this session is over"));
     return exit_code(ErrorId::ChannelClosed);
   }
-  fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
+  if (!state.runs) {
+    fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
+  }
   return 0;
 }
 

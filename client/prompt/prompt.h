@@ -44,7 +44,8 @@ struct PromptState {
   // `commands`, Python of `interact`.
   std::function<bool(std::string_view)> reader{};
   std::string reader_prompt{};
-  bool runs = false;  // we have started it: `c` leaves the terminal to it
+  // We have started it. So that it has its terminal when it goes on, `c` leaves.
+  bool runs = false;
   bool leaving = false;
   bool said_read_only = false;
 

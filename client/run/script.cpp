@@ -22,6 +22,9 @@ namespace {
 
 // It waits for us a little longer than we try.
 constexpr auto kToAnswer = std::chrono::seconds(2);
+// After Ctrl-C; then it hangs.
+constexpr auto kToEnd = std::chrono::milliseconds(1000);
+constexpr auto kForever = std::chrono::hours(24 * 365);
 
 Result<Program> start(const ScriptOptions& options, std::span<char*> words);
 Result<int> follow_to_end(const ScriptOptions& options,
@@ -31,6 +34,16 @@ Status open_prompt(const ScriptOptions& options,
                    const Program& program,
                    const Palette& err);
 sigset_t our_signals();
+bool asks(const ScriptOptions& options);
+
+// Ctrl-C ends what is asked, while a prompt is open.
+class SignalsUnblocked {
+ public:
+  SignalsUnblocked();
+  ~SignalsUnblocked();
+  SignalsUnblocked(const SignalsUnblocked&) = delete;
+  SignalsUnblocked& operator=(const SignalsUnblocked&) = delete;
+};
 
 }  // namespace
 
@@ -47,14 +60,13 @@ Result<int> run_script(const ScriptOptions& options,
 namespace {
 
 Result<Program> start(const ScriptOptions& options, std::span<char*> words) {
-  const bool asks = !options.commands.empty() || (::isatty(STDIN_FILENO) == 1 &&
-                                                  ::isatty(STDOUT_FILENO) == 1);
   const Program::Start how{
       .python = options.python,
       .module = options.module,
       .words = words,
-      .calls_us = asks,
-      .post_mortem = asks && options.post_mortem,
+      .calls_us = asks(options),
+      .post_mortem = asks(options) && options.post_mortem,
+      .entry = asks(options) && options.stop,
       .patience = std::chrono::seconds(
                       static_cast<int>(std::ceil(options.common.timeout_s))) +
                   kToAnswer};
@@ -71,30 +83,42 @@ Result<int> follow_to_end(const ScriptOptions& options,
                           const Palette& err) {
   const sigset_t ours = our_signals();
   const Fd signals(::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
+  enum { Runs, Interrupted, Told } hangs = Runs;
   while (true) {
     if (const auto code = program.ended()) {
       return *code;
     }
     pollfd waits[] = {{program.pidfd(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
-    ::poll(waits, std::size(waits), -1);
-    bool called = false;
+    const int ready = ::poll(waits, std::size(waits),
+                             hangs == Interrupted ? kToEnd.count() : -1);
+    if (ready == 0 && asks(options)) {
+      fmt::print(stderr, "\n{}\n",
+                 err.dim("hangdbg: Ctrl-C again opens a prompt in it"));
+      hangs = Told;
+    }
+    bool opens = false;
     signalfd_siginfo came{};
     while (::read(signals.get(), &came, sizeof came) == sizeof came) {
-      called |= came.ssi_signo == SIGUSR1 &&
-                static_cast<int>(came.ssi_pid) == program.pid();
+      const bool called = came.ssi_signo == SIGUSR1 &&
+                          static_cast<int>(came.ssi_pid) == program.pid();
+      const bool interrupts = came.ssi_signo == SIGINT;
+      opens |= called || (interrupts && hangs == Told);
+      hangs = called ? Runs : interrupts && hangs == Runs ? Interrupted : hangs;
       if (came.ssi_signo == SIGTERM) {
         ::kill(program.pid(), SIGTERM);
       }
     }
-    if (called) {
-      if (const Status opened = open_prompt(options, program, err); !opened) {
+    if (opens) {
+      const Status opened = open_prompt(options, program, err);
+      if (!opened && !program.ended()) {
         (void)report(opened.error(), err);
       }
+      hangs = Runs;
     }
   }
 }
 
-// Where the thread stands that has called us.
+// Where the thread stands that has called us; else where it hangs.
 Status open_prompt(const ScriptOptions& options,
                    const Program& program,
                    const Palette& err) {
@@ -103,19 +127,25 @@ Status open_prompt(const ScriptOptions& options,
   const Deadline deadline = options.common.deadline();
   const auto session =
       TRY(Session::attach(program.pid(), show_on_terminal(err), deadline));
+  const SignalsUnblocked unblocked;
   const Interruptible interruptible(*session);
-  TRY(take_waiting(*session, deadline));
-  const auto stop = TRY(next_stop(*session, deadline));
-  if (!stop) {
-    return fail(ErrorId::TimedOut, "no thread of it has come to stand");
+  std::optional<Stop> stop;
+  if (TRY(session->hello(deadline)).waits) {
+    TRY(take_waiting(*session, deadline));
+    stop = TRY(next_stop(*session, Deadline::in(kForever)));
   }
-  auto thread =
-      TRY(choose_thread(*session, fmt::format("{}", stop->tid), deadline));
+  auto thread = TRY(choose_thread(
+      *session, stop ? fmt::format("{}", stop->tid) : "", deadline));
   PromptState state{*session, sources, options.common,
                     out,      err,     TRY(Place::at(std::move(thread), 0))};
   state.runs = true;
-  state.held.insert(stop->tid);
+  if (stop) {
+    state.held.insert(stop->tid);
+  } else {
+    fmt::print("\n");  // behind the terminal's ^C
+  }
   show_place(state);
+  say_if_read_only(state);
   std::fflush(stdout);
   if (options.commands.empty()) {
     run_prompt(state);
@@ -123,6 +153,23 @@ Status open_prompt(const ScriptOptions& options,
     run_commands(state, options.commands);
   }
   return {};
+}
+
+SignalsUnblocked::SignalsUnblocked() {
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+SignalsUnblocked::~SignalsUnblocked() {
+  const sigset_t ours = our_signals();
+  ::sigprocmask(SIG_BLOCK, &ours, nullptr);
+}
+
+bool asks(const ScriptOptions& options) {
+  return !options.commands.empty() ||
+         (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1);
 }
 
 sigset_t our_signals() {

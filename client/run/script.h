@@ -17,6 +17,7 @@ struct ScriptOptions {
   std::string python = "python3";
   bool module = false;
   bool post_mortem = true;
+  bool stop = false;                  // at its first line
   std::vector<std::string> commands;  // to run in place of a prompt
 };
 

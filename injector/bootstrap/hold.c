@@ -358,7 +358,8 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
   for (;;) {
     const uint32_t done = HD_LOAD(held->done);
-    if (done == asked || HD_LOAD(held->phase) != HD_HELD_STANDS) {
+    if (done == asked || HD_LOAD(held->phase) != HD_HELD_STANDS ||
+        HD_LOAD(held->asked) != asked /* it has gone, and come anew */) {
       break;
     }
     await(&held->done, done);

@@ -20,7 +20,7 @@ __all__ = ["post_mortem", "set_trace", "wait_for_debugger"]
 __hangdbg__ = True  # frames with these globals are not the program's
 
 _waiting = {}  # the lock at which a thread waits -> the process that it is in
-_stand = None  # the agent's, while a debugger is in: (reason, error) -> what to raise
+_stand = None  # the agent's, while a debugger is in: (reason, error) -> see _stand_for
 _stand_in = 0  # the process that this is true of, and not what that forks
 _caller = None  # (its pid, ours, seconds): `hangdbg run`, which comes when it is called
 
@@ -32,7 +32,7 @@ def set_trace() -> None:
 
 def wait_for_debugger(timeout: "float | None" = None) -> bool:
     """Like set_trace(), for so many seconds at most. Whether one has come."""
-    return _wait("entry", None, timeout)
+    return _wait("breakpoint", None, timeout)
 
 
 def post_mortem(error: "BaseException | None" = None) -> None:
@@ -46,18 +46,24 @@ def post_mortem(error: "BaseException | None" = None) -> None:
 
 
 def _wait(reason, error, timeout):
-    if _debugger() is None:
+    stood, raised = _stand_for(reason, error)
+    if not stood:
         _call_for_one(timeout)
-    stand = _debugger()
-    if stand is None:
-        return False
-    try:
-        raised = stand(reason, error)
-    except NameError:  # it has left just now, and all its names with it
-        return False
+        stood, raised = _stand_for(reason, error)
     if raised is not None:
         raise raised
-    return True
+    return stood
+
+
+def _stand_for(reason, error):
+    """(Whether there was a debugger for it, what it wants to be raised)."""
+    stand = _debugger()
+    if stand is None:
+        return False, None
+    try:
+        return stand(reason, error)
+    except NameError:  # it has left just now, and all its names with it
+        return False, None
 
 
 def _debugger():

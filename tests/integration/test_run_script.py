@@ -216,3 +216,61 @@ def test_a_python_that_is_not_there():
     hangdbg("run", "--python", "/nothing/python3", "x.py").assert_refused(
         2, "cannot run /nothing/python3", "--python")
     hangdbg("run", "--python", sys.executable, "-x", "x.py").assert_refused(2)
+
+
+def test_stop_at_the_first_line(some_python, folder, on_terminal):
+    session = on_terminal("run", "--python", some_python, "--stop", folder / "script.py", "fail")
+    session.expect(r"^> \S*script\.py\([12]\)<module>\(\)$")
+    session.expect_prompt()
+    session.ask("b fail", r"^Breakpoint 1 ")
+    session.type("c\r")
+    session.expect(r"^> \S*script\.py\(5\)fail\(\)$")
+    session.expect_prompt()
+    session.ask("cl 1", "")
+    session.ask("n", r"^> \S*script\.py\(6\)fail\(\)$")
+    session.type("c\r")
+    session.expect("^ValueError: x$")
+    session.expect(r"^> \S*script\.py\(6\)fail\(\)$")
+    session.expect_prompt()
+    session.type("q\r")
+    assert session.wait() == 1, session.text
+
+
+def test_stop_in_a_module(some_python, folder):
+    done = run(some_python, folder, "--stop", "-c", "p __name__",
+               "-c", "w", "-m", "package", "code")
+    assert done.returncode == 9, done
+    assert re.search(r"> \S*package/__main__\.py\([12]\)<module>\(\)\n", done.stdout), done
+
+
+def test_interrupt_is_the_programs(newest_python, folder, on_terminal):
+    """It ends it, or shows where it was."""
+    (folder / "waits.py").write_text(
+        "import time\ndef wait(it):\n    print('waiting', flush=True); time.sleep(100)\n"
+        "wait(3)\n")
+    session = on_terminal("run", "--python", newest_python, folder / "waits.py")
+    session.expect("^waiting$")
+    session.type("\x03")
+    session.expect("^KeyboardInterrupt$")
+    session.expect(r"^> \S*waits\.py\(3\)wait\(\)$")
+    session.expect_prompt()
+    session.ask("p it", "^3$")
+    session.type("c\r")
+    assert session.wait() == 130, session.text
+
+
+def test_a_second_interrupt_opens_a_prompt(newest_python, folder, on_terminal):
+    (folder / "stays.py").write_text(
+        "import signal, threading\nsignal.signal(signal.SIGINT, lambda *args: None)\n"
+        "lock = threading.Lock()\nlock.acquire()\nprint('waiting', flush=True)\n"
+        "lock.acquire()\n")
+    session = on_terminal("run", "--python", newest_python, folder / "stays.py")
+    session.expect("^waiting$")
+    session.type("\x03")
+    session.expect("Ctrl-C again opens a prompt in it$")
+    session.type("\x03")
+    session.expect(r"^> \S*stays\.py\(6\)<module>\(\)$")
+    session.expect_prompt()
+    session.ask("lock.release()", "")
+    session.type("q\r")
+    assert session.wait() == 0, session.text

@@ -193,7 +193,8 @@ TEST(Message, EveryPairSpeaksTheContract) {
                      R"({"supportsCompletionsRequest":true})"});
   check<Hello>({"hangdbg/hello", "{}",
                 R"({"python":"3.8.18","implementation":"cpython","pid":9,)"
-                R"("mainThreadId":9,"executable":"/usr/bin/python3"})"});
+                R"("mainThreadId":9,"executable":"/usr/bin/python3",)"
+                R"("waits":false})"});
   check<Load>(
       {"hangdbg/load", R"({"name":"objects.py","source":"x = 1\n"})", "{}"});
   check<Threads>(

@@ -1,0 +1,150 @@
+"""The package hangdbg (python/): a program waits for a debugger, which finds itself
+where it was called for."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+import harness
+from harness import hangdbg
+
+PACKAGE = str(harness.ROOT / "python")
+
+PROGRAM = '''
+import sys, threading, time
+import hangdbg
+
+def calls():
+    near = 40
+    %s
+    return near
+
+def in_thread():
+    thread = threading.Thread(target=calls, name="one that calls")
+    thread.start()
+    thread.join()
+
+print("result", %s)
+'''
+
+
+class Process:
+    def __init__(self, command, environment, folder):
+        self.written = {name: folder / name for name in ("out", "err")}
+        self.process = harness.track(subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.written["out"].open("w"),
+            stderr=self.written["err"].open("w"), env=environment,
+            start_new_session=True, preexec_fn=harness.die_with_us))
+        self.pid = self.process.pid
+
+    def wait_for_call(self):
+        """For a debugger."""
+        call = "pid %d waits: hangdbg attach %d\n" % (self.pid, self.pid)
+        harness.until("its call", lambda: self.written["err"].read_text() == call)
+
+    def result(self, seconds=harness.PATIENCE):
+        return self.process.wait(seconds), self.written["out"].read_text()
+
+
+@pytest.fixture
+def program(some_python, tmp_path):
+    """Starts PROGRAM with these two pieces."""
+    def start(statement, result="calls()", **environment):
+        path = tmp_path / "program.py"
+        path.write_text(PROGRAM % (statement, result))
+        environment = dict(os.environ, PYTHONPATH=PACKAGE, **environment)
+        return Process([some_python, path], environment, tmp_path)
+    return start
+
+
+def test_set_trace(program):
+    process = program("hangdbg.set_trace()")
+    process.wait_for_call()
+    done = hangdbg("attach", process.pid, "-c", "p near", "-c", "n", "-c", "near = 42", "-c", "w")
+    assert done.rc == 0 and "it has waited for you" in done.out, done
+    assert re.search(r"program\.py\(7\)calls\(\)\n.*\n40\n(.*\n)*> \S*program\.py\(8\)calls\(\)",
+                     done.out), done
+    assert process.result() == (0, "result 42\n")
+
+
+def test_breakpoint(program):
+    process = program("breakpoint()", PYTHONBREAKPOINT="hangdbg.set_trace")
+    process.wait_for_call()
+    done = hangdbg("attach", process.pid, "-c", "p near", "-c", "c")
+    assert re.search(r"^40$", done.out, re.M), done
+    assert process.result() == (0, "result 40\n")
+
+
+def test_prompt_of_a_thread(program, terminal):
+    """Also one that main only waits for; then the next call stops at once."""
+    process = program("hangdbg.set_trace(); near += 1; hangdbg.set_trace(); near += 1",
+                      "in_thread()")
+    process.wait_for_call()
+    session = terminal(process.pid)
+    session.expect(r"^> \S*program\.py\(7\)calls\(\)$")
+    session.expect_prompt()
+    session.ask("p near", "^40$")
+    session.type("c\r")
+    harness.until("it stands again", lambda: stands_with(session, "41"))
+    session.detach()
+    assert process.result() == (0, "result None\n")
+
+
+def stands_with(session, value):
+    session.type("p near\r")
+    session.expect_prompt()
+    return re.search(r"^%s$" % value, session.text, re.M)
+
+
+def test_time_is_up(program):
+    process = program("near = hangdbg.wait_for_debugger(0.2)")
+    assert process.result() == (0, "result False\n")
+
+
+def test_a_debugger_that_is_killed(program, terminal):
+    process = program("near = hangdbg.wait_for_debugger()")
+    process.wait_for_call()
+    session = terminal(process.pid)
+    session.expect_prompt()
+    os.kill(session.process.pid, signal.SIGKILL)
+    assert process.result(seconds=5) == (0, "result True\n")
+
+
+def test_post_mortem(program):
+    process = program("""
+    try:
+        far = near / 0
+    except ZeroDivisionError:
+        hangdbg.post_mortem()""")
+    process.wait_for_call()
+    done = hangdbg("attach", process.pid, "-c", "p near", "-c", "w")
+    assert re.search(r"program\.py\(9\)calls\(\)\n-> far = near / 0\n(.*\n)*40$", done.out,
+                     re.M), done
+    assert process.result() == (0, "result 40\n")
+
+
+def test_others_leave_it_waiting(program):
+    """`eval` has not come for it."""
+    process = program("hangdbg.set_trace()")
+    process.wait_for_call()
+    done = hangdbg("eval", process.pid, "near")
+    assert (done.rc, done.out) == (0, "40\n"), done
+    assert process.process.poll() is None
+    hangdbg("attach", process.pid, "-c", "c")
+    assert process.result() == (0, "result 40\n")
+
+
+def test_types_and_names(newest_python):
+    done = subprocess.run(
+        [newest_python, "-W", "error", "-c",
+         "import hangdbg, inspect\n"
+         "for name in hangdbg.__all__:\n"
+         "    function = getattr(hangdbg, name)\n"
+         "    assert function.__doc__ and 'return' in function.__annotations__, name\n"
+         "try:\n    hangdbg.post_mortem()\nexcept ValueError as error: print(error)\n"],
+        env=dict(os.environ, PYTHONPATH=PACKAGE), capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert "no exception" in done.stdout
