@@ -2,27 +2,27 @@
 
 #include "base/text.h"
 #include "protocol/events/stopped.h"
+#include "server/hold.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
 
+namespace {
+
+asio::awaitable<void> show_the_one_that_hangs(DebugSession& session);
+
+}  // namespace
+
+// Those that wait for a debugger say themselves where they stand, when they do.
 asio::awaitable<void> show_hung_thread(DebugSession& session) {
   AgentSession& agent = session.agent();
-  const auto thread = co_await choose_thread(agent, session.wanted_thread(),
-                                             session.deadline());
-  if (!thread) {
-    co_await session.note(thread.error().text());
-  } else {
-    const auto look = session.looks_before().find(thread->tid);
-    std::optional<WaitLook> before;
-    if (look != session.looks_before().end()) {
-      before = look->second;
-    }
-    std::string wait =
-        co_await describe_wait(agent, thread->tid, before, session.deadline());
-    // Not "pause": some editors go to a thread only if they hear of another
-    // reason.
-    co_await show_thread(session, thread->tid, "entry", std::move(wait));
+  const auto hello = co_await agent.hello(session.deadline());
+  if (!hello || !hello->waits) {
+    co_await show_the_one_that_hangs(session);
+  } else if (const Status taken =
+                 co_await take_waiting(agent, session.deadline());
+             !taken) {
+    co_await session.note(taken.error().text());
   }
   const bool read_only = co_await agent.read_only();
   if (read_only) {
@@ -44,4 +44,27 @@ asio::awaitable<void> show_thread(DebugSession& session,
   return session.say<dap::Stopped>(std::move(body));
 }
 
+namespace {
+
+asio::awaitable<void> show_the_one_that_hangs(DebugSession& session) {
+  AgentSession& agent = session.agent();
+  const auto thread = co_await choose_thread(agent, session.wanted_thread(),
+                                             session.deadline());
+  if (!thread) {
+    co_await session.note(thread.error().text());
+    co_return;
+  }
+  const auto look = session.looks_before().find(thread->tid);
+  std::optional<WaitLook> before;
+  if (look != session.looks_before().end()) {
+    before = look->second;
+  }
+  std::string wait =
+      co_await describe_wait(agent, thread->tid, before, session.deadline());
+  // Not "pause": some editors go to a thread only if they hear of another
+  // reason.
+  co_await show_thread(session, thread->tid, "entry", std::move(wait));
+}
+
+}  // namespace
 }  // namespace hangdbg

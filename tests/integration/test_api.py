@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import harness
+from dap_client import DapClient
 from harness import hangdbg
 
 PACKAGE = str(harness.ROOT / "python")
@@ -124,6 +125,21 @@ def test_post_mortem(program):
     assert re.search(r"program\.py\(9\)calls\(\)\n-> far = near / 0\n(.*\n)*40$", done.out,
                      re.M), done
     assert process.result() == (0, "result 40\n")
+
+
+def test_an_editor(program):
+    """Finds it stopped where it was called for."""
+    process = program("hangdbg.set_trace()")
+    process.wait_for_call()
+    with DapClient.stdio() as editor:
+        stopped = editor.attach(process.pid)
+        assert (stopped["reason"], stopped["threadId"]) == ("breakpoint", process.pid), stopped
+        top = editor.call("stackTrace", threadId=process.pid)["stackFrames"][0]
+        assert (top["name"], top["line"]) == ("calls", 7), top
+        editor.call("next", threadId=process.pid)
+        assert editor.event("stopped")["reason"] == "step"
+        editor.call("continue", threadId=process.pid)
+        assert process.result() == (0, "result 40\n")
 
 
 def test_others_leave_it_waiting(program):

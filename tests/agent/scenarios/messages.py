@@ -15,7 +15,7 @@ def check_hello():
     body, = bodies
     assert body == {"python": "%d.%d.%d" % sys.version_info[:3], "implementation": "cpython",
                     "pid": os.getpid(), "mainThreadId": os.getpid(),
-                    "executable": sys.executable}, body
+                    "executable": sys.executable, "waits": False}, body
 
 
 def check_hostile_json_is_refused():
