@@ -108,7 +108,8 @@ def end_stops(session):
     watch()
     # The last one takes all that is here with it. Nobody is told of lines any more: who
     # is not in our code now does not come into it.
-    while not _sessions and was_watching() and any(map(_runs_our_code, _stacks())):
+    calls_us = was_watching() or "end_waits" in globals()
+    while not _sessions and calls_us and any(map(_runs_our_code, _stacks())):
         _nap()
 
 

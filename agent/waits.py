@@ -8,19 +8,15 @@ _takers = []
 def take_waiting(session, arguments):
     """Those that wait, and from now on those that would."""
     names = sys.modules["hangdbg"].__dict__
-    try:
-        refuse_without_gil()
-        if session not in _takers:
-            _takers.append(session)
-        names["_stand_in"] = process_id()
-        names["_stand"] = stand_for_debugger
-    finally:
-        # If they cannot stand, they need not wait either.
-        for lock in list(names["_waiting"]):
-            try:
-                lock.release()
-            except RuntimeError:  # another client has done so
-                pass
+    if session not in _takers:
+        _takers.append(session)
+    names["_stand_in"] = process_id()
+    names["_stand"] = stand_for_debugger
+    for lock in list(names["_waiting"]):
+        try:
+            lock.release()
+        except RuntimeError:  # another client has done so
+            pass
     return {}
 
 

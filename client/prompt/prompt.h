@@ -44,7 +44,8 @@ struct PromptState {
   // `commands`, Python of `interact`.
   std::function<bool(std::string_view)> reader{};
   std::string reader_prompt{};
-  // We have started it. So that it has its terminal when it goes on, `c` leaves.
+  // We have started it: `c` leaves, so that it has its terminal when it goes
+  // on.
   bool runs = false;
   bool leaving = false;
   bool said_read_only = false;
