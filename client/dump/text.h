@@ -4,7 +4,7 @@
 #include <string>
 
 #include "client/render.h"
-#include "client/source_text.h"
+#include "server/source_text.h"
 #include "inspector/process_dump.h"
 
 namespace hangdbg {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/prompt/parse.h"
+#include "server/pdb_line.h"
 
 namespace hangdbg {
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/prompt/command.h"
-#include "client/prompt/parse.h"
+#include "server/pdb_line.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/threads.h"
 

@@ -16,7 +16,7 @@
 #include "client/prompt/command.h"
 #include "client/prompt/completion.h"
 #include "client/prompt/line_editor.h"
-#include "client/prompt/parse.h"
+#include "server/pdb_line.h"
 #include "client/prompt/stops.h"
 #include "injector/preflight.h"
 

@@ -16,7 +16,7 @@
 #include "client/prompt/display.h"
 #include "client/prompt/place.h"
 #include "client/render.h"
-#include "client/source_text.h"
+#include "server/source_text.h"
 #include "server/hold.h"
 #include "server/session.h"
 

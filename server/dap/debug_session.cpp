@@ -29,6 +29,7 @@ constexpr std::size_t kMostRequests = 256;
 // Each may be megabytes.
 constexpr std::size_t kMostMessages = 4;
 constexpr std::size_t kMostTargets = 1'000;
+constexpr std::size_t kMostFrames = 10'000;
 // How long an editor may not read, and how long when it has left.
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
@@ -305,6 +306,24 @@ asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
 void DebugSession::goes_on(std::int64_t thread) {
   held_.erase(thread);
   answer_before_stops();
+}
+
+void DebugSession::note_frames(std::int64_t thread,
+                               const dap::StackTrace::Body& stack) {
+  if (frames_.size() > kMostFrames) {
+    frames_.clear();
+  }
+  for (const dap::StackFrame& frame : stack.stack_frames) {
+    frames_[frame.id] = {thread,
+                         frame.source ? frame.source->path.value_or("") : "",
+                         frame.line};
+  }
+}
+
+std::optional<DebugSession::FramePlace> DebugSession::place_of(
+    std::int64_t frame) const {
+  const auto found = frames_.find(frame);
+  return found == frames_.end() ? std::nullopt : std::optional(found->second);
 }
 
 // The editor asks for one just before it goes there: old ones may be forgotten.

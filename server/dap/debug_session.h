@@ -99,6 +99,15 @@ class DebugSession {
   void set_configured() { configured_ = true; }
   bool configured() const { return configured_; }
 
+  // Where a frame is that the editor was shown, as the agent knows it.
+  struct FramePlace {
+    std::int64_t thread;
+    std::string path;
+    std::int64_t line;
+  };
+  void note_frames(std::int64_t thread, const dap::StackTrace::Body& stack);
+  std::optional<FramePlace> place_of(std::int64_t frame) const;
+
   // What is known of frames that the agent has no number for.
   OutsideValues& outside() { return *outside_; }
 
@@ -217,6 +226,7 @@ class DebugSession {
   std::unique_ptr<AgentSession> agent_;
   std::optional<OutsideValues> outside_;
   std::unique_ptr<RemoteTerminal> terminal_;
+  std::map<std::int64_t, FramePlace> frames_;
   bool configured_ = false;
   std::vector<Place> goto_targets_;
   std::set<std::int64_t> known_threads_;

@@ -16,6 +16,7 @@
 #include "protocol/requests/set_function_breakpoints.h"
 #include "protocol/requests/set_variable.h"
 #include "protocol/requests/variables.h"
+#include "server/dap/console.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -155,10 +156,25 @@ asio::awaitable<dap::Response> read_or_pass_on(DebugSession& session,
                  : refusal(request, body.error());
 }
 
-template <class Pair>
-constexpr Handler values(void (*declare)(dap::Capabilities&) = nullptr) {
-  return {Pair::command, DebugSession::Phase::Attached, declare,
-          &read_or_pass_on<Pair>, nullptr};
+// What is typed in the console may be a command.
+asio::awaitable<dap::Response> evaluate(DebugSession& session,
+                                        const dap::Request& request) {
+  auto arguments = dap::arguments_of<dap::Evaluate>(request);
+  if (!arguments || arguments->context != "repl") {
+    co_return co_await read_or_pass_on<dap::Evaluate>(session, request);
+  }
+  auto answer = co_await run_in_console(session, *std::move(arguments));
+  if (!answer) {
+    co_return refusal(request, answer.error());
+  }
+  if (const auto* const said = std::get_if<std::string>(&*answer)) {
+    dap::Evaluate::Body body;
+    body.result = *said;
+    co_return dap::make_response<dap::Evaluate>(0, request, body);
+  }
+  dap::Request python = request;
+  python.arguments = encode(std::get<dap::Evaluate::Arguments>(*answer));
+  co_return co_await read_or_pass_on<dap::Evaluate>(session, python);
 }
 
 // ---- sets of breakpoints, each in place of the one before
@@ -244,11 +260,14 @@ constexpr std::array kHandlers = {
     own<TerminalResizeHandler>(),
     own<TerminateHandler>(),
     own<DisconnectHandler>(),
-    values<dap::Variables>(),
-    values<dap::Evaluate>([](dap::Capabilities& capabilities) {
-      capabilities.supports_evaluate_for_hovers = true;
-      capabilities.supports_clipboard_context = true;
-    }),
+    Handler{dap::Variables::command, DebugSession::Phase::Attached, nullptr,
+            &read_or_pass_on<dap::Variables>, nullptr},
+    Handler{dap::Evaluate::command, DebugSession::Phase::Attached,
+            [](dap::Capabilities& capabilities) {
+              capabilities.supports_evaluate_for_hovers = true;
+              capabilities.supports_clipboard_context = true;
+            },
+            &evaluate, nullptr},
     agents<dap::Completions, &with_completions>(
         [](dap::Capabilities& capabilities) {
           capabilities.supports_completions_request = true;

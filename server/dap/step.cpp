@@ -6,17 +6,33 @@ namespace hangdbg {
 
 boost::asio::awaitable<Status> step(DebugSession& session,
                                     std::int64_t thread,
-                                    StepKind kind) {
+                                    StepKind kind,
+                                    std::int64_t line) {
   if (!session.holds(thread)) {
     CO_CHECK(co_await session.hold(thread));
   }
   session.goes_on(thread);
-  const Status done = co_await step_thread(session.agent(), thread, kind, 0,
+  const Status done = co_await step_thread(session.agent(), thread, kind, line,
                                            session.deadline());
   if (!done) {
     session.stays(thread);
   }
   co_return done;
+}
+
+boost::asio::awaitable<Status> let_go(DebugSession& session,
+                                      std::int64_t thread) {
+  if (session.holds(thread)) {
+    // At once: it may stop again before the agent has answered.
+    session.goes_on(thread);
+    const Status released =
+        co_await release_thread(session.agent(), thread, session.deadline());
+    if (!released) {
+      session.stays(thread);
+    }
+    co_return released;
+  }
+  co_return Status();
 }
 
 }  // namespace hangdbg

@@ -1,4 +1,4 @@
-// What next, stepIn and stepOut have in common.
+// How threads are let go on, by requests and by commands.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,6 +14,11 @@ namespace hangdbg {
 // says when it is there.
 boost::asio::awaitable<Status> step(DebugSession& session,
                                     std::int64_t thread,
-                                    StepKind kind);
+                                    StepKind kind,
+                                    std::int64_t line = 0);
+
+// Of a thread that nothing holds it is enough to say so.
+boost::asio::awaitable<Status> let_go(DebugSession& session,
+                                      std::int64_t thread);
 
 }  // namespace hangdbg

@@ -1,6 +1,7 @@
-// continue: of a thread that nothing holds it is enough to say so.
+// continue: lets the thread go.
+#include "server/co_try.h"
 #include "server/dap/handlers.h"
-#include "server/hold.h"
+#include "server/dap/step.h"
 
 namespace hangdbg {
 
@@ -10,16 +11,7 @@ void ContinueHandler::declare(dap::Capabilities& capabilities) {
 
 Answer<dap::Continue> ContinueHandler::handle(DebugSession& session,
                                               Pair::Arguments arguments) {
-  if (session.holds(arguments.thread_id)) {
-    // At once: it may stop again before the agent has answered.
-    session.goes_on(arguments.thread_id);
-    const Status released = co_await release_thread(
-        session.agent(), arguments.thread_id, session.deadline());
-    if (!released) {
-      session.stays(arguments.thread_id);
-      co_return std::unexpected(released.error());
-    }
-  }
+  CO_CHECK(co_await let_go(session, arguments.thread_id));
   dap::Continue::Body body;
   body.all_threads_continued = false;
   co_return body;

@@ -29,6 +29,7 @@ Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
       frames[i].id = session.outside().add(agent.outside_frames().at(i));
     }
   }
+  session.note_frames(wanted.thread_id, *stack);
   if (native) {
     frames = co_await session.on_pool([&] {
       return with_native_frames(agent.target(), wanted.thread_id,

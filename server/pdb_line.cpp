@@ -1,4 +1,4 @@
-#include "client/prompt/parse.h"
+#include "server/pdb_line.h"
 
 #include <cctype>
 

@@ -1,4 +1,4 @@
-#include "client/source_text.h"
+#include "server/source_text.h"
 
 #include <fmt/core.h>
 

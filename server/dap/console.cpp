@@ -1,0 +1,350 @@
+#include "server/dap/console.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "protocol/events/continued.h"
+#include "protocol/requests/frame_arguments.h"
+#include "protocol/requests/scopes.h"
+#include "protocol/requests/whatis.h"
+#include "server/co_try.h"
+#include "server/dap/step.h"
+#include "server/pdb_line.h"
+#include "server/source_text.h"
+
+namespace hangdbg {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::int64_t kPage = 11;  // lines, as pdb's
+constexpr int kPrettyWidth = 80;
+
+template <class T>
+using Awaitable = asio::awaitable<Result<T>>;
+
+struct Typed {
+  dap::Evaluate::Arguments python;  // as it came
+  std::string argument;             // of the command
+  DebugSession::FramePlace place;
+
+  std::int64_t frame_id() const { return python.frame_id.value_or(0); }
+};
+
+using Run = Awaitable<ConsoleAnswer> (*)(DebugSession&, Typed);
+
+enum class Takes { Nothing, Number, Lines, Expression };
+
+struct ConsoleCommand {
+  std::vector<std::string_view> names;
+  Takes takes;
+  Run run;
+  const char* help;
+};
+
+std::span<const ConsoleCommand> commands();
+
+const ConsoleCommand* find_command(std::string_view name) {
+  const auto found = std::ranges::find_if(commands(), [&](const auto& one) {
+    return std::ranges::find(one.names, name) != one.names.end();
+  });
+  return found == commands().end() ? nullptr : &*found;
+}
+
+Word word_kind(std::string_view name) {
+  const auto* const command = find_command(name);
+  return command == nullptr                    ? Word::Python
+         : command->takes == Takes::Expression ? Word::CommandOnExpression
+                                               : Word::Command;
+}
+
+bool is_number(std::string_view text) {
+  return parse_number<std::int32_t>(text).has_value();
+}
+
+// `n` takes none: `n + 1` is Python.
+bool takes(const ConsoleCommand& command, std::string_view argument) {
+  switch (command.takes) {
+    case Takes::Nothing:
+      return argument.empty();
+    case Takes::Number:
+      return argument.empty() || is_number(argument);
+    case Takes::Lines:
+      return argument.empty() || argument == "." ||
+             is_number(argument.substr(0, argument.find(',')));
+    case Takes::Expression:
+      return !argument.empty();
+  }
+  return false;
+}
+
+// Names alone: it runs nothing.
+asio::awaitable<bool> is_name_there(DebugSession& session,
+                                    const std::string& word,
+                                    std::int64_t frame) {
+  dap::Evaluate::Arguments question;
+  question.expression = word;
+  question.frame_id = frame;
+  question.context = "hover";
+  const auto found = co_await session.agent().call<dap::Evaluate>(
+      std::move(question), session.deadline());
+  co_return found.has_value();
+}
+
+// ---- values
+
+Awaitable<ConsoleAnswer> print(DebugSession&, Typed typed) {
+  typed.python.expression = std::move(typed.argument);
+  co_return ConsoleAnswer(std::move(typed.python));
+}
+
+Awaitable<ConsoleAnswer> print_pretty(DebugSession& session, Typed typed) {
+  CO_CHECK(co_await session.agent().need("objects", session.deadline()));
+  typed.python.pretty = kPrettyWidth;
+  co_return co_await print(session, std::move(typed));
+}
+
+Awaitable<ConsoleAnswer> whatis(DebugSession& session, Typed typed) {
+  CO_CHECK(co_await session.agent().need("objects", session.deadline()));
+  dap::Whatis::Arguments question{std::move(typed.argument), typed.frame_id()};
+  CO_TRY(auto body, co_await session.agent().call<dap::Whatis>(
+                        std::move(question), session.deadline()));
+  co_return ConsoleAnswer(std::move(body.text));
+}
+
+Awaitable<ConsoleAnswer> arguments(DebugSession& session, Typed typed) {
+  dap::FrameArguments::Arguments question{typed.frame_id()};
+  CO_TRY(const auto body, co_await session.agent().call<dap::FrameArguments>(
+                              question, session.deadline()));
+  std::string text;
+  for (const dap::Variable& variable : body.variables) {
+    text += fmt::format("{} = {}\n", variable.name, variable.value);
+  }
+  co_return ConsoleAnswer(std::move(text));
+}
+
+// ---- where
+
+// The newest frame last, as pdb has it.
+Awaitable<ConsoleAnswer> where(DebugSession& session, Typed typed) {
+  dap::StackTrace::Arguments question;
+  question.thread_id = typed.place.thread;
+  CO_TRY(const auto stack,
+         co_await session.agent().stack(question, session.deadline()));
+  const int pid = session.agent().target().pid;
+  auto text = co_await session.on_pool([&] {
+    SourceText sources(pid);
+    std::string lines;
+    for (auto at = stack.stack_frames.rbegin(); at != stack.stack_frames.rend();
+         ++at) {
+      const auto path = at->source ? at->source->path.value_or("?") : "?";
+      const bool here = at->id == typed.frame_id();
+      lines += fmt::format("{} {}({}){}()\n", here ? '>' : ' ', printable(path),
+                           at->line, printable(at->name));
+      if (const auto line = sources.line(path, at->line)) {
+        lines += "-> " + *line + "\n";
+      }
+    }
+    return lines;
+  });
+  co_return ConsoleAnswer(std::move(text));
+}
+
+struct Range {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+Awaitable<ConsoleAnswer> show_lines(DebugSession& session,
+                                    Typed typed,
+                                    Range range) {
+  const int pid = session.agent().target().pid;
+  const auto& place = typed.place;
+  auto text = co_await session.on_pool([&] {
+    SourceText sources(pid);
+    const auto& lines = sources.lines(place.path);
+    std::string shown;
+    const auto last = std::min(range.last, std::ssize(lines));
+    for (auto at = std::max(range.first, std::int64_t{1}); at <= last; ++at) {
+      shown +=
+          fmt::format("{:>3}  {}\t{}\n", at, at == place.line ? "->" : "  ",
+                      lines[static_cast<std::size_t>(at - 1)]);
+    }
+    return shown;
+  });
+  if (text.empty()) {
+    co_return fail(ErrorId::Unreadable,
+                   "no such lines can be read of " + place.path);
+  }
+  co_return ConsoleAnswer(std::move(text));
+}
+
+// "12", "12, 20", "12, 5" (a count), or around the frame's own line.
+Awaitable<ConsoleAnswer> list(DebugSession& session, Typed typed) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string_view word : split(typed.argument, ',')) {
+    if (const auto number = parse_number<std::int32_t>(trim(word))) {
+      numbers.push_back(*number);
+    }
+  }
+  const auto middle = numbers.empty() ? typed.place.line : numbers.front();
+  const auto first = std::max(middle - kPage / 2, std::int64_t{1});
+  Range range{first, first + kPage - 1};
+  if (numbers.size() > 1) {
+    const auto end = numbers[1];
+    range = {middle, end < middle ? middle + end : end};
+  }
+  return show_lines(session, std::move(typed), range);
+}
+
+Awaitable<ConsoleAnswer> list_function(DebugSession& session, Typed typed) {
+  dap::Scopes::Arguments question{typed.frame_id()};
+  CO_TRY(const auto body, co_await session.agent().call<dap::Scopes>(
+                              question, session.deadline()));
+  if (body.scopes.empty() || !body.scopes.front().line) {
+    co_return fail(ErrorId::Unreadable,
+                   "the lines of this function are unknown");
+  }
+  const dap::Scope& locals = body.scopes.front();
+  const Range range{*locals.line, locals.end_line.value_or(*locals.line)};
+  co_return co_await show_lines(session, std::move(typed), range);
+}
+
+// ---- going on
+
+// The editor has not asked for it, so it is told.
+Awaitable<ConsoleAnswer> tell_that_it_goes(DebugSession& session,
+                                           std::int64_t thread) {
+  dap::Continued::Body body;
+  body.thread_id = thread;
+  body.all_threads_continued = false;
+  session.answer_before_stops();
+  co_await session.say<dap::Continued>(std::move(body));
+  co_return ConsoleAnswer(std::string());
+}
+
+template <StepKind kKind>
+Awaitable<ConsoleAnswer> step_on(DebugSession& session, Typed typed) {
+  const auto line =
+      parse_number<std::int64_t>(typed.argument).value_or(typed.place.line + 1);
+  const auto thread = typed.place.thread;
+  CO_CHECK(co_await step(session, thread, kKind, line));
+  co_return co_await tell_that_it_goes(session, thread);
+}
+
+Awaitable<ConsoleAnswer> go_on(DebugSession& session, Typed typed) {
+  CO_CHECK(co_await let_go(session, typed.place.thread));
+  co_return co_await tell_that_it_goes(session, typed.place.thread);
+}
+
+Awaitable<ConsoleAnswer> jump(DebugSession& session, Typed typed) {
+  const auto line = parse_number<std::int64_t>(typed.argument);
+  if (!line) {
+    co_return fail(ErrorId::Usage, "j wants a line number");
+  }
+  if (!session.holds(typed.place.thread)) {
+    CO_CHECK(co_await session.hold(typed.place.thread));
+  }
+  session.answer_before_stops();
+  CO_CHECK(co_await jump_thread(session.agent(), typed.place.thread, *line,
+                                session.deadline()));
+  co_return ConsoleAnswer(std::string());
+}
+
+Awaitable<ConsoleAnswer> hold(DebugSession& session, Typed typed) {
+  session.answer_before_stops();
+  CO_CHECK(co_await session.hold(typed.place.thread));
+  co_return ConsoleAnswer(std::string("held"));
+}
+
+// ---- help
+
+Awaitable<ConsoleAnswer> editors(DebugSession&, Typed) {
+  co_return fail(
+      ErrorId::Usage,
+      "the editor does that: by its call stack, and beside the line");
+}
+
+Awaitable<ConsoleAnswer> help(DebugSession&, Typed) {
+  std::string text;
+  for (const ConsoleCommand& command : commands()) {
+    std::string names;
+    for (const std::string_view name : command.names) {
+      names += names.empty() ? name : fmt::format(" {}", name);
+    }
+    text += fmt::format("{:<16} {}\n", names, command.help);
+  }
+  text +=
+      "Everything else is Python; so is a command's name that the frame has.\n";
+  co_return ConsoleAnswer(std::move(text));
+}
+
+std::span<const ConsoleCommand> commands() {
+  using enum Takes;
+  static const std::array<ConsoleCommand, 17> table = {{
+      {{"p"}, Expression, print, "the value of an expression"},
+      {{"pp"}, Expression, print_pretty, "the value, in lines"},
+      {{"whatis"}, Expression, whatis, "its type"},
+      {{"a", "args"}, Nothing, arguments, "what the function was called with"},
+      {{"w", "where", "bt"}, Nothing, where, "the stack"},
+      {{"l", "list"},
+       Lines,
+       list,
+       "the source around the line, or those lines"},
+      {{"ll", "longlist"}, Nothing, list_function, "the whole function"},
+      {{"n", "next"}, Nothing, step_on<StepKind::Next>, "to the next line"},
+      {{"s", "step"}, Nothing, step_on<StepKind::Into>, "into what it calls"},
+      {{"r", "return"}, Nothing, step_on<StepKind::Out>, "to the caller"},
+      {{"unt", "until"},
+       Number,
+       step_on<StepKind::Until>,
+       "to a later line of this function"},
+      {{"j", "jump"}, Number, jump, "go on at another line"},
+      {{"c", "cont", "continue", "release"}, Nothing, go_on, "let it go on"},
+      {{"hold"}, Nothing, hold, "take hold of the thread"},
+      {{"u", "up", "d", "down"}, Number, editors, "choose in the call stack"},
+      {{"b", "break", "tbreak", "cl", "clear"},
+       Lines,
+       editors,
+       "set breakpoints in the editor"},
+      {{"h", "help"}, Nothing, help, "this"},
+  }};
+  return table;
+}
+
+}  // namespace
+
+Awaitable<ConsoleAnswer> run_in_console(DebugSession& session,
+                                        dap::Evaluate::Arguments typed) {
+  TypedCommand line = parse_command(typed.expression, word_kind);
+  const ConsoleCommand* const command = find_command(line.name);
+  const auto frame = typed.frame_id.value_or(0);
+  if (line.name.empty()) {
+    typed.expression = std::move(line.argument);
+    co_return ConsoleAnswer(std::move(typed));
+  }
+  if (command == nullptr || !takes(*command, line.argument)) {
+    co_return ConsoleAnswer(std::move(typed));
+  }
+  const auto place = session.place_of(frame);
+  const bool bare = line.argument.empty() && line.name != "next" &&
+                    line.name != "list" && line.name != "help";
+  if (bare && co_await is_name_there(session, line.name, frame)) {
+    co_return ConsoleAnswer(std::move(typed));
+  }
+  if (!place) {
+    co_return fail(ErrorId::Usage,
+                   line.name + " wants a frame: choose one in the call stack");
+  }
+  Typed whole{std::move(typed), std::move(line.argument), *place};
+  co_return co_await command->run(session, std::move(whole));
+}
+
+}  // namespace hangdbg
