@@ -1,6 +1,7 @@
 // Queue: what one coroutine makes and another takes, at most so many at once.
 // Who puts one into a full queue waits: so a reader that is slow slows the
-// writer down, back to the peer.
+// writer down, back to the peer. Several who wait put theirs in in their order,
+// before whoever comes later.
 //
 // Threads: only the one that runs the executor.
 #pragma once
@@ -11,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -23,18 +25,22 @@ template <class T>
 class Queue {
  public:
   Queue(const boost::asio::any_io_executor& executor, std::size_t most)
-      : came_(executor), went_(executor), most_(most) {}
+      : came_(executor),
+        went_(executor, Deadline::Clock::time_point::max()),
+        most_(most) {}
 
   // False: it is closed.
   boost::asio::awaitable<bool> push(T item) {
-    while (items_.size() >= most_ && !closed_) {
-      went_.expires_at(Deadline::Clock::time_point::max());
+    const std::uint64_t turn = next_turn_++;
+    while ((items_.size() >= most_ || turn != turn_) && !closed_) {
       co_await went_.async_wait(
           boost::asio::as_tuple(boost::asio::use_awaitable));
     }
     if (!closed_) {
+      ++turn_;
       items_.push_back(std::move(item));
       came_.cancel();
+      went_.cancel();
     }
     co_return !closed_;
   }
@@ -65,9 +71,11 @@ class Queue {
 
  private:
   boost::asio::steady_timer came_;
-  boost::asio::steady_timer went_;
+  boost::asio::steady_timer went_;  // never expires: to set it ends all waits
   std::deque<T> items_;
   std::size_t most_;
+  std::uint64_t next_turn_ = 0;  // of who comes
+  std::uint64_t turn_ = 0;       // whose it is
   bool closed_ = false;
 };
 
