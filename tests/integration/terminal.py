@@ -28,6 +28,7 @@ class Terminal:
         self.seen = 0  # how much of `text` the last expect() has used up
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+        self.modes = termios.tcgetattr(self.master)  # before anybody changes them
         environment = dict(os.environ, TERM="xterm-256color")
         if no_color:
             environment["NO_COLOR"] = "1"

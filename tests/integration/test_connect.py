@@ -53,9 +53,8 @@ def test_the_prompt(newest_python, connected, certificate, way, tmp_path, monkey
         flags = (["--fingerprint", server.fingerprint] if way == "tls" else
                  ["--cacert", certificate[1]])
     session = connected(server, target.pid, *flags)
-    as_it_was = termios.tcgetattr(session.master)
     session.expect_prompt()
-    assert termios.tcgetattr(session.master) != as_it_was
+    assert termios.tcgetattr(session.master) != session.modes
     session.ask("p answer + 1", "^42$")
     mark = tmp_path / "mark"
     session.type("open(%r, 'w').close() or [0 for _ in iter(int, 1)]\r" % str(mark))
@@ -66,7 +65,7 @@ def test_the_prompt(newest_python, connected, certificate, way, tmp_path, monkey
     session.expect("^41$")
     session.expect_prompt()
     session.detach()
-    assert termios.tcgetattr(session.master) == as_it_was
+    assert termios.tcgetattr(session.master) == session.modes
     target.assert_as_before(before, arenas=4)
     until("attach has gone", lambda: not processes.children(server.process.pid))
     server.stop()
@@ -124,7 +123,6 @@ def test_the_end_lets_a_held_thread_go(edge_python, connected, whose):
     before = target.snapshot()
     server = Server("tcp:127.0.0.1:0")
     session = connected(server, target.pid)
-    as_it_was = termios.tcgetattr(session.master)
     session.expect_prompt()
     session.ask("b %s:%d" % (FILE, line_of("turns += 1")), "Breakpoint 1 at")
     worker, = [tid for tid in processes.threads(target.pid)
@@ -135,7 +133,7 @@ def test_the_end_lets_a_held_thread_go(edge_python, connected, whose):
     if whose != "ours":
         assert session.wait() == 4
         assert "the server has gone" in session.text
-        assert termios.tcgetattr(session.master) == as_it_was
+        assert termios.tcgetattr(session.master) == session.modes
     target.assert_as_before(before, arenas=4)
     assert target.finish()["exact"]
 
@@ -145,7 +143,6 @@ def test_the_way_out_when_nobody_answers(newest_python, connected):
     server = Server("tcp:127.0.0.1:0")
     for end in ("key", signal.SIGTERM, signal.SIGHUP):
         session = connected(server, target.pid)
-        as_it_was = termios.tcgetattr(session.master)
         session.expect_prompt()
         server.process.send_signal(signal.SIGSTOP)
         if end == "key":
@@ -153,7 +150,7 @@ def test_the_way_out_when_nobody_answers(newest_python, connected):
         else:
             session.process.send_signal(end)
         assert session.wait() == 130
-        assert termios.tcgetattr(session.master) == as_it_was
+        assert termios.tcgetattr(session.master) == session.modes
         server.process.send_signal(signal.SIGCONT)
     server.stop()
     target.finish()
