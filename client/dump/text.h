@@ -4,8 +4,8 @@
 #include <string>
 
 #include "client/render.h"
-#include "server/source_text.h"
 #include "inspector/process_dump.h"
+#include "server/source_text.h"
 
 namespace hangdbg {
 

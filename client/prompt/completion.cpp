@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/prompt/command.h"
-#include "server/pdb_line.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/threads.h"
+#include "server/pdb_line.h"
 
 namespace hangdbg {
 namespace {

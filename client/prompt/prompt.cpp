@@ -16,9 +16,9 @@
 #include "client/prompt/command.h"
 #include "client/prompt/completion.h"
 #include "client/prompt/line_editor.h"
-#include "server/pdb_line.h"
 #include "client/prompt/stops.h"
 #include "injector/preflight.h"
+#include "server/pdb_line.h"
 
 namespace hangdbg {
 namespace {

@@ -16,9 +16,9 @@
 #include "client/prompt/display.h"
 #include "client/prompt/place.h"
 #include "client/render.h"
-#include "server/source_text.h"
 #include "server/hold.h"
 #include "server/session.h"
+#include "server/source_text.h"
 
 namespace hangdbg {
 
