@@ -2,14 +2,13 @@
 # (python/hangdbg), and the end of those that `hangdbg run` watches: they call us, and
 # stand for the clients that have said that they want them.
 
-_takers = []
+_takers = {}  # session -> whether the program stops for it at its first line
 
 
 def take_waiting(session, arguments):
     """Those that wait, and from now on those that would."""
     names = sys.modules["hangdbg"].__dict__
-    if session not in _takers:
-        _takers.append(session)
+    _takers[session] = field(arguments, "entry", bool, True)
     names["_stand_in"] = process_id()
     names["_stand"] = stand_for_debugger
     for lock in list(names["_waiting"]):
@@ -29,7 +28,8 @@ def stand_for_debugger(reason, error):
             if is_ours(ident) or raised is not None:
                 break
             if reason == "entry":
-                plan_entry(session, ident)
+                if _takers[session]:
+                    plan_entry(session, ident)
                 stood = True
                 continue
             number = _come(session.index)
@@ -56,7 +56,7 @@ def _about(error):
 
 def end_waits(session):
     if session in _takers:
-        _takers.remove(session)
+        del _takers[session]
         if not _takers:
             sys.modules["hangdbg"].__dict__["_stand"] = None
 

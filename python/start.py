@@ -14,11 +14,14 @@ def start():
     sys.modules["hangdbg"] = hangdbg = type(sys)("hangdbg")
     exec(compile(package, "<hangdbg>/__init__.py", "exec"), hangdbg.__dict__)
     if options["caller"]:
-        hangdbg._caller = (options["caller"], os.getpid(), options["patience"])
+        hangdbg._caller = (
+            options["caller"], os.getpid(), options["patience"], options["signal"])
         if "PYTHONBREAKPOINT" not in os.environ:
             sys.breakpointhook = hangdbg.set_trace
     if options["post_mortem"]:
         watch_threads()
+    if options["ready"] >= 0:
+        os.close(options["ready"])
     if options["entry"]:
         hangdbg._wait("entry", None, None)
     try:

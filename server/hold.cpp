@@ -132,10 +132,14 @@ asio::awaitable<Status> release_thread(AgentSession& session,
       co_await session.call<dap::Continue>(arguments, deadline));
 }
 
-asio::awaitable<Status> take_waiting(AgentSession& session, Deadline deadline) {
+asio::awaitable<Status> take_waiting(AgentSession& session,
+                                     Deadline deadline,
+                                     bool entry) {
   CO_CHECK(co_await session.need_breakpoints(deadline));
   CO_CHECK(co_await session.need("waits", deadline));
-  co_return only_status(co_await session.call<dap::TakeWaiting>({}, deadline));
+  const dap::TakeWaiting::Arguments wanted{entry};
+  co_return only_status(
+      co_await session.call<dap::TakeWaiting>(wanted, deadline));
 }
 
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline) {

@@ -52,9 +52,11 @@ boost::asio::awaitable<Status> release_thread(AgentSession& session,
                                               Deadline deadline);
 
 // Those that wait for a debugger (python/hangdbg) come to stand, now and later;
-// the agent says so by `stopped`. If they cannot stand, they go on.
+// the agent says so by `stopped`. If they cannot stand, they go on. One that
+// waits before its first line goes there, and stops there only if `entry`.
 boost::asio::awaitable<Status> take_waiting(AgentSession& session,
-                                            Deadline deadline);
+                                            Deadline deadline,
+                                            bool entry = true);
 
 // The same for who does one thing after another.
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline);

@@ -17,11 +17,13 @@ namespace {
 
 std::string text_of(const Program::Start& start);
 Result<Fd> in_memory(const std::string& text);
+std::vector<char*> pointers(std::vector<std::string>& words);
 
 }  // namespace
 
 // Whether Python could be run is told by a pipe that exec closes.
-Result<Program> Program::start(const Start& start, void (*before_exec)()) {
+Result<Program> Program::start(const Start& start,
+                               const std::function<bool()>& before_exec) {
   const Fd text = TRY(in_memory(text_of(start)));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -30,17 +32,22 @@ Result<Program> Program::start(const Start& start, void (*before_exec)()) {
   const Fd failed(ends[0]);
   Fd fails(ends[1]);
 
-  const std::string file = fmt::format("/dev/fd/{}", text.get());
-  std::vector<char*> words = {const_cast<char*>(start.python.c_str()),
-                              const_cast<char*>(file.c_str())};
-  words.insert(words.end(), start.words.begin(), start.words.end());
-  words.push_back(nullptr);
+  std::vector<std::string> line = {start.python};
+  line.insert(line.end(), start.python_options.begin(),
+              start.python_options.end());
+  line.push_back(fmt::format("/dev/fd/{}", text.get()));
+  line.insert(line.end(), start.words.begin(), start.words.end());
+  const std::vector<char*> words = pointers(line);
+  auto variables = start.environment.value_or(std::vector<std::string>());
+  const std::vector<char*> environment = pointers(variables);
 
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::fcntl(text.get(), F_SETFD, 0);
-    before_exec();
-    ::execvp(words.front(), words.data());
+    if (before_exec()) {
+      ::execvpe(words.front(), words.data(),
+                start.environment ? environment.data() : environ);
+    }
     const int why = errno;
     [[maybe_unused]] const auto told = ::write(fails.get(), &why, sizeof why);
     ::_exit(127);
@@ -75,11 +82,11 @@ std::string text_of(const Program::Start& start) {
   return fmt::format(
       "exec(compile(r'''{}''', '<hangdbg run>', 'exec'), {{'package': "
       "r'''{}''', "
-      "'options': {{'caller': {}, 'patience': {}, 'module': {}, "
-      "'post_mortem': {}, 'entry': {}}}}})\n",
+      "'options': {{'caller': {}, 'signal': {}, 'patience': {}, 'module': {}, "
+      "'post_mortem': {}, 'entry': {}, 'ready': {}}}}})\n",
       start_source(), package_source(), start.calls_us ? ::getpid() : 0,
-      start.patience.count(), truth(start.module), truth(start.post_mortem),
-      truth(start.entry));
+      start.call, start.patience.count(), truth(start.module),
+      truth(start.post_mortem), truth(start.entry), start.ready);
 }
 
 Result<Fd> in_memory(const std::string& text) {
@@ -90,6 +97,16 @@ Result<Fd> in_memory(const std::string& text) {
     return fail_errno("no file in memory can be had", ErrorId::System);
   }
   return file;
+}
+
+// As exec wants them.
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> found;
+  for (std::string& word : words) {
+    found.push_back(word.data());
+  }
+  found.push_back(nullptr);
+  return found;
 }
 
 }  // namespace

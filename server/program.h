@@ -1,16 +1,19 @@
 // Program: a Python script or module that we have started, as `python3 SCRIPT
 // ...` would, and may attach to where Yama lets only ancestors do so.
 //
-// It is in our process group, with our terminal, and outlives us. It calls us
-// by SIGUSR1 when a thread of it waits for a debugger (python/start.py); who
-// starts one blocks that signal before.
+// It has what we have, a terminal too, and outlives us. It calls us by a signal
+// when a thread of it waits for a debugger (python/start.py); who starts one
+// blocks that signal before.
 #pragma once
 
 #include <sys/types.h>
+
 #include <chrono>
+#include <csignal>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -21,17 +24,23 @@ class Program {
  public:
   struct Start {
     std::string python;  // looked for in PATH
+    std::vector<std::string> python_options;
     bool module = false;
-    std::span<char*> words;  // SCRIPT or MODULE, and its arguments
-    bool calls_us = false;   // at breakpoint(), and else waits as without us
+    std::vector<std::string> words;  // SCRIPT or MODULE, and its arguments
+    std::optional<std::vector<std::string>> environment;  // else ours
+    bool calls_us = false;  // at breakpoint(), and else waits as without us
+    int call = SIGUSR1;     // by this signal; 0: by none
+    int ready = -1;  // what it closes when it is about to wait at `entry`
     bool post_mortem = false;
     bool entry = false;               // before its first line
     std::chrono::seconds patience{};  // so long it waits for us, called
   };
 
-  // `before_exec` runs in the child: it puts back what we have set for
-  // ourselves. Errors: Usage when that Python cannot be run, with errno.
-  static Result<Program> start(const Start& start, void (*before_exec)());
+  // `before_exec` runs in the child, allocates nothing, and puts back what we
+  // have set for ourselves. Where it fails, with errno, there is no program.
+  // Errors: Usage, also when that Python cannot be run.
+  static Result<Program> start(const Start& start,
+                               const std::function<bool()>& before_exec);
 
   int pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when it has ended

@@ -63,7 +63,7 @@ Result<Program> start(const ScriptOptions& options, std::span<char*> words) {
   const Program::Start how{
       .python = options.python,
       .module = options.module,
-      .words = words,
+      .words = {words.begin(), words.end()},
       .calls_us = asks(options),
       .post_mortem = asks(options) && options.post_mortem,
       .entry = asks(options) && options.stop,
@@ -74,6 +74,7 @@ Result<Program> start(const ScriptOptions& options, std::span<char*> words) {
     const sigset_t ours = our_signals();
     ::sigprocmask(SIG_UNBLOCK, &ours, nullptr);
     restore_broken_pipes();
+    return true;
   });
 }
 

@@ -27,6 +27,7 @@ struct Launch {
     // "internalConsole", "integratedTerminal" or "externalTerminal"
     std::optional<std::string> console;
     std::optional<bool> no_debug;
+    std::optional<std::string> token;  // of the server, where it wants one
     DebugOptions options;
 
     template <class V>
@@ -40,6 +41,7 @@ struct Launch {
       v("pythonArgs", python_args);
       v("console", console);
       v("noDebug", no_debug);
+      v("token", token);
       options.fields(v);
     }
   };

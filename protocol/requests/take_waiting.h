@@ -2,6 +2,7 @@
 // and so do those that come to wait later.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "protocol/types.h"
@@ -11,7 +12,16 @@ namespace hangdbg::dap {
 struct TakeWaiting {
   static constexpr std::string_view command = "hangdbg/takeWaiting";
 
-  using Arguments = Nothing;
+  struct Arguments {
+    // Whether one that waits before its first line stops at that. Default true.
+    std::optional<bool> entry;
+
+    template <class V>
+    void fields(V& v) {
+      v("entry", entry);
+    }
+  };
+
   using Body = Nothing;
 };
 

@@ -12,7 +12,6 @@ Nothing is opened, and nothing listens. The agent that `hangdbg attach` brings f
 what it needs in this module: `_waiting`, and where it puts its own `_stand`.
 """
 import os
-import signal
 import sys
 from _thread import allocate_lock
 
@@ -22,7 +21,7 @@ __hangdbg__ = True  # frames with these globals are not the program's
 _waiting = {}  # the lock at which a thread waits -> the process that it is in
 _stand = None  # the agent's, while a debugger is in: (reason, error) -> see _stand_for
 _stand_in = 0  # the process that this is true of, and not what that forks
-_caller = None  # (its pid, ours, seconds): `hangdbg run`, which comes when it is called
+_caller = None  # (its pid, ours, seconds, signal): who has started us, and comes if called
 
 
 def set_trace() -> None:
@@ -77,7 +76,7 @@ def _call_for_one(timeout):
     try:
         if _caller is not None and _caller[:2] == (os.getppid(), os.getpid()):
             # Whatever keeps it from coming: the program goes on.
-            os.kill(_caller[0], signal.SIGUSR1)
+            os.kill(_caller[0], _caller[3])
             lock.acquire(True, _caller[2])
             return
         allowed = _allow_tracers(True)

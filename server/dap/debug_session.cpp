@@ -33,6 +33,7 @@ constexpr std::size_t kMostFrames = 10'000;
 // How long an editor may not read, and how long when it has left.
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
+constexpr auto kToEnd = std::chrono::seconds(2);  // of a program of ours
 constexpr auto kBetweenPolls = std::chrono::seconds(1);
 // A person may have to say something first.
 constexpr auto kEditorsAnswer = std::chrono::seconds(60);
@@ -92,6 +93,9 @@ asio::awaitable<void> DebugSession::run() {
     [[maybe_unused]] const auto left =
         co_await agent_->leave_interpreter(Deadline::in(kFarewell));
     agent_->close();
+  }
+  if (program_) {
+    co_await program_->close();
   }
   stop_came_.cancel();
   messages_.close();
@@ -270,6 +274,22 @@ void DebugSession::begin(dap::Initialize::Arguments editor) {
   phase_ = Phase::Initialized;
 }
 
+Translation DebugSession::translation_for(
+    int pid,
+    std::optional<std::vector<dap::PathMapping>> mappings) const {
+  return {pid,
+          {editor_.lines_start_at1.value_or(true),
+           editor_.columns_start_at1.value_or(true),
+           std::move(mappings).value_or(std::vector<dap::PathMapping>())}};
+}
+
+Status DebugSession::check_new() const {
+  if (phase_ == Phase::Attached || terminal_ || program_) {
+    return fail(ErrorId::BadMessage, "this session is attached already");
+  }
+  return {};
+}
+
 void DebugSession::attach(Injection made,
                           ThreadLooks before,
                           std::string thread,
@@ -440,7 +460,9 @@ asio::awaitable<void> DebugSession::tell_end() {
   if (sub_processes_) {
     co_await sub_processes_->follow_exec();
   }
-  if (const auto code = exit_code_of(pid)) {
+  const auto code = program_ ? co_await program_->end(Deadline::in(kToEnd))
+                             : exit_code_of(pid);
+  if (code) {
     dap::Exited::Body body;
     body.exit_code = *code;
     co_await say<dap::Exited>(std::move(body));

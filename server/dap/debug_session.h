@@ -27,6 +27,7 @@
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
+#include "server/dap/launched_program.h"
 #include "server/dap/remote_terminal.h"
 #include "server/dap/sub_processes.h"
 #include "server/dap/translation.h"
@@ -72,6 +73,19 @@ class DebugSession {
 
   void begin(dap::Initialize::Arguments editor);
   const dap::Initialize::Arguments& editor() const { return editor_; }
+  // Between it and that process.
+  Translation translation_for(
+      int pid,
+      std::optional<std::vector<dap::PathMapping>> mappings) const;
+
+  // Whether it has neither a target nor a terminal yet. Errors: BadMessage.
+  Status check_new() const;
+
+  // What has been launched for it; null: nothing.
+  LaunchedProgram* program() { return program_.get(); }
+  void own(std::unique_ptr<LaunchedProgram> program) {
+    program_ = std::move(program);
+  }
 
   void set_options(dap::DebugOptions options) { options_ = std::move(options); }
   const dap::DebugOptions& options() const { return options_; }
@@ -226,6 +240,7 @@ class DebugSession {
   std::unique_ptr<AgentSession> agent_;
   std::optional<OutsideValues> outside_;
   std::unique_ptr<RemoteTerminal> terminal_;
+  std::unique_ptr<LaunchedProgram> program_;
   std::map<std::int64_t, FramePlace> frames_;
   bool configured_ = false;
   std::vector<Place> goto_targets_;

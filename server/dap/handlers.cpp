@@ -34,7 +34,8 @@ asio::awaitable<dap::Response> handle(DebugSession& session,
   const auto body = co_await H::handle(session, *std::move(arguments));
   if (!body) {
     co_return refusal(request, body.error(),
-                      H::Pair::command == dap::Attach::command);
+                      H::Pair::command == dap::Attach::command ||
+                          H::Pair::command == dap::Launch::command);
   }
   co_return dap::make_response<typename H::Pair>(0, request, *body);
 }
@@ -242,6 +243,7 @@ std::vector<dap::ExceptionFilter> exception_filters() {
 constexpr std::array kHandlers = {
     own<InitializeHandler>(),
     own<AttachHandler>(),
+    own<LaunchHandler>(),
     own<ConfigurationDoneHandler>(),
     own<ThreadsHandler>(),
     own<StackTraceHandler>(),

@@ -24,6 +24,7 @@
 #include "protocol/requests/goto.h"
 #include "protocol/requests/goto_targets.h"
 #include "protocol/requests/initialize.h"
+#include "protocol/requests/launch.h"
 #include "protocol/requests/next.h"
 #include "protocol/requests/pause.h"
 #include "protocol/requests/scopes.h"
@@ -74,6 +75,15 @@ struct InitializeHandler {
 struct AttachHandler {
   using Pair = dap::Attach;
   static constexpr auto kNeeds = DebugSession::Phase::Initialized;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+  static boost::asio::awaitable<void> after(DebugSession& session,
+                                            Pair::Arguments arguments);
+};
+
+struct LaunchHandler {
+  using Pair = dap::Launch;
+  static constexpr auto kNeeds = DebugSession::Phase::Initialized;
+  static void declare(dap::Capabilities& capabilities);
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
   static boost::asio::awaitable<void> after(DebugSession& session,
                                             Pair::Arguments arguments);

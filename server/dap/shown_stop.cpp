@@ -16,11 +16,13 @@ asio::awaitable<void> show_the_one_that_hangs(DebugSession& session);
 // Those that wait for a debugger say themselves where they stand, when they do.
 asio::awaitable<void> show_hung_thread(DebugSession& session) {
   AgentSession& agent = session.agent();
+  const bool entry =
+      session.program() == nullptr || session.program()->stops_on_entry();
   const auto hello = co_await agent.hello(session.deadline());
   if (!hello || !hello->waits) {
     co_await show_the_one_that_hangs(session);
   } else if (const Status taken =
-                 co_await take_waiting(agent, session.deadline());
+                 co_await take_waiting(agent, session.deadline(), entry);
              !taken) {
     co_await session.note(taken.error().text());
   }

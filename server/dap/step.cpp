@@ -3,6 +3,14 @@
 #include "server/co_try.h"
 
 namespace hangdbg {
+namespace {
+
+// It went, and the program was over before the agent could say so.
+bool has_gone(const Status& status) {
+  return status || status.error().id == ErrorId::TargetDied;
+}
+
+}  // namespace
 
 boost::asio::awaitable<Status> step(DebugSession& session,
                                     std::int64_t thread,
@@ -14,9 +22,10 @@ boost::asio::awaitable<Status> step(DebugSession& session,
   session.goes_on(thread);
   const Status done = co_await step_thread(session.agent(), thread, kind, line,
                                            session.deadline());
-  if (!done) {
-    session.stays(thread);
+  if (has_gone(done)) {
+    co_return Status();
   }
+  session.stays(thread);
   co_return done;
 }
 
@@ -27,10 +36,10 @@ boost::asio::awaitable<Status> let_go(DebugSession& session,
     session.goes_on(thread);
     const Status released =
         co_await release_thread(session.agent(), thread, session.deadline());
-    if (!released) {
+    if (!has_gone(released)) {
       session.stays(thread);
+      co_return released;
     }
-    co_return released;
   }
   co_return Status();
 }

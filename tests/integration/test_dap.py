@@ -458,7 +458,8 @@ def test_requests_that_are_none(newest_python, editor):
             ("attach", {"processId": "some"}, "no process number: some"),
             ("attach", {"processId": []}, r"\(root\).arguments.processId"),
             ("attach", {"processId": 2 ** 22 + 1}, "no such process|no process"),
-            ("launch", {}, "no such request: launch"),
+            ("launch", {}, "wants a program or a module"),
+            ("terminate", {}, "not ours to end"),
             ("x" * 10000, {}, "no such request: x{100}'")):
         with pytest.raises(Refused, match=words):
             editor.call(command, **arguments)

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "protocol/events/initialized.h"
 #include "protocol/events/process.h"
+#include "server/co_try.h"
 #include "server/dap/handlers.h"
 #include "server/dap/shown_stop.h"
 #include "tracee/proc_file.h"
@@ -22,22 +23,11 @@ Result<int> pid_of(const dap::Attach::Arguments& arguments) {
   return *pid;
 }
 
-Translation::Editor editor_of(const DebugSession& session,
-                              dap::Attach::Arguments& arguments) {
-  const auto& editor = session.editor();
-  return {editor.lines_start_at1.value_or(true),
-          editor.columns_start_at1.value_or(true),
-          std::move(arguments.options.path_mappings)
-              .value_or(std::vector<dap::PathMapping>())};
-}
-
 }  // namespace
 
 Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
-  if (session.phase() == DebugSession::Phase::Attached || session.terminal()) {
-    co_return fail(ErrorId::BadMessage, "this session is attached already");
-  }
+  CO_CHECK(session.check_new());
   if (!session.admits(arguments.token)) {
     co_return session.refuse_token();
   }
@@ -53,12 +43,13 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
   if (!made) {
     co_return std::unexpected(made.error());
   }
-  auto editor = editor_of(session, arguments);
+  auto translation =
+      session.translation_for(*pid, std::move(arguments.options.path_mappings));
   session.set_options(std::move(arguments.options));
   session.attach(
       *std::move(made), std::move(before),
       arguments.thread ? std::move(arguments.thread->text) : std::string(),
-      Translation(*pid, std::move(editor)));
+      std::move(translation));
   co_return dap::Nothing();
 }
 

@@ -1,0 +1,86 @@
+// launch: starts a program, and puts our agent into it before its first line.
+#include "protocol/events/initialized.h"
+#include "protocol/events/process.h"
+#include "server/co_try.h"
+#include "server/dap/handlers.h"
+#include "server/dap/launched_program.h"
+#include "server/dap/shown_stop.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kEnding = std::chrono::milliseconds(200);
+constexpr auto kBetweenTries = std::chrono::milliseconds(2);
+
+boost::asio::awaitable<Status> enter(DebugSession& session,
+                                     dap::DebugOptions options) {
+  const int pid = session.program()->pid();
+  const Deadline deadline = session.deadline();
+  CO_CHECK(co_await session.program()->wait_until_ready(deadline));
+  auto made =
+      co_await session.on_pool([&] { return inject_agent(pid, deadline); });
+  if (!made) {
+    if (co_await session.program()->end(Deadline::in(kEnding))) {
+      co_return fail(ErrorId::TargetDied,
+                     "the program has ended before its first line");
+    }
+    co_return std::unexpected(made.error());
+  }
+  auto translation =
+      session.translation_for(pid, std::move(options.path_mappings));
+  session.set_options(std::move(options));
+  session.attach(*std::move(made), {}, "", std::move(translation));
+  while (true) {  // it is about to wait
+    CO_TRY(const auto hello, co_await session.agent().hello(deadline));
+    if (hello.waits) {
+      co_return Status();
+    }
+    if (deadline.expired() || !co_await session.nap(kBetweenTries)) {
+      co_return fail(ErrorId::TimedOut, "the program does not wait for us");
+    }
+  }
+}
+
+}  // namespace
+
+void LaunchHandler::declare(dap::Capabilities& capabilities) {
+  capabilities.supports_terminate_request = true;
+  capabilities.support_terminate_debuggee = true;
+}
+
+Answer<dap::Launch> LaunchHandler::handle(DebugSession& session,
+                                          Pair::Arguments arguments) {
+  CO_CHECK(session.check_new());
+  if (!session.admits(arguments.token)) {
+    co_return session.refuse_token();
+  }
+  CO_TRY(auto started,
+         LaunchedProgram::start(session, session.io(), arguments));
+  session.own(std::move(started));
+  const Status entered = co_await enter(session, std::move(arguments.options));
+  if (!entered) {
+    if (session.phase() != DebugSession::Phase::Attached) {
+      co_await session.program()->close();
+      session.own(nullptr);
+    }
+    co_return std::unexpected(entered.error());
+  }
+  co_return dap::Nothing();
+}
+
+boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
+                                                  Pair::Arguments arguments) {
+  dap::Process::Body process;
+  process.name =
+      arguments.program ? *arguments.program : arguments.module.value_or("");
+  process.system_process_id = session.agent().target().pid;
+  process.is_local_process = true;
+  process.start_method = "launch";
+  co_await session.say<dap::Process>(std::move(process));
+  co_await session.say<dap::Initialized>({});
+  if (session.configured()) {
+    co_await show_hung_thread(session);
+  }
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,179 @@
+"""`launch`: a program that an editor has us start."""
+
+import os
+import signal
+
+import pytest
+
+import harness
+import processes
+from dap_client import DapClient, Refused
+from harness import PATIENCE
+from test_dap import stack
+
+PROGRAM = '''\
+import os
+import sys
+
+def work(words):
+    total = 0
+    for number in range(3):
+        total += number
+    print("total", total, words, os.environ.get("COLOUR"), os.environ.get("HOME"), os.getcwd())
+    sys.stderr.write("\\u00fcber\\n")
+    return total
+
+if "waits" in sys.argv:
+    os.write(1, b"waits\\n")
+    sys.stdin.read()
+    import time
+    time.sleep(1000)
+result = work(sys.argv[1:])
+if "raises" in sys.argv:
+    raise ValueError("enough")
+sys.exit(result)
+'''
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+@pytest.fixture
+def editor():
+    with DapClient.stdio() as client:
+        yield client
+
+
+def launch(editor, breakpoints=(), filters=(), **arguments):
+    """Up to the program's start; the pid."""
+    editor.initialize()
+    number = editor.request("launch", **arguments)
+    editor.event("initialized")
+    if breakpoints:
+        answer = editor.call("setBreakpoints", source={"path": arguments["program"]},
+                             breakpoints=[{"line": line} for line in breakpoints])
+        assert len(answer["breakpoints"]) == len(breakpoints)
+    if filters:
+        editor.call("setExceptionBreakpoints", filters=list(filters))
+    editor.call("configurationDone")
+    response = editor.response(number)
+    if not response["success"]:
+        raise Refused(response)
+    process = editor.event("process")
+    assert process["startMethod"] == "launch"
+    return process["systemProcessId"]
+
+
+def printed(editor, category):
+    """All that came, once the program has ended."""
+    return "".join(message["body"]["output"] for message in editor.received
+                   if message.get("event") == "output" and
+                   message["body"].get("category") == category)
+
+
+def ends(editor, code):
+    assert editor.event("exited")["exitCode"] == code
+    editor.event("terminated")
+
+
+def test_to_its_end(some_python, program, editor, tmp_path):
+    pid = launch(editor, program=program, args=["a b", "c"], python=some_python,
+                 env={"COLOUR": "red", "HOME": None}, cwd=str(tmp_path))
+    ends(editor, 3)
+    assert printed(editor, "stdout") == "total 3 ['a b', 'c'] red None %s\n" % tmp_path
+    assert printed(editor, "stderr") == "\u00fcber\n"
+    editor.disconnect()
+    assert not os.path.exists("/proc/%d" % pid)
+
+
+def test_stops(some_python, program, editor):
+    """At the first line, and at a breakpoint that was set before it."""
+    launch(editor, program=program, python=some_python, stopOnEntry=True, breakpoints=[7])
+    entry = editor.event("stopped")
+    assert entry["reason"] == "entry"
+    frame, = stack(editor, entry["threadId"])
+    assert (frame["name"], frame["line"], frame["source"]["path"]) == ("<module>", 1, program)
+    thread = entry["threadId"]
+    for number in range(3):
+        editor.call("continue", threadId=thread)
+        assert editor.event("stopped")["reason"] == "breakpoint"
+        frames = stack(editor, thread)
+        assert [(frame["name"], frame["line"]) for frame in frames] == [
+            ("work", 7), ("<module>", 17)]
+        assert editor.call("evaluate", expression="number", frameId=frames[0]["id"])[
+            "result"] == str(number)
+    editor.call("setVariable", name="total", value="40", variablesReference=editor.call(
+        "scopes", frameId=frames[0]["id"])["scopes"][0]["variablesReference"])
+    editor.call("continue", threadId=thread)
+    ends(editor, 42)
+    editor.disconnect()
+
+
+def test_an_exception_that_nobody_catches(some_python, program, editor):
+    launch(editor, program=program, python=some_python, args=["raises"], filters=["uncaught"])
+    stopped = editor.event("stopped")
+    assert stopped["reason"] == "exception" and "enough" in stopped["description"]
+    assert stack(editor, stopped["threadId"])[0]["line"] == 19
+    assert editor.call("exceptionInfo", threadId=stopped["threadId"])["exceptionId"] == "ValueError"
+    editor.call("continue", threadId=stopped["threadId"])
+    ends(editor, 1)
+    trace = printed(editor, "stderr")
+    assert "line 19, in <module>" in trace and "hangdbg" not in trace, trace
+    editor.disconnect()
+
+
+def test_module(newest_python, editor, tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__main__.py").write_text("import sys\nprint(sys.argv[1:], __name__)\n")
+    launch(editor, module="package", args=["-x"], python=newest_python, cwd=str(tmp_path))
+    ends(editor, 0)
+    assert printed(editor, "stdout") == "['-x'] __main__\n"
+    editor.disconnect()
+
+
+def test_terminate(newest_python, program, editor):
+    launch(editor, program=program, python=newest_python, args=["waits"])
+    editor.event("output", category="stdout", output="waits\n")
+    editor.call("terminate")
+    ends(editor, 128 + signal.SIGTERM)
+    editor.disconnect()
+
+
+@pytest.mark.parametrize("how", ["disconnect", "vanish", "leave alone"])
+def test_the_editor_leaves(how, newest_python, program, editor):
+    pid = launch(editor, program=program, python=newest_python, args=["waits"])
+    editor.event("output", category="stdout", output="waits\n")
+    if how == "vanish":
+        editor.process.stdin.close()
+    else:
+        editor.call("disconnect", terminateDebuggee=how == "disconnect")
+    assert editor.process.wait(PATIENCE) == 0
+    if how == "leave alone":
+        assert processes.threads(pid)
+        os.kill(pid, signal.SIGKILL)
+    harness.until("its end", lambda: not os.path.exists("/proc/%d" % pid))
+
+
+def test_what_cannot_be_launched(newest_python, program, editor, tmp_path):
+    editor.initialize()
+    for arguments, words in (
+            ({}, "wants a program or a module"),
+            ({"program": program, "module": "os"}, "wants a program or a module"),
+            ({"program": program, "python": "/nowhere/python"}, "cannot run /nowhere/python"),
+            ({"program": program, "cwd": "/nowhere"}, "cannot run"),
+            ({"program": program, "python": "/bin/true"}, "ended before its first line"),
+            ({"program": program, "args": 3}, r"\(root\).arguments.args")):
+        with pytest.raises(Refused, match=words):
+            editor.call("launch", **{"python": newest_python, **arguments})
+    number = editor.request("launch", program=str(tmp_path / "none.py"), python=newest_python)
+    assert editor.response(number)["success"]
+    editor.call("configurationDone")
+    ends(editor, 2)
+    assert "can't open file" in printed(editor, "stderr")
+    with pytest.raises(Refused, match="attached already"):
+        editor.call("launch", program=program, python=newest_python)
+    editor.disconnect()
