@@ -45,6 +45,7 @@ class Session:
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
         self.standing = {}  # ident -> Standing, of one that is
+        self.just_my_code = False  # steps pass by libraries (stepping.py)
 
     def frame_number(self, key):
         number = self.numbers.get(key)

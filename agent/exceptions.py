@@ -53,15 +53,6 @@ def wants_exception(session, condition, frame, error):
     return bool(value)
 
 
-def is_library(code):
-    """Python's own, or installed; or no file."""
-    name = code.co_filename
-    own = (getattr(sys.modules.get("os"), "__file__", None) or "").rpartition("/")[0]
-    return name.startswith("<") or own != "" and name.startswith(own + "/") or any(
-        part in name for part in ("/site-packages/", "/dist-packages/", "/lib/python3",
-                                  "/lib64/python3"))
-
-
 def _one_line(error):
     need("errors")
     return explain(error)[1]

@@ -28,12 +28,13 @@ def stack_trace(session, arguments):
     ident = _ident_of(session, field(arguments, "threadId", int))
     start = max(field(arguments, "startFrame", int, 0), 0)
     levels = field(arguments, "levels", int, 0)
+    dims = field(arguments, "hangdbg/justMyCode", bool, False)
     places, prints = _stack(session, ident)
     total = len(places)
     # Ours run outermost first, the client's innermost first.
     wanted = range(total)[::-1][start:start + levels if levels > 0 else total]
     return {"totalFrames": total,
-            "stackFrames": [_stack_frame(session, (ident, depth, prints[depth]),
+            "stackFrames": [_stack_frame(session, dims, (ident, depth, prints[depth]),
                                          *places[depth]) for depth in wanted]}
 
 
@@ -110,13 +111,23 @@ def _places(frame):
     return places[below if below > 1 else 0:]
 
 
-def _stack_frame(session, key, frame, code, lasti, names):
+def _stack_frame(session, dims, key, frame, code, lasti, names):
     module = dict.get(names, "__name__")
+    hint = {"presentationHint": "subtle"} if dims and is_library(code) else {}
     return {"id": session.frame_number(key), "name": code.co_name,
             "source": source_of(code), "line": _line(frame, code, lasti), "column": 0,
             "hangdbg": {"qualname": getattr(code, "co_qualname", code.co_name),
                         "module": module if type(module) is str else "",
-                        "firstLine": code.co_firstlineno}}
+                        "firstLine": code.co_firstlineno}, **hint}
+
+
+def is_library(code):
+    """Python's own, or installed; or no file."""
+    name = code.co_filename
+    own = (getattr(sys.modules.get("os"), "__file__", None) or "").rpartition("/")[0]
+    return name.startswith("<") or own != "" and name.startswith(own + "/") or any(
+        part in name for part in ("/site-packages/", "/dist-packages/", "/lib/python3",
+                                  "/lib64/python3"))
 
 
 def _line(frame, code, lasti):

@@ -22,12 +22,17 @@ class Plan:
             self.returned = frame.f_code.co_name, value
 
     def wants(self, frame, line):
-        if is_our_code(frame) or self.reason == "entry" and not (
-                frame.f_code.co_name == "<module>" and
-                frame.f_globals.get("__name__") == "__main__"):
+        if is_our_code(frame) or self._passes_by(frame.f_code):
+            return False
+        if self.reason == "entry" and not (frame.f_code.co_name == "<module>" and
+                                           frame.f_globals.get("__name__") == "__main__"):
             return False
         return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
+
+
+    def _passes_by(self, code):
+        return self.session.just_my_code and self.reason == "step" and is_library(code)
 
 
 def step(session, ident, kind, line):
@@ -100,6 +105,11 @@ def _go(kind):
     return go
 
 
+def just_my_code(session, arguments):
+    session.just_my_code = True
+    return {}
+
+
 def goto_targets(session, arguments):
     line = field(arguments, "line", int)
     return {"targets": [{"id": line, "label": "line %d" % line, "line": line}]}
@@ -128,4 +138,4 @@ def goto(session, arguments):
 
 handlers.update({"continue": go_on, "hangdbg/halt": halt, "goto": goto, "gotoTargets": goto_targets})
 handlers.update({kind: _go(kind) for kind in ("next", "stepIn", "stepOut")})
-handlers["hangdbg/until"] = _go("until")
+handlers.update({"hangdbg/until": _go("until"), "hangdbg/justMyCode": just_my_code})

@@ -10,6 +10,7 @@
 #include "agent/agent_source.h"
 #include "base/log.h"
 #include "inspector/task_ids.h"
+#include "protocol/requests/just_my_code.h"
 #include "protocol/requests/load.h"
 #include "server/co_try.h"
 #include "server/run_on.h"
@@ -110,6 +111,9 @@ auto AgentSession::stack(dap::StackTrace::Arguments wanted, Deadline deadline)
   CO_TRY(const auto ids, TaskIds::read(target_->pid));
   const auto inner = ids.inner(static_cast<int>(wanted.thread_id));
   auto arguments = wanted;
+  if (just_my_code_) {
+    arguments.just_my_code = true;
+  }
   arguments.thread_id =
       inner ? static_cast<std::int64_t>(*inner) : wanted.thread_id;
   auto body = co_await look<dap::StackTrace>(arguments, deadline);
@@ -161,6 +165,10 @@ auto AgentSession::need_stepping(Deadline deadline) -> Awaitable<void> {
   for (const char* const part :
        {"engine", "stops", "stepping", monitors ? "monitoring" : "tracing"}) {
     CO_CHECK(co_await need(part, deadline));
+  }
+  if (just_my_code_ && !loaded_.contains("justMyCode")) {
+    CO_CHECK(co_await call<dap::JustMyCode>({}, deadline));
+    loaded_.insert("justMyCode");
   }
   co_return Status();
 }

@@ -106,6 +106,9 @@ class AgentSession {
   // GilWatch::reason() of the last look.
   boost::asio::awaitable<std::string> why_read_only();
 
+  // Steps pass by functions of libraries, and stacks show these as `subtle`.
+  void look_at_my_code() { just_my_code_ = true; }
+
   // Sends the agent one of its on-demand parts ("completions", "objects") if
   // it does not have it yet.
   Awaitable<void> need(std::string module, Deadline deadline);
@@ -194,6 +197,7 @@ class AgentSession {
   bool owes_answer_ = false;
   Deadline gave_up_ = Deadline::in({});  // until then, just now
   bool outside_allowed_ = true;
+  bool just_my_code_ = false;
 
   // Of the running call.
   bool calling_ = false;

@@ -17,12 +17,14 @@ struct StackTrace {
     std::int64_t thread_id = 0;
     std::optional<std::int64_t> start_frame;  // 0: the innermost
     std::optional<std::int64_t> levels;       // 0 or absent: all
+    std::optional<bool> just_my_code;         // libraries' are `subtle`
 
     template <class V>
     void fields(V& v) {
       v("threadId", thread_id);
       v("startFrame", start_frame);
       v("levels", levels);
+      v("hangdbg/justMyCode", just_my_code);
     }
   };
 

@@ -300,6 +300,9 @@ void DebugSession::attach(Injection made,
   agent_ = std::make_unique<AgentSession>(
       machine_.io, machine_.pool.get_executor(), std::move(made),
       [this](const std::string& notice) { others_.spawn(note(notice)); });
+  if (options_.just_my_code.value_or(false)) {
+    agent_->look_at_my_code();
+  }
   outside_.emplace(agent_->target());
   others_.spawn(pass_events());
   phase_ = Phase::Attached;

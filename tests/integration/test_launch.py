@@ -113,6 +113,45 @@ def test_stops(some_python, program, editor):
     editor.disconnect()
 
 
+LIBRARY = """\
+import json
+
+def mine(value):
+    return str(value)
+
+text = json.dumps(
+    {1: object}, indent=1, default=mine)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("only_mine", [True, False])
+def test_just_my_code(only_mine, some_python, editor, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(LIBRARY)
+    launch(editor, program=str(program), python=some_python, breakpoints=[6],
+           justMyCode=only_mine)
+    thread = editor.event("stopped")["threadId"]
+    while True:  # a call may have more than one line
+        editor.call("stepIn", threadId=thread)
+        assert editor.event("stopped")["threadId"] == thread
+        frames = stack(editor, thread)
+        if frames[0]["name"] != "<module>":
+            break
+    hints = {frame["name"]: frame.get("presentationHint") for frame in frames}
+    if not only_mine:
+        assert frames[0]["name"] == "dumps" and set(hints.values()) == {None}
+    else:
+        assert frames[0]["name"] == "mine" and len(frames) > 3
+        assert hints["mine"] is None and hints["<module>"] is None and hints["dumps"] == "subtle"
+        editor.call("stepOut", threadId=thread)
+        editor.event("stopped")
+        assert stack(editor, thread)[0]["name"] == "<module>"
+    editor.call("continue", threadId=thread)
+    ends(editor, 0)
+    editor.disconnect()
+
+
 def test_an_exception_that_nobody_catches(some_python, program, editor):
     launch(editor, program=program, python=some_python, args=["raises"], filters=["uncaught"])
     stopped = editor.event("stopped")
