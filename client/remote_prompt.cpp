@@ -156,7 +156,7 @@ asio::awaitable<void> RemotePrompt::send_input() {
     if (reads_input_) {
       const auto [error, count] =
           co_await input_.async_read_some(asio::buffer(chunk), as_result);
-      if (error == asio::error::operation_aborted) {
+      if (messages_.closed()) {  // it is over, and closed what we read from
         co_return;
       }
       size = error ? 0 : count;

@@ -144,7 +144,7 @@ def is_set(answer):
     return True
 
 
-@pytest.mark.parametrize("times", [10, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [5, pytest.param(25, marks=pytest.mark.slow)])
 def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
     """Before it is set, when it is set, and when threads stand there: each time all of
     ours leaves threads that run it, and they run on."""
