@@ -83,7 +83,6 @@ struct AttachHandler {
 struct LaunchHandler {
   using Pair = dap::Launch;
   static constexpr auto kNeeds = DebugSession::Phase::Initialized;
-  static void declare(dap::Capabilities& capabilities);
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
   static boost::asio::awaitable<void> after(DebugSession& session,
                                             Pair::Arguments arguments);

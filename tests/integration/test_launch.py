@@ -177,6 +177,7 @@ def test_module(newest_python, editor, tmp_path):
 def test_terminate(newest_python, program, editor):
     launch(editor, program=program, python=newest_python, args=["waits"])
     editor.event("output", category="stdout", output="waits\n")
+    assert editor.event("capabilities")["capabilities"]["supportsTerminateRequest"]
     editor.call("terminate")
     ends(editor, 128 + signal.SIGTERM)
     editor.disconnect()

@@ -1,4 +1,5 @@
 // launch: starts a program, and puts our agent into it before its first line.
+#include "protocol/events/capabilities.h"
 #include "protocol/events/initialized.h"
 #include "protocol/events/process.h"
 #include "server/co_try.h"
@@ -43,11 +44,6 @@ boost::asio::awaitable<Status> enter(DebugSession& session,
 
 }  // namespace
 
-void LaunchHandler::declare(dap::Capabilities& capabilities) {
-  capabilities.supports_terminate_request = true;
-  capabilities.support_terminate_debuggee = true;
-}
-
 Answer<dap::Launch> LaunchHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
   CO_CHECK(session.check_new());
@@ -77,6 +73,11 @@ boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
   process.is_local_process = true;
   process.start_method = "launch";
   co_await session.say<dap::Process>(std::move(process));
+  // Not of a process that was there before: its editor is to disconnect.
+  dap::CapabilitiesEvent::Body changed;
+  changed.capabilities.supports_terminate_request = true;
+  changed.capabilities.support_terminate_debuggee = true;
+  co_await session.say<dap::CapabilitiesEvent>(std::move(changed));
   co_await session.say<dap::Initialized>({});
   if (session.configured()) {
     co_await show_hung_thread(session);
