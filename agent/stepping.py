@@ -30,7 +30,6 @@ class Plan:
         return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
 
-
     def _passes_by(self, code):
         return self.session.just_my_code and self.reason == "step" and is_library(code)
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "agent/agent_source.h"
+#include "server/exec_words.h"
 
 namespace hangdbg {
 namespace {
 
 std::string text_of(const Program::Start& start);
 Result<Fd> in_memory(const std::string& text);
-std::vector<char*> pointers(std::vector<std::string>& words);
 
 }  // namespace
 
@@ -37,14 +37,13 @@ Result<Program> Program::start(const Start& start,
               start.python_options.end());
   line.push_back(fmt::format("/dev/fd/{}", text.get()));
   line.insert(line.end(), start.words.begin(), start.words.end());
-  const std::vector<char*> words = pointers(line);
+  const std::vector<char*> words = exec_words(line);
   auto variables = start.environment.value_or(std::vector<std::string>());
-  const std::vector<char*> environment = pointers(variables);
+  const std::vector<char*> environment = exec_words(variables);
 
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::fcntl(text.get(), F_SETFD, 0);
-    if (before_exec()) {
+    if (before_exec() && ::fcntl(text.get(), F_SETFD, 0) == 0) {
       ::execvpe(words.front(), words.data(),
                 start.environment ? environment.data() : environ);
     }
@@ -97,16 +96,6 @@ Result<Fd> in_memory(const std::string& text) {
     return fail_errno("no file in memory can be had", ErrorId::System);
   }
   return file;
-}
-
-// As exec wants them.
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> found;
-  for (std::string& word : words) {
-    found.push_back(word.data());
-  }
-  found.push_back(nullptr);
-  return found;
 }
 
 }  // namespace

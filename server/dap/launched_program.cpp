@@ -1,6 +1,7 @@
 #include "server/dap/launched_program.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "protocol/events/output.h"
 #include "server/dap/debug_session.h"
+#include "server/exec_words.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -43,13 +45,10 @@ Result<Pipe> make_pipe() {
 // Ours, with what is wanted otherwise.
 std::vector<std::string> environment(const dap::Launch::Arguments& wanted) {
   const auto changes = wanted.env.value_or(decltype(wanted.env)::value_type());
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    if (!changes.contains(text.substr(0, text.find('=')))) {
-      all.push_back(text);
-    }
-  }
+  auto all = variables_for_child();
+  std::erase_if(all, [&](const std::string& variable) {
+    return changes.contains(variable.substr(0, variable.find('=')));
+  });
   for (const auto& [name, value] : changes) {
     if (value) {
       all.push_back(name + "=" + *value);
@@ -58,11 +57,22 @@ std::vector<std::string> environment(const dap::Launch::Arguments& wanted) {
   return all;
 }
 
+// The server's sockets, and what it talks to an editor on, are not for it.
+void keep_from_child() {
+  if (::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
+    const int most = ::getdtablesize();  // before Linux 5.11
+    for (int fd = STDERR_FILENO + 1; fd < most; ++fd) {
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+  }
+}
+
 // Between fork and exec, where nothing may be allocated.
 bool become(const dap::Launch::Arguments& wanted, int out, int err) {
   std::signal(SIGPIPE, SIG_DFL);
   ::setsid();
-  const int nothing = ::open("/dev/null", O_RDONLY);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  keep_from_child();
   return ::dup2(nothing, STDIN_FILENO) >= 0 &&
          ::dup2(out, STDOUT_FILENO) >= 0 && ::dup2(err, STDERR_FILENO) >= 0 &&
          (!wanted.cwd || ::chdir(wanted.cwd->c_str()) == 0);

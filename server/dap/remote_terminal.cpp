@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "protocol/base64.h"
+#include "server/exec_words.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -86,8 +87,9 @@ class Child {
                     std::vector<std::string> variables) {
     ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     int pid = -1;
-    errno = ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_,
-                          pointers(words).data(), pointers(variables).data());
+    errno =
+        ::posix_spawn(&pid, "/proc/self/exe", &actions_, &attributes_,
+                      exec_words(words).data(), exec_words(variables).data());
     if (errno != 0) {
       return fail_errno("hangdbg cannot be started here");
     }
@@ -95,29 +97,16 @@ class Child {
   }
 
  private:
-  static std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts) {
-      all.push_back(text.data());
-    }
-    all.push_back(nullptr);
-    return all;
-  }
-
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
 
-// Ours, but for the token, and for what is the person's terminal.
+// Ours, but for what is the person's terminal.
 std::vector<std::string> environment(const dap::Terminal::Arguments& wanted) {
-  std::vector<std::string> variables;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view variable(*each);
-    if (!variable.starts_with("HANGDBG_TOKEN=") &&
-        !variable.starts_with("TERM=")) {
-      variables.emplace_back(variable);
-    }
-  }
+  auto variables = variables_for_child();
+  std::erase_if(variables, [](const std::string& variable) {
+    return variable.starts_with("TERM=");
+  });
   if (wanted.screen) {
     variables.push_back("TERM=" +
                         wanted.term.value_or("dumb").substr(0, kLongestTerm));

@@ -68,6 +68,11 @@ def launch(editor, breakpoints=(), filters=(), **arguments):
     return process["systemProcessId"]
 
 
+def environment(pid):
+    with open("/proc/%d/environ" % pid, "rb") as file:
+        return file.read().split(b"\0")
+
+
 def printed(editor, category):
     """All that came, once the program has ended."""
     return "".join(message["body"]["output"] for message in editor.received
@@ -88,6 +93,20 @@ def test_to_its_end(some_python, program, editor, tmp_path):
     assert printed(editor, "stderr") == "\u00fcber\n"
     editor.disconnect()
     assert not os.path.exists("/proc/%d" % pid)
+
+
+def test_what_is_not_for_it(newest_python, program, monkeypatch):
+    """Neither the server's token nor its descriptors: an editor waits for the end of the
+    pipes that it has us on."""
+    monkeypatch.setenv("HANGDBG_TOKEN", "secret")
+    with DapClient.stdio() as editor:
+        pid = launch(editor, program=program, python=newest_python, args=["waits"])
+        assert b"HANGDBG_TOKEN=secret" in environment(editor.process.pid)
+        assert not [one for one in environment(pid) if one.startswith(b"HANGDBG_TOKEN")]
+        ours = {os.readlink("/proc/%d/fd/%d" % (editor.process.pid, fd)) for fd in range(3)}
+        its = {os.readlink(fd.path) for fd in os.scandir("/proc/%d/fd" % pid)}
+        assert len(its) > 3 and not ours & its, (ours, its)
+        editor.disconnect()
 
 
 def test_stops(some_python, program, editor):
