@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "inspector/cached_memory.h"
-#include "inspector/frame_table.h"
+#include "inspector/unwind_tables.h"
 
 // From libunwind's own dwarf.h, which is not installed; the name is part of
 // the library's ABI (libunwind-ptrace and -coredump call it).
@@ -43,27 +43,6 @@ constexpr std::uint64_t kReadsBetweenClockLooks = 1024;
 
 constexpr std::uint64_t kRedZone = 128;
 constexpr std::uint64_t kMaxScan = 4U << 20;
-
-// .eh_frame_hdr (Linux Standard Base, "Exception Frames"): with the encodings
-// that every linker emits.
-struct EhFrameHdr {
-  std::uint8_t version;
-  std::uint8_t eh_frame_encoding;
-  std::uint8_t count_encoding;
-  std::uint8_t table_encoding;
-  std::int32_t eh_frame;
-  std::uint32_t count;
-};
-static_assert(sizeof(EhFrameHdr) == 12);
-constexpr std::uint8_t kUdata4 = 0x03;         // DW_EH_PE_udata4
-constexpr std::uint8_t kSdata4 = 0x0b;         // DW_EH_PE_sdata4
-constexpr std::uint8_t kDatarelSdata4 = 0x3b;  // DW_EH_PE_datarel | sdata4
-constexpr std::uint64_t kTableEntrySize = 8;
-
-// Where libunwind finds the tables that we have made, each in its own 4 GiB: no
-// program has memory there.
-constexpr std::uint64_t kOwnTables = 1ULL << 63;
-constexpr int kOwnTableBits = 32;
 
 // mov $15,%rax; syscall: what a signal handler returns to, rt_sigreturn.
 // Debuggers know it by these bytes.
@@ -127,23 +106,10 @@ struct NativeUnwinder::Impl {
   std::optional<user_regs_struct> saved_by_signal(Address sp);
   int find_proc_info(unw_word_t ip, unw_proc_info_t* out, int need_info);
 
-  // A module's search table; made when first needed.
-  struct Table {
-    bool tried = false;
-    bool usable = false;
-    unw_dyn_info_t info{};
-    std::vector<FrameTableEntry> own;  // where the module has none
-  };
-  Table& table_of(std::size_t module);
-  void read_table(std::size_t module, Table& table);
-  void make_table(std::size_t module, Table& table);
-  Result<unw_word_t> read_word(Address at) const;
-
   CachedMemory memory_;
-  const std::vector<Module>& modules_;
   std::vector<std::pair<AddressRange, std::size_t>> ranges_;  // sorted
   std::vector<AddressRange> constant_;  // read-only segments, sorted
-  std::vector<Table> tables_;
+  UnwindTables tables_;
   unw_addr_space_t space_ = nullptr;
 
   // Of the stack being unwound.
@@ -177,7 +143,7 @@ struct NativeUnwinder::Access {
     if (write != 0 || !impl->may_read()) {
       return -UNW_EINVAL;
     }
-    const auto word = impl->read_word(Address{at});
+    const auto word = impl->tables_.read_word(Address{at});
     if (!word) {
       return -UNW_EINVAL;
     }
@@ -285,7 +251,7 @@ bool stack_mentions(const MemoryReader& memory,
 
 NativeUnwinder::Impl::Impl(const MemoryReader& memory,
                            const std::vector<Module>& modules)
-    : memory_(memory), modules_(modules), tables_(modules.size()) {
+    : memory_(memory), tables_(memory_, modules) {
   for (std::size_t i = 0; i < modules.size(); ++i) {
     ranges_.emplace_back(AddressRange{modules[i].base, modules[i].end}, i);
     for (const Mapping& segment : modules[i].segments) {
@@ -427,14 +393,11 @@ int NativeUnwinder::Impl::find_proc_info(unw_word_t ip,
                                          unw_proc_info_t* out,
                                          int need_info) {
   const auto module = module_at(Address{ip});
-  if (module) {
-    Table& table = table_of(*module);
-    if (table.usable) {
-      const int rc = _Ux86_64_dwarf_search_unwind_table(space_, ip, &table.info,
-                                                        out, need_info, this);
-      if (rc >= 0) {
-        return rc;
-      }
+  if (unw_dyn_info_t* const table = module ? tables_.find(*module) : nullptr) {
+    const int rc = _Ux86_64_dwarf_search_unwind_table(space_, ip, table, out,
+                                                      need_info, this);
+    if (rc >= 0) {
+      return rc;
     }
   }
   lost_ = true;
@@ -443,71 +406,6 @@ int NativeUnwinder::Impl::find_proc_info(unw_word_t ip,
     unw_get_reg(cursor_, UNW_X86_64_RBP, &base_);
   }
   return -UNW_ENOINFO;
-}
-
-NativeUnwinder::Impl::Table& NativeUnwinder::Impl::table_of(
-    std::size_t module) {
-  Table& table = tables_[module];
-  if (!table.tried) {
-    table.tried = true;
-    read_table(module, table);
-  }
-  return table;
-}
-
-void NativeUnwinder::Impl::read_table(std::size_t module, Table& table) {
-  const auto image = ElfImage::read(memory_, modules_[module].base);
-  if (!image) {
-    return;
-  }
-  const AddressRange section = image->eh_frame_hdr();
-  if (!section.start) {
-    make_table(module, table);
-    return;
-  }
-  if (section.end.value < section.start.value + sizeof(EhFrameHdr)) {
-    return;
-  }
-  const auto header = memory_.read_value<EhFrameHdr>(section.start);
-  if (!header || header->version != 1 || header->count_encoding != kUdata4 ||
-      header->table_encoding != kDatarelSdata4 ||
-      (header->eh_frame_encoding & 0x0f) != kSdata4) {
-    return;
-  }
-  const std::uint64_t room =
-      (section.end - section.start - sizeof(EhFrameHdr)) / kTableEntrySize;
-  const std::uint64_t count = std::min<std::uint64_t>(header->count, room);
-  if (count == 0) {
-    return;
-  }
-  table.info.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-  table.info.start_ip = modules_[module].base.value;
-  table.info.end_ip = modules_[module].end.value;
-  table.info.u.rti.segbase = section.start.value;
-  table.info.u.rti.table_data = section.start.value + sizeof(EhFrameHdr);
-  table.info.u.rti.table_len = count * kTableEntrySize / sizeof(unw_word_t);
-  table.usable = true;
-}
-
-void NativeUnwinder::Impl::make_table(std::size_t module, Table& table) {
-  table.own = find_frame_table(memory_, modules_[module]);
-  table.info.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-  table.info.start_ip = modules_[module].base.value;
-  table.info.end_ip = modules_[module].end.value;
-  table.info.u.rti.segbase = modules_[module].base.value;
-  table.info.u.rti.table_data = kOwnTables | (module << kOwnTableBits);
-  table.info.u.rti.table_len = table.own.size();
-  static_assert(sizeof(FrameTableEntry) == sizeof(unw_word_t));
-  table.usable = !table.own.empty();
-}
-
-Result<unw_word_t> NativeUnwinder::Impl::read_word(Address at) const {
-  const std::uint64_t module = (at.value & ~kOwnTables) >> kOwnTableBits;
-  const std::uint64_t entry = (at.value & ((1ULL << kOwnTableBits) - 1)) / 8;
-  const bool ours = at.value >= kOwnTables && module < tables_.size() &&
-                    entry < tables_[module].own.size();
-  return ours ? std::bit_cast<unw_word_t>(tables_[module].own[entry])
-              : memory_.read_value<unw_word_t>(at);
 }
 
 }  // namespace hangdbg
