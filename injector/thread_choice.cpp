@@ -129,9 +129,8 @@ Status judge(const Target& target,
              Deadline deadline,
              std::uint64_t stack_needed) {
   const auto refuse = [&](const std::string& why) {
-    log::debug(log::Area::Injector, "thread {} is {}", tid, why);
-    return fail(ErrorId::NoSafeThread,
-                fmt::format("thread {} is {}", tid, why));
+    log::debug(log::Area::Injector, "thread {}: {}", tid, why);
+    return fail(ErrorId::NoSafeThread, fmt::format("thread {}: {}", tid, why));
   };
   Interruption at;
   at.in_syscall = registers.in_syscall();
