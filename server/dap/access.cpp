@@ -20,6 +20,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kShortestToken = 16;
+constexpr std::string_view kEstablished = "01";  // net/tcp_states.h
 
 // As /proc/net/tcp has it: the address in words of the machine's byte order.
 std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
@@ -102,7 +103,7 @@ std::optional<uid_t> user_of_unix_peer(int socket) {
 }
 
 // The peer's own socket is listed like ours: "0: LOCAL REMOTE STATE .. .. ..
-// UID".
+// UID". One that has been closed is listed as root's.
 std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
                                       const asio::ip::tcp::endpoint& here) {
   const auto table =
@@ -115,7 +116,8 @@ std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
   const std::string remote = proc_name(here);
   for (const std::string_view line : split(*table, '\n')) {
     const auto words = split_words(line);
-    if (words.size() > 7 && words[1] == local && words[2] == remote) {
+    if (words.size() > 7 && words[1] == local && words[2] == remote &&
+        words[3] == kEstablished) {
       return parse_number<uid_t>(words[7]);
     }
   }

@@ -1,5 +1,6 @@
 """`hangdbg serve`: sessions over a socket, and who is refused one."""
 
+import json
 import os
 import re
 import signal
@@ -176,6 +177,33 @@ def through(relay):
     if not hasattr(relay, "port"):
         relay.port = int(relay.stdout.readline())
     return socket.create_connection(("127.0.0.1", relay.port))
+
+
+@needs_root
+def test_another_users_closed_connection(newest_python, tmp_path, public):
+    """It is in the kernel's table as root's, and what it has said can be read."""
+    marker, shell = tmp_path / "marker", tmp_path / "python"
+    shell.write_text("#!/bin/sh\ntouch %s\n" % marker)
+    shell.chmod(0o755)
+    server = Server("tcp:127.0.0.1:0")
+    messages = b""
+    for seq, (command, arguments) in enumerate((
+            ("initialize", {"adapterID": "x"}),
+            ("launch", {"program": "x", "python": str(shell)})), 1):
+        text = json.dumps({"seq": seq, "type": "request", "command": command,
+                           "arguments": arguments}).encode()
+        messages += b"Content-Length: %d\r\n\r\n" % len(text) + text
+    hits_and_runs = (
+        "import socket, sys; s = socket.socket(); s.connect(('127.0.0.1', int(sys.argv[1]))); "
+        "s.sendall(bytes.fromhex(sys.argv[2])); s.close()")
+    os.kill(server.process.pid, signal.SIGSTOP)
+    subprocess.run(as_nobody("/usr/bin/python3", "-c", hits_and_runs,
+                             server.address.rpartition(":")[2], messages.hex()),
+                   check=True, timeout=10)
+    os.kill(server.process.pid, signal.SIGCONT)
+    server.editor().initialize()  # it comes after that one
+    server.stop()
+    assert not marker.exists()
 
 
 def test_the_token_is_not_logged(newest_python):
