@@ -251,6 +251,10 @@ asio::awaitable<Status> AgentConnection::send(std::string bytes,
   const auto [error, size] =
       co_await asio::async_write(dap_write_, asio::buffer(bytes), as_result);
   if (error == asio::error::operation_aborted) {
+    if (size > 0) {  // it would take what comes next for the rest
+      boost::system::error_code ignored;
+      dap_write_.close(ignored);
+    }
     co_return fail(ErrorId::TimedOut, "the agent does not read");
   }
   if (error) {

@@ -174,6 +174,25 @@ def test_an_expression_without_end(edge_python):
     target.finish()
 
 
+def test_half_a_request(newest_python):
+    """The target is stopped while it is sent: then the session is over, and says so."""
+    target = start("lock_main", newest_python)
+    server = Server("tcp:127.0.0.1:0", "--timeout", "1")
+    editor = server.editor()
+    frame = frame_of(editor, target, target.function)
+    os.kill(target.pid, signal.SIGSTOP)
+    for _ in range(2):
+        with pytest.raises(Refused):
+            editor.call("evaluate", expression="len('%s')" % ("x" * (4 * MIB)), frameId=frame)
+    os.kill(target.pid, signal.SIGCONT)
+    with pytest.raises(Refused, match="attach"):
+        editor.call("evaluate", expression="answer", frameId=frame)
+    editor.disconnect()
+    look(server.editor(), target)
+    server.stop()
+    target.finish()
+
+
 # ---- that vanish
 
 
