@@ -54,20 +54,24 @@ RemotePrompt::RemotePrompt(asio::io_context& io,
       input_(io),
       ends_(io, SIGINT, SIGTERM, SIGHUP),
       sizes_(io, SIGWINCH),
-      answer_came_(io) {}
+      answer_came_(io),
+      begins_(io) {}
 
 asio::awaitable<Result<int>> RemotePrompt::run(dap::Terminal::Arguments wanted,
-                                               bool reads_input) {
+                                               bool reads_input,
+                                               Deadline deadline) {
   on_screen_ = wanted.screen.has_value();
   reads_input_ = reads_input;
   tasks_.spawn(send_messages());
   tasks_.spawn(watch_signals());
+  tasks_.spawn(end_unless_begun(deadline));
   auto request = dap::make_request<dap::Terminal>(next_seq_++, wanted);
   co_await messages_.push(dap::to_text(std::move(request)));
   auto code = co_await take_messages();
   mode_.reset();
   messages_.close();
   answer_came_.cancel();
+  begins_.cancel();
   boost::system::error_code ignored;
   ends_.cancel(ignored);
   sizes_.cancel(ignored);
@@ -76,6 +80,10 @@ asio::awaitable<Result<int>> RemotePrompt::run(dap::Terminal::Arguments wanted,
   co_await tasks_.join();
   if (interrupted_) {
     co_return fail(ErrorId::Interrupted, "interrupted");
+  }
+  if (silent_) {
+    co_return fail(ErrorId::TimedOut, "no answer from the server",
+                   "is it `hangdbg serve` that listens there?");
   }
   co_return code;
 }
@@ -116,6 +124,7 @@ asio::awaitable<Result<int>> RemotePrompt::take_messages() {
 
 // The other side is there.
 void RemotePrompt::begin() {
+  begins_.cancel();
   if (on_screen_) {
     mode_.emplace();
     tasks_.spawn(send_sizes());
@@ -188,6 +197,15 @@ asio::awaitable<void> RemotePrompt::watch_signals() {
   const auto [error, signal] = co_await ends_.async_wait(as_result);
   if (!error) {
     interrupt();
+  }
+}
+
+asio::awaitable<void> RemotePrompt::end_unless_begun(Deadline deadline) {
+  begins_.expires_at(deadline.at());
+  const auto [cut_short] = co_await begins_.async_wait(as_result);
+  if (!cut_short) {
+    silent_ = true;
+    transport_->close();
   }
 }
 

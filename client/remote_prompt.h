@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "client/terminal_mode.h"
 #include "protocol/message.h"
@@ -29,9 +30,11 @@ class RemotePrompt {
   RemotePrompt(boost::asio::io_context& io,
                std::unique_ptr<Transport> transport);
 
-  // Its exit code. Errors: what the server says; ChannelClosed; Interrupted.
+  // Its exit code. Errors: what the server says, or that it says nothing until
+  // then (TimedOut); ChannelClosed; Interrupted.
   boost::asio::awaitable<Result<int>> run(dap::Terminal::Arguments wanted,
-                                          bool reads_input);
+                                          bool reads_input,
+                                          Deadline deadline);
 
  private:
   boost::asio::awaitable<Result<int>> take_messages();
@@ -39,6 +42,7 @@ class RemotePrompt {
   boost::asio::awaitable<void> send_input();
   boost::asio::awaitable<void> send_sizes();
   boost::asio::awaitable<void> watch_signals();
+  boost::asio::awaitable<void> end_unless_begun(Deadline deadline);
   boost::asio::awaitable<bool> ask(dap::Request request);
   void begin();
   Status print(const dap::Event& event);
@@ -51,11 +55,13 @@ class RemotePrompt {
   boost::asio::signal_set ends_;
   boost::asio::signal_set sizes_;
   boost::asio::steady_timer answer_came_;
+  boost::asio::steady_timer begins_;  // until it has
   std::int64_t next_seq_ = 1;
   std::int64_t answered_ = 0;
   bool on_screen_ = false;
   bool reads_input_ = false;
   bool interrupted_ = false;
+  bool silent_ = false;  // the server
   std::optional<TerminalMode> mode_;
 };
 

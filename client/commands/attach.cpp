@@ -12,6 +12,7 @@
 #include "client/interrupt.h"
 #include "client/only_hung.h"
 #include "client/prompt/prompt.h"
+#include "client/prompt_options.h"
 #include "client/session_output.h"
 #include "server/hold.h"
 #include "server/hung_thread.h"
@@ -23,8 +24,7 @@ namespace {
 struct Options {
   CommonOptions common;
   TargetOption target;
-  PlaceOptions place;
-  std::vector<std::string> commands;
+  PromptOptions prompt;
 };
 
 int run(const Options& options);
@@ -42,13 +42,7 @@ void add_attach(CLI::App& app, Run& chosen) {
   CLI::App& command = *app.add_subcommand(
       "attach", "A prompt in the hung frame, with pdb's commands");
   add_pid_option(command, options->target);
-  command
-      .add_option("-c", options->commands,
-                  "Run this command and leave; may be given more than once")
-      ->type_name("CMD")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_place_options(command, options->place);
+  add_prompt_options(command, options->prompt);
   add_common_options(command, options->common);
   command.footer(
       "Nothing is stopped: an expression runs beside the program, on a thread "
@@ -92,20 +86,23 @@ Result<int> attach(const Options& options, const Palette& err) {
   const Interruptible interruptible(*session);
   const auto stop = TRY(stop_of_waiting(*session, deadline));
   auto thread = TRY(choose_thread(
-      *session, stop ? fmt::format("{}", stop->tid) : options.place.thread,
+      *session,
+      stop ? fmt::format("{}", stop->tid) : options.prompt.place.thread,
       deadline));
-  PromptState state{*session,
-                    sources,
-                    options.common,
-                    out,
-                    err,
-                    TRY(Place::at(std::move(thread), options.place.frame))};
+  PromptState state{
+      *session,
+      sources,
+      options.common,
+      out,
+      err,
+      TRY(Place::at(std::move(thread), options.prompt.place.frame))};
   if (stop) {
     state.held.insert(stop->tid);
   }
   TRY(show_banner(state, before, took));
-  return options.commands.empty() ? run_prompt(state)
-                                  : run_commands(state, options.commands);
+  return options.prompt.commands.empty()
+             ? run_prompt(state)
+             : run_commands(state, options.prompt.commands);
 }
 
 // Of a thread that has called for a debugger (python/hangdbg), if there is one.

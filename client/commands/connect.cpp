@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "client/prompt_options.h"
 #include "client/remote_prompt.h"
 #include "server/dap/access.h"
 #include "server/dap/dial.h"
@@ -22,8 +23,7 @@ struct Options {
   CommonOptions common;
   std::string address;
   std::string pid;
-  PlaceOptions place;
-  std::vector<std::string> commands;
+  PromptOptions prompt;
   std::string token_file;
   std::string authorities;
   std::string fingerprint;
@@ -48,13 +48,7 @@ void add_connect(CLI::App& app, Run& chosen) {
       ->required();
   command.add_option("PID", options->pid,
                      "The process there; without it the one that hangs");
-  command
-      .add_option("-c", options->commands,
-                  "Run this command and leave; may be given more than once")
-      ->type_name("CMD")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_place_options(command, options->place);
+  add_prompt_options(command, options->prompt);
   command
       .add_option("--token-file", options->token_file,
                   "The server's token is in this file, or in HANGDBG_TOKEN")
@@ -103,14 +97,15 @@ Result<int> connect(const Options& options) {
   asio::io_context io{1};
   Result<int> code = fail(ErrorId::System, "an exception in a coroutine");
   const auto session = [&]() -> asio::awaitable<void> {
-    auto transport = co_await dial(io, address, tls, options.common.deadline());
+    const Deadline deadline = options.common.deadline();
+    auto transport = co_await dial(io, address, tls, deadline);
     if (!transport) {
       code = std::unexpected(transport.error());
       co_return;
     }
     RemotePrompt prompt(io, *std::move(transport));
-    const bool reads_input = options.commands.empty() || attach.screen;
-    code = co_await prompt.run(attach, reads_input);
+    const bool reads_input = options.prompt.commands.empty() || attach.screen;
+    code = co_await prompt.run(attach, reads_input, deadline);
   };
   asio::co_spawn(io, session(), asio::detached);
   io.run();
@@ -144,13 +139,13 @@ dap::Terminal::Arguments wanted(const Options& options,
   if (!options.pid.empty()) {
     words.push_back(options.pid);
   }
-  for (const std::string& command : options.commands) {
+  for (const std::string& command : options.prompt.commands) {
     words.insert(words.end(), {"-c", command});
   }
-  if (!options.place.thread.empty()) {
-    words.push_back("--thread=" + options.place.thread);
+  if (!options.prompt.place.thread.empty()) {
+    words.push_back("--thread=" + options.prompt.place.thread);
   }
-  words.push_back(fmt::format("--frame={}", options.place.frame));
+  words.push_back(fmt::format("--frame={}", options.prompt.place.frame));
   words.push_back(fmt::format("--timeout={}", options.common.timeout_s));
   if (options.common.colour != ColourChoice::Auto) {
     words.push_back(options.common.colour == ColourChoice::Always

@@ -4,6 +4,7 @@ import base64
 import fcntl
 import os
 import signal
+import socket
 import struct
 import termios
 
@@ -198,6 +199,15 @@ def test_who_gets_none(newest_python, certificate, tmp_path):
     connect().assert_refused(4, "the server has gone")  # it was asked in plain text
     for where in ("tcp:192.0.2.1:1", "ws:192.0.2.1:1"):
         hangdbg("connect", where).assert_refused(2, "needs TLS", "ssh -L")
+    plain = Server("tcp:127.0.0.1:0")
+    for where in (address(plain), address(plain).replace("tcp", "ws")):
+        hangdbg("connect", where, *pinned).assert_refused(4, "speaks no TLS")
+    plain.stop()
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes all, says nothing
+        port = silent.getsockname()[1]
+        for where in ("tcp", "ws"):
+            hangdbg("connect", "%s:127.0.0.1:%d" % (where, port), "--timeout", "1").assert_refused(
+                4, "no answer from")
     hangdbg("connect", "tcp:127.0.0.1:1").assert_refused(4, "refused")
     hangdbg("connect", "unix:%s/none" % tmp_path).assert_refused(4)
     hangdbg("connect", "somewhere").assert_refused(2, "tcp:")
