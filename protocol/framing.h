@@ -28,6 +28,9 @@ class FrameDecoder {
   explicit FrameDecoder(std::size_t body_limit = kAgentLimit)
       : body_limit_(body_limit) {}
 
+  // From the next header on.
+  void set_body_limit(std::size_t limit) { body_limit_ = limit; }
+
   void feed(std::string_view bytes) { buffer_.append(bytes); }
 
   // The next whole body, or nothing until more has been fed.

@@ -1,6 +1,6 @@
 # What the child of `hangdbg run` runs in place of the script, and then the script, as
 # `python3 SCRIPT ...` or `python3 -m MODULE ...` would. The program puts it together
-# (client/run/start.cpp): `package` is the text of hangdbg/__init__.py, `options` what
+# (server/program.cpp): `package` is the text of hangdbg/__init__.py, `options` what
 # was asked for.
 #
 # Nothing of it is left in __main__. Its frames are below those of the script; they are
@@ -10,9 +10,13 @@ import sys
 
 
 def start():
-    os.close(int(sys.argv[0].rpartition("/")[2]))
+    if sys.argv[0].startswith("/dev/fd/"):
+        os.close(int(sys.argv[0].rpartition("/")[2]))
     sys.modules["hangdbg"] = hangdbg = type(sys)("hangdbg")
     exec(compile(package, "<hangdbg>/__init__.py", "exec"), hangdbg.__dict__)
+    if options["tell"]:
+        tell_who_we_are()
+        hangdbg._allow_tracers(True)
     if options["caller"]:
         hangdbg._caller = (
             options["caller"], os.getpid(), options["patience"], options["signal"])
@@ -23,7 +27,7 @@ def start():
     if options["ready"] >= 0:
         os.close(options["ready"])
     if options["entry"]:
-        hangdbg._wait("entry", None, None)
+        hangdbg._wait("entry", None, options["patience"])
     try:
         run_module() if options["module"] else run_script()
     except SystemExit:
@@ -31,6 +35,13 @@ def start():
     except BaseException as error:
         report(error)
         raise
+
+
+def tell_who_we_are():
+    """To hangdbg, which has had another start us."""
+    options["ready"] = os.open(options["tell"], os.O_WRONLY)
+    os.write(options["ready"], b"%d\n" % os.getpid())
+    options["caller"] = os.getppid()
 
 
 def run_script():

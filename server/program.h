@@ -1,7 +1,8 @@
 // Program: a Python script or module that we have started, as `python3 SCRIPT
 // ...` would, and may attach to where Yama lets only ancestors do so.
 //
-// It has what we have, a terminal too, and outlives us. It calls us by a signal
+// It has what we have, a terminal too, and outlives us; or another has started
+// it for us, and it has what that has. It calls us by a signal
 // when a thread of it waits for a debugger (python/start.py); who starts one
 // blocks that signal before.
 #pragma once
@@ -30,7 +31,9 @@ class Program {
     std::optional<std::vector<std::string>> environment;  // else ours
     bool calls_us = false;  // at breakpoint(), and else waits as without us
     int call = SIGUSR1;     // by this signal; 0: by none
-    int ready = -1;  // what it closes when it is about to wait at `entry`
+    int ready = -1;    // what it closes when it is about to wait at `entry`
+    std::string tell;  // or who starts it is not we: a pipe's path, for `ready`
+                       // and, in a line before that, its number
     bool post_mortem = false;
     bool entry = false;               // before its first line
     std::chrono::seconds patience{};  // so long it waits for us, called
@@ -42,17 +45,31 @@ class Program {
   static Result<Program> start(const Start& start,
                                const std::function<bool()>& before_exec);
 
+  // For who is to start it in our place: what `python3 FILE ...` runs, and the
+  // words with that FILE. Error: System.
+  static Result<Fd> text(const Start& start);
+  static std::vector<std::string> words(const Start& start,
+                                        const std::string& file);
+  // It has. Error: TargetDied.
+  static Result<Program> of_another(int pid);
+
   int pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }  // readable when it has ended
 
-  // Whether it has, and how: its exit code, or 128 and the signal.
+  // Whether it has, and how: its exit code, or 128 and the signal; kUnknown
+  // where only its parent is told, and we are not that.
   std::optional<int> ended();
+  static constexpr int kUnknown = -1;
+
+  void send(int signal);
 
  private:
-  Program(int pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Program(int pid, Fd pidfd, bool is_child)
+      : pid_(pid), pidfd_(std::move(pidfd)), is_child_(is_child) {}
 
   int pid_;
   Fd pidfd_;
+  bool is_child_;
   std::optional<int> code_;
 };
 

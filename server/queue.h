@@ -61,6 +61,11 @@ class Queue {
     co_return item;
   }
 
+  void set_most(std::size_t most) {
+    most_ = most;
+    went_.cancel();
+  }
+
   // Nothing more is taken in; what is there can be taken out.
   void close() {
     closed_ = true;

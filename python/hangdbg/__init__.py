@@ -76,7 +76,8 @@ def _call_for_one(timeout):
     try:
         if _caller is not None and _caller[:2] == (os.getppid(), os.getpid()):
             # Whatever keeps it from coming: the program goes on.
-            os.kill(_caller[0], _caller[3])
+            if _caller[3]:
+                os.kill(_caller[0], _caller[3])
             lock.acquire(True, _caller[2])
             return
         allowed = _allow_tracers(True)

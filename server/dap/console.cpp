@@ -33,7 +33,7 @@ using Awaitable = asio::awaitable<Result<T>>;
 struct Typed {
   dap::Evaluate::Arguments python;  // as it came
   std::string argument;             // of the command
-  DebugSession::FramePlace place;
+  ShownPlaces::Frame place;
 
   std::int64_t frame_id() const { return python.frame_id.value_or(0); }
 };
@@ -333,7 +333,7 @@ Awaitable<ConsoleAnswer> run_in_console(DebugSession& session,
   if (command == nullptr || !takes(*command, line.argument)) {
     co_return ConsoleAnswer(std::move(typed));
   }
-  const auto place = session.place_of(frame);
+  const auto place = session.shown().frame(frame);
   const bool bare = line.argument.empty() && line.name != "next" &&
                     line.name != "list" && line.name != "help";
   if (bare && co_await is_name_there(session, line.name, frame)) {

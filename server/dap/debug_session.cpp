@@ -4,19 +4,15 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/log.h"
-#include "protocol/events/breakpoint.h"
-#include "protocol/events/continued.h"
 #include "protocol/events/exited.h"
 #include "protocol/events/output.h"
 #include "protocol/events/stopped.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminated.h"
-#include "protocol/events/thread.h"
 #include "server/dap/access.h"
 #include "server/dap/handlers.h"
 #include "server/hold.h"
 #include "server/target_end.h"
-#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -26,43 +22,19 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
 
 constexpr std::size_t kMostRequests = 256;
+// Of one that has not shown the token: there may be hundreds of those.
+constexpr std::size_t kMostOfStranger = 8;
+constexpr std::size_t kLargestOfStranger = std::size_t{64} << 10;
 // Each may be megabytes.
 constexpr std::size_t kMostMessages = 4;
-constexpr std::size_t kMostTargets = 1'000;
-constexpr std::size_t kMostFrames = 10'000;
 // How long an editor may not read, and how long when it has left.
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
 constexpr auto kToEnd = std::chrono::seconds(2);  // of a program of ours
-constexpr auto kBetweenPolls = std::chrono::seconds(1);
-// A person may have to say something first.
-constexpr auto kEditorsAnswer = std::chrono::seconds(60);
 
 // A token is not for a log.
 bool has_secret(const std::string& message) {
   return message.find("token") != std::string::npos;
-}
-
-// What the agent says unasked has its threads' numbers and its files.
-template <class Kind>
-bool translate_as(dap::Event& event, Translation& translation) {
-  if (event.event != Kind::event) {
-    return false;
-  }
-  if (auto body = dap::body_of<Kind>(event)) {
-    translation.outward(*body);
-    event.body = encode(*body);
-  }
-  return true;
-}
-
-void translate(dap::Event& event, Translation& translation) {
-  [[maybe_unused]] const bool known =
-      translate_as<dap::Output>(event, translation) ||
-      translate_as<dap::Stopped>(event, translation) ||
-      translate_as<dap::BreakpointEvent>(event, translation) ||
-      translate_as<dap::Continued>(event, translation) ||
-      translate_as<dap::ThreadEvent>(event, translation);
 }
 
 }  // namespace
@@ -77,6 +49,8 @@ DebugSession::DebugSession(Machine machine,
       others_(machine.io.get_executor()),
       patience_(machine.io),
       farewell_(machine.io),
+      questions_(*this),
+      threads_(*this),
       stop_came_(machine.io) {}
 
 asio::awaitable<void> DebugSession::run() {
@@ -95,9 +69,8 @@ asio::awaitable<void> DebugSession::run() {
     agent_->close();
   }
   if (program_) {
-    co_await program_->close();
+    co_await program_->close(machine_.left);
   }
-  stop_came_.cancel();
   messages_.close();
   patience_.cancel();
   others_.spawn(close_after(kFarewell));
@@ -110,15 +83,26 @@ asio::awaitable<void> DebugSession::run() {
 void DebugSession::guard(std::string token,
                          Deadline::Clock::duration attach_within) {
   token_ = std::move(token);
+  if (!token_.empty()) {
+    transport_->set_largest_message(kLargestOfStranger);
+    requests_.set_most(kMostOfStranger);
+  }
   others_.spawn(end_unless_attached(attach_within));
 }
 
-bool DebugSession::admits(const std::optional<std::string>& token) const {
-  return token_.empty() || is_token(token.value_or(""), token_);
+bool DebugSession::admits(const std::optional<std::string>& token) {
+  if (guessed_wrong_ ||
+      (!token_.empty() && !is_token(token.value_or(""), token_))) {
+    return false;
+  }
+  transport_->set_largest_message(kLargestRequest);
+  requests_.set_most(kMostRequests);
+  return true;
 }
 
-// One guess a connection.
+// One guess a connection, also for what is in the queue.
 std::unexpected<Error> DebugSession::refuse_token() {
+  guessed_wrong_ = true;
   leave();
   return fail(ErrorId::NotPermitted,
               "this connection wants the token that `hangdbg serve` has "
@@ -128,9 +112,14 @@ std::unexpected<Error> DebugSession::refuse_token() {
 
 asio::awaitable<void> DebugSession::end_unless_attached(
     Deadline::Clock::duration within) {
-  patience_.expires_after(within);
-  const auto [cut_short] = co_await patience_.async_wait(as_result);
-  if (!cut_short && phase_ != Phase::Attached && !terminal_) {
+  bool over = false;
+  do {  // again, if it is about to
+    patience_.expires_after(within);
+    const auto [cut_short] = co_await patience_.async_wait(as_result);
+    over =
+        static_cast<bool>(cut_short) || phase_ == Phase::Attached || terminal_;
+  } while (!over && running_);
+  if (!over) {
     stop();
   }
 }
@@ -157,6 +146,7 @@ void DebugSession::hurry() {
   if (terminal_) {
     terminal_->hang_up();
   }
+  stop_came_.cancel();
   for (asio::steady_timer* const nap : naps_) {
     nap->cancel();
   }
@@ -205,11 +195,7 @@ asio::awaitable<void> DebugSession::read_requests() {
 // Whether to read on.
 asio::awaitable<bool> DebugSession::take(dap::Message message) {
   if (auto* const answer = std::get_if<dap::Response>(&message)) {
-    const auto asked = questions_.find(answer->request_seq);
-    if (asked != questions_.end()) {
-      asked->second->answer = std::move(*answer);
-      asked->second->answered.cancel();
-    }
+    questions_.take(std::move(*answer));
     co_return true;
   }
   auto* const request = std::get_if<dap::Request>(&message);
@@ -247,15 +233,39 @@ asio::awaitable<void> DebugSession::answer(dap::Request request) {
                                                 : "attach comes first",
                                  .hint = {}});
   } else {
-    response = co_await handler->handle(*this, request);
+    response = co_await handle(*handler, request);
   }
   cancelled_.erase(request.seq);
   const bool succeeded = response.success;
   co_await send(std::move(response));
-  stops_wait_ = false;
-  co_await tell_early_stops();
+  if (request.command != dap::Cancel::command) {  // beside another
+    stops_wait_ = false;
+    co_await tell_early_stops();
+  }
   if (succeeded && handler->after != nullptr && !leaving_) {
-    co_await handler->after(*this, request);
+    co_await do_after(*handler, request);
+  }
+}
+
+// What one throws ends that request, and not the session.
+asio::awaitable<dap::Response> DebugSession::handle(
+    const Handler& handler,
+    const dap::Request& request) {
+  Error error{ErrorId::System, "this request has failed: ", {}};
+  try {
+    co_return co_await handler.handle(*this, request);
+  } catch (const std::exception& thrown) {
+    error.message += thrown.what();
+  }
+  co_return refusal(request, error);
+}
+
+asio::awaitable<void> DebugSession::do_after(const Handler& handler,
+                                             const dap::Request& request) {
+  try {
+    co_await handler.after(*this, request);
+  } catch (const std::exception& thrown) {
+    log::warn(log::Area::Dap, "after {}: {}", request.command, thrown.what());
   }
 }
 
@@ -308,10 +318,6 @@ void DebugSession::attach(Injection made,
   phase_ = Phase::Attached;
 }
 
-void DebugSession::set_known_threads(std::set<std::int64_t> threads) {
-  known_threads_ = std::move(threads);
-}
-
 asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
   const Deadline until = deadline();
   Elsewhere elsewhere = [this](std::function<Status()> work) {
@@ -331,49 +337,10 @@ void DebugSession::goes_on(std::int64_t thread) {
   answer_before_stops();
 }
 
-void DebugSession::note_frames(std::int64_t thread,
-                               const dap::StackTrace::Body& stack) {
-  if (frames_.size() > kMostFrames) {
-    frames_.clear();
-  }
-  for (const dap::StackFrame& frame : stack.stack_frames) {
-    frames_[frame.id] = {thread,
-                         frame.source ? frame.source->path.value_or("") : "",
-                         frame.line};
-  }
-}
-
-std::optional<DebugSession::FramePlace> DebugSession::place_of(
-    std::int64_t frame) const {
-  const auto found = frames_.find(frame);
-  return found == frames_.end() ? std::nullopt : std::optional(found->second);
-}
-
-// The editor asks for one just before it goes there: old ones may be forgotten.
-std::int64_t DebugSession::add_goto_target(Place place) {
-  if (goto_targets_.size() == kMostTargets) {
-    goto_targets_.clear();
-  }
-  goto_targets_.push_back(std::move(place));
-  return std::ssize(goto_targets_);
-}
-
-std::optional<DebugSession::Place> DebugSession::goto_target(
-    std::int64_t number) const {
-  if (number < 1 || number > std::ssize(goto_targets_)) {
-    return std::nullopt;
-  }
-  return goto_targets_[static_cast<std::size_t>(number - 1)];
-}
-
 void DebugSession::follow_sub_processes(dap::Attach::Arguments parent) {
   sub_processes_ = std::make_unique<SubProcesses>(*this, agent_->target().pid,
                                                   std::move(parent));
   others_.spawn(sub_processes_->follow());
-}
-
-void DebugSession::watch_threads() {
-  others_.spawn(poll_threads());
 }
 
 // ---- to the editor
@@ -392,21 +359,9 @@ asio::awaitable<void> DebugSession::send(dap::Message message) {
 
 asio::awaitable<Result<dap::Response>> DebugSession::ask_editor(
     dap::Request question) {
-  const std::string command = question.command;
-  const std::int64_t number = next_seq_;  // send() gives it this one
-  Question asked{asio::steady_timer(machine_.io, kEditorsAnswer), {}};
-  questions_.emplace(number, &asked);
-  co_await send(std::move(question));
-  if (!asked.answer) {
-    co_await nap(asked.answered);
-  }
-  questions_.erase(number);
-  if (asked.answer) {
-    co_return *std::move(asked.answer);
-  }
-  co_return leaving_
-      ? fail(ErrorId::ChannelClosed, "the editor leaves")
-      : fail(ErrorId::TimedOut, "the editor has not answered " + command);
+  Questions::Asked asked(questions_, next_seq_, question.command);
+  co_await send(std::move(question));  // gives it that number
+  co_return co_await asked.answer();
 }
 
 asio::awaitable<void> DebugSession::write_messages() {
@@ -428,7 +383,7 @@ asio::awaitable<void> DebugSession::write_messages() {
 
 asio::awaitable<void> DebugSession::pass_events() {
   while (auto event = co_await agent_->next_event(Deadline::in(kNever))) {
-    translate(*event, *translation_);
+    translation_->outward_event(*event);
     if (event->event == dap::Stopped::event) {
       if (const auto body = dap::body_of<dap::Stopped>(*event)) {
         held_.insert(body->thread_id.value_or(0));
@@ -465,7 +420,7 @@ asio::awaitable<void> DebugSession::tell_end() {
   }
   const auto code = program_ ? co_await program_->end(Deadline::in(kToEnd))
                              : exit_code_of(pid);
-  if (code) {
+  if (code && *code != Program::kUnknown) {
     dap::Exited::Body body;
     body.exit_code = *code;
     co_await say<dap::Exited>(std::move(body));
@@ -487,47 +442,6 @@ asio::awaitable<void> DebugSession::pass_terminal() {
       });
   co_await say<dap::TerminalEnded>(std::move(last));
   leave();
-}
-
-// What the kernel lists costs little; what Python makes of it is asked only
-// when that has changed.
-asio::awaitable<void> DebugSession::poll_threads() {
-  const int pid = agent_->target().pid;
-  auto tasks = list_tasks(pid);
-  while (tasks && co_await nap(kBetweenPolls)) {
-    auto now = list_tasks(pid);
-    if (now && *now != *tasks) {
-      co_await compare_threads();
-    }
-    tasks = std::move(now);
-  }
-}
-
-asio::awaitable<void> DebugSession::compare_threads() {
-  const auto listed = agent_->threads_outside();
-  if (!listed) {
-    co_return;
-  }
-  std::set<std::int64_t> threads;
-  for (const dap::Thread& thread : listed->threads) {
-    threads.insert(thread.id);
-  }
-  const auto before = std::exchange(known_threads_, threads);
-  for (const std::int64_t thread : threads) {
-    if (!before.contains(thread)) {
-      co_await tell_thread("started", thread);
-    }
-  }
-  for (const std::int64_t thread : before) {
-    if (!threads.contains(thread)) {
-      co_await tell_thread("exited", thread);
-    }
-  }
-}
-
-asio::awaitable<void> DebugSession::tell_thread(std::string what,
-                                                std::int64_t thread) {
-  return say<dap::ThreadEvent>({std::move(what), thread});
 }
 
 }  // namespace hangdbg

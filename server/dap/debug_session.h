@@ -14,12 +14,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -28,8 +26,12 @@
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
 #include "server/dap/launched_program.h"
+#include "server/dap/left_programs.h"
+#include "server/dap/questions.h"
 #include "server/dap/remote_terminal.h"
+#include "server/dap/shown_places.h"
 #include "server/dap/sub_processes.h"
+#include "server/dap/thread_watch.h"
 #include "server/dap/translation.h"
 #include "server/dap/transport.h"
 #include "server/hung_thread.h"
@@ -40,12 +42,15 @@
 
 namespace hangdbg {
 
+struct Handler;
+
 class DebugSession {
  public:
   struct Machine {
     boost::asio::io_context& io;
     boost::asio::thread_pool& pool;
     Deadline::Clock::duration timeout;  // of one request
+    LeftPrograms* left = nullptr;       // who takes those, if anybody
   };
 
   // How far the editor has come.
@@ -54,7 +59,7 @@ class DebugSession {
   DebugSession(Machine machine, std::unique_ptr<Transport> transport);
 
   // For who came by a socket: attach needs this token (none, if empty), and in
-  // that time.
+  // that time. Who has not shown it may send little.
   void guard(std::string token, Deadline::Clock::duration attach_within);
 
   // Ends when the editor has left, and the agent with it.
@@ -62,12 +67,13 @@ class DebugSession {
 
   // Has run() end. The editor is told.
   void stop();
+  bool leaving() const { return leaving_; }
 
   // ---- for the handlers
 
   boost::asio::io_context& io() { return machine_.io; }
   Phase phase() const { return phase_; }
-  bool admits(const std::optional<std::string>& token) const;
+  bool admits(const std::optional<std::string>& token);
   std::unexpected<Error> refuse_token();
   Deadline deadline() const { return Deadline::in(machine_.timeout); }
 
@@ -101,10 +107,10 @@ class DebugSession {
   const ThreadLooks& looks_before() const { return before_; }
   const std::string& wanted_thread() const { return wanted_thread_; }
 
-  // Threads as the editor was told of them last.
-  void set_known_threads(std::set<std::int64_t> threads);
-  // From now on the editor hears of those that come and go.
-  void watch_threads();
+  // Of which threads the editor knows; from watch_threads() on it hears of
+  // those that come and go.
+  ThreadWatch& threads() { return threads_; }
+  void watch_threads() { others_.spawn(threads_.follow()); }
   // From now on it is asked for a session for each process that the target
   // starts. `parent`: by which it has opened this one.
   void follow_sub_processes(dap::Attach::Arguments parent);
@@ -113,14 +119,8 @@ class DebugSession {
   void set_configured() { configured_ = true; }
   bool configured() const { return configured_; }
 
-  // Where a frame is that the editor was shown, as the agent knows it.
-  struct FramePlace {
-    std::int64_t thread;
-    std::string path;
-    std::int64_t line;
-  };
-  void note_frames(std::int64_t thread, const dap::StackTrace::Body& stack);
-  std::optional<FramePlace> place_of(std::int64_t frame) const;
+  // What the editor was shown, by its numbers.
+  ShownPlaces& shown() { return shown_; }
 
   // What is known of frames that the agent has no number for.
   OutsideValues& outside() { return *outside_; }
@@ -141,14 +141,6 @@ class DebugSession {
   // It is let go on by the running request.
   void goes_on(std::int64_t thread);
   void stays(std::int64_t thread) { held_.insert(thread); }
-
-  // Lines that a thread may be sent to, by the numbers that the editor has.
-  struct Place {
-    std::string path;  // in the target
-    std::int64_t line;
-  };
-  std::int64_t add_goto_target(Place place);
-  std::optional<Place> goto_target(std::int64_t number) const;
 
   // In place of an agent: a person's `attach`, until that ends. Null: none.
   void open_terminal(std::unique_ptr<RemoteTerminal> terminal);
@@ -177,6 +169,7 @@ class DebugSession {
 
   // For that long, or until the session's end. Whether it goes on.
   boost::asio::awaitable<bool> nap(Deadline::Clock::duration time);
+  boost::asio::awaitable<bool> nap(boost::asio::steady_timer& timer);
 
   // Does `work` on the pool.
   template <class Work>
@@ -189,10 +182,13 @@ class DebugSession {
   boost::asio::awaitable<void> read_requests();
   boost::asio::awaitable<bool> take(dap::Message message);
   boost::asio::awaitable<void> answer(dap::Request request);
+  boost::asio::awaitable<dap::Response> handle(const Handler& handler,
+                                               const dap::Request& request);
+  boost::asio::awaitable<void> do_after(const Handler& handler,
+                                        const dap::Request& request);
   void hurry();
   boost::asio::awaitable<Result<dap::Response>> ask_editor(
       dap::Request question);
-  boost::asio::awaitable<bool> nap(boost::asio::steady_timer& timer);
   boost::asio::awaitable<void> write_messages();
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_early_stops();
@@ -201,10 +197,6 @@ class DebugSession {
   boost::asio::awaitable<void> end_unless_attached(
       Deadline::Clock::duration within);
   boost::asio::awaitable<void> close_after(Deadline::Clock::duration time);
-  boost::asio::awaitable<void> poll_threads();
-  boost::asio::awaitable<void> compare_threads();
-  boost::asio::awaitable<void> tell_thread(std::string what,
-                                           std::int64_t thread);
   boost::asio::awaitable<void> send(dap::Message message);
 
   Machine machine_;
@@ -216,6 +208,7 @@ class DebugSession {
   boost::asio::steady_timer patience_;
   boost::asio::steady_timer farewell_;
   std::string token_;
+  bool guessed_wrong_ = false;
   std::int64_t next_seq_ = 1;
   bool leaving_ = false;
 
@@ -223,12 +216,7 @@ class DebugSession {
   std::set<std::int64_t> cancelled_;  // of them, and the running one
   std::optional<std::int64_t> running_;
 
-  // Ours to the editor; each waits for its answer.
-  struct Question {
-    boost::asio::steady_timer answered;
-    std::optional<dap::Response> answer;
-  };
-  std::map<std::int64_t, Question*> questions_;
+  Questions questions_;
   std::set<boost::asio::steady_timer*> naps_;
 
   Phase phase_ = Phase::Connected;
@@ -241,10 +229,9 @@ class DebugSession {
   std::optional<OutsideValues> outside_;
   std::unique_ptr<RemoteTerminal> terminal_;
   std::unique_ptr<LaunchedProgram> program_;
-  std::map<std::int64_t, FramePlace> frames_;
+  ShownPlaces shown_;
+  ThreadWatch threads_;
   bool configured_ = false;
-  std::vector<Place> goto_targets_;
-  std::set<std::int64_t> known_threads_;
   std::set<std::int64_t> held_;
   boost::asio::steady_timer stop_came_;  // cancelled by a thread's `stopped`
   bool breaking_ = false;

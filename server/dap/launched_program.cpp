@@ -1,12 +1,17 @@
 #include "server/dap/launched_program.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <linux/close_range.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
@@ -16,18 +21,26 @@
 
 #include "base/text.h"
 #include "protocol/events/output.h"
+#include "protocol/requests/run_in_terminal.h"
+#include "server/co_try.h"
 #include "server/dap/debug_session.h"
 #include "server/exec_words.h"
+#include "tracee/proc_file.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
+
+using asio::experimental::awaitable_operators::operator||;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto kPatience = std::chrono::seconds(60);  // its, with us
 constexpr auto kToEnd = std::chrono::seconds(2);
 constexpr auto kLastWords = std::chrono::milliseconds(500);
 constexpr std::size_t kMostAtOnce = 1 << 16;
+
+// A shell may have much to do before it starts something.
+constexpr auto kTerminal = std::chrono::seconds(20);
 
 struct Pipe {
   Fd ours;
@@ -40,6 +53,28 @@ Result<Pipe> make_pipe() {
     return fail_errno("no pipe can be had", ErrorId::System);
   }
   return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+Result<Program::Start> how_to_start(const dap::Launch::Arguments& wanted) {
+  if (wanted.program.has_value() == wanted.module.has_value()) {
+    return fail(ErrorId::Usage, "launch wants a program or a module",
+                "\"program\": \"/home/ada/train.py\"");
+  }
+  if (wanted.cwd && ::access(wanted.cwd->c_str(), X_OK) != 0) {
+    return fail_errno("cannot go to " + printable(*wanted.cwd), ErrorId::Usage);
+  }
+  Program::Start how;
+  how.python = wanted.python.value_or("python3");
+  how.python_options = wanted.python_args.value_or(std::vector<std::string>());
+  how.module = wanted.module.has_value();
+  how.words = wanted.args.value_or(std::vector<std::string>());
+  how.words.insert(how.words.begin(),
+                   how.module ? *wanted.module : *wanted.program);
+  how.calls_us = true;
+  how.call = 0;
+  how.entry = true;
+  how.patience = kPatience;
+  return how;
 }
 
 // Ours, with what is wanted otherwise.
@@ -99,50 +134,95 @@ Result<std::unique_ptr<LaunchedProgram>> LaunchedProgram::start(
     DebugSession& session,
     asio::io_context& io,
     const dap::Launch::Arguments& wanted) {
-  if (wanted.program.has_value() == wanted.module.has_value()) {
-    return fail(ErrorId::Usage, "launch wants a program or a module",
-                "\"program\": \"/home/ada/train.py\"");
-  }
+  Program::Start how = TRY(how_to_start(wanted));
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   Pipe ready = TRY(make_pipe());
-  Program::Start how;
-  how.python = wanted.python.value_or("python3");
-  how.python_options = wanted.python_args.value_or(std::vector<std::string>());
-  how.module = wanted.module.has_value();
-  how.words = wanted.args.value_or(std::vector<std::string>());
-  how.words.insert(how.words.begin(),
-                   how.module ? *wanted.module : *wanted.program);
   how.environment = environment(wanted);
-  how.calls_us = true;
-  how.call = 0;
-  how.entry = true;
   how.ready = ready.its.get();
-  how.patience = kPatience;
   auto program = TRY(Program::start(how, [&] {
     return become(wanted, out.its.get(), err.its.get()) &&
            ::fcntl(ready.its.get(), F_SETFD, 0) == 0;
   }));
-  std::unique_ptr<LaunchedProgram> launched(
-      new LaunchedProgram(session, io, std::move(program),
-                          wanted.options.stop_on_entry.value_or(false)));
+  Fd ended(::dup(program.pidfd()));
+  if (!ended) {
+    auto failure = fail_errno("its end could not be waited for");
+    program.send(SIGKILL);
+    ::waitpid(program.pid(), nullptr, 0);
+    return failure;
+  }
+  std::unique_ptr<LaunchedProgram> launched(new LaunchedProgram(
+      session, io, std::move(program), std::move(ended), std::move(ready.ours),
+      wanted.options.stop_on_entry.value_or(false)));
   launched->out_.assign(out.ours.release());
   launched->err_.assign(err.ours.release());
-  launched->ready_.assign(ready.ours.release());
   launched->output_.spawn(launched->pass_on(launched->out_, "stdout"));
   launched->output_.spawn(launched->pass_on(launched->err_, "stderr"));
   return launched;
 }
 
+// Its text and the way back are files of ours, below /proc: with us they are
+// gone, and nothing starts, or waits.
+asio::awaitable<Result<std::unique_ptr<LaunchedProgram>>>
+LaunchedProgram::start_in_terminal(DebugSession& session,
+                                   asio::io_context& io,
+                                   dap::Launch::Arguments wanted) {
+  const auto path_of = [](const Fd& file) {
+    return fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
+  };
+  CO_TRY(Program::Start how, how_to_start(wanted));
+  CO_TRY(Pipe ready, make_pipe());
+  how.tell = path_of(ready.its);
+  CO_TRY(const Fd text, Program::text(how));
+  dap::RunInTerminal::Arguments question;
+  question.kind =
+      wanted.console == "externalTerminal" ? "external" : "integrated";
+  question.title = how.words.front();
+  question.cwd =
+      wanted.cwd.value_or(read_proc_link(::getpid(), "cwd").value_or("/"));
+  question.args = Program::words(how, path_of(text));
+  question.env = std::move(wanted.env);
+  CO_CHECK(co_await session.ask<dap::RunInTerminal>(std::move(question)));
+
+  Stream told(io, ready.ours.release());
+  asio::steady_timer patience(io, kTerminal);
+  co_await (told.async_wait(Stream::wait_read, as_result) ||
+            session.nap(patience));
+  std::array<char, 32> text_of_pid{};
+  pollfd there{told.native_handle(), POLLIN, 0};
+  const ssize_t size =
+      ::poll(&there, 1, 0) == 1
+          ? ::read(told.native_handle(), text_of_pid.data(), text_of_pid.size())
+          : 0;
+  const auto pid = parse_number<int>(
+      trim({text_of_pid.data(),
+            static_cast<std::size_t>(std::max<ssize_t>(size, 0))}));
+  if (!pid) {
+    co_return fail(ErrorId::TimedOut,
+                   "the editor's terminal has not started the program");
+  }
+  CO_TRY(auto program, Program::of_another(*pid));
+  Fd ended(::dup(program.pidfd()));
+  if (!ended) {
+    co_return fail_errno("its end could not be waited for");
+  }
+  co_return std::unique_ptr<LaunchedProgram>(new LaunchedProgram(
+      session, io, std::move(program), std::move(ended), Fd(told.release()),
+      wanted.options.stop_on_entry.value_or(false)));
+}
+
 LaunchedProgram::LaunchedProgram(DebugSession& session,
                                  asio::io_context& io,
                                  Program program,
+                                 Fd ended,
+                                 Fd ready,
                                  bool stops_on_entry)
     : session_(session),
       io_(io),
+      pid_(program.pid()),
       program_(std::move(program)),
-      ended_(io, ::dup(program_.pidfd())),
-      ready_(io),
+      ended_(io, ended.release()),
+      ready_(io, ready.release()),
       out_(io),
       err_(io),
       output_(io.get_executor()),
@@ -151,51 +231,63 @@ LaunchedProgram::LaunchedProgram(DebugSession& session,
 
 // Its end closes what it would close, too.
 asio::awaitable<Status> LaunchedProgram::wait_until_ready(Deadline deadline) {
-  co_await wait_readable(ready_, deadline);
-  if (deadline.expired()) {
+  asio::steady_timer end(io_, deadline.at());
+  co_await (ready_.async_wait(Stream::wait_read, as_result) ||
+            session_.nap(end));
+  if (deadline.expired() || session_.leaving()) {
     co_return fail(ErrorId::TimedOut, "Python has not come to the program");
   }
   co_return Status();
 }
 
 asio::awaitable<std::optional<int>> LaunchedProgram::end(Deadline deadline) {
-  if (!program_.ended()) {
+  if (!code()) {
     co_await wait_readable(ended_, deadline);
   }
   // What it has started may go on, and print.
   const Deadline patience = deadline.capped(kLastWords);
-  while (program_.ended() && output_.running() > 0 && !patience.expired()) {
+  while (code() && output_.running() > 0 && !patience.expired()) {
     all_said_.expires_at(patience.at());
     co_await all_said_.async_wait(as_result);
   }
-  co_return program_.ended();
+  co_return code();
 }
 
-void LaunchedProgram::terminate() {
-  if (!program_.ended()) {
-    ::kill(program_.pid(), SIGTERM);
+std::optional<int> LaunchedProgram::code() {
+  return program_ ? program_->ended() : std::nullopt;
+}
+
+void LaunchedProgram::send(int signal) {
+  if (program_) {
+    program_->send(signal);
   }
 }
 
-asio::awaitable<void> LaunchedProgram::close() {
+asio::awaitable<void> LaunchedProgram::close(LeftPrograms* left) {
   if (ours_to_end_) {
     terminate();
     const auto ended = co_await end(Deadline::in(kToEnd));
     if (!ended) {
-      ::kill(program_.pid(), SIGKILL);
+      send(SIGKILL);
       co_await end(Deadline::in(kToEnd));
     }
   }
-  out_.close();
-  err_.close();
+  closing_ = true;
+  boost::system::error_code ignored;
+  out_.cancel(ignored);
+  err_.cancel(ignored);
   co_await output_.join();
+  if (!ours_to_end_ && left != nullptr && program_) {
+    left->take(*std::exchange(program_, std::nullopt), std::move(ended_),
+               std::move(out_), std::move(err_));
+  }
 }
 
 asio::awaitable<void> LaunchedProgram::pass_on(Stream& from,
                                                std::string category) {
   std::string left;
   std::vector<char> bytes(kMostAtOnce);
-  for (bool over = false; !over;) {
+  for (bool over = false; !over && !closing_;) {
     const auto [error, count] =
         co_await from.async_read_some(asio::buffer(bytes), as_result);
     over = static_cast<bool>(error);
@@ -215,15 +307,8 @@ asio::awaitable<void> LaunchedProgram::pass_on(Stream& from,
 asio::awaitable<void> LaunchedProgram::wait_readable(Stream& stream,
                                                      Deadline deadline) {
   asio::steady_timer end(io_, deadline.at());
-  end.async_wait([&](boost::system::error_code error) {
-    if (!error) {
-      stream.cancel();
-    }
-  });
-  co_await stream.async_wait(Stream::wait_read, as_result);
-  end.cancel();
-  // The timer's last call refers to what is here.
-  co_await asio::post(io_, asio::use_awaitable);
+  co_await (stream.async_wait(Stream::wait_read, as_result) ||
+            end.async_wait(as_result));
 }
 
 }  // namespace hangdbg

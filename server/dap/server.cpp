@@ -113,7 +113,10 @@ Server::Server(DebugSession::Machine machine,
       websocket_(websocket),
       token_(std::move(token)),
       tls_(std::move(tls)),
-      running_(machine.io.get_executor()) {}
+      left_(machine.io),
+      running_(machine.io.get_executor()) {
+  machine_.left = &left_;
+}
 
 Server::~Server() = default;
 
@@ -133,13 +136,16 @@ asio::awaitable<void> Server::run() {
     ::unlink(path->path().c_str());
   }
   co_await running_.join();
+  co_await left_.join();
 }
 
 void Server::stop() {
+  stopped_ = true;
   std::visit([](auto& acceptor) { acceptor.close(); }, acceptor_);
   for (DebugSession* const session : sessions_) {
     session->stop();
   }
+  left_.stop();
 }
 
 template <class Protocol>
@@ -169,7 +175,7 @@ asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
   std::unique_ptr<Transport> transport;
   if constexpr (std::same_as<Socket, Tcp::socket>) {
     transport = co_await shake_hands(std::move(socket));
-    if (!transport) {
+    if (!transport || stopped_) {
       co_return;
     }
   } else {

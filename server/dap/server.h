@@ -58,6 +58,8 @@ class Server {
   bool websocket_;
   std::string token_;
   std::optional<Tls> tls_;
+  LeftPrograms left_;
+  bool stopped_ = false;
   std::set<DebugSession*> sessions_;
   TaskGroup running_;
 };

@@ -19,9 +19,6 @@
 
 namespace hangdbg {
 
-// What editors send is small; a file that is to be evaluated is the most.
-inline constexpr std::size_t kLargestRequest = std::size_t{8} << 20;
-
 template <class Stream>
 class StreamTransport final : public Transport {
  public:
@@ -65,6 +62,10 @@ class StreamTransport final : public Transport {
       co_return fail(ErrorId::ChannelClosed, "the client has gone");
     }
     co_return Status();
+  }
+
+  void set_largest_message(std::size_t bytes) override {
+    decoder_.set_body_limit(bytes);
   }
 
   void close() override {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/verify_context.hpp>
 #include <cctype>
 
@@ -109,7 +110,15 @@ Result<Tls> Tls::client_of(const std::string& fingerprint) {
   return tls;
 }
 
-std::unexpected<Error> no_such_server(const boost::system::error_code& error) {
+std::unexpected<Error> handshake_failed(
+    const boost::system::error_code& error) {
+  if (error.category() != asio::error::get_ssl_category() ||
+      ERR_GET_REASON(static_cast<unsigned long>(error.value())) !=
+          SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    return fail(ErrorId::ChannelClosed,
+                "the server speaks no TLS: " + error.message(),
+                "without --fingerprint and --cacert, through ssh -L");
+  }
   return fail(ErrorId::NotPermitted,
               "not the server that was asked for: " + error.message(),
               "--fingerprint, as `hangdbg serve` prints it, or --cacert");

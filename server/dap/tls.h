@@ -41,7 +41,8 @@ class Tls {
   std::string fingerprint_;
 };
 
-// Why a client's handshake failed. NotPermitted.
-std::unexpected<Error> no_such_server(const boost::system::error_code& error);
+// Why a client's handshake failed. NotPermitted: it is another server;
+// ChannelClosed.
+std::unexpected<Error> handshake_failed(const boost::system::error_code& error);
 
 }  // namespace hangdbg

@@ -42,7 +42,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> connect_tls(
   const auto [error] =
       co_await stream.async_handshake(Stream::client, as_result);
   if (error) {
-    co_return no_such_server(error);
+    co_return handshake_failed(error);
   }
   co_return std::make_unique<StreamTransport<Stream>>(std::move(stream));
 }

@@ -7,6 +7,12 @@
 #include <array>
 
 #include "inspector/task_ids.h"
+#include "protocol/events/breakpoint.h"
+#include "protocol/events/continued.h"
+#include "protocol/events/output.h"
+#include "protocol/events/stopped.h"
+#include "protocol/events/thread.h"
+#include "protocol/message.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -36,10 +42,31 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+template <class Kind>
+bool translate_as(dap::Event& event, Translation& translation) {
+  if (event.event != Kind::event) {
+    return false;
+  }
+  if (auto body = dap::body_of<Kind>(event)) {
+    translation.outward(*body);
+    event.body = encode(*body);
+  }
+  return true;
+}
+
 }  // namespace
 
 Translation::Translation(int pid, Editor editor)
     : pid_(pid), editor_(std::move(editor)) {}
+
+void Translation::outward_event(dap::Event& event) {
+  [[maybe_unused]] const bool known =
+      translate_as<dap::Output>(event, *this) ||
+      translate_as<dap::Stopped>(event, *this) ||
+      translate_as<dap::BreakpointEvent>(event, *this) ||
+      translate_as<dap::Continued>(event, *this) ||
+      translate_as<dap::ThreadEvent>(event, *this);
+}
 
 std::optional<std::string> Translation::path_of(std::int64_t reference) const {
   if (reference < 1 || reference > std::ssize(references_)) {

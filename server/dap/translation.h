@@ -25,6 +25,10 @@
 
 namespace hangdbg {
 
+namespace dap {
+struct Event;
+}
+
 class Translation {
  public:
   struct Editor {
@@ -43,6 +47,9 @@ class Translation {
   void outward(T& message) {
     Walk(*this, false).visit("", message);
   }
+
+  // Of one that the agent says unasked.
+  void outward_event(dap::Event& event);
 
   // The path, in the target, of a source that outward() gave a reference.
   std::optional<std::string> path_of(std::int64_t reference) const;

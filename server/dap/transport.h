@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include "base/result.h"
 
 namespace hangdbg {
+
+// What editors send is small; a file that is to be evaluated is the most.
+inline constexpr std::size_t kLargestRequest = std::size_t{8} << 20;
 
 class Transport {
  public:
@@ -29,6 +33,9 @@ class Transport {
 
   // Says that nothing more comes, where there is a word for that.
   virtual boost::asio::awaitable<void> finish() { co_return; }
+
+  // Of what is read from now on; before, kLargestRequest.
+  virtual void set_largest_message(std::size_t bytes) = 0;
 
   // Ends what is under way.
   virtual void close() = 0;

@@ -86,6 +86,10 @@ class WebSocketTransport final : public Transport {
     co_await stream_.async_close(websocket::close_code::normal, as_result);
   }
 
+  void set_largest_message(std::size_t bytes) override {
+    stream_.read_message_max(bytes);
+  }
+
   void close() override {
     boost::system::error_code ignored;
     stream_.next_layer().lowest_layer().close(ignored);
@@ -162,7 +166,8 @@ asio::awaitable<std::unique_ptr<Transport>> in_time(
 template <class Below>
 asio::awaitable<Result<std::unique_ptr<Transport>>> ask_for_upgrade(
     Below below) {
-  const auto server = below.lowest_layer().remote_endpoint();
+  boost::system::error_code gone;
+  const auto server = below.lowest_layer().remote_endpoint(gone);
   std::string host = server.address().to_string();
   if (server.address().is_v6()) {
     host = "[" + host + "]";
@@ -203,7 +208,7 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> connect_websocket(
   const auto [error] =
       co_await stream.async_handshake(Encrypted::client, as_result);
   if (error) {
-    co_return no_such_server(error);
+    co_return handshake_failed(error);
   }
   co_return co_await ask_for_upgrade(std::move(stream));
 }

@@ -76,6 +76,7 @@ class Filler {
         {".startMethod", "attach"},
         {".targets.type", "value"},
         {".request", "attach"},
+        {".kind", "integrated"},
         {".filter", "indexed"},
         {".granularity", "line"}};
     for (const auto& [end, word] : kWords) {

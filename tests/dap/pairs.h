@@ -43,6 +43,7 @@
 #include "protocol/requests/object_source.h"
 #include "protocol/requests/pause.h"
 #include "protocol/requests/restart_frame.h"
+#include "protocol/requests/run_in_terminal.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/set_breakpoints.h"
 #include "protocol/requests/set_exception_breakpoints.h"
@@ -104,6 +105,7 @@ inline constexpr Each<Attach,
                       SetVariable,
                       SourceText,
                       StackTrace,
+                      RunInTerminal,
                       StartDebugging,
                       StepIn,
                       StepInTargets,

@@ -13,7 +13,7 @@ REQUESTS = set("""
     setFunctionBreakpoints setExceptionBreakpoints breakpointLocations threads stackTrace
     scopes variables setVariable setExpression evaluate completions exceptionInfo continue
     next stepIn stepInTargets stepOut pause goto gotoTargets source modules loadedSources
-    cancel restartFrame startDebugging
+    cancel restartFrame startDebugging runInTerminal
     """.split())
 
 EVENTS = set("""

@@ -384,8 +384,10 @@ def test_exceptions_of_the_main_thread(kind, vanishes, python):
 # ---- order and junk
 
 
-def test_the_answer_comes_before_the_stop(newest_python, editor):
-    """Also where the line is hit a thousand times a second."""
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_answer_comes_before_the_stop(beside, newest_python, editor):
+    """Also where the line is hit a thousand times a second, and where another request
+    is answered beside it."""
     target = start("loop_beside", newest_python, "2")
     editor.initialize()
     editor.call("attach", processId=target.pid)
@@ -404,6 +406,9 @@ def test_the_answer_comes_before_the_stop(newest_python, editor):
         editor.events.clear()
         number = editor.request("setBreakpoints", source={"path": FILE},
                                 breakpoints=[dict(line=line_of("turns += 1"))])
+        if beside:
+            for _ in range(20):
+                editor.request("cancel", requestId=0)
         ids = [one["id"] for one in editor.response(number)["body"]["breakpoints"]]
         threads = {hit(editor, dict(id=ids[0])) for _ in range(2)}
         at = [message.get("request_seq") for message in editor.received].index(number)

@@ -8,6 +8,7 @@ import pytest
 import harness
 import processes
 from dap_client import DapClient, Refused
+from dap_server import Server
 from harness import PATIENCE
 from test_dap import stack
 
@@ -217,13 +218,57 @@ def test_the_editor_leaves(how, newest_python, program, editor):
     harness.until("its end", lambda: not os.path.exists("/proc/%d" % pid))
 
 
+PRINTS = """\
+import os, sys, time
+while True:
+    for _ in range(100):
+        print("x" * 1000, flush=True)
+    with open(sys.argv[1], "a") as file:
+        file.write("still here\\n")
+    time.sleep(0.01)
+"""
+
+
+def test_left_alone_by_a_server(newest_python, tmp_path):
+    """It prints on, to nobody; when it ends, nothing of it is left."""
+    server = Server("unix:%s/s" % tmp_path)
+    program, log = tmp_path / "program.py", tmp_path / "log"
+    program.write_text(PRINTS)
+    editor = server.editor()
+    pid = launch(editor, program=str(program), python=newest_python, args=[str(log)])
+    harness.until("it runs", log.exists)
+    editor.call("disconnect", terminateDebuggee=False)
+    assert editor.at_end(2)
+    size = log.stat().st_size
+    harness.until("it prints on", lambda: log.stat().st_size > size + 100)
+    second = server.editor()
+    other = launch(second, program=str(program), python=newest_python, args=[str(log)])
+    os.kill(pid, signal.SIGKILL)
+    harness.until("its end", lambda: not os.path.exists("/proc/%d" % pid))
+    assert os.path.exists("/proc/%d" % other)
+    server.stop()
+    assert not os.path.exists("/proc/%d" % other)
+
+
+def test_a_server_that_ends_leaves_it_alone(newest_python, program, tmp_path):
+    server = Server("unix:%s/s" % tmp_path)
+    editor = server.editor()
+    pid = launch(editor, program=program, python=newest_python, args=["waits"])
+    editor.event("output", category="stdout", output="waits\n")
+    editor.call("disconnect", terminateDebuggee=False)
+    assert editor.at_end(2)
+    server.stop()
+    assert processes.threads(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
 def test_what_cannot_be_launched(newest_python, program, editor, tmp_path):
     editor.initialize()
     for arguments, words in (
             ({}, "wants a program or a module"),
             ({"program": program, "module": "os"}, "wants a program or a module"),
             ({"program": program, "python": "/nowhere/python"}, "cannot run /nowhere/python"),
-            ({"program": program, "cwd": "/nowhere"}, "cannot run"),
+            ({"program": program, "cwd": "/nowhere"}, "cannot go to /nowhere"),
             ({"program": program, "python": "/bin/true"}, "ended before its first line"),
             ({"program": program, "args": 3}, r"\(root\).arguments.args")):
         with pytest.raises(Refused, match=words):

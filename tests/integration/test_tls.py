@@ -1,7 +1,9 @@
 """`hangdbg serve` where other machines reach it: TLS and the token, or nothing."""
 
+import contextlib
 import hashlib
 import select
+import signal
 import socket
 import ssl
 import subprocess
@@ -134,6 +136,57 @@ def test_who_shakes_no_hands(newest_python, certificate, listener):
     assert editor.call("threads")["threads"]
     server.stop()
     target.finish()
+
+
+def test_one_guess_in_one_connection(newest_python, certificate):
+    """Also where the next one comes before the first is answered."""
+    target = start("lock_main", newest_python)
+    server = Server("tcp:127.0.0.1:0", *certificate)
+    editor = editor_of(server, trusting(certificate))
+    editor.initialize()
+    pieces = []
+    editor.send_bytes = pieces.append
+    guesses = [editor.request("attach", processId=target.pid, token=token)
+               for token in ("0" * 64, "1" * 64, server.token)]
+    del editor.send_bytes
+    editor.send_bytes(b"".join(pieces))
+    assert editor.at_end(1)
+    assert not [number for number in guesses if editor.responses.get(
+        number, {"success": False})["success"]]
+    server.stop()
+    target.finish()
+
+
+@pytest.mark.parametrize("where", ["tcp:127.0.0.1:0", "ws:127.0.0.1:0"])
+def test_a_stranger_may_say_little(newest_python, certificate, where):
+    target = start("lock_main", newest_python)
+    server = Server(where, *certificate)
+    context = trusting(certificate)
+    stranger = editor_of(server, context)
+    stranger.initialize()
+    stranger.request("threads", filler="x" * 60000)
+    with contextlib.suppress(OSError):  # it is not read to its end
+        stranger.request("threads", filler="x" * 70000)
+    assert stranger.at_end(2)
+    editor = editor_of(server, context)
+    thread = editor.attach(target.pid, token=server.token)["threadId"]
+    frame = editor.call("stackTrace", threadId=thread)["stackFrames"][0]["id"]
+    assert editor.call("evaluate", expression="len('%s')" % ("x" * 1000000),
+                       frameId=frame)["result"] == "1000000"
+    editor.disconnect()
+    server.stop()
+    target.finish()
+
+
+def test_a_handshake_that_outlives_the_server(certificate):
+    """Who has shaken hands after the stop gets no session that would go on."""
+    server = Server("tcp:127.0.0.1:0", *certificate)
+    plain = server.connect()
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)  # it has stopped to listen
+    stays = trusting(certificate).wrap_socket(plain, server_hostname="127.0.0.1")
+    assert server.process.wait(4) == 0
+    stays.close()
 
 
 def test_places_that_need_it(certificate, tmp_path):

@@ -17,7 +17,7 @@ bool is_in(const dap::StackFrame& frame, const std::string& path) {
 
 Answer<dap::Goto> GotoHandler::handle(DebugSession& session,
                                       Pair::Arguments arguments) {
-  const auto target = session.goto_target(arguments.target_id);
+  const auto target = session.shown().goto_target(arguments.target_id);
   if (!target) {
     co_return fail(ErrorId::Usage, "no such target: gotoTargets gives them");
   }

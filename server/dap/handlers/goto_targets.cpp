@@ -19,7 +19,7 @@ Answer<dap::GotoTargets> GotoTargetsHandler::handle(DebugSession& session,
   if (!arguments.source.path) {
     co_return fail(ErrorId::BadMessage, "missing value at (root).source.path");
   }
-  target.id = session.add_goto_target(
+  target.id = session.shown().add_goto_target(
       {*std::move(arguments.source.path), arguments.line});
   dap::GotoTargets::Body body;
   body.targets.push_back(std::move(target));

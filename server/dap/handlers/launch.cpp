@@ -13,6 +13,15 @@ namespace {
 constexpr auto kEnding = std::chrono::milliseconds(200);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
 
+bool wants_terminal(const dap::Launch::Arguments& wanted) {
+  return wanted.console == "integratedTerminal" ||
+         wanted.console == "externalTerminal";
+}
+
+bool has_terminal(const DebugSession& session) {
+  return session.editor().supports_run_in_terminal_request.value_or(false);
+}
+
 boost::asio::awaitable<Status> enter(DebugSession& session,
                                      dap::DebugOptions options) {
   const int pid = session.program()->pid();
@@ -50,13 +59,21 @@ Answer<dap::Launch> LaunchHandler::handle(DebugSession& session,
   if (!session.admits(arguments.token)) {
     co_return session.refuse_token();
   }
-  CO_TRY(auto started,
-         LaunchedProgram::start(session, session.io(), arguments));
-  session.own(std::move(started));
+  Result<std::unique_ptr<LaunchedProgram>> started;
+  if (wants_terminal(arguments) && has_terminal(session)) {
+    started = co_await LaunchedProgram::start_in_terminal(session, session.io(),
+                                                          arguments);
+  } else {
+    started = LaunchedProgram::start(session, session.io(), arguments);
+  }
+  if (!started) {
+    co_return std::unexpected(started.error());
+  }
+  session.own(*std::move(started));
   const Status entered = co_await enter(session, std::move(arguments.options));
   if (!entered) {
     if (session.phase() != DebugSession::Phase::Attached) {
-      co_await session.program()->close();
+      co_await session.program()->close(nullptr);
       session.own(nullptr);
     }
     co_return std::unexpected(entered.error());
@@ -78,6 +95,10 @@ boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
   changed.capabilities.supports_terminate_request = true;
   changed.capabilities.support_terminate_debuggee = true;
   co_await session.say<dap::CapabilitiesEvent>(std::move(changed));
+  if (wants_terminal(arguments) && !has_terminal(session)) {
+    co_await session.note(
+        "the editor has no terminal for it: what it prints is here");
+  }
   co_await session.say<dap::Initialized>({});
   if (session.configured()) {
     co_await show_hung_thread(session);

@@ -29,7 +29,7 @@ Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
       frames[i].id = session.outside().add(agent.outside_frames().at(i));
     }
   }
-  session.note_frames(wanted.thread_id, *stack);
+  session.shown().note_frames(wanted.thread_id, *stack);
   if (native) {
     frames = co_await session.on_pool([&] {
       return with_native_frames(agent.target(), wanted.thread_id,
@@ -39,7 +39,8 @@ Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
     const auto size = std::ssize(frames);
     const auto first = std::clamp(wanted.start_frame.value_or(0), 0L, size);
     const auto levels = wanted.levels.value_or(0);
-    const auto last = levels > 0 ? std::min(first + levels, size) : size;
+    const auto last =
+        levels > 0 && levels < size - first ? first + levels : size;
     frames = {std::make_move_iterator(frames.begin() + first),
               std::make_move_iterator(frames.begin() + last)};
   }

@@ -1,13 +1,12 @@
 // hangdbg/terminal: `attach` for a person at another machine.
+#include "server/co_try.h"
 #include "server/dap/handlers.h"
 
 namespace hangdbg {
 
 Answer<dap::Terminal> TerminalHandler::handle(DebugSession& session,
                                               Pair::Arguments arguments) {
-  if (session.phase() == DebugSession::Phase::Attached || session.terminal()) {
-    co_return fail(ErrorId::BadMessage, "this session is attached already");
-  }
+  CO_CHECK(session.check_new());
   if (!session.admits(arguments.token)) {
     co_return session.refuse_token();
   }

@@ -11,7 +11,7 @@ Answer<dap::Threads> ThreadsHandler::handle(DebugSession& session,
     for (const dap::Thread& thread : listed->threads) {
       numbers.insert(thread.id);
     }
-    session.set_known_threads(std::move(numbers));
+    session.threads().know(std::move(numbers));
   }
   co_return listed;
 }
