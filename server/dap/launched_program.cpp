@@ -140,10 +140,15 @@ Result<std::unique_ptr<LaunchedProgram>> LaunchedProgram::start(
   Pipe ready = TRY(make_pipe());
   how.environment = environment(wanted);
   how.ready = ready.its.get();
-  auto program = TRY(Program::start(how, [&] {
+  auto started = Program::start(how, [&] {
     return become(wanted, out.its.get(), err.its.get()) &&
            ::fcntl(ready.its.get(), F_SETFD, 0) == 0;
-  }));
+  });
+  if (!started) {
+    started.error().hint = "\"python\": \"/usr/bin/python3\"";
+    return std::unexpected(started.error());
+  }
+  Program program = *std::move(started);
   Fd ended(::dup(program.pidfd()));
   if (!ended) {
     auto failure = fail_errno("its end could not be waited for");

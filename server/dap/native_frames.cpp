@@ -57,8 +57,10 @@ dap::StackFrame native_frame(const NativeSymbol& symbol,
   if (!symbol.file.empty()) {
     frame.source =
         dap::Source{.name = symbol.file.substr(symbol.file.rfind('/') + 1),
-                    .path = symbol.file,
                     .presentation_hint = "deemphasize"};
+    if (symbol.file.starts_with('/')) {  // else who built it knows where it was
+      frame.source->path = symbol.file;
+    }
     frame.line = symbol.line;
   }
   return frame;

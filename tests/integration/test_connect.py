@@ -190,7 +190,7 @@ def test_who_gets_none(newest_python, certificate, tmp_path):
                        env={"HANGDBG_TOKEN": token})
 
     assert connect(*pinned).rc == 0
-    connect(*pinned, token="0" * 64).assert_refused(3, "wants the token")
+    connect(*pinned, token="0" * 64).assert_refused(3, "wants the token", "--token-file")
     connect("--fingerprint", "0" * 64).assert_refused(3, "certificate")
     connect("--cacert", "/etc/ssl/certs/ca-certificates.crt" if os.path.exists(
         "/etc/ssl/certs/ca-certificates.crt") else "/no/such").assert_refused(

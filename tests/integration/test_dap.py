@@ -86,6 +86,8 @@ def test_c_functions_in_the_stack(python, editor):
     (innermost,) = [at for at, frame in enumerate(whole) if frame["name"] == "wait_for_lock"]
     assert innermost > 0 and all(subtle[:innermost]) and not subtle[innermost], whole
     assert all(frame["name"] for frame in whole[:innermost]), whole
+    assert not [frame for frame in whole[:innermost] if frame.get("source", {}).get(
+        "path", "").startswith(os.getcwd())], whole  # what is relative is not our folder's
     frame = whole[innermost]
     assert editor.call("evaluate", expression="answer", frameId=frame["id"])["result"] == "41"
     assert editor.call("scopes", frameId=whole[0]["id"])["scopes"] == []

@@ -267,7 +267,7 @@ def test_what_cannot_be_launched(newest_python, program, editor, tmp_path):
     for arguments, words in (
             ({}, "wants a program or a module"),
             ({"program": program, "module": "os"}, "wants a program or a module"),
-            ({"program": program, "python": "/nowhere/python"}, "cannot run /nowhere/python"),
+            ({"program": program, "python": "/nowhere/python"}, "cannot run /nowhere/python(.|\n)*\"python\": "),
             ({"program": program, "cwd": "/nowhere"}, "cannot go to /nowhere"),
             ({"program": program, "python": "/bin/true"}, "ended before its first line"),
             ({"program": program, "args": 3}, r"\(root\).arguments.args")):

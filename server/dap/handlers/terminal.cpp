@@ -8,7 +8,9 @@ Answer<dap::Terminal> TerminalHandler::handle(DebugSession& session,
                                               Pair::Arguments arguments) {
   CO_CHECK(session.check_new());
   if (!session.admits(arguments.token)) {
-    co_return session.refuse_token();
+    auto refused = session.refuse_token();
+    refused.error().hint = "--token-file FILE, or HANGDBG_TOKEN";
+    co_return refused;
   }
   auto terminal = RemoteTerminal::start(session.io(), arguments);
   if (!terminal) {
