@@ -101,7 +101,7 @@ std::optional<int> Program::ended() {
   }
   pollfd end{pidfd_.get(), POLLIN, 0};
   if (!code_ && !is_child_ && ::poll(&end, 1, 0) == 1) {
-    code_ = exit_code_of(pid_).value_or(kUnknown);
+    code_ = code_of_another(pid_, pidfd_.get()).value_or(kUnknown);
   }
   return code_;
 }

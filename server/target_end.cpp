@@ -1,9 +1,11 @@
 #include "server/target_end.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 
@@ -25,6 +27,27 @@ std::optional<int> wait_status(int pid) {
   }
   const std::string_view text = trim(*stat);
   return parse_number<int>(text.substr(text.rfind(' ') + 1));
+}
+
+// PIDFD_GET_INFO, linux/pidfd.h: not in our headers.
+struct PidfdInfo {
+  std::uint64_t mask;
+  std::uint64_t cgroup;
+  std::uint32_t numbers[11];
+  std::int32_t wait_status;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t kInfoExit = 1 << 3;
+
+// Of one that has been reaped.
+std::optional<int> wait_status_of_gone(int pidfd) {
+  PidfdInfo info{};
+  info.mask = kInfoExit;
+  if (::ioctl(pidfd, _IOWR(0xFF, 11, PidfdInfo), &info) != 0 ||
+      (info.mask & kInfoExit) == 0) {
+    return {};
+  }
+  return info.wait_status;
 }
 
 std::string signal_name(int number) {
@@ -83,6 +106,17 @@ std::optional<int> exit_code_of(int pid) {
   const auto status = wait_status(pid);
   return status && WIFEXITED(*status) ? std::optional(WEXITSTATUS(*status))
                                       : std::nullopt;
+}
+
+std::optional<int> code_of_another(int pid, int pidfd) {
+  auto status = wait_status(pid);
+  if (!status) {
+    status = wait_status_of_gone(pidfd);
+  }
+  if (!status) {
+    return {};
+  }
+  return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }
 
 }  // namespace hangdbg

@@ -20,4 +20,9 @@ Error explain_end(int pid);
 // asked.
 std::optional<int> exit_code_of(int pid);
 
+// The exit code, or 128 and the signal, of one that is not our child and that
+// the descriptor says has ended; also when its parent has asked, from
+// Linux 6.15 on.
+std::optional<int> code_of_another(int pid, int pidfd);
+
 }  // namespace hangdbg

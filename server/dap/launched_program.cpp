@@ -128,6 +128,23 @@ std::size_t unfinished(std::string_view text) {
   return 0;
 }
 
+// By what an editor's terminal has started; nothing: it does not start it, or
+// the editor leaves.
+asio::awaitable<std::optional<int>> number_told(DebugSession& session,
+                                                LeftPrograms::Stream& from) {
+  asio::steady_timer patience(session.io(), kTerminal);
+  co_await (from.async_wait(LeftPrograms::Stream::wait_read, as_result) ||
+            session.nap(patience));
+  std::array<char, 32> line{};
+  pollfd there{from.native_handle(), POLLIN, 0};
+  const ssize_t size =
+      ::poll(&there, 1, 0) == 1
+          ? ::read(from.native_handle(), line.data(), line.size())
+          : 0;
+  co_return parse_number<int>(trim(
+      {line.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))}));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LaunchedProgram>> LaunchedProgram::start(
@@ -190,18 +207,7 @@ LaunchedProgram::start_in_terminal(DebugSession& session,
   CO_CHECK(co_await session.ask<dap::RunInTerminal>(std::move(question)));
 
   Stream told(io, ready.ours.release());
-  asio::steady_timer patience(io, kTerminal);
-  co_await (told.async_wait(Stream::wait_read, as_result) ||
-            session.nap(patience));
-  std::array<char, 32> text_of_pid{};
-  pollfd there{told.native_handle(), POLLIN, 0};
-  const ssize_t size =
-      ::poll(&there, 1, 0) == 1
-          ? ::read(told.native_handle(), text_of_pid.data(), text_of_pid.size())
-          : 0;
-  const auto pid = parse_number<int>(
-      trim({text_of_pid.data(),
-            static_cast<std::size_t>(std::max<ssize_t>(size, 0))}));
+  const auto pid = co_await number_told(session, told);
   if (!pid) {
     co_return fail(ErrorId::TimedOut,
                    "the editor's terminal has not started the program");
