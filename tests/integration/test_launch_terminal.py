@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import select
 import signal
 import subprocess
 import termios
@@ -11,11 +12,10 @@ import time
 import pytest
 
 import harness
-import processes
-from dap_client import DapClient, Refused
+from dap_client import Refused
 from harness import PATIENCE
 from test_dap import stack
-from test_launch import ends, printed
+from test_launch import editor, ends, printed
 
 PROGRAM = '''\
 import os
@@ -36,16 +36,10 @@ def program(tmp_path):
     return str(path)
 
 
-@pytest.fixture
-def editor():
-    with DapClient.stdio() as client:
-        yield client
-
-
 class Shell:
     """An editor's terminal, in which it has started what it was asked to start."""
 
-    def __init__(self, question, reaps=True):
+    def __init__(self, question):
         asked = question["arguments"]
         self.master, slave = pty.openpty()
         environment = dict(os.environ)
@@ -68,7 +62,7 @@ class Shell:
     def expect(self, words, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while words not in self.text:
-            assert harness.select.select([self.master], [], [], end - time.monotonic())[0], self.text
+            assert select.select([self.master], [], [], end - time.monotonic())[0], self.text
             try:
                 self.text += os.read(self.master, 4096).decode().replace("\r", "")
             except OSError:
@@ -183,7 +177,7 @@ def test_an_editor_that_does_not_start_it(newest_python, program, editor):
     number = editor.request("launch", **wanted)
     question = editor.question("runInTerminal")
     editor.answer(question)
-    editor.call_later = editor.request("disconnect")  # nobody waits for what does not come
+    editor.request("disconnect")  # nobody waits for what does not come
     response = editor.response(number)
     assert "has not started" in response["body"]["error"]["format"]
     assert editor.at_end(2)
