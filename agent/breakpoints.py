@@ -21,6 +21,8 @@ class Breakpoint:
         self.id = 0
         self.line = None  # where it really is, once such code has been seen
         self.file = None
+        self.codes = {}  # id -> code that has that line
+        self.in_graph = False  # they have it, and other code is run in their place
         self.is_new = True  # its client has not been answered yet
         self.hits = 0
         self.error = None
@@ -71,6 +73,10 @@ class Breakpoint:
             body.update(message=self.error, reason="failed")
         elif self.line is None:
             body.update(message="no such code has run yet", reason="pending")
+        self.in_graph = _is_in_graph(self)
+        if self.in_graph:
+            body.update(verified=False, reason="pending", message=(
+                "torch.compile runs this line in a graph: it stops here only if that breaks here"))
         return body
 
     def is_as(self, other):
@@ -80,6 +86,7 @@ class Breakpoint:
 
     def becomes(self, old):
         self.id, self.hits, self.line, self.file = old.id, old.hits, old.line, old.file
+        self.codes, self.in_graph = old.codes, old.in_graph
 
 
 def read_count(text):
@@ -165,14 +172,39 @@ def lines_of(code):
             line = _line_at(code, breakpoint.wanted["line"])
         if line is not None:
             lines.setdefault(line, []).append(breakpoint)
+            breakpoint.codes[id(code)] = code
             if breakpoint.line is None:
                 breakpoint.line, breakpoint.file = line, code.co_filename
-                if not breakpoint.is_new:
-                    speak(breakpoint.session, "breakpoint", reason="changed",
-                          breakpoint=breakpoint.described())
+                _tell_changed(breakpoint)
+            elif breakpoint.in_graph:
+                _tell_changed(breakpoint)
+        elif breakpoint.line is not None and not breakpoint.in_graph and (
+                _is_in_graph(breakpoint)):
+            _tell_changed(breakpoint)
     if lines:
         _lines[id(code)] = code, lines
     return lines
+
+
+def _tell_changed(breakpoint):
+    if not breakpoint.is_new:
+        speak(breakpoint.session, "breakpoint", reason="changed",
+              breakpoint=breakpoint.described())
+
+
+def _is_in_graph(breakpoint):
+    """Whether Dynamo runs code without that line, wherever it was seen."""
+    entries = getattr(sys.modules.get("torch._C._dynamo.eval_frame"),
+                      "_debug_get_cache_entry_list", None)
+    if entries is None or breakpoint.line is None or breakpoint.name is not None:
+        return False
+    try:
+        runs = [[entry.code for entry in entries(code)] or [code]
+                for code in list(breakpoint.codes.values())]
+        return not any(_line_at(code, breakpoint.wanted["line"])
+                       for codes in runs for code in codes)
+    except Exception:  # another version's
+        return False
 
 
 def reached(frame, line):

@@ -125,7 +125,7 @@ HdPyObject* hd_call_agent(struct HdState* state,
     HD_CALL(state, Py_IncRef, ObjectFunction)(second);
   }
   state->breaks.calls++;
-  HdPyObject* result = hd_call(state, function, first, second);
+  HdPyObject* result = hd_call_aside(state, function, first, second);
   HD_CALL(state, Py_DecRef, ObjectFunction)(function);
   state->breaks.calls--;
   return result;

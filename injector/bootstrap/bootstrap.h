@@ -150,6 +150,8 @@ struct HdBreaks {
   uint32_t frames;    /* of our evaluator on stacks of the program */
   uint64_t evaluator; /* the one that ours goes before */
   uint32_t is_set;    /* ours is */
+  uint32_t waits;     /* ours is to be, once Dynamo's is not */
+  uint32_t switches;  /* there are greenlets: stacks that no thread is on */
   struct HdAnswer* answers; /* a hash table */
   uint64_t capacity;
   uint64_t used;
@@ -362,6 +364,15 @@ HdPyObject* hd_call(struct HdState* state,
                     HdPyObject* callable,
                     HdPyObject* first,
                     HdPyObject* second);
+
+/* dynamo.c: hd_call in a thread of the program's; what runs there is not
+ * compiled by torch. */
+HdPyObject* hd_call_aside(struct HdState* state,
+                          HdPyObject* callable,
+                          HdPyObject* first,
+                          HdPyObject* second);
+/* Of that name, if the program has imported it; borrowed. */
+HdPyObject* hd_module(struct HdState* state, const char* name);
 
 /* io.c */
 int64_t hd_now(void); /* monotonic nanoseconds */

@@ -66,6 +66,7 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
                     "no breakpoints: the program has a frame evaluator that "
                     "this Python cannot put back");
   }
+  breaks->switches = hd_module(state, "greenlet") != 0;
   breaks->generation++;
   hd_forget_answers(state);
   set(state, &breaks->classify, classify);
@@ -76,10 +77,12 @@ HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args) {
 
 static void end(struct HdState* state) {
   struct HdBreaks* breaks = &state->breaks;
-  if (!breaks->is_set) {
+  if (!breaks->is_set && !breaks->waits) {
     return;
   }
   hd_evaluator_remove(state);
+  breaks->waits = 0;
+  breaks->switches = 0;
   breaks->generation++;
   set(state, &breaks->classify, 0);
   set(state, &breaks->on_line, 0);
@@ -93,10 +96,8 @@ void hd_breaks_leave(struct HdState* state) {
   while (state->breaks.calls) {
     hd_nap(state);
   }
-  if (state->breaks.is_set) {
-    HD_STORE(state->must_stay, 1);
-  }
-  HD_STORE(state->region->stays, state->breaks.frames ? HD_STAYS : HD_GOES);
+  HD_STORE(state->region->stays,
+           state->breaks.frames || state->breaks.is_set ? HD_STAYS : HD_GOES);
 }
 
 void hd_unmap_left(struct HdState* state) {
@@ -112,9 +113,9 @@ void hd_unmap_left(struct HdState* state) {
   }
 }
 
-/* An image of the same build, with nobody in it: who leaves such a frame has
- * the GIL, as we do, until he is out of it. Another agent may have unmapped it.
- */
+/* An image of the same build, with nobody in it, nor on his way there: who
+ * leaves such a frame has the GIL, as we do, until he is out of it. Another
+ * agent may have unmapped it. */
 static int is_left(const struct HdState* state, uint64_t base) {
   const struct HdImageHeader* own = (const struct HdImageHeader*)state->base;
   const uint64_t here = base - state->base;
@@ -122,13 +123,16 @@ static int is_left(const struct HdState* state, uint64_t base) {
   uint64_t size = 0;
   uint64_t stays = 0;
   uint64_t frames = 0;
+  uint64_t is_set = 0;
   return hd_read_word(base, &magic) && magic == HD_MAGIC &&
          hd_read_word(here + (uint64_t)&own->image_size, &size) &&
          (uint32_t)size == own->image_size &&
          hd_read_word(here + (uint64_t)&state->region->stays, &stays) &&
          (uint32_t)stays == HD_STAYS_ALONE &&
          hd_read_word(here + (uint64_t)&state->breaks.frames, &frames) &&
-         (uint32_t)frames == 0;
+         (uint32_t)frames == 0 &&
+         hd_read_word(here + (uint64_t)&state->breaks.is_set, &is_set) &&
+         (uint32_t)is_set == 0;
 }
 
 /* Frames that run already: every thread that has one with breakpoints on its
@@ -208,14 +212,14 @@ static void* next_thread(struct HdState* state, const void* thread) {
 }
 
 /* What a client evaluates is not looked at. */
-int hd_has_errors(struct HdState* state, const void* thread) {
-  return state->breaks.on_error &&
+int hd_is_always_traced(struct HdState* state, const void* thread) {
+  return hd_traces_all(state) &&
          !hd_executors_session(state,
                                HD_FIELD(state, thread, thread_ident, uint64_t));
 }
 
 int hd_has_breaks(struct HdState* state, const void* thread, uint64_t frame) {
-  if (hd_has_errors(state, thread)) {
+  if (hd_is_always_traced(state, thread)) {
     return 1;
   }
   for (; frame && state->breaks.on_line;
@@ -238,8 +242,13 @@ uint64_t hd_innermost(const struct HdState* state, const void* thread) {
 }
 
 enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
-  const struct HdAnswer* answer =
-      hd_answer(state, code_of(state, frame_object));
+  const uint64_t code = code_of(state, frame_object);
+  if (!hd_answer(state, code) && hd_traces_all(state) &&
+      !hd_ask(state, HD_CALL(state, PyThreadState_Get, ThreadFunction)(),
+              code)) {
+    return HD_RAISED; /* of a frame that we have not seen begin */
+  }
+  const struct HdAnswer* answer = hd_answer(state, code);
   if (!answer || !answer->lines) {
     return HD_NOT_ASKED;
   }
@@ -270,6 +279,11 @@ int hd_reach_error(struct HdState* state,
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);
   }
   return result != 0;
+}
+
+int hd_look_again(struct HdState* state) {
+  return !hd_evaluator_set(state) || state->breaks.waits ||
+         look_at_stacks(state);
 }
 
 static int has_line(struct HdState* state, HdPyObject* lines, unsigned line) {

@@ -6,7 +6,14 @@
  * nothing changes, the way on is a jump, and no frame of ours is on the stack.
  * Where it does, ours is, and puts it back afterwards; if the breakpoints are
  * others by then, or none, it returns and does nothing. The region stays for
- * that (`frames`). */
+ * that (`frames`).
+ *
+ * Dynamo's evaluator is there while a thread runs a function that torch.compile
+ * has compiled. It takes the one before it for what is below it and what is to
+ * be put back: on top of it ours would be lost, or, with a second thread, be
+ * called by what it calls. So ours waits until Dynamo's is gone; and where we
+ * leave with Dynamo's on top of ours, ours goes by itself, at the first call
+ * after Dynamo's has gone. */
 #include "injector/bootstrap/tracing.h"
 
 typedef HdPyObject* (*Evaluator)(void*, void*, int);
@@ -66,14 +73,16 @@ static HdPyObject* evaluate_old(void* frame, int throwing) {
 static inline int is_fine(const struct HdState* state,
                           const void* thread,
                           const void* frame) {
-  if (!state->breaks.on_line ||
-      HD_FIELD(state, thread, thread_tracing, int) > 0) {
+  if (!state->breaks.on_line) {
+    return 0;
+  }
+  if (HD_FIELD(state, thread, thread_tracing, int) > 0) {
     return 1;
   }
   const struct HdAnswer* answer =
       hd_answer(state, HD_FIELD(state, frame, frame_code, uint64_t));
-  return answer && (answer->lines || state->breaks.on_error) ==
-                       hd_is_traced(state, thread);
+  return answer &&
+         (answer->lines || hd_traces_all(state)) == hd_is_traced(state, thread);
 }
 
 static __attribute__((noinline)) HdPyObject* look_and_evaluate(
@@ -81,8 +90,13 @@ static __attribute__((noinline)) HdPyObject* look_and_evaluate(
     void* thread,
     void* frame,
     int throwing) {
-  const enum Change what = needed_change(
-      state, thread, HD_FIELD(state, frame, frame_code, uint64_t));
+  enum Change what = AS_IT_IS;
+  if (state->breaks.on_line) {
+    what = needed_change(state, thread,
+                         HD_FIELD(state, frame, frame_code, uint64_t));
+  } else {
+    hd_evaluator_remove(state);
+  }
   if (what == TRACE || what == DO_NOT_TRACE) {
     return evaluate_changed(state, thread, frame, throwing, what);
   }
@@ -101,7 +115,7 @@ static enum Change needed_change(struct HdState* state,
     return RAISE;
   }
   const struct HdAnswer* answer = hd_answer(state, code);
-  if (hd_has_errors(state, thread)) {
+  if (hd_is_always_traced(state, thread)) {
     hd_trace_thread(state, thread, HD_TRACED_FOR_STACK);
     return AS_IT_IS;
   }
@@ -142,12 +156,17 @@ static __attribute__((noinline)) HdPyObject* evaluate_changed(
 int hd_evaluator_set(struct HdState* state) {
   struct HdBreaks* breaks = &state->breaks;
   const uint64_t now = current(state);
+  breaks->waits = 0;
   if (now == ours(state) || (breaks->is_set && now != breaks->evaluator)) {
     return 1; /* or one that was put before ours */
   }
   if (!state->region->api.set_evaluator &&
       now != state->region->api.default_evaluator) {
     return 0;
+  }
+  if (hd_is_dynamos(state, now)) {
+    breaks->waits = 1;
+    return 1;
   }
   breaks->evaluator = now;
   breaks->is_set = 1;

@@ -142,11 +142,11 @@ static void stand(struct HdSession* session, struct HdHeld* held) {
                                        GetItemFunction)(agent->globals, "stand")
                              : 0;
   HdPyObject* signal =
-      function ? hd_call(state, function,
-                         HD_CALL(state, PyLong_FromLong,
-                                 NumberFunction)(session->index),
-                         HD_CALL(state, PyLong_FromLong,
-                                 NumberFunction)(held - state->held))
+      function ? hd_call_aside(state, function,
+                               HD_CALL(state, PyLong_FromLong,
+                                       NumberFunction)(session->index),
+                               HD_CALL(state, PyLong_FromLong,
+                                       NumberFunction)(held - state->held))
                : 0;
   if (signal) {
     held->signal = (int)HD_CALL(state, PyLong_AsUnsignedLongMask,

@@ -147,6 +147,9 @@ static int on_event(HdPyObject* object,
                     int which) {
   struct HdState* state = hd_state();
   enum HdReached reached = HD_NOT_ASKED;
+  if (state->breaks.waits && !hd_look_again(state)) {
+    return -1;
+  }
   if (what == PY_TRACE_LINE && state->breaks.on_line) {
     reached = hd_reach_line(state, frame);
   }
@@ -188,7 +191,7 @@ static int step(struct HdState* state,
   HdPyObject* function = entry->function;
   HD_CALL(state, Py_IncRef, ObjectFunction)(function);
   HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
-  HdPyObject* result = hd_call(state, function, frame, returned);
+  HdPyObject* result = hd_call_aside(state, function, frame, returned);
   HD_CALL(state, Py_DecRef, ObjectFunction)(function);
   if (result) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);

@@ -89,15 +89,28 @@ enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object);
 int hd_reach_error(struct HdState* state,
                    HdPyObject* frame_object,
                    HdPyObject* error);
-/* Whether a thread's exceptions are asked for: then it is always traced. */
-int hd_has_errors(struct HdState* state, const void* thread);
+/* Whether all threads are: for exceptions, until the evaluator is set, or since
+ * a thread may go on in a frame of a greenlet's at any time. */
+static inline int hd_traces_all(const struct HdState* state) {
+  return state->breaks.on_error || state->breaks.waits ||
+         state->breaks.switches;
+}
+/* And that one is. */
+int hd_is_always_traced(struct HdState* state, const void* thread);
 /* That; or a frame has breakpoints, of this one and its callers. */
 int hd_has_breaks(struct HdState* state, const void* thread, uint64_t frame);
+/* While the evaluator waits: perhaps it can be set now. 0 if that raises
+ * something. */
+int hd_look_again(struct HdState* state);
 uint64_t hd_innermost(const struct HdState* state, const void* thread);
 
-/* evaluator.c: 0 if it cannot be set. */
+/* evaluator.c: 0 if it cannot be set; or it `waits`. */
 int hd_evaluator_set(struct HdState* state);
-/* It stays where another one has been put before it since. */
+/* Where another one has been put before it since, it stays until that is gone.
+ */
 void hd_evaluator_remove(struct HdState* state);
+
+/* dynamo.c */
+int hd_is_dynamos(struct HdState* state, uint64_t evaluator);
 
 #endif

@@ -1,0 +1,24 @@
+"""Targets that do what they are told, line by line, in their main thread, and a
+prompt beside. Their lines that get breakpoints end in a comment: their name."""
+
+from harness import TARGETS, until
+from test_break_lines import tell
+from test_hold import ask
+
+
+def line_of(file, name):
+    lines = (TARGETS / file).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith("  # " + name))
+
+
+def break_at(process, file, name, answer="Breakpoint"):
+    ask(process, "b %s:%d" % (file, line_of(file, name)), answer)
+
+
+def comes_to(process, target, expression, file, name, thread=None):
+    """Is told that, and main or another thread comes to a breakpoint. (A `c` might be
+    typed too late, and let it go on.)"""
+    tell(target, expression)
+    place = "%s(%d)" % (file, line_of(file, name))
+    until("a breakpoint", lambda: place in ask(
+        process, "thread %d" % (thread or target.tid), "%s(" % file))
