@@ -117,7 +117,6 @@ void find_tracing(
     const std::function<std::uint64_t(std::initializer_list<const char*>)>&
         optional,
     HdApi& table) {
-  table.PyThreadState_Get = optional({"PyThreadState_Get"});
   table.PyThreadState_Next = optional({"PyThreadState_Next"});
   table.PyInterpreterState_Main = optional({"PyInterpreterState_Main"});
   table.PyInterpreterState_ThreadHead =
@@ -130,7 +129,6 @@ void find_tracing(
   table.interpreter_evaluator = at.interpreter_evaluator;
   table.thread_cframe = at.thread_cframe;
   table.cframe_current_frame = at.cframe_current_frame;
-  table.thread_tracing = at.thread_tracing;
   table.thread_tracer_object = at.thread_tracer_object;
   table.frame_previous = at.frame_previous;
   table.frame_code = at.frame_code;
@@ -220,6 +218,11 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   if (!python.version.at_least(13)) {
     api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
   }
+  api.table.PyThreadState_Get = optional({"PyThreadState_Get"});
+  api.table.PyThreadState_EnterTracing =
+      optional({"PyThreadState_EnterTracing"});
+  api.table.PyThreadState_LeaveTracing =
+      optional({"PyThreadState_LeaveTracing"});
   // From then on Python code needs no C stack, and C code has its own limit.
   if (!python.version.at_least(12)) {
     api.table.PyThreadState_Swap = optional({"PyThreadState_Swap"});
@@ -227,6 +230,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     find_tracing(at, optional, api.table);
   }
   api.table.thread_tracer = at.thread_tracer;
+  api.table.thread_tracing = at.thread_tracing;
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;
   api.pthread_attr_init = {api.table.pthread_attr_init};

@@ -371,6 +371,9 @@ HdPyObject* hd_call_aside(struct HdState* state,
                           HdPyObject* callable,
                           HdPyObject* first,
                           HdPyObject* second);
+/* trace.c: what this thread runs is neither traced nor profiled, by whomever,
+ * until that is said again with -1. */
+void hd_untraced(struct HdState* state, int change);
 /* Of that name, if the program has imported it; borrowed. */
 HdPyObject* hd_module(struct HdState* state, const char* name);
 

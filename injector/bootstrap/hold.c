@@ -141,6 +141,7 @@ static void stand(struct HdSession* session, struct HdHeld* held) {
                              ? HD_CALL(state, PyDict_GetItemString,
                                        GetItemFunction)(agent->globals, "stand")
                              : 0;
+  hd_untraced(state, 1);
   HdPyObject* signal =
       function ? hd_call_aside(state, function,
                                HD_CALL(state, PyLong_FromLong,
@@ -148,6 +149,7 @@ static void stand(struct HdSession* session, struct HdHeld* held) {
                                HD_CALL(state, PyLong_FromLong,
                                        NumberFunction)(held - state->held))
                : 0;
+  hd_untraced(state, -1);
   if (signal) {
     held->signal = (int)HD_CALL(state, PyLong_AsUnsignedLongMask,
                                 AsNumberFunction)(signal);

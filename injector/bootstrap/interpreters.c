@@ -22,6 +22,7 @@ typedef void (*ThreadFunction)(void*);
 typedef void (*DeleteFunction)(void);
 
 static uint64_t find_interpreter(uint32_t wanted);
+static void hide(struct HdState* state, int change);
 
 int hd_enter(struct HdSession* session, struct HdEntry* entry) {
   struct HdState* state = session->state;
@@ -30,6 +31,7 @@ int hd_enter(struct HdSession* session, struct HdEntry* entry) {
   entry->thread = 0;
   if (!entry->interpreter) {
     entry->gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+    hide(state, 1);
     return 1;
   }
   const uint64_t interpreter = find_interpreter(entry->interpreter);
@@ -49,11 +51,20 @@ int hd_enter(struct HdSession* session, struct HdEntry* entry) {
 void hd_exit(struct HdSession* session, struct HdEntry entry) {
   struct HdState* state = session->state;
   if (!entry.thread) {
+    hide(state, -1);
     HD_CALL(state, PyGILState_Release, ReleaseFunction)(entry.gil);
     return;
   }
   HD_CALL(state, PyThreadState_Clear, ThreadFunction)(entry.thread);
   HD_CALL(state, PyThreadState_DeleteCurrent, DeleteFunction)();
+}
+
+/* From 3.12 on cProfile counts the calls of all threads. Before, our guard of
+ * the stack is a profile function. */
+static void hide(struct HdState* state, int change) {
+  if (!state->region->api.Py_GetRecursionLimit) {
+    hd_untraced(state, change);
+  }
 }
 
 int hd_gil_is_free(struct HdSession* session) {

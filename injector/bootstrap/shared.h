@@ -102,6 +102,8 @@ struct HdApi {
   uint64_t Py_REFCNT;      /* from 3.14 on */
   uint64_t errno_location; /* __errno_location */
   uint64_t PyThreadState_Swap; /* up to 3.11 */
+  uint64_t PyThreadState_EnterTracing;
+  uint64_t PyThreadState_LeaveTracing;
 
   /* Of a free-threaded build all, else none: see pause.c. */
   uint64_t stop_the_world;  /* _PyEval_StopTheWorld */

@@ -289,6 +289,18 @@ static int own_tracer(struct HdState* state, uint64_t tracer) {
   return -1;
 }
 
+/* 3.11 keeps beside the count whether it is worth a look. */
+void hd_untraced(struct HdState* state, int change) {
+  const struct HdApi* api = &state->region->api;
+  void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
+  if (api->PyThreadState_EnterTracing && api->PyThreadState_LeaveTracing) {
+    ((void (*)(void*))(change > 0 ? api->PyThreadState_EnterTracing
+                                  : api->PyThreadState_LeaveTracing))(thread);
+  } else if (api->thread_tracing != HD_NO_OFFSET) {
+    HD_FIELD(state, thread, thread_tracing, int) += change;
+  }
+}
+
 int hd_is_stepped(struct HdState* state, uint64_t ident) {
   return state->stepped && traced(state, ident);
 }

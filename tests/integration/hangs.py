@@ -51,13 +51,14 @@ def start_hang(name, python, library, env=None):
     return target
 
 
-def folder_with(module, python):
-    """The folder that has gevent, and greenlet with it, for this interpreter."""
+def folder_with(module, python, package="gevent"):
+    """The folder that has that package (gevent: and greenlet with it) for this
+    interpreter."""
     known = interpreters.found() + interpreters.refused()
     minor = next(it.minor for it in known if it.path == python)
-    folder = ROOT / ".cache" / "gevent" / minor
+    folder = ROOT / ".cache" / package / minor
     if not folder.exists():
-        pytest.skip("gevent for Python %s is not in .cache/gevent" % minor)
+        pytest.skip("%s for Python %s is not in .cache/%s" % (package, minor, package))
     # Compiled for PyPI's idea of a libc; some modules want the module ssl.
     tried = subprocess.run(
         [python, "-c", "import " + module],

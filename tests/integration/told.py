@@ -3,7 +3,7 @@ prompt beside. Their lines that get breakpoints end in a comment: their name."""
 
 from harness import TARGETS, until
 from test_break_lines import tell
-from test_hold import ask
+from test_hold import ask, typed
 
 
 def line_of(file, name):
@@ -20,5 +20,14 @@ def comes_to(process, target, expression, file, name, thread=None):
     typed too late, and let it go on.)"""
     tell(target, expression)
     place = "%s(%d)" % (file, line_of(file, name))
-    until("a breakpoint", lambda: place in ask(
-        process, "thread %d" % (thread or target.tid), "%s(" % file))
+    stands = []
+
+    def stands_there():
+        typed(process, "thread %d" % (thread or target.tid))
+        for line in process.stdout:
+            stands.append("stands: breakpoint" in line)
+            if "%s(" % file in line:
+                return any(stands) and place in line
+        raise AssertionError(process.stderr.read())
+
+    until("a breakpoint", stands_there)
