@@ -203,10 +203,14 @@ asio::awaitable<dap::Response> set(DebugSession& session,
   if (arguments && is_empty(*arguments) && !session.breaking()) {
     co_return dap::make_response<Pair>(0, request, {});
   }
+  // A look, which gives up early.
+  [[maybe_unused]] const auto seen = co_await agent.hello(session.deadline());
   const bool read_only = co_await agent.read_only();
   if (read_only) {
     const std::string why = co_await agent.why_read_only();
-    const Error error{ErrorId::GilHeld, "not now: " + why, {}};
+    const Error error{ErrorId::GilHeld, "not now: " + why,
+                      "set it again when that is free; stacks and values can "
+                      "be looked at meanwhile"};
     co_return refusal(request, error);
   }
   co_return co_await pass_on<Pair, &with_breakpoints>(session, request);
