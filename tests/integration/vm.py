@@ -34,7 +34,7 @@ INIT = """#!%s sh
 
 def boot(script, python, folder, seconds=100):
     """The lines that tests/targets/SCRIPT.py printed as the machine's root, with
-    nothing beside it but /hangdbg; SKIPPED where no machine can be had."""
+    nothing beside it but /hangdbg and the package in /python; SKIPPED where no machine can be had."""
     for program in (QEMU, BUSYBOX):
         if not shutil.which(program):
             pytest.skip("%s is not installed: scripts/setup test" % program)
@@ -60,6 +60,7 @@ def fill(root, script, python):
     (root / "tmp").chmod(0o1777)
     shutil.copy(harness.PROGRAM, root / "hangdbg")
     shutil.copy(script, root / "guest.py")
+    shutil.copytree(ROOT / "python", root / "python")
     for file in [BUSYBOX, *files_of(python, script)]:
         copy = root / file.lstrip("/")
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ virtual machine in tests/integration/vm.py. Prints a JSON line for each question
     {"scope": 1, "as": "user", "asked": "eval", "of": "sleeper", "rc": 3, ...}
 """
 
+import ctypes  # for the program that waits: what is imported here is there
 import json
 import os
 import subprocess
@@ -14,6 +15,16 @@ USER = 1000
 SLEEPER = """
 import time
 def wait(answer):
+    print("ready", flush=True)
+    time.sleep(1000)
+wait(42)
+"""
+WAITER = """
+import sys, time
+sys.path.append("/python")
+from hangdbg import wait_for_debugger
+def wait(answer):
+    wait_for_debugger()
     print("ready", flush=True)
     time.sleep(1000)
 wait(42)
@@ -34,6 +45,7 @@ def main():
         start("/hangdbg", "run", "--children", "--", *PYTHON, PARENT))
     ask_all(targets, "user", "root")
     tell("user", "ps", "all", ["/hangdbg", "ps", "--json"])
+    tell_of_waiter()
     tell("user", "doctor", "sleeper", ["/hangdbg", "doctor", str(targets["sleeper"])])
     set_scope(2)
     run_version()
@@ -41,6 +53,17 @@ def main():
     set_scope(3)
     run_version()
     ask_all(targets, "user", "root")
+
+
+def tell_of_waiter():
+    """While it waits for a debugger, and afterwards."""
+    process = subprocess.Popen([*PYTHON, WAITER], user=USER, group=USER,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert b"waits: hangdbg attach" in process.stderr.readline()
+    tell("user", "attach", "waiter", ["/hangdbg", "attach", str(process.pid), "-c", "p answer"])
+    assert process.stdout.readline() == b"ready\n"
+    tell("user", "eval", "waiter", ["/hangdbg", "eval", str(process.pid), "answer"])
+    process.kill()
 
 
 def run_version():
