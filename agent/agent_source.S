@@ -12,12 +12,14 @@ hangdbg_agent_\name\()_end:
 	file core, agent_core.py
 	file breakpoints, breakpoints.py
 	file completions, completions.py
+	file debugged, debugged.py
 	file engine, engine.py
 	file exceptions, exceptions.py
 	file modules, modules.py
 	file monitoring, monitoring.py
 	file objects, objects.py
 	file raising, raising.py
+	file step_targets, step_targets.py
 	file stepping, stepping.py
 	file stops, stops.py
 	file tracing, tracing.py

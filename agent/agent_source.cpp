@@ -6,12 +6,14 @@
 #define HANGDBG_AGENT_MODULES(X) \
   X(breakpoints)                 \
   X(completions)                 \
+  X(debugged)                    \
   X(engine)                      \
   X(exceptions)                  \
   X(modules)                     \
   X(monitoring)                  \
   X(objects)                     \
   X(raising)                     \
+  X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \
   X(tracing)                     \

@@ -64,6 +64,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
     session.standing.pop(ident, None)
     if standing is not None and standing.raises is not None:
         raised = standing.raises
+    elif standing is not None and standing.debugs is not None:
+        raised = debugged(session, number, ident, standing)
     elif standing is not None and standing.plan is not None:
         try:
             step(session, ident, *standing.plan)
@@ -139,6 +141,8 @@ class Standing:
         self.work = None
         self.raises = None  # what is to come up in its own code when it goes
         self.plan = None  # how it is to be stepped when it goes (stepping.py)
+        self.debugs = None  # (text, place, extra) that it is let go for (debugged.py)
+        self.calls = {}  # into which it may be stepped: number -> their offsets
 
     def run(self, handler, session, arguments):
         """handler(session, arguments) in that thread."""

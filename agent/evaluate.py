@@ -85,22 +85,13 @@ def run_user_code(session, work):
 
     ident = _thread.get_ident()
     known = ident in _active_threads()
-    streams = [(name, _Stream(getattr(sys, name, None), _sink(session, name),
-                              _thread.get_ident)) for name in ("stdout", "stderr")]
-    for name, stream in streams:
-        setattr(sys, name, stream)
+    streams = redirect(lambda name: _sink(session, name))
     try:
         _run_cancellable(run)
     except Cancelled:
         outcome[:] = [("cancelled", "cancelled")]
     finally:
-        for name, stream in streams:
-            stream._sink = None
-            if getattr(sys, name, None) is stream:
-                # Another session's stream below ours may have ended before us.
-                while type(stream) is _Stream and stream._sink is None:
-                    stream = stream._original
-                setattr(sys, name, stream)
+        put_back(streams)
         for work in _at_end.pop(ident, ()):
             work()
     if not known:
@@ -112,6 +103,26 @@ def run_user_code(session, work):
     if len(outcome) == 1:
         raise Failure(*outcome[0])
     return outcome[1]
+
+
+def redirect(sink):
+    """What this thread prints goes to sink("stdout") and sink("stderr"), until
+    put_back() of what this returns."""
+    streams = [(name, _Stream(getattr(sys, name, None), sink(name), _thread.get_ident))
+               for name in ("stdout", "stderr")]
+    for name, stream in streams:
+        setattr(sys, name, stream)
+    return streams
+
+
+def put_back(streams):
+    for name, stream in streams:
+        stream._sink = None
+        if getattr(sys, name, None) is stream:
+            # Another session's stream below ours may have ended before us.
+            while type(stream) is _Stream and stream._sink is None:
+                stream = stream._original
+            setattr(sys, name, stream)
 
 
 # What is to be done after a thread's evaluation: inside it, Cancelled may come a

@@ -85,7 +85,8 @@ def type_module(kind):
 def _stack(session, ident):
     """The places of a thread's frames, outermost first, and the fingerprint of
     each."""
-    places = _places(_other_frames(session).get(ident))
+    places = [place for place in _places(_other_frames(session).get(ident))
+              if place[1].co_filename != "<hangdbg>"]
     prints = []
     callers = 0
     for frame, code, lasti, _ in places:
@@ -134,13 +135,18 @@ def _line(frame, code, lasti):
     """Of a frame that an exception has left and that goes on, where it was left."""
     if "t" not in getattr(sys, "abiflags", "") and lasti == frame.f_lasti:
         return frame.f_lineno or 0
+    return line_at(code, lasti)
+
+
+def line_at(code, offset):
+    """Of the instruction there; 0: of none."""
     if hasattr(code, "co_lines"):
         return next((line or 0 for start, end, line in code.co_lines()
-                     if start <= lasti < end), code.co_firstlineno)
+                     if start <= offset < end), code.co_firstlineno)
     line, at = code.co_firstlineno, 0
     for step, change in zip(code.co_lnotab[::2], code.co_lnotab[1::2]):
         at += step
-        if at > lasti:
+        if at > offset:
             break
         line += change - 256 * (change > 127)
     return line
@@ -186,18 +192,31 @@ def _other_frames(session):
 
 def _programs(frame):
     """Without what stands on top of it: a held thread runs our code, and for us
-    what it was asked; one that waits for a debugger, our package. None, or [], if
-    all is ours."""
+    what it was asked; one that waits for a debugger, our package. What is debugged
+    stays, although it runs on our code. None, or [], if all is ours."""
     if type(frame) is list:
-        ours = [number for number, (_, code, _, names) in enumerate(frame)
-                if _is_on_top(code, names)]
-        return frame[ours[-1] + 1:] if ours else frame
-    programs = frame
-    while frame is not None:
-        if _is_on_top(frame.f_code, frame.f_globals):
-            programs = frame.f_back
+        return frame[_count_on_top([(code, names) for _, code, _, names in frame]):]
+    stack, at = [], frame
+    while at is not None:
+        stack.append((at.f_code, at.f_globals))
+        at = at.f_back
+    for _ in range(_count_on_top(stack)):
         frame = frame.f_back
-    return programs
+    return frame
+
+
+def _count_on_top(stack):
+    """Of [(code, globals)], innermost first."""
+    count, debugged, inside = 0, None, True
+    for number, (code, names) in enumerate(stack):
+        ours = _is_on_top(code, names)
+        if ours and not inside:
+            debugged = count  # if that is what lies on these
+        if ours and debugged is not None and code.co_name == "run_debugged":
+            return debugged
+        inside = ours
+        count = number + 1 if ours else count
+    return count
 
 
 def _is_on_top(code, names):

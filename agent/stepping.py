@@ -10,6 +10,7 @@ class Plan:
     def __init__(self, session, frames, codes, innermost, line, reason):
         self.session = session
         self.frames = frames
+        self.call = None  # for None: also in what a call makes (step_targets.py)
         self.codes = codes  # id -> code, of what is on its stack
         self.innermost = innermost
         self.leaves = None  # the code of the one that is stepped out of
@@ -27,21 +28,33 @@ class Plan:
         if self.reason == "entry" and not (frame.f_code.co_name == "<module>" and
                                            frame.f_globals.get("__name__") == "__main__"):
             return False
+        if self.call is not None:
+            return self._wants_of_call(frame, line, *self.call)
         return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
 
+    def _wants_of_call(self, frame, line, frames, offsets, first, last):
+        caller = frame.f_back
+        if id(caller) == self.innermost and caller.f_lasti in offsets:
+            return True
+        return id(frame) in frames and not (
+            id(frame) == self.innermost and first <= line <= last)
+
     def _passes_by(self, code):
-        return self.session.just_my_code and self.reason == "step" and is_library(code)
+        return self.session.just_my_code and (
+            self.reason == "step" and self.call is None and is_library(code))
 
 
-def step(session, ident, kind, line):
-    """On the thread, which goes on now: "next", "stepIn", "stepOut", "until"."""
+def step(session, ident, kind, line, call=None):
+    """On the thread, which goes on now: "next", "stepIn" (into a call: offsets of its
+    instructions, first and last line of its statement), "stepOut", "until"."""
     innermost = _programs(sys._getframe())
     outermost = innermost.f_back if kind == "stepOut" else innermost
     frames, codes = _callers(outermost)
     plan = _plans[ident] = Plan(session, None if kind == "stepIn" else frames, codes,
                                 id(innermost), line, "step")
     plan.leaves = innermost.f_code
+    plan.call = call and (frames, *call)
     plan_made(plan, innermost)
 
 
@@ -98,7 +111,12 @@ def _go(kind):
         standing = session.standing.get(ident)
         if standing is None:
             raise Failure("bad-message", "the thread is not held")
-        standing.plan = kind, field(arguments, "line", int, 0)
+        call = None
+        if arguments.get("targetId") is not None:
+            call = standing.calls.get(field(arguments, "targetId", int))
+            if call is None:
+                raise Failure("bad-message", "no such target: the thread has gone on since")
+        standing.plan = kind, field(arguments, "line", int, 0), call
         goes_on(session, ident)
         return {}
     return go

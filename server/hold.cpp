@@ -83,19 +83,19 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
 
 asio::awaitable<Status> step_thread(AgentSession& session,
                                     std::int64_t tid,
-                                    StepKind kind,
-                                    std::int64_t line,
+                                    Step step,
                                     Deadline deadline) {
   CO_CHECK(co_await session.need_stepping(deadline));
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::StepArguments plain;
   plain.thread_id = number;
-  switch (kind) {
+  switch (step.kind) {
     case StepKind::Next:
       co_return only_status(co_await session.call<dap::Next>(plain, deadline));
     case StepKind::Into: {
       dap::StepIn::Arguments into;
       into.thread_id = number;
+      into.target_id = step.target;
       co_return only_status(co_await session.call<dap::StepIn>(into, deadline));
     }
     case StepKind::Out:
@@ -106,7 +106,7 @@ asio::awaitable<Status> step_thread(AgentSession& session,
   }
   dap::Until::Arguments until;
   until.thread_id = number;
-  until.line = line;
+  until.line = step.line;
   co_return only_status(co_await session.call<dap::Until>(until, deadline));
 }
 
@@ -120,6 +120,17 @@ asio::awaitable<Status> jump_thread(AgentSession& session,
   arguments.thread_id = number;
   arguments.target_id = line;
   co_return only_status(co_await session.call<dap::Goto>(arguments, deadline));
+}
+
+asio::awaitable<Status> debug_in_thread(AgentSession& session,
+                                        std::int64_t tid,
+                                        dap::Debug::Arguments what,
+                                        Deadline deadline) {
+  CO_CHECK(co_await session.need_stepping(deadline));
+  CO_CHECK(co_await session.need("debugged", deadline));
+  CO_TRY(what.thread_id, number_of(session.target(), tid));
+  co_return only_status(
+      co_await session.call<dap::Debug>(std::move(what), deadline));
 }
 
 asio::awaitable<Status> release_thread(AgentSession& session,
@@ -153,11 +164,10 @@ Status hold_thread(Session& session, std::int64_t tid, Deadline deadline) {
 
 Status step_thread(Session& session,
                    std::int64_t tid,
-                   StepKind kind,
-                   std::int64_t line,
+                   Step step,
                    Deadline deadline) {
   SessionLoop& loop = session.loop();
-  return loop.run(step_thread(loop.agent(), tid, kind, line, deadline));
+  return loop.run(step_thread(loop.agent(), tid, step, deadline));
 }
 
 Status jump_thread(Session& session,
@@ -166,6 +176,15 @@ Status jump_thread(Session& session,
                    Deadline deadline) {
   SessionLoop& loop = session.loop();
   return loop.run(jump_thread(loop.agent(), tid, line, deadline));
+}
+
+Status debug_in_thread(Session& session,
+                       std::int64_t tid,
+                       dap::Debug::Arguments what,
+                       Deadline deadline) {
+  SessionLoop& loop = session.loop();
+  return loop.run(
+      debug_in_thread(loop.agent(), tid, std::move(what), deadline));
 }
 
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline) {

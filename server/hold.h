@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "protocol/events/stopped.h"
+#include "protocol/requests/debug.h"
 #include "server/agent_session.h"
 #include "server/session.h"
 
@@ -21,6 +22,11 @@ using Elsewhere =
 
 // How a thread that is held goes on.
 enum class StepKind { Next, Into, Out, Until };
+struct Step {
+  StepKind kind;
+  std::int64_t line = 0;                 // Until
+  std::optional<std::int64_t> target{};  // Into: one call, of stepInTargets
+};
 
 // From then on what is asked about the thread's frames runs on itself. It goes
 // on by release_thread, and by the end of the session. Errors: NoSafeThread,
@@ -35,8 +41,7 @@ boost::asio::awaitable<Status> hold_thread(AgentSession& session,
 // The agent says when by the event `stopped`.
 boost::asio::awaitable<Status> step_thread(AgentSession& session,
                                            std::int64_t tid,
-                                           StepKind kind,
-                                           std::int64_t line,
+                                           Step step,
                                            Deadline deadline);
 
 // Where it goes on: a line of its function. The agent says by `stopped` that it
@@ -45,6 +50,14 @@ boost::asio::awaitable<Status> jump_thread(AgentSession& session,
                                            std::int64_t tid,
                                            std::int64_t line,
                                            Deadline deadline);
+
+// It goes on with that code, and is held in it as after a step into it; and
+// again where it is held now, when that has ended. Errors: ExpressionFailed
+// where it is no Python; NoSuchFrame.
+boost::asio::awaitable<Status> debug_in_thread(AgentSession& session,
+                                               std::int64_t tid,
+                                               dap::Debug::Arguments what,
+                                               Deadline deadline);
 
 // Nothing happens to a thread that is not held.
 boost::asio::awaitable<Status> release_thread(AgentSession& session,
@@ -62,13 +75,16 @@ boost::asio::awaitable<Status> take_waiting(AgentSession& session,
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline);
 Status step_thread(Session& session,
                    std::int64_t tid,
-                   StepKind kind,
-                   std::int64_t line,
+                   Step step,
                    Deadline deadline);
 Status jump_thread(Session& session,
                    std::int64_t tid,
                    std::int64_t line,
                    Deadline deadline);
+Status debug_in_thread(Session& session,
+                       std::int64_t tid,
+                       dap::Debug::Arguments what,
+                       Deadline deadline);
 Status release_thread(Session& session, std::int64_t tid, Deadline deadline);
 Status take_waiting(Session& session, Deadline deadline);
 

@@ -6,8 +6,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kPromised = std::to_array<std::string_view>(
-    {"debug", "rank", "ranks", "retval", "rv", "restart", "run"});
+constexpr auto kPromised =
+    std::to_array<std::string_view>({"rank", "ranks", "restart", "run"});
 
 }  // namespace
 

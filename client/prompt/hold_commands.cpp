@@ -38,7 +38,7 @@ Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   }
   TRY(note_stops(state));
   forget_stop(state, tid);
-  TRY(step_thread(state.session, tid, kind, line, state.deadline()));
+  TRY(step_thread(state.session, tid, {kind, line}, state.deadline()));
   state.held.erase(tid);
   return await_stop(state, tid);
 }
@@ -77,14 +77,17 @@ Status release(PromptState& state, std::string_view) {
   return {};
 }
 
-// Where there are breakpoints, until a thread comes to one.
+// Where there are breakpoints, until a thread comes to one; in `debug`, to its
+// end.
 Status go_on(PromptState& state, std::string_view) {
-  const bool waits = state.breakpoints.any_enabled() || !state.unseen.empty();
+  const auto tid = state.place.thread().tid;
+  const bool waits = state.breakpoints.any_enabled() || !state.unseen.empty() ||
+                     state.debugging[tid] > 0;
   if (state.runs && !waits) {
     state.leaving = true;  // the end of the session lets it go
     return {};
   }
-  if (!waits || state.held.contains(state.place.thread().tid)) {
+  if (!waits || state.held.contains(tid)) {
     TRY(release(state, {}));
   }
   return waits ? await_stop(state, std::nullopt) : Status();
@@ -98,6 +101,27 @@ Status jump(PromptState& state, std::string_view argument) {
   }
   const auto tid = state.place.thread().tid;
   TRY(jump_thread(state.session, tid, *line, state.deadline()));
+  return await_stop(state, tid);
+}
+
+Status debug(PromptState& state, std::string_view code) {
+  if (code.empty()) {
+    return fail(ErrorId::Usage, "debug wants an expression or a statement",
+                "debug compute(3)");
+  }
+  const auto tid = state.place.thread().tid;
+  if (!state.held.contains(tid)) {
+    TRY(hold(state, {}));
+    TRY(follow(state));
+  }
+  TRY(note_stops(state));
+  forget_stop(state, tid);
+  TRY(debug_in_thread(
+      state.session, tid,
+      {.frame_id = state.place.frame().id, .expression = std::string(code)},
+      state.deadline()));
+  state.held.erase(tid);
+  ++state.debugging[tid];
   return await_stop(state, tid);
 }
 
@@ -128,7 +152,7 @@ Status raise(PromptState& state, std::string_view exception) {
 }  // namespace
 
 std::span<const Command> hold_commands() {
-  static const std::array<Command, 9> commands = {
+  static const std::array<Command, 10> commands = {
       Command{{"hold"},
               "",
               "Takes hold of this thread: Python runs on it from now on.",
@@ -162,6 +186,12 @@ std::span<const Command> hold_commands() {
               "line",
               "The thread goes on at another line of this function.",
               jump},
+      Command{{"debug"},
+              "code",
+              "Runs that in this thread, and stops at its first line; when it "
+              "has ended, the thread stands here again.",
+              debug,
+              Word::CommandOnExpression},
       Command{{"raise"},
               "exception",
               "It comes up in this thread, which goes on with it.",

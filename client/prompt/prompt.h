@@ -35,6 +35,7 @@ struct PromptState {
   std::optional<std::int64_t> list_from{};
   std::set<std::int64_t> held{};  // threads, by tid
   std::deque<Stop> unseen{};      // of them, those told of from elsewhere
+  std::map<std::int64_t, int> debugging{};  // what `debug` has begun, by tid
   Breakpoints breakpoints{};
   std::vector<Display> displays{};
   std::map<std::string, std::string> aliases{};

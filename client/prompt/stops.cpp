@@ -16,12 +16,15 @@ constexpr auto kForever = std::chrono::hours(24 * 365);
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 Status arrive(PromptState& state, Stop stop);
+bool ends_debug(const Stop& stop);
+void note_end_of_debug(PromptState& state, const Stop& stop);
 std::string reason(const PromptState& state, const Stop& stop);
 
 }  // namespace
 
 Status note_stops(PromptState& state) {
   while (const auto stop = TRY(next_stop(state.session, Deadline::in({})))) {
+    note_end_of_debug(state, *stop);
     if (state.held.insert(stop->tid).second) {
       state.unseen.push_back(*stop);
       fmt::print("{}\n", state.out.dim(fmt::format(
@@ -53,6 +56,7 @@ Status await_stop(PromptState& state, std::optional<std::int64_t> tid) {
       }
       continue;
     }
+    note_end_of_debug(state, *stop);
     state.held.insert(stop->tid);
     if (!tid || stop->tid == *tid) {
       return arrive(state, *stop);
@@ -79,7 +83,7 @@ Status arrive(PromptState& state, Stop stop) {
   state.place = TRY(Place::at(std::move(thread), 0));
   const PromptBreakpoint* const hit = state.breakpoints.hit_by(stop.why);
   if (hit == nullptr || !hit->silent) {
-    if (hit != nullptr || stop.tid != before) {
+    if (hit != nullptr || stop.tid != before || ends_debug(stop)) {
       fmt::print("{}\n", state.out.dim(fmt::format(
                              "thread {} \"{}\" stands: {}", stop.tid,
                              printable(state.place.thread().name),
@@ -93,6 +97,17 @@ Status arrive(PromptState& state, Stop stop) {
   }
   state.breakpoints.forget_if_temporary(stop.why);
   return show_displays(state);
+}
+
+// By agent/debugged.py: no other step says how it ended.
+bool ends_debug(const Stop& stop) {
+  return stop.why.reason == "step" && stop.why.text;
+}
+
+void note_end_of_debug(PromptState& state, const Stop& stop) {
+  if (ends_debug(stop)) {
+    --state.debugging[stop.tid];
+  }
 }
 
 std::string reason(const PromptState& state, const Stop& stop) {

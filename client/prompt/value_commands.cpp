@@ -14,6 +14,8 @@
 #include "inspector/subject.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/frame_arguments.h"
+#include "protocol/requests/scopes.h"
+#include "protocol/requests/variables.h"
 #include "protocol/requests/whatis.h"
 
 namespace hangdbg {
@@ -102,6 +104,26 @@ Status arguments(PromptState& state, std::string_view) {
   return {};
 }
 
+// What an editor sees as a scope of its own.
+Status returned(PromptState& state, std::string_view) {
+  const auto body = TRY(ask_in_frame<dap::Scopes>(state, {}));
+  for (const dap::Scope& scope : body.scopes) {
+    if (scope.presentation_hint.value_or("") == "returnValue") {
+      dap::Variables::Arguments wanted;
+      wanted.variables_reference = scope.variables_reference;
+      const auto values =
+          TRY(state.session.call<dap::Variables>(wanted, state.deadline()));
+      for (const dap::Variable& variable : values.variables) {
+        fmt::print("{}\n", state.out.foreign(variable.value));
+      }
+      return {};
+    }
+  }
+  return fail(ErrorId::NoSuchFrame,
+              "the thread does not stand where a function has just returned",
+              "r");
+}
+
 Status whatis(PromptState& state, std::string_view expression) {
   TRY(require(expression, "whatis"));
   TRY(state.session.need("objects", state.deadline()));
@@ -114,7 +136,7 @@ Status whatis(PromptState& state, std::string_view expression) {
 }  // namespace
 
 std::span<const Command> value_commands() {
-  static const std::array<Command, 6> commands = {
+  static const std::array<Command, 7> commands = {
       Command{{"p"},
               "expression",
               "The value of the expression, evaluated in this frame.",
@@ -136,6 +158,10 @@ std::span<const Command> value_commands() {
               "",
               "What this frame's function was called with.",
               arguments},
+      Command{{"retval", "rv"},
+              "",
+              "What the function has returned that this thread came out of.",
+              returned},
       Command{{"whatis"},
               "expression",
               "The type of the value.",

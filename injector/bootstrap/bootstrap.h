@@ -43,7 +43,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 20
+#define HD_BUILTINS 21
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -53,13 +53,18 @@ enum HdPhase {
   HD_PHASE_LEAVING = 3, /* its client has gone; the executor finishes */
 };
 
-/* Whether Cancelled may be raised in the executor. Where there is no GIL the
- * canceller is not alone, so each change is an exchange. */
+/* Whether Cancelled may be raised in what the client has typed. Where there is
+ * no GIL the canceller is not alone, so each change is an exchange. */
 enum HdCancellable {
   HD_NOT_CANCELLABLE = 0,
   HD_CANCELLABLE = 1,
-  HD_CANCELLING = 2, /* canceller; the executor waits for the end of it */
+  HD_CANCELLING = 2, /* canceller; the thread waits for the end of it */
   HD_CANCELLED = 3,  /* raised, once or more */
+};
+
+struct HdRunning {
+  uint32_t cancellable; /* enum HdCancellable */
+  uint64_t thread;      /* pthread_t: on which it runs; GIL */
 };
 
 struct HdState;
@@ -102,9 +107,8 @@ struct HdSession {
   int64_t cancel_again_at;    /* control */
   uint32_t canceller_done;    /* canceller; its last word */
   uint32_t cancel_for;        /* control: this message's evaluation; or 0 */
-  uint32_t cancellable;       /* enum HdCancellable */
-  uint64_t runner;            /* pthread_t: whose code is cancellable; GIL */
-  uint64_t lowest_stack;      /* executor: for the code that it runs */
+  struct HdRunning evaluation;
+  uint64_t lowest_stack; /* executor: for the code that it runs */
 
   uint32_t writing; /* who has set it writes to the DAP channel */
   char* buffer;     /* executor: what has been read and not yet handled */
@@ -122,7 +126,8 @@ struct HdHeld {
   uint32_t asked;   /* executor: for so many pieces of work */
   uint32_t done;    /* thread: with so many; a futex */
   uint32_t let_go;
-  int32_t signal; /* thread: to be sent to it when it goes; 0 none */
+  int32_t signal;            /* thread: to be sent to it when it goes; 0 none */
+  struct HdRunning debugged; /* which it was let go for */
   /* What the thread leaves by: a pthread_attr_t, never used as one. The libc
    * writes HD_LEFT into it, and returns to where none of our code is. */
   uint64_t attributes[8];
@@ -239,6 +244,8 @@ struct HdSession* hd_session_open(struct HdState* state);
 /* The records that have come. */
 void hd_session_read(struct HdSession* session);
 void hd_session_look_after(struct HdSession* session);
+/* Whether something runs for it that is to end. */
+int hd_has_to_cancel(const struct HdSession* session);
 /* Its client has gone, or is to. */
 void hd_session_leave(struct HdSession* session);
 void hd_session_close(struct HdSession* session);
@@ -266,6 +273,10 @@ int hd_may_enter(struct HdSession* session);
 void hd_hold_entry(void);
 /* How many threads may still run our code for that session, or for any. */
 int hd_held_left(struct HdState* state, const struct HdSession* session);
+/* Whether one runs what its client debugs. */
+int hd_held_debugged(const struct HdSession* session);
+/* One that stands, by the number that the agent has; 0 with an exception. */
+struct HdHeld* hd_held_of(HdPyObject* number);
 /* Wakes those that stand for a session which is leaving; without the GIL. */
 void hd_held_wake(struct HdSession* session);
 /* A session that this thread stands for, or 0. */

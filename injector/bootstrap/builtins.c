@@ -40,6 +40,7 @@ static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
+static HdPyObject* builtin_run_debugged(HdPyObject* self, HdPyObject* args);
 static void stop_tracing(struct HdState* state, int guarded);
 static int is_set(struct HdState* state, const char* getter);
 static int guard_stack(struct HdSession* session);
@@ -47,7 +48,11 @@ static int look_at_stack(HdPyObject* self,
                          HdPyObject* frame,
                          int what,
                          HdPyObject* arg);
-static int end_cancellable(struct HdSession* session);
+static HdPyObject* run(struct HdState* state,
+                       struct HdRunning* running,
+                       HdPyObject* work,
+                       int* raised);
+static int end_cancellable(struct HdRunning* running);
 static HdPyObject* take_cancelled(struct HdState* state,
                                   HdPyObject* result,
                                   HdPyObject* cancelled);
@@ -65,6 +70,8 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_send", builtin_send, METH_O, 0};
   *next++ =
       (struct HdMethod){"_run_cancellable", builtin_run_cancellable, METH_O, 0};
+  *next++ =
+      (struct HdMethod){"_run_debugged", builtin_run_debugged, METH_VARARGS, 0};
   *next++ =
       (struct HdMethod){"_set_cancelled", builtin_set_cancelled, METH_O, 0};
   *next++ = (struct HdMethod){"_set_local", builtin_set_local, METH_VARARGS, 0};
@@ -263,15 +270,48 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
     HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
     return 0;
   }
+  /* A held thread has a stack and a tracer of its own. */
+  const int ours = self_of(state) == session->executor;
+  const int guarded = ours && guard_stack(session);
+  int raised = 0;
+  HdPyObject* result = run(state, &session->evaluation, work, &raised);
+  if (ours) {
+    stop_tracing(state, guarded);
+  }
+  return raised ? take_cancelled(state, result, cancelled) : result;
+}
+
+/* (number, work): on a thread that was let go for it. Cancelled comes up there
+ * when the client has gone. */
+static HdPyObject* builtin_run_debugged(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const TupleGetFunction get =
+      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  HdPyObject* number = get(args, 0);
+  HdPyObject* work = get(args, 1);
+  struct HdHeld* held = number && work ? hd_held_of(number) : 0;
+  if (!held) {
+    return 0;
+  }
+  struct HdSession* session = &state->sessions[held->session];
+  int raised = 0;
+  HdPyObject* result = run(state, &held->debugged, work, &raised);
+  return raised
+             ? take_cancelled(state, result, hd_agent(session)->cancelled_class)
+             : result;
+}
+
+static HdPyObject* run(struct HdState* state,
+                       struct HdRunning* running,
+                       HdPyObject* work,
+                       int* raised) {
   HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
   if (!args) {
     return 0;
   }
-  /* A held thread has a stack and a tracer of its own. */
-  session->runner = self_of(state);
-  const int ours = session->runner == session->executor;
-  const int guarded = ours && guard_stack(session);
-  HD_STORE(session->cancellable, HD_CANCELLABLE);
+  running->thread = self_of(state);
+  HD_STORE(running->cancellable, HD_CANCELLABLE);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
   if (hd_is_forked(state)) {
@@ -279,18 +319,15 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
      * do, nor has the child. The session is its parent's. */
     hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }
-  const int raised = end_cancellable(session);
-  if (ours) {
-    stop_tracing(state, guarded);
-  }
+  *raised = end_cancellable(running);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
-  return raised ? take_cancelled(state, result, cancelled) : result;
+  return result;
 }
 
 /* Whether Cancelled has been raised. */
-static int end_cancellable(struct HdSession* session) {
+static int end_cancellable(struct HdRunning* running) {
   uint32_t seen = HD_CANCELLABLE;
-  while (!HD_EXCHANGE(session->cancellable, seen, HD_NOT_CANCELLABLE)) {
+  while (!HD_EXCHANGE(running->cancellable, seen, HD_NOT_CANCELLABLE)) {
     /* Only without a GIL: the canceller is between two instructions. */
     seen = seen == HD_CANCELLING ? HD_CANCELLED : seen;
   }

@@ -159,9 +159,10 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
           (session->offered_at + HD_OFFER_NS - hd_now()) / 1000000 + 1;
       timeout = left < 0 ? 0 : (left < timeout ? left : timeout);
     }
-    if (hd_wants_cancel(session) && session->executor_running &&
-        HD_LOAD(session->stage) != HD_EXECUTOR_IDLE &&
-        timeout > HD_CANCEL_AGAIN_MS) {
+    if (session->executor_running && timeout > HD_CANCEL_AGAIN_MS &&
+        (hd_has_to_cancel(session) ||
+         (hd_wants_cancel(session) &&
+          HD_LOAD(session->stage) != HD_EXECUTOR_IDLE))) {
       timeout = HD_CANCEL_AGAIN_MS;
     }
   }

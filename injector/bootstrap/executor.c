@@ -20,7 +20,9 @@ typedef int (*FlagFunction)(void);
 #define FAREWELL_NS 1000000000L
 #define SPINS 200
 
-static void raise_cancelled(struct HdSession* session, uint32_t interpreter);
+static void raise_cancelled(struct HdSession* session,
+                            struct HdRunning* running,
+                            uint32_t interpreter);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
 static void say_failure(struct HdSession* session);
@@ -51,38 +53,49 @@ void* hd_executor_main(void* argument) {
   return 0;
 }
 
-/* Raises Cancelled in the executor if it still runs a user's expression. */
+/* Raises Cancelled in what still runs for the client: an expression; when it
+ * has gone, also what it debugs. */
 void* hd_canceller_main(void* argument) {
   struct HdSession* session = argument;
   struct HdState* state = session->state;
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
   if (!hd_python_is_ending(state) && hd_enter(session, &entry)) {
-    raise_cancelled(session, entry.interpreter);
+    if (hd_wants_cancel(session)) {
+      raise_cancelled(session, &session->evaluation, entry.interpreter);
+    }
+    for (int i = 0; i < HD_MAX_HELD && hd_is_leaving(session); i++) {
+      struct HdHeld* held = &state->held[i];
+      if (held->session == session->index) {
+        raise_cancelled(session, &held->debugged, entry.interpreter);
+      }
+    }
     hd_exit(session, entry);
   }
   say_done(session, &session->canceller_done);
   return 0;
 }
 
-/* While it is HD_CANCELLING the executor does not get out of such code; before,
- * it may have gone on to another interpreter than ours. */
-static void raise_cancelled(struct HdSession* session, uint32_t interpreter) {
+/* While it is HD_CANCELLING the thread does not get out of such code; before,
+ * the executor may have gone on to another interpreter than ours. */
+static void raise_cancelled(struct HdSession* session,
+                            struct HdRunning* running,
+                            uint32_t interpreter) {
   struct HdState* state = session->state;
-  uint32_t seen = HD_LOAD(session->cancellable);
+  uint32_t seen = HD_LOAD(running->cancellable);
   if (seen == HD_NOT_CANCELLABLE ||
-      !HD_EXCHANGE(session->cancellable, seen, HD_CANCELLING)) {
+      !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
     return;
   }
   HdPyObject* cancelled = HD_LOAD(session->interpreter) == interpreter
                               ? hd_agent(session)->cancelled_class
                               : 0;
-  if (cancelled && hd_wants_cancel(session)) {
+  if (cancelled) {
     HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-    (session->runner, cancelled);
+    (running->thread, cancelled);
     seen = HD_CANCELLED;
   }
-  HD_STORE(session->cancellable, seen);
+  HD_STORE(running->cancellable, seen);
 }
 
 static int serve_one(struct HdSession* session) {

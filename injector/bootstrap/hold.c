@@ -58,7 +58,6 @@ static void stand(struct HdSession* session, struct HdHeld* held);
 static void keep_for_later(struct HdState* state, const struct HdHeld* held);
 static int is_gone(const struct HdHeld* held);
 static struct HdHeld* claim(struct HdState* state, uint32_t session);
-static struct HdHeld* held_of(HdPyObject* number);
 static void tell(struct HdHeld* held);
 static void wake(uint32_t* futex);
 static void await(uint32_t* futex, uint32_t seen);
@@ -198,6 +197,17 @@ static int is_gone(const struct HdHeld* held) {
   return 0;
 }
 
+int hd_held_debugged(const struct HdSession* session) {
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    const struct HdHeld* held = &session->state->held[i];
+    if (held->session == session->index &&
+        HD_LOAD(held->debugged.cancellable)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 void hd_held_wake(struct HdSession* session) {
   for (int i = 0; i < HD_MAX_HELD; i++) {
     if (session->state->held[i].session == session->index) {
@@ -295,7 +305,7 @@ HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index) {
 HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdHeld* held = held_of(number);
+  struct HdHeld* held = hd_held_of(number);
   if (!held) {
     return 0;
   }
@@ -321,7 +331,7 @@ HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index) {
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdHeld* held = held_of(number);
+  struct HdHeld* held = hd_held_of(number);
   if (!held) {
     return 0;
   }
@@ -350,7 +360,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
 HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdHeld* held = held_of(number);
+  struct HdHeld* held = hd_held_of(number);
   if (!held) {
     return 0;
   }
@@ -386,8 +396,7 @@ HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number) {
   return hd_none(state);
 }
 
-/* 0 with an exception set. */
-static struct HdHeld* held_of(HdPyObject* number) {
+struct HdHeld* hd_held_of(HdPyObject* number) {
   struct HdState* state = hd_state();
   const unsigned long at =
       HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(number);

@@ -61,8 +61,7 @@ struct HdSession* hd_session_open(struct HdState* state) {
     session->wanted = 0;
     session->interpreter = 0;
     session->cancel_for = 0;
-    session->cancellable = 0;
-    session->runner = 0;
+    session->evaluation = (struct HdRunning){0, 0};
     session->writing = 0;
     session->cancel_again_at = 0;
     session->enter_now_until = 0;
@@ -205,8 +204,8 @@ void hd_session_leave(struct HdSession* session) {
   }
 }
 
-/* Its offer, if nobody took it; its evaluation, if it is to be cancelled; its
- * threads, when they are done. */
+/* Its offer, if nobody took it; what runs for it, if that is to be cancelled;
+ * its threads, when they are done. */
 void hd_session_look_after(struct HdSession* session) {
   struct HdState* state = session->state;
   if (session->phase == HD_PHASE_OFFERED &&
@@ -229,15 +228,20 @@ void hd_session_look_after(struct HdSession* session) {
     HD_STORE(session->executor_running, 0);
     hd_session_leave(session);
   }
-  if (hd_wants_cancel(session) && session->executor_running &&
-      !session->canceller_running && HD_LOAD(session->cancellable) &&
-      hd_now() >= session->cancel_again_at) {
+  if (hd_has_to_cancel(session) && session->executor_running &&
+      !session->canceller_running && hd_now() >= session->cancel_again_at) {
     start_canceller(session);
   }
   if (session->phase == HD_PHASE_LEAVING && !session->executor_running &&
       !session->canceller_running) {
     hd_session_close(session);
   }
+}
+
+int hd_has_to_cancel(const struct HdSession* session) {
+  return (hd_wants_cancel(session) &&
+          HD_LOAD(session->evaluation.cancellable)) ||
+         (hd_is_leaving(session) && hd_held_debugged(session));
 }
 
 /* By a pthread_exit in an expression, and not as it should. Its PyThreadState

@@ -33,10 +33,12 @@ struct StepInTargets {
 
   struct Arguments {
     std::int64_t frame_id = 0;
+    std::optional<std::string> text;  // of the frame's file, for the agent
 
     template <class V>
     void fields(V& v) {
       v("frameId", frame_id);
+      v("hangdbg/source", text);
     }
   };
 

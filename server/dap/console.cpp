@@ -235,7 +235,25 @@ Awaitable<ConsoleAnswer> step_on(DebugSession& session, Typed typed) {
   const auto line =
       parse_number<std::int64_t>(typed.argument).value_or(typed.place.line + 1);
   const auto thread = typed.place.thread;
-  CO_CHECK(co_await step(session, thread, kKind, line));
+  const Step how{kKind, line};
+  CO_CHECK(co_await step(session, thread, how));
+  co_return co_await tell_that_it_goes(session, thread);
+}
+
+Awaitable<ConsoleAnswer> debug(DebugSession& session, Typed typed) {
+  const auto thread = typed.place.thread;
+  if (!session.holds(thread)) {
+    co_return fail(ErrorId::Usage, "the thread is not held", "hold");
+  }
+  dap::Debug::Arguments what{thread, typed.frame_id(),
+                             std::move(typed.argument)};
+  session.goes_on(thread);
+  const Status done = co_await debug_in_thread(
+      session.agent(), thread, std::move(what), session.deadline());
+  if (!done) {
+    session.stays(thread);
+    co_return std::unexpected(done.error());
+  }
   co_return co_await tell_that_it_goes(session, thread);
 }
 
@@ -288,7 +306,7 @@ Awaitable<ConsoleAnswer> help(DebugSession&, Typed) {
 
 std::span<const ConsoleCommand> commands() {
   using enum Takes;
-  static const std::array<ConsoleCommand, 17> table = {{
+  static const std::array<ConsoleCommand, 18> table = {{
       {{"p"}, Expression, print, "the value of an expression"},
       {{"pp"}, Expression, print_pretty, "the value, in lines"},
       {{"whatis"}, Expression, whatis, "its type"},
@@ -308,6 +326,7 @@ std::span<const ConsoleCommand> commands() {
        "to a later line of this function"},
       {{"j", "jump"}, Number, jump, "go on at another line"},
       {{"c", "cont", "continue", "release"}, Nothing, go_on, "let it go on"},
+      {{"debug"}, Expression, debug, "run that here, and stop in it"},
       {{"hold"}, Nothing, hold, "take hold of the thread"},
       {{"u", "up", "d", "down"}, Number, editors, "choose in the call stack"},
       {{"b", "break", "tbreak", "cl", "clear"},

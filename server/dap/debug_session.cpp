@@ -64,8 +64,10 @@ asio::awaitable<void> DebugSession::run() {
   }
   hurry();
   if (agent_) {
-    [[maybe_unused]] const auto left =
-        co_await agent_->leave_interpreter(Deadline::in(kFarewell));
+    if (!suspended_) {
+      [[maybe_unused]] const auto left =
+          co_await agent_->leave_interpreter(Deadline::in(kFarewell));
+    }
     agent_->close();
   }
   if (program_) {

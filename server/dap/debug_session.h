@@ -148,6 +148,8 @@ class DebugSession {
 
   // No request comes after this one.
   void leave() { requests_.close(); }
+  // Nor does the agent answer any more.
+  void set_suspended() { suspended_ = true; }
 
   template <class Kind>
   boost::asio::awaitable<void> say(typename Kind::Body body) {
@@ -211,6 +213,7 @@ class DebugSession {
   bool guessed_wrong_ = false;
   std::int64_t next_seq_ = 1;
   bool leaving_ = false;
+  bool suspended_ = false;
 
   std::set<std::int64_t> waiting_;    // requests in the queue
   std::set<std::int64_t> cancelled_;  // of them, and the running one

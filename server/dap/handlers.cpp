@@ -257,6 +257,7 @@ constexpr std::array kHandlers = {
     own<PauseHandler>(),
     own<NextHandler>(),
     own<StepInHandler>(),
+    own<StepInTargetsHandler>(),
     own<StepOutHandler>(),
     own<GotoTargetsHandler>(),
     own<GotoHandler>(),

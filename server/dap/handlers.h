@@ -31,6 +31,7 @@
 #include "protocol/requests/source.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/step_in.h"
+#include "protocol/requests/step_in_targets.h"
 #include "protocol/requests/step_out.h"
 #include "protocol/requests/terminal.h"
 #include "protocol/requests/terminal_input.h"
@@ -150,6 +151,13 @@ struct StepInHandler {
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };
 
+struct StepInTargetsHandler {
+  using Pair = dap::StepInTargets;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
+  static void declare(dap::Capabilities& capabilities);
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
 struct StepOutHandler {
   using Pair = dap::StepOut;
   static constexpr auto kNeeds = DebugSession::Phase::Attached;
@@ -205,6 +213,7 @@ struct TerminateHandler {
 struct DisconnectHandler {
   using Pair = dap::Disconnect;
   static constexpr auto kNeeds = DebugSession::Phase::Connected;
+  static void declare(dap::Capabilities& capabilities);
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };
 

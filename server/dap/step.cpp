@@ -14,14 +14,13 @@ bool has_gone(const Status& status) {
 
 boost::asio::awaitable<Status> step(DebugSession& session,
                                     std::int64_t thread,
-                                    StepKind kind,
-                                    std::int64_t line) {
+                                    Step how) {
   if (!session.holds(thread)) {
     CO_CHECK(co_await session.hold(thread));
   }
   session.goes_on(thread);
-  const Status done = co_await step_thread(session.agent(), thread, kind, line,
-                                           session.deadline());
+  const Status done =
+      co_await step_thread(session.agent(), thread, how, session.deadline());
   if (has_gone(done)) {
     co_return Status();
   }

@@ -14,8 +14,7 @@ namespace hangdbg {
 // says when it is there.
 boost::asio::awaitable<Status> step(DebugSession& session,
                                     std::int64_t thread,
-                                    StepKind kind,
-                                    std::int64_t line = 0);
+                                    Step how);
 
 // Of a thread that nothing holds it is enough to say so.
 boost::asio::awaitable<Status> let_go(DebugSession& session,

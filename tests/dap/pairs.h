@@ -27,6 +27,7 @@
 #include "protocol/requests/completions.h"
 #include "protocol/requests/configuration_done.h"
 #include "protocol/requests/continue.h"
+#include "protocol/requests/debug.h"
 #include "protocol/requests/disconnect.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/exception_info.h"
@@ -81,6 +82,7 @@ inline constexpr Each<Attach,
                       Completions,
                       ConfigurationDone,
                       Continue,
+                      Debug,
                       Disconnect,
                       Evaluate,
                       ExceptionInfo,

@@ -6,8 +6,8 @@ namespace hangdbg {
 
 Answer<dap::Next> NextHandler::handle(DebugSession& session,
                                       Pair::Arguments arguments) {
-  const Status done =
-      co_await step(session, arguments.thread_id, StepKind::Next);
+  const Step how{StepKind::Next};
+  const Status done = co_await step(session, arguments.thread_id, how);
   if (!done) {
     co_return std::unexpected(done.error());
   }

@@ -1,4 +1,4 @@
-// stepIn: to the next line, wherever that is.
+// stepIn: to the next line, wherever that is; or into one of stepInTargets.
 #include "server/dap/handlers.h"
 #include "server/dap/step.h"
 
@@ -6,8 +6,8 @@ namespace hangdbg {
 
 Answer<dap::StepIn> StepInHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
-  const Status done =
-      co_await step(session, arguments.thread_id, StepKind::Into);
+  const Step how{StepKind::Into, 0, arguments.target_id};
+  const Status done = co_await step(session, arguments.thread_id, how);
   if (!done) {
     co_return std::unexpected(done.error());
   }

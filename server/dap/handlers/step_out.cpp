@@ -6,8 +6,8 @@ namespace hangdbg {
 
 Answer<dap::StepOut> StepOutHandler::handle(DebugSession& session,
                                             Pair::Arguments arguments) {
-  const Status done =
-      co_await step(session, arguments.thread_id, StepKind::Out);
+  const Step how{StepKind::Out};
+  const Status done = co_await step(session, arguments.thread_id, how);
   if (!done) {
     co_return std::unexpected(done.error());
   }
