@@ -5,8 +5,9 @@ import linecache
 import pytest
 
 import interpreters
-from harness import hangdbg, place, start, until
-from test_hold import ask, call_of, commands, holding, typed
+from hangs import start_hang
+from harness import NORMAL_EXIT, hangdbg, place, start, until
+from test_hold import BLOCKED, ask, call_of, commands, holding, typed
 
 # What is left of stepping in the thread that was stepped, and for all.
 LEFT = ("p [__import__('sys').gettrace(), [f.f_trace for f in "
@@ -131,3 +132,21 @@ def test_time_is_up(newest_python):
     target.go_on()
     until("the second wait", lambda: in_second_wait(target))
     target.finish()
+
+
+@pytest.mark.parametrize("hang", BLOCKED)
+def test_after_each_way_to_hang(hang, python, library):
+    """The call ends, and the thread is there at its next line."""
+    if interpreters.variant(python) == interpreters.MUSL and hang == "lock_worker":
+        pytest.skip("it is short of stack there, and not held: test_hold")
+    target = start_hang(hang, python, library)
+    process = holding(target)
+    typed(process, "n")
+    target.go_on()
+    ask(process, "p 'at ' + 'a line'", "at a line")
+    ask(process, "release", "goes on")
+    process.stdin.close()
+    assert process.wait(20) == 0
+    assert "has not come" not in process.stderr.read()
+    result = target.read_line(20)
+    assert (target.process.wait(20), result["answer"]) == (NORMAL_EXIT, 41), target.stderr()
