@@ -2,6 +2,7 @@
 // j.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -87,7 +88,9 @@ Status go_on(PromptState& state, std::string_view) {
     state.leaving = true;  // the end of the session lets it go
     return {};
   }
-  if (!waits || state.held.contains(tid)) {
+  // It came to one before this was typed: nobody has seen it there yet.
+  const bool is_there = std::ranges::count(state.unseen, tid, &Stop::tid) > 0;
+  if (!is_there && (!waits || state.held.contains(tid))) {
     TRY(release(state, {}));
   }
   return waits ? await_stop(state, std::nullopt) : Status();

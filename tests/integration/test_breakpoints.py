@@ -8,8 +8,9 @@ import pytest
 import interpreters
 import processes
 from harness import TARGETS, hangdbg, start, until
-from test_hold import THREAD, ask, commands, holding, typed
-from test_step import LEFT
+from test_hold import THREAD, ask, call_of, commands, holding, typed
+from test_step import LEFT, asleep_at
+from test_step_targets import line_number
 
 TARGET = "breaks.py"
 
@@ -229,3 +230,20 @@ def test_bad_input(command, words, newest_python):
     assert words in done.err and "Traceback" not in done.err, done
     assert done.out.count("keep yes") == (command != "commands"), done
     ends_normally(target)
+
+
+def test_c_after_it_has_come(edge_python):
+    """It came to the breakpoint before `c` was typed: it is shown there, and stays."""
+    target = start("calls", edge_python)
+    call = call_of(target)
+    process = attached(target)
+    ask(process, "b calls.py:%d" % line_number("plain = outer"), "Breakpoint 1")
+    target.go_on()
+    until("it stands", lambda: call_of(target) != call and call_of(target).startswith("202 "))
+    ask(process, "c", "-> plain = outer(")
+    ask(process, "n", "-> chain = ")
+    ask(process, "release", "goes on")
+    process.stdin.close()
+    assert process.wait(20) == 0
+    until("the second wait", lambda: asleep_at(target, "locks[1].acquire()"))
+    target.finish()
