@@ -20,7 +20,7 @@ def step_in_targets(session, arguments):
     found, first, last = _calls_ahead(text, line, place[1], place[2])
     for call, offsets in found:
         standing.calls[len(targets)] = offsets, first, last
-        targets.append(_described(call, len(targets), text.split("\n")))
+        targets.append(_as_target(call, len(targets), text.split("\n")))
     return {"targets": targets}
 
 
@@ -137,7 +137,7 @@ def _call_instructions(code, lasti, first, last):
     return [at for at in range(start, end, 2) if code.co_code[at] in _CALLS]
 
 
-def _described(call, number, lines):
+def _as_target(call, number, lines):
     column = _characters(lines[call.lineno - 1], call.col_offset)
     target = {"id": number, "label": _dotted(call.func) + "()", "line": call.lineno,
               "column": column + 1}
