@@ -61,10 +61,8 @@ void* hd_canceller_main(void* argument) {
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
   if (!hd_python_is_ending(state) && hd_enter(session, &entry)) {
-    if (hd_wants_cancel(session)) {
-      raise_cancelled(session, &session->evaluation, entry.interpreter);
-    }
-    for (int i = 0; i < HD_MAX_HELD && hd_is_leaving(session); i++) {
+    raise_cancelled(session, &session->evaluation, entry.interpreter);
+    for (int i = 0; i < HD_MAX_HELD; i++) {
       struct HdHeld* held = &state->held[i];
       if (held->session == session->index) {
         raise_cancelled(session, &held->debugged, entry.interpreter);
@@ -77,7 +75,8 @@ void* hd_canceller_main(void* argument) {
 }
 
 /* While it is HD_CANCELLING the thread does not get out of such code; before,
- * the executor may have gone on to another interpreter than ours. */
+ * the executor may have gone on to another message, or another interpreter than
+ * ours. */
 static void raise_cancelled(struct HdSession* session,
                             struct HdRunning* running,
                             uint32_t interpreter) {
@@ -90,7 +89,10 @@ static void raise_cancelled(struct HdSession* session,
   HdPyObject* cancelled = HD_LOAD(session->interpreter) == interpreter
                               ? hd_agent(session)->cancelled_class
                               : 0;
-  if (cancelled) {
+  const int is_to_end = running == &session->evaluation
+                            ? hd_wants_cancel(session)
+                            : hd_is_leaving(session);
+  if (cancelled && is_to_end) {
     HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
     (running->thread, cancelled);
     seen = HD_CANCELLED;
