@@ -61,8 +61,10 @@ SURVIVED = {
 
 
 @pytest.mark.parametrize("name", SURVIVED)
-def test_survived(target, name):
+def test_survived(target, name, edge_python):
     expression, rc, said = SURVIVED[name]
+    if name == "profile" and interpreters.minor(edge_python) >= 12:
+        rc, said = 0, ""  # nothing that we run is profiled there
     done = hangdbg("eval", target.pid, expression)
     assert done.rc == rc, done
     assert said in done.out + done.err, done

@@ -41,7 +41,7 @@ def tries(case, times, python, library):
 def one_try(editor, thread):
     editor.call("pause", threadId=thread)
     description = editor.event("stopped", threadId=thread).get("description", "")
-    if description.startswith("observed, it goes on: thread %d " % thread):
+    if description.startswith("observed, it goes on: thread %d" % thread):
         return "refused"
     assert description == "", description
     editor.call("continue", threadId=thread)
