@@ -125,12 +125,24 @@ class Target:
         """Tells the target to go on, in the way that it asked for."""
         way = self.ready["go_on"]
         if way == "SIGUSR1":
+            self._await_sleep()
             os.kill(self.pid, signal.SIGUSR1)
         elif way == "stdin":
             self.process.stdin.write(b"\n")
             self.process.stdin.flush()
         elif way == "unlink":
             os.unlink(self.ready["path"])
+
+    def _await_sleep(self):
+        """Of the main thread, for a second at most, if it is to sleep: a signal that comes
+        just before wakes nobody, as when a debugger has let go of it."""
+        call = Path("/proc/%d/task/%d/syscall" % (self.pid, self.pid))
+        end = time.monotonic() + (1 if self.ready["syscalls"] else 0)
+        while time.monotonic() < end:
+            seen = call.read_text()
+            time.sleep(0.01)
+            if "running" not in seen and call.read_text() == seen:
+                break
 
     def finish(self, seconds=PATIENCE):
         """Lets the target go on and returns its last line, after checking that
