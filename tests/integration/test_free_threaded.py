@@ -93,7 +93,9 @@ def test_c_code_that_begins_in_mid_expression(python, tmp_path):
     fds = processes.fds(target.pid)
     run = start_hangdbg("eval", target.pid, "answer = [__import__('time').sleep(1), 43][1]",
                         "--thread", "main")
-    until("it runs", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
+    until("it sleeps", lambda: any(
+        processes.thread_activity(target.pid, tid).syscall == "clock_nanosleep"
+        for tid, name in processes.threads(target.pid).items() if name == "hangdbg-exec"))
     compute(target, tmp_path / "go")
     assert outcome(run).rc == 0
     assert_gone(target, fds)
