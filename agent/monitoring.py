@@ -9,27 +9,11 @@ _had_tool = False
 _reported = {}  # id -> code whose lines are reported
 
 
-# Where there is no GIL, one thread at a time changes what is watched. (Where there is
-# one, gevent's lock may be what we get.)
-_changing = _thread.allocate_lock() if "t" in getattr(sys, "abiflags", "") else None
-
-
-def watch(codes=()):
-    """Plans or breakpoints have changed. `codes` run on without a start or a resume that
-    we would see."""
-    locked = _changing is not None and _changing.acquire(True, 5)
-    try:
-        _watch(codes)
-    finally:
-        if locked:
-            _changing.release()
-
-
 def was_watching():
     return _had_tool
 
 
-def _watch(codes):
+def watch_for(codes):
     events = _monitoring.events
     if _tool is None and (_plans or _breakpoints or _filters):
         _take_tool()
@@ -113,6 +97,7 @@ def _give_tool_back():
         _monitoring.register_callback(_tool, event, None)
     _monitoring.free_tool_id(_tool)
     _tool = None
+    _reported.clear()
 
 
 def _steps_in():

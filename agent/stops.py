@@ -7,6 +7,24 @@ _plans = {}  # ident of a thread -> its Plan
 _breakpoints = []  # those of all sessions
 _filters = {}  # session -> {kind of exception: condition} (exceptions.py)
 _lines = {}  # id of a code object that has some -> (it, {line: [breakpoint]})
+_watcher = {}  # the thread that changes what is watched: None -> (ident,)
+
+
+def watch(codes=()):
+    """Plans, breakpoints or filters have changed. `codes` run on without a start or a
+    resume that we would see. One thread at a time: what the first is about to watch
+    may be over for the second. (A lock of Python's may be gevent's.)"""
+    mine = (_ident(),)
+    try:
+        for _ in range(5000):
+            # By its ident: a signal's handler may come here in the middle of it.
+            if _watcher.setdefault(None, mine) == mine:
+                break
+            _nap()
+        watch_for(codes)
+    finally:
+        if _watcher.get(None) is mine:
+            del _watcher[None]
 
 
 def at_line(frame, line):

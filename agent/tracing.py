@@ -25,8 +25,7 @@ class Hook:
 exec(compile(_HOOK, "<excepthook of hangdbg>", "exec"), globals())
 
 
-def watch(codes=()):
-    """Plans, breakpoints or filters have changed."""
+def watch_for(codes):
     kinds = set().union(*_filters.values())
     on_error = _on_error if any(map(cost_of_exceptions, kinds)) else None
     if _breakpoints or on_error or _halts():

@@ -1,12 +1,15 @@
 """A thread that is held goes on, and is held again at the line that was asked for."""
 
 import linecache
+import os
+import subprocess
+import sys
 
 import pytest
 
 import interpreters
 from hangs import start_hang
-from harness import NORMAL_EXIT, hangdbg, place, start, until
+from harness import NORMAL_EXIT, die_with_us, hangdbg, place, start, track, until
 from test_hold import BLOCKED, THREAD, ask, call_of, commands, holding, typed
 
 # What is left of stepping in the thread that was stepped, and for all.
@@ -153,3 +156,17 @@ def test_after_each_way_to_hang(hang, python, library):
     process.wait(20)
     result = target.read_line(20)
     assert (target.process.wait(20), result["answer"]) == (NORMAL_EXIT, 41), target.stderr()
+
+
+def test_on_a_busy_machine(edge_python):
+    """It comes to its line while who has asked for that is still about it."""
+    for _ in range(os.cpu_count() + 1):
+        track(subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                               start_new_session=True, preexec_fn=die_with_us))
+    target = start("busy", edge_python)
+    for _ in range(5):
+        process = holding(target)
+        ask(process, "n;;n;;p 40 + 2", "42")
+        process.kill()
+        process.wait()
+    assert target.finish()["answer"] == 41
