@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "inspector/asyncio_tasks.h"
 #include "inspector/greenlets.h"
+#include "inspector/jobs/jobs.h"
 #include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"
@@ -77,7 +78,8 @@ struct DumpedEnd {
 
 struct ProcessDump {
   int pid = 0;
-  std::string python;  // "3.11.7"
+  std::optional<RankOfProcess> rank;  // for its reader to fill in
+  std::string python;                 // "3.11.7"
   bool free_threaded = false;
   std::vector<std::string> command_line;
   std::optional<double> age_s;        // of a live one

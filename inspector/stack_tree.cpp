@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -12,7 +13,10 @@ namespace {
 // Who reads the tree, we and others, goes down it by recursion.
 constexpr std::size_t kMostLevels = 400;
 
-StackNode node_of(const DumpedThread& thread, const StackEntry& entry) {
+// Asleep in one call for less than that, a thread may just come round.
+constexpr double kAtRestS = 2;
+
+StackPlace place_of(const DumpedThread& thread, const StackEntry& entry) {
   if (entry.kind == StackEntry::Kind::Native) {
     return {.function = entry.native.text()};
   }
@@ -20,83 +24,186 @@ StackNode node_of(const DumpedThread& thread, const StackEntry& entry) {
   return {.function = frame.qualname, .file = frame.file, .line = frame.line};
 }
 
-// Outermost frame first.
-void add(StackNode& root, int pid, const DumpedThread& thread) {
-  StackNode* at = &root;
-  ++at->threads[pid];
+std::vector<StackMerger::Place> way_of(StackMerger& merger,
+                                       const DumpedThread& thread) {
   const auto entries = thread.entries();
-  for (std::size_t level = 0; level < entries.size(); ++level) {
-    const bool too_deep = level == kMostLevels;
-    StackNode node =
-        too_deep ? StackNode{.function = fmt::format("({} frames deeper)",
-                                                     entries.size() - level)}
-                 : node_of(thread, entries[entries.size() - 1 - level]);
-    const auto known = std::ranges::find_if(
-        at->children,
-        [&](const StackNode& child) { return child.is_same(node); });
-    at = known != at->children.end()
-             ? &*known
-             : &at->children.emplace_back(std::move(node));
-    ++at->threads[pid];
-    if (too_deep) {
-      break;
-    }
+  const std::size_t levels = std::min(entries.size(), kMostLevels);
+  std::vector<StackMerger::Place> way;
+  way.reserve(levels + 1);
+  for (const StackEntry& entry :
+       entries | std::views::reverse | std::views::take(levels)) {
+    way.push_back(merger.place(place_of(thread, entry)));
   }
+  if (levels < entries.size()) {
+    way.push_back(
+        merger.place({.function = fmt::format("({} frames deeper)",
+                                              entries.size() - levels)}));
+  }
+  return way;
 }
 
 void sort(StackNode& node) {
   std::ranges::stable_sort(node.children, [](const auto& a, const auto& b) {
-    return a.threads.size() > b.threads.size();
+    return a.members.size() > b.members.size();
   });
   std::ranges::for_each(node.children, sort);
 }
 
-// By where the main threads are. None is odd where no place has more than half.
-std::vector<OddOnes> odd_ones(const std::vector<ProcessDump>& dumps) {
-  std::vector<std::pair<StackNode, std::vector<int>>> places;
-  std::size_t processes = 0;
-  for (const ProcessDump& dump : dumps) {
-    const auto main = std::ranges::find(dump.threads, std::optional(dump.pid),
-                                        &DumpedThread::tid);
-    if (main == dump.threads.end() || main->entries().empty()) {
-      continue;
-    }
-    ++processes;
-    StackNode here = node_of(*main, main->entries().front());
-    const auto known = std::ranges::find_if(
-        places, [&](const auto& place) { return place.first.is_same(here); });
-    auto& pids =
-        known != places.end()
-            ? known->second
-            : places.emplace_back(std::move(here), std::vector<int>()).second;
-    pids.push_back(dump.pid);
-  }
-  std::ranges::stable_sort(places, [](const auto& a, const auto& b) {
-    return a.second.size() > b.second.size();
-  });
-  std::vector<OddOnes> odd;
-  if (!places.empty() && places.front().second.size() * 2 > processes) {
-    for (const auto& [here, pids] : places | std::views::drop(1)) {
-      odd.push_back({pids, here, places.front().first});
-    }
-  }
-  return odd;
-}
-
 }  // namespace
 
-StackTree merge_dumps(const std::vector<ProcessDump>& dumps) {
-  StackTree tree;
+StackTree merge_dumps(const std::vector<ProcessDump>& dumps, MemberOf member) {
+  StackMerger merger;
+  std::vector<StoppedMember> stopped;
   for (const ProcessDump& dump : dumps) {
     for (const DumpedThread& thread : dump.threads) {
-      if (!thread.error && !thread.entries().empty()) {
-        add(tree.root, dump.pid, thread);
+      if (thread.error || thread.entries().empty()) {
+        continue;
+      }
+      const int node = merger.add(member(dump), way_of(merger, thread));
+      if (thread.tid == dump.pid && thread.state.starts_with("stopped")) {
+        stopped.push_back({member(dump), dump.pid, thread.state});
+      }
+      if (thread.tid == dump.pid && !(dump.rank && dump.rank->child)) {
+        merger.add_main(member(dump), node, thread.state,
+                        thread.waiting_s.value_or(0) < kAtRestS);
       }
     }
   }
-  sort(tree.root);
-  tree.odd = odd_ones(dumps);
+  StackTree tree = merger.finish();
+  tree.stopped = std::move(stopped);
   return tree;
+}
+
+StackMerger::Place StackMerger::place(StackPlace place) {
+  const auto [known, is_new] = numbers_.try_emplace(
+      std::move(place), Place{static_cast<int>(places_.size())});
+  if (is_new) {
+    places_.push_back(&known->first);
+  }
+  return known->second;
+}
+
+// Most stacks are like the one before: what they begin with alike is not looked
+// up again.
+int StackMerger::add(int member, std::span<const Place> way) {
+  std::size_t level = 0;
+  const std::size_t most = std::min(way.size(), last_places_.size());
+  while (level < most && way[level] == last_places_[level]) {
+    ++level;
+  }
+  last_way_.resize(level);
+  last_places_.assign(way.begin(), way.end());
+  int node = level > 0 ? last_way_.back() : 0;
+  for (; level < way.size(); ++level) {
+    node = child(node, way[level]);
+    last_way_.push_back(node);
+  }
+  nodes_[0].members.add(member);
+  ++nodes_[0].threads;
+  for (const int number : last_way_) {
+    nodes_[static_cast<std::size_t>(number)].members.add(member);
+    ++nodes_[static_cast<std::size_t>(number)].threads;
+  }
+  return node;
+}
+
+void StackMerger::add_main(int member,
+                           int node,
+                           std::string_view state,
+                           bool moves) {
+  const Node& at = nodes_[static_cast<std::size_t>(node)];
+  const StackPlace& place = *places_[static_cast<std::size_t>(at.place)];
+  Mains& mains = mains_[{at.parent, place.function, place.file}];
+  Main fresh{{}, std::string(state), node};
+  Main& main = moves
+                   ? mains.moving ? *mains.moving : mains.moving.emplace(fresh)
+                   : mains.at_rest.try_emplace(node, fresh).first->second;
+  main.members.add(member);
+}
+
+StackTree StackMerger::finish() {
+  // Children come after their parents, so from the end each is whole.
+  std::vector<StackNode> whole(nodes_.size());
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    Node& node = nodes_[i];
+    whole[i].members = std::move(node.members);
+    whole[i].threads = node.threads;
+    if (i > 0) {
+      whole[i].place = *places_[static_cast<std::size_t>(node.place)];
+      std::ranges::reverse(whole[i].children);
+      whole[static_cast<std::size_t>(node.parent)].children.push_back(
+          std::move(whole[i]));
+    }
+  }
+  StackTree tree{.root = std::move(whole[0])};
+  std::ranges::reverse(tree.root.children);
+  sort(tree.root);
+  find_classes(tree);
+  return tree;
+}
+
+int StackMerger::child(int node, Place place) {
+  const auto key = static_cast<std::uint64_t>(node) << 32 |
+                   static_cast<std::uint32_t>(place);
+  const auto [known, is_new] =
+      children_.try_emplace(key, static_cast<int>(nodes_.size()));
+  if (is_new) {
+    nodes_.push_back({node, place, {}, 0});
+  }
+  return known->second;
+}
+
+// Who moves is of the class at rest there, if there is one. None is odd where
+// no class has more than half.
+void StackMerger::find_classes(StackTree& tree) const {
+  std::size_t members = 0;
+  for (auto [key, mains] : mains_) {
+    const auto largest = std::ranges::max_element(
+        mains.at_rest, {},
+        [](const auto& one) { return one.second.members.size(); });
+    if (mains.moving && largest != mains.at_rest.end()) {
+      largest->second.members.add(mains.moving->members);
+    } else if (mains.moving) {
+      tree.classes.push_back(class_of(*mains.moving));
+    }
+    for (const auto& [node, main] : mains.at_rest) {
+      tree.classes.push_back(class_of(main));
+    }
+  }
+  for (const StackClass& some : tree.classes) {
+    members += some.members.size();
+  }
+  std::ranges::stable_sort(tree.classes, [](const auto& a, const auto& b) {
+    return a.members.size() > b.members.size();
+  });
+  if (tree.classes.empty() ||
+      tree.classes.front().members.size() * 2 <= members) {
+    return;
+  }
+  const auto& most = tree.classes.front().way;
+  for (const StackClass& other : tree.classes | std::views::drop(1)) {
+    const auto parted = std::ranges::mismatch(other.way, most).in1;
+    tree.odd.push_back({other, static_cast<std::size_t>(
+                                   std::distance(other.way.begin(), parted))});
+  }
+}
+
+StackClass StackMerger::class_of(const Main& main) const {
+  StackClass found{main.members, main.state, {}};
+  for (const int node : way_to(main.node)) {
+    found.way.push_back(*places_[static_cast<std::size_t>(
+        nodes_[static_cast<std::size_t>(node)].place)]);
+  }
+  return found;
+}
+
+std::vector<int> StackMerger::way_to(int node) const {
+  std::vector<int> way;
+  for (; node > 0; node = nodes_[static_cast<std::size_t>(node)].parent) {
+    way.push_back(node);
+  }
+  std::ranges::reverse(way);
+  return way;
 }
 
 }  // namespace hangdbg

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_name.h"
 #include "base/in_parallel.h"
 #include "base/in_time.h"
 #include "base/text.h"
@@ -20,6 +21,7 @@
 #include "client/dump/text.h"
 #include "client/dump/tree.h"
 #include "client/only_hung.h"
+#include "client/ranks/choice.h"
 #include "injector/preflight.h"
 #include "inspector/process_dump.h"
 #include "tracee/proc_list.h"
@@ -36,6 +38,7 @@ struct Options {
   bool children = false;
   bool nonblocking = false;
   bool merge = false;
+  JobOptions job;
   ShownOptions shown;
 };
 
@@ -43,7 +46,8 @@ using Dump = Result<ProcessDump>;
 
 struct Wanted {
   std::vector<int> pids;
-  std::vector<int> named;  // the others were searched for
+  std::vector<int> named;            // the others were searched for
+  std::optional<ChosenRanks> ranks;  // where a job's are asked
 };
 
 // What has been shown, and what is still to be printed as JSON.
@@ -56,16 +60,24 @@ struct Output {
   std::optional<Error> failed = {};
   std::vector<Json> processes = {};
   std::vector<ProcessDump> to_merge = {};
-  std::vector<std::pair<int, Error>> missing = {};
+  std::vector<MissingMember> missing = {};
+  std::optional<ChosenRanks> ranks = {};
 
+  void place(ProcessDump& dump) const;
   void show(const ProcessDump& dump);
   void show(int pid, const Error& error);
+  void show_absent();
+  std::optional<int> rank_of(int pid) const;
   int finish();  // the exit code
 };
 
 int run(const Options& options);
 Result<int> dump(const Options& options);
+std::string with_prefix(const std::optional<RankOfProcess>& rank,
+                        const std::string& text,
+                        const Palette& out);
 Result<Wanted> wanted(const Options& options);
+Result<Wanted> wanted_ranks(const Options& options);
 Dump dump_one(int pid, const DumpOptions& options);
 bool is_python(ErrorId why_not);
 
@@ -86,6 +98,7 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag("--all", options->all, "Every Python process I may see");
   command.add_flag("-s,--subprocesses,--children", options->children,
                    "Those that they have started as well");
+  add_job_options(command, options->job);
   add_shown_options(command, options->shown);
   command.add_flag(
       "--merge", options->merge,
@@ -98,13 +111,15 @@ void add_dump(CLI::App& app, Run& chosen) {
       "No code runs in the process. A thread that sleeps is not touched; one "
       "that\n"
       "runs stands still for some tens of microseconds.\n"
-      "Without a PID the only process that hangs here is meant, if there is "
-      "one.\n"
+      "Without a PID the only job here is meant, or the only process that "
+      "hangs.\n"
       "Examples:\n"
       "  hangdbg dump 79655\n"
       "  hangdbg dump 79655 --children --source=3\n"
       "  hangdbg dump 79655 --locals=1\n"
       "  hangdbg dump --children 79655 --merge\n"
+      "  hangdbg dump --job auto --merge\n"
+      "  hangdbg dump --job 79601 --ranks 0,3-5\n"
       "  hangdbg dump --all --json");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -120,7 +135,7 @@ int run(const Options& options) {
 
 Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
-  const auto [pids, named] = TRY(wanted(options));
+  const auto [pids, named, ranks] = TRY(wanted(options));
   const ShownOptions& shown = options.shown;
   if (options.merge &&
       (shown.tasks || !shown.locals.empty() || !shown.source.empty())) {
@@ -129,18 +144,21 @@ Result<int> dump(const Options& options) {
                 "hangdbg dump --help");
   }
   Output output{options, TRY(options.shown.style())};
+  output.ranks = ranks;
   DumpOptions how = TRY(options.shown.dump_options());
   how.may_stop = !options.nonblocking;
   const auto show = [&](int pid, std::optional<Dump> result) {
     if (!result) {
       output.show(pid, not_read_in_time(pid));
     } else if (*result) {
+      output.place(**result);
       output.show(**result);
     } else if (std::ranges::find(named, pid) != named.end() ||
                is_python(result->error().id)) {
       output.show(pid, result->error());
     }
   };
+  output.show_absent();
   if (pids.size() == 1) {
     return in_time<Dump>(
         options.common.deadline(), [&] { return dump_one(pids[0], how); },
@@ -159,20 +177,62 @@ Result<int> dump(const Options& options) {
   return code;
 }
 
+// Of the job that was asked for, as it was found.
+void Output::place(ProcessDump& dump) const {
+  if (!ranks) {
+    dump.rank = rank_of_process(dump.pid);
+  } else if (const JobRank* rank = ranks->job.find(dump.pid)) {
+    dump.rank = {rank->rank, ranks->job.world_size, ranks->job.id,
+                 rank->pid != dump.pid};
+  }
+}
+
 void Output::show(const ProcessDump& dump) {
   if (options.merge) {
     to_merge.push_back(dump);
   } else if (options.common.json) {
     processes.push_back(dump_json(dump));
   } else {
-    print_now(stdout, (any ? "\n" : "") + dump_text(dump, style, out));
+    const std::string text = dump_text(dump, style, out);
+    print_now(stdout, (any ? "\n" : "") +
+                          (ranks ? with_prefix(dump.rank, text, out) : text));
   }
   any = true;
 }
 
+// First of all: who is not there cannot be read.
+void Output::show_absent() {
+  if (!ranks) {
+    return;
+  }
+  for (const int rank : ranks->absent.numbers()) {
+    const Error error{.id = ErrorId::NoSuchProcess,
+                      .message = fmt::format("rank {} of {} is not here", rank,
+                                             job_text(ranks->job)),
+                      .hint = "hangdbg ps"};
+    failed = error;
+    missing.push_back({rank, std::nullopt, error});
+    if (!options.common.json) {
+      report(error, err);
+    }
+  }
+  for (const int rank : ranks->job.missing.numbers()) {
+    if (!ranks->absent.contains(rank)) {
+      missing.push_back(
+          {rank, std::nullopt,
+           Error{.id = ErrorId::NoSuchProcess, .message = "it has ended"}});
+    }
+  }
+  if (!options.common.json) {
+    for (const std::string& finding : findings(ranks->job)) {
+      print_now(stdout, out.red(finding) + "\n");
+    }
+  }
+}
+
 void Output::show(int pid, const Error& error) {
   failed = error;
-  missing.emplace_back(pid, error);
+  missing.push_back({rank_of(pid), pid, error});
   if (options.common.json) {
     processes.push_back(dump_json(pid, error));
   } else {
@@ -183,12 +243,20 @@ void Output::show(int pid, const Error& error) {
 // That of the only process, or 1 if some could not be read.
 int Output::finish() {
   if (options.merge) {
-    const StackTree tree = merge_dumps(to_merge);
+    const Members members = ranks ? Members::Ranks : Members::Processes;
+    const StackTree tree = merge_dumps(
+        to_merge, ranks ? [](const ProcessDump& one) { return one.rank->rank; }
+                        : [](const ProcessDump& one) { return one.pid; });
     print_now(stdout, options.common.json
-                          ? tree_json(tree, missing).dump() + "\n"
-                          : tree_text(tree, style, out));
+                          ? tree_json(tree, members, missing).dump() + "\n"
+                          : tree_text(tree, members, style, out));
   } else if (options.common.json) {
-    print_now(stdout, dumps_json(processes).dump() + "\n");
+    print_now(stdout,
+              dumps_json(processes,
+                         ranks ? std::optional(ranks->job.missing.numbers())
+                               : std::nullopt)
+                      .dump() +
+                  "\n");
   }
   if (failed) {
     return any || missing.size() > 1 ? 1 : exit_code(failed->id);
@@ -198,6 +266,25 @@ int Output::finish() {
                        .message = "no Python process is to be seen here",
                        .hint = "hangdbg ps"},
                       err);
+}
+
+std::optional<int> Output::rank_of(int pid) const {
+  const JobRank* const rank = ranks ? ranks->job.find(pid) : nullptr;
+  return rank != nullptr ? std::optional(rank->rank) : std::nullopt;
+}
+
+// As torchrun's --tee has it: "[host:3] ".
+std::string with_prefix(const std::optional<RankOfProcess>& rank,
+                        const std::string& text,
+                        const Palette& out) {
+  const std::string prefix =
+      out.dim(fmt::format("[{}:{}] ", host_name(), rank ? rank->rank : -1));
+  std::string prefixed;
+  for (const std::string_view line :
+       split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
+    prefixed += fmt::format("{}{}\n", prefix, line);
+  }
+  return prefixed;
 }
 
 Result<Wanted> wanted(const Options& options) {
@@ -213,7 +300,18 @@ Result<Wanted> wanted(const Options& options) {
       wanted.named.push_back(TRY(parse_pid(word)));
     }
   }
-  if (wanted.named.empty() && !options.all) {
+  const bool none_named = wanted.named.empty() && !options.all;
+  if (options.job.given()) {
+    return none_named
+               ? wanted_ranks(options)
+               : fail(ErrorId::Usage, "either processes are named, or a job is",
+                      "hangdbg dump --help");
+  }
+  if (none_named) {
+    if (const auto job = only_job(options.common.deadline())) {
+      fmt::print(stderr, "{} is meant, the only one here\n", job_text(*job));
+      return wanted_ranks(options);
+    }
     wanted.named.push_back(TRY(only_hung_process(options.common.deadline())));
   }
   for (const int pid : wanted.named) {
@@ -225,6 +323,21 @@ Result<Wanted> wanted(const Options& options) {
   if (options.all) {
     std::ranges::for_each(TRY(list_processes()), add);
   }
+  return wanted;
+}
+
+// With --children also those below the ranks.
+Result<Wanted> wanted_ranks(const Options& options) {
+  Wanted wanted;
+  wanted.ranks = TRY(choose_ranks(options.job, options.common.deadline()));
+  for (const JobRank& rank : wanted.ranks->ranks) {
+    wanted.pids.push_back(rank.pid);
+    if (options.children) {
+      wanted.pids.insert(wanted.pids.end(), rank.children.begin(),
+                         rank.children.end());
+    }
+  }
+  wanted.named = wanted.pids;
   return wanted;
 }
 

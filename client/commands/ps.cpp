@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "client/ranks/choice.h"
 #include "protocol/json.h"
 #include "server/process_survey.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 struct Options {
   CommonOptions common;
+  JobOptions job;
   bool tree = false;
   double hung_after_s = kHungAfterS;
 };
@@ -31,8 +33,9 @@ struct JsonProcess {
   std::int64_t pid = 0;
   std::int64_t ppid = 0;
   std::int64_t uid = 0;
-  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> rank;  // also of a rank's child
   std::optional<std::string> job;
+  std::optional<std::string> role;  // "rank", "child", "launcher", "left over"
   std::optional<std::string> python;
   std::string state;
   bool hung = false;
@@ -48,6 +51,7 @@ struct JsonProcess {
     v("uid", uid);
     v.nullable("rank", rank);
     v.nullable("job", job);
+    v.nullable("role", role);
     v.nullable("python", python);
     v("state", state);
     v("hung", hung);
@@ -58,12 +62,41 @@ struct JsonProcess {
   }
 };
 
+struct JsonJob {
+  std::string job;
+  std::string kind;
+  std::optional<std::int64_t> launcher;
+  std::optional<std::int64_t> world_size;
+  std::vector<int> ranks;
+  std::vector<int> missing;
+  std::vector<int> elsewhere;  // ranks of other machines
+  std::vector<int> orphans;    // ranks
+  std::vector<int> left_over;  // PIDs
+  std::vector<int> zombies;    // PIDs
+
+  template <class V>
+  void fields(V& v) {
+    v("job", job);
+    v("kind", kind);
+    v.nullable("launcher", launcher);
+    v.nullable("world_size", world_size);
+    v("ranks", ranks);
+    v("missing", missing);
+    v("elsewhere", elsewhere);
+    v("orphans", orphans);
+    v("left_over", left_over);
+    v("zombies", zombies);
+  }
+};
+
 struct JsonProcesses {
   std::vector<JsonProcess> processes;
+  std::vector<JsonJob> jobs;
 
   template <class V>
   void fields(V& v) {
     v("processes", processes);
+    v("jobs", jobs);
   }
 };
 
@@ -74,22 +107,38 @@ struct Row {
   std::size_t depth;  // in the tree
 };
 
-using Cells = std::array<std::string, 6>;
-using Widths = std::array<std::size_t, 5>;  // of all but the last
+using Cells = std::array<std::string, 8>;
+using Widths = std::array<std::size_t, 7>;  // of all but the last
 using Processes = std::vector<SurveyedProcess>;
+
+// What a process is in a job.
+struct Role {
+  std::optional<std::string> job, name;
+  std::optional<int> rank;
+};
 
 int run(const Options& options);
 Result<int> list(const Options& options);
+Status keep_job(const JobOptions& options,
+                Jobs& jobs,
+                Processes& processes,
+                Deadline deadline);
 void hung_first(Processes& processes);
-void show_json(const Processes& processes);
-JsonProcess to_json(const SurveyedProcess& process);
-void show_table(const Options& options, const Processes& processes);
+Role role_of(const Jobs& jobs, int pid);
+void show_json(const Processes& processes, const Jobs& jobs);
+JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs);
+JsonJob to_json(const Job& job);
+void show_table(const Options& options,
+                const Processes& processes,
+                const Jobs& jobs);
 std::vector<Row> as_tree(const Processes& processes);
-Cells cells_of(const Row& row);
+Cells cells_of(const Row& row, const Jobs& jobs);
 std::string since(const Verdict& verdict);
 std::string line_of(const Cells& cells, const Widths& widths);
 bool is_utf8_tail(char byte);
-void show_next(const Processes& processes, const Palette& err);
+void show_next(const Processes& processes,
+               const Jobs& jobs,
+               const Palette& err);
 
 }  // namespace
 
@@ -97,6 +146,7 @@ void add_ps(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "ps", "List the Python processes here, those that hang first");
+  add_job_options(command, options->job);
   command.add_flag("--tree", options->tree, "Children under their parents");
   command
       .add_option("--hung-after", options->hung_after_s,
@@ -114,6 +164,7 @@ void add_ps(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg ps\n"
       "  hangdbg ps --tree\n"
+      "  hangdbg ps --job auto\n"
       "  hangdbg ps --json");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -135,17 +186,40 @@ Result<int> list(const Options& options) {
   TRY(options.common.configure_log());
   auto [processes, left_behind] =
       TRY(survey(options.hung_after_s, options.common.deadline()));
+  Jobs jobs = TRY(find_jobs(options.common.deadline()));
+  if (options.job.given()) {
+    TRY(keep_job(options.job, jobs, processes, options.common.deadline()));
+  }
   hung_first(processes);
   if (options.common.json) {
-    show_json(processes);
+    show_json(processes, jobs);
   } else {
-    show_table(options, processes);
-    show_next(processes, Palette(options.common.colour, stderr));
+    show_table(options, processes, jobs);
+    show_next(processes, jobs, Palette(options.common.colour, stderr));
   }
-  if (left_behind) {
+  if (left_behind || jobs.left_behind) {
     ::_exit(0);
   }
   return 0;
+}
+
+// That one's processes alone: its ranks, their children, the launcher.
+Status keep_job(const JobOptions& options,
+                Jobs& jobs,
+                Processes& processes,
+                Deadline deadline) {
+  ChosenRanks chosen = TRY(choose_ranks(options, deadline));
+  std::erase_if(processes, [&](const SurveyedProcess& process) {
+    const JobRank* const rank = chosen.job.find(process.pid);
+    return rank == nullptr
+               ? process.pid != chosen.job.launcher || !options.ranks.empty()
+               : std::ranges::find(chosen.ranks, rank->pid, &JobRank::pid) ==
+                         chosen.ranks.end() &&
+                     !options.ranks.empty();
+  });
+  jobs.jobs.clear();
+  jobs.jobs.push_back(std::move(chosen.job));
+  return {};
 }
 
 // Of those that hang the longest first.
@@ -158,18 +232,65 @@ void hung_first(Processes& processes) {
   });
 }
 
-void show_json(const Processes& processes) {
+Role role_of(const Jobs& jobs, int pid) {
+  for (const Job& job : jobs.jobs) {
+    if (const JobRank* rank = job.find(pid)) {
+      const bool old = std::ranges::find(job.left_over, rank->pid,
+                                         &JobRank::pid) != job.left_over.end();
+      return {job.id,
+              old                ? "left over"
+              : rank->pid == pid ? "rank"
+                                 : "child",
+              rank->rank};
+    }
+    if (job.launcher == pid) {
+      return {job.id, "launcher", std::nullopt};
+    }
+  }
+  return {};
+}
+
+void show_json(const Processes& processes, const Jobs& jobs) {
   JsonProcesses all;
-  std::ranges::transform(processes, std::back_inserter(all.processes), to_json);
+  for (const SurveyedProcess& process : processes) {
+    all.processes.push_back(to_json(process, jobs));
+  }
+  for (const Job& job : jobs.jobs) {
+    all.jobs.push_back(to_json(job));
+  }
   print_now(stdout, encode(all).dump() + "\n");
 }
 
-JsonProcess to_json(const SurveyedProcess& process) {
+JsonJob to_json(const Job& job) {
+  JsonJob json{.job = job.id,
+               .kind = job.kind,
+               .launcher = job.launcher,
+               .world_size = job.world_size,
+               .missing = job.missing.numbers(),
+               .elsewhere = job.elsewhere.numbers(),
+               .zombies = job.zombies};
+  for (const JobRank& rank : job.ranks) {
+    json.ranks.push_back(rank.rank);
+    if (rank.orphan) {
+      json.orphans.push_back(rank.rank);
+    }
+  }
+  for (const JobRank& rank : job.left_over) {
+    json.left_over.push_back(rank.pid);
+  }
+  return json;
+}
+
+JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
   const Verdict& verdict = process.verdict;
+  const Role role = role_of(jobs, process.pid);
   return {
       .pid = process.pid,
       .ppid = process.ppid,
       .uid = process.uid,
+      .rank = role.rank,
+      .job = role.job,
+      .role = role.name,
       .python =
           process.python.empty() ? std::nullopt : std::optional(process.python),
       .state = verdict.state,
@@ -182,7 +303,9 @@ JsonProcess to_json(const SurveyedProcess& process) {
   };
 }
 
-void show_table(const Options& options, const Processes& processes) {
+void show_table(const Options& options,
+                const Processes& processes,
+                const Jobs& jobs) {
   const Palette out(options.common.colour, stdout);
   std::vector<Row> rows;
   if (options.tree) {
@@ -192,14 +315,19 @@ void show_table(const Options& options, const Processes& processes) {
       rows.push_back({&process, 0});
     }
   }
-  std::vector<Cells> table = {
-      {"PID", "PYTHON", "STATE", "SINCE", "WAITS FOR", "COMMAND"}};
-  std::ranges::transform(rows, std::back_inserter(table), cells_of);
+  std::vector<Cells> table = {{"PID", "RANK", "JOB", "PYTHON", "STATE", "SINCE",
+                               "WAITS FOR", "COMMAND"}};
+  for (const Row& row : rows) {
+    table.push_back(cells_of(row, jobs));
+  }
   Widths widths{};
   for (const Cells& cells : table) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], cells[i].size());
     }
+  }
+  if (jobs.jobs.empty()) {
+    widths[1] = widths[2] = 0;
   }
   std::string text = out.bold(line_of(table.front(), widths)) + "\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -241,10 +369,15 @@ std::vector<Row> as_tree(const Processes& processes) {
   return rows;
 }
 
-Cells cells_of(const Row& row) {
+Cells cells_of(const Row& row, const Jobs& jobs) {
   const SurveyedProcess& process = *row.process;
   const Verdict& verdict = process.verdict;
+  const Role role = role_of(jobs, process.pid);
   return {fmt::format("{}", process.pid),
+          !role.rank
+              ? ""
+              : fmt::format("{}{}", *role.rank, role.name == "rank" ? "" : "+"),
+          printable(role.job.value_or("")),
           process.python.empty() ? "?" : process.python,
           verdict.hung ? "hung" : verdict.state,
           since(verdict),
@@ -267,16 +400,21 @@ std::string since(const Verdict& verdict) {
 
 // What does not fit on a terminal's line is cut off the command.
 std::string line_of(const Cells& cells, const Widths& widths) {
-  const std::string line = fmt::format(
-      "{:>{}}  {:{}}  {:{}}  {:>{}}  {:{}}  ", cells[0], widths[0], cells[1],
-      widths[1], cells[2], widths[2], cells[3], widths[3], cells[4], widths[4]);
+  std::string line;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const bool number = i < 2 || i == 5;
+    if (widths[i] > 0) {
+      line += number ? fmt::format("{:>{}}  ", cells[i], widths[i])
+                     : fmt::format("{:{}}  ", cells[i], widths[i]);
+    }
+  }
   if (::isatty(STDOUT_FILENO) == 0) {
-    return line + cells[5];
+    return line + cells.back();
   }
   constexpr std::size_t kLeast = 20;
   const auto columns = static_cast<std::size_t>(terminal_columns());
   std::size_t room = std::max(columns, line.size() + kLeast) - line.size();
-  const std::string& command = cells[5];
+  const std::string& command = cells.back();
   while (room < command.size() && is_utf8_tail(command[room])) {
     --room;
   }
@@ -289,7 +427,9 @@ bool is_utf8_tail(char byte) {
 }
 
 // On stderr: what is piped on is the table.
-void show_next(const Processes& processes, const Palette& err) {
+void show_next(const Processes& processes,
+               const Jobs& jobs,
+               const Palette& err) {
   if (processes.empty()) {
     fmt::print(stderr, "no Python process is to be seen here\n");
     return;
@@ -302,6 +442,19 @@ void show_next(const Processes& processes, const Palette& err) {
   fmt::print(stderr, "\n{} of {} {}\n",
              hung == 0 ? "none" : fmt::format("{}", hung), processes.size(),
              hung == 1 ? "hangs" : "hang");
+  for (const Job& job : jobs.jobs) {
+    fmt::print(stderr, "{}: {} here{}\n", job_text(job), job.ranks.size(),
+               job.elsewhere.empty() ? "" : ", the others on other machines");
+    for (const std::string& finding : findings(job)) {
+      fmt::print(stderr, "  {}\n", err.red(finding));
+    }
+    fmt::print(
+        stderr, "  try: {}    where they part\n",
+        err.bold(fmt::format("hangdbg dump --job {} --merge",
+                             jobs.jobs.size() == 1 ? "auto"
+                             : job.launcher ? fmt::format("{}", *job.launcher)
+                                            : shell_quote(job.id))));
+  }
   if (hung > 0) {
     const int pid = processes.front().pid;
     fmt::print(stderr, "  try: {}    its stacks; no code runs in it\n",

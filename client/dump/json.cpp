@@ -1,13 +1,11 @@
 #include "client/dump/json.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
-
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "base/host_name.h"
 #include "client/json_error.h"
 
 namespace hangdbg {
@@ -203,6 +201,8 @@ struct JsonEnd {
 struct JsonProcess {
   std::int64_t pid = 0;
   std::optional<std::int64_t> rank, world_size;
+  std::optional<std::string> job;
+  std::optional<bool> child;  // of that rank; true, or left out
   std::string host;
   std::string python;
   std::vector<std::string> cmdline;
@@ -221,6 +221,8 @@ struct JsonProcess {
     v("pid", pid);
     v.nullable("rank", rank);
     v.nullable("world_size", world_size);
+    v.nullable("job", job);
+    v("child", child);
     v("host", host);
     v("python", python);
     v("cmdline", cmdline);
@@ -238,17 +240,14 @@ struct JsonProcess {
 
 struct JsonDumps {
   std::vector<Json> processes;
+  std::optional<std::vector<int>> missing;  // of a job, if it was asked for
 
   template <class V>
   void fields(V& v) {
     v("processes", processes);
+    v("missing", missing);
   }
 };
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 JsonFrame json_of(const PythonFrame& frame) {
   JsonFrame json{frame.function, frame.qualname, frame.file,
@@ -365,6 +364,12 @@ Json dump_json(const ProcessDump& dump) {
                    .host = host_name(),
                    .python = dump.python + (dump.free_threaded ? "t" : ""),
                    .cmdline = dump.command_line};
+  if (dump.rank) {
+    json.rank = dump.rank->rank;
+    json.world_size = dump.rank->world_size;
+    json.job = dump.rank->job;
+    json.child = dump.rank->child ? std::optional(true) : std::nullopt;
+  }
   if (dump.gil) {
     json.gil = JsonGil{dump.gil->locked, dump.gil->holder};
   }
@@ -405,8 +410,9 @@ Json dump_json(int pid, const Error& error) {
       JsonProcess{.pid = pid, .host = host_name(), .error = JsonError(error)});
 }
 
-Json dumps_json(const std::vector<Json>& processes) {
-  return encode(JsonDumps{processes});
+Json dumps_json(const std::vector<Json>& processes,
+                const std::optional<std::vector<int>>& missing) {
+  return encode(JsonDumps{processes, missing});
 }
 
 }  // namespace hangdbg

@@ -1,6 +1,7 @@
 // A process's stacks as a program reads them (the shape is cli.md's).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -14,7 +15,8 @@ Json dump_json(const ProcessDump& dump);
 // Of a process that could not be read.
 Json dump_json(int pid, const Error& error);
 
-// {"processes": [...]}
-Json dumps_json(const std::vector<Json>& processes);
+// {"processes": [...]}; of a job also {"missing": [ranks]}.
+Json dumps_json(const std::vector<Json>& processes,
+                const std::optional<std::vector<int>>& missing = {});
 
 }  // namespace hangdbg

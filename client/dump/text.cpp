@@ -49,6 +49,16 @@ std::string gil_text(const ProcessDump& dump) {
                           : " · GIL held";
 }
 
+std::string rank_text(const ProcessDump& dump) {
+  return dump.rank
+             ? fmt::format(" · {}rank {}{}",
+                           dump.rank->child ? "child of " : "", dump.rank->rank,
+                           dump.rank->world_size
+                               ? fmt::format(" of {}", *dump.rank->world_size)
+                               : "")
+             : "";
+}
+
 std::string call_text(const DumpedCall& call) {
   std::string text = call.name + "(";
   for (const std::string& argument : call.arguments) {
@@ -140,10 +150,10 @@ void Printer::head(const ProcessDump& dump) {
       dump.age_s ? " · up " + human_duration(std::chrono::nanoseconds(
                                   static_cast<std::int64_t>(*dump.age_s * 1e9)))
                  : "";
-  line(fmt::format("{} · python {}{} · {}{}{}",
-                   out.bold(fmt::format("Process {}", dump.pid)), dump.python,
-                   dump.free_threaded ? "t" : "", printable(command), age,
-                   gil_text(dump)));
+  line(fmt::format("{}{} · python {}{} · {}{}{}",
+                   out.bold(fmt::format("Process {}", dump.pid)),
+                   rank_text(dump), dump.python, dump.free_threaded ? "t" : "",
+                   printable(command), age, gil_text(dump)));
   if (dump.end) {
     line("Ended by " + out.red(end_text(*dump.end)));
   }

@@ -2,18 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <utility>
 
 #include "base/text.h"
 
 namespace hangdbg {
 namespace {
 
-std::string place(const StackNode& node, bool full) {
-  return node.file.empty()
-             ? printable(node.function)
-             : listed_frame(node.function, node.file, node.line, full,
+constexpr std::size_t kMostRanges = 12;  // of ranks in a line
+
+std::string text_of(const StackPlace& place, bool full) {
+  return place.file.empty()
+             ? printable(place.function)
+             : listed_frame(place.function, place.file, place.line, full,
                             Palette(ColourChoice::Never, stdout));
 }
 
@@ -25,38 +28,74 @@ std::string list(const std::vector<int>& pids) {
   return text;
 }
 
-std::vector<int> pids_of(const StackNode& node) {
-  std::vector<int> pids;
-  for (const auto& [pid, threads] : node.threads) {
-    pids.push_back(pid);
-  }
-  return pids;
+RankSet set_of(int member) {
+  RankSet set;
+  set.add(member);
+  return set;
 }
 
-int threads_of(const StackNode& node) {
-  return std::accumulate(
-      node.threads.begin(), node.threads.end(), 0,
-      [](int sum, const auto& one) { return sum + one.second; });
+// "rank 7", "ranks 0-6", "process 101".
+std::string name_of(const RankSet& set, Members members) {
+  const bool one = set.size() == 1;
+  return members == Members::Ranks
+             ? fmt::format("{} {}", one ? "rank" : "ranks",
+                           set.text(kMostRanges))
+             : fmt::format("{} {}", one ? "process" : "processes",
+                           list(set.numbers()));
+}
+
+// Where it is, and what in its way is not in the other's: the call that led it
+// there.
+std::string whereabouts(const StackClass& some, std::size_t fork, bool full) {
+  if (some.way.empty()) {
+    return "nowhere";
+  }
+  const StackPlace& at = some.way.back();
+  std::string text = "in " + text_of(at, full);
+  if (fork + 1 < some.way.size()) {
+    text += ", by way of " + text_of(some.way[fork], full);
+  }
+  return text;
+}
+
+std::string why(const StackTree& tree,
+                const OddOnes& odd,
+                Members members,
+                bool full) {
+  const StackClass& most = tree.classes.front();
+  return fmt::format("{}; {} {}{}", whereabouts(odd.here, odd.fork, full),
+                     members == Members::Ranks
+                         ? name_of(most.members, members) + ":"
+                         : "most are",
+                     whereabouts(most, odd.fork, full),
+                     most.state.empty() ? "" : ", " + most.state);
+}
+
+std::string why(const StoppedMember& one) {
+  return fmt::format("{}; kill -CONT {} lets it go on", one.state, one.pid);
 }
 
 struct Printer {
   const StackTree& tree;
+  Members members;
   const DumpStyle& style;
   const Palette& out;
   std::string text = {};
 
-  // "2 of 8 processes: 101, 102", "all 8 processes".
+  // "[0-6] 7 ranks"; "2 of 8 processes: 101, 102", "all 8 processes".
   std::string who(const StackNode& node) const {
-    const std::size_t all = tree.root.threads.size();
-    const std::size_t here = node.threads.size();
-    std::string said = here == all && all > 1
-                           ? fmt::format("all {} processes", all)
-                       : here == 1 ? fmt::format("process {}", pids_of(node)[0])
-                                   : fmt::format("{} of {} processes: {}", here,
-                                                 all, list(pids_of(node)));
-    const int threads = threads_of(node);
-    return threads > static_cast<int>(here)
-               ? fmt::format("{} ({} threads)", said, threads)
+    const std::size_t all = tree.root.members.size();
+    const std::size_t here = node.members.size();
+    std::string said =
+        members == Members::Ranks
+            ? fmt::format("[{}] {} {}", node.members.text(kMostRanges), here,
+                          here == 1 ? "rank" : "ranks")
+        : here == all && all > 1 ? fmt::format("all {} processes", all)
+        : here == 1              ? name_of(node.members, members)
+                    : fmt::format("{} of {} processes: {}", here, all,
+                                  list(node.members.numbers()));
+    return node.threads > static_cast<std::int64_t>(here)
+               ? fmt::format("{} ({} threads)", said, node.threads)
                : said;
   }
 
@@ -66,7 +105,8 @@ struct Printer {
     text += indent + out.bold(who(first)) + "\n";
     const StackNode* node = &first;
     for (;;) {
-      text += indent + "    " + place(*node, style.full_filenames) + "\n";
+      text +=
+          indent + "    " + text_of(node->place, style.full_filenames) + "\n";
       if (node->children.size() != 1 ||
           node->children.front().threads != node->threads) {
         break;
@@ -79,11 +119,17 @@ struct Printer {
   }
 };
 
+using Numbers = std::optional<std::vector<int>>;
+
+Numbers numbers_if(bool wanted, const RankSet& set) {
+  return wanted ? Numbers(set.numbers()) : std::nullopt;
+}
+
 struct JsonNode {
   std::optional<std::string> frame;
   std::optional<std::string> function, file;
   std::optional<std::int64_t> line;
-  std::vector<int> pids;
+  Numbers ranks, pids;
   std::int64_t threads = 0;
   std::vector<JsonNode> children;
 
@@ -93,32 +139,47 @@ struct JsonNode {
     v("function", function);
     v("file", file);
     v("line", line);
-    v.nullable("ranks", std::optional<std::vector<int>>());
-    v("pids", pids);
+    v.nullable("ranks", ranks);
+    v.nullable("pids", pids);
     v("threads", threads);
     v("children", children);
   }
 };
 
 struct JsonOdd {
-  std::vector<int> pids;
+  Numbers ranks, pids;
   std::string why;
 
   template <class V>
   void fields(V& v) {
-    v.nullable("ranks", std::optional<std::vector<int>>());
-    v("pids", pids);
+    v.nullable("ranks", ranks);
+    v.nullable("pids", pids);
     v("why", why);
   }
 };
 
+struct JsonClass {
+  Numbers ranks, pids;
+  std::string state;
+  std::vector<std::string> frames;  // innermost first
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("ranks", ranks);
+    v.nullable("pids", pids);
+    v("state", state);
+    v("frames", frames);
+  }
+};
+
 struct JsonMissing {
-  std::int64_t pid = 0;
+  std::optional<std::int64_t> rank, pid;
   std::string type, message;
 
   template <class V>
   void fields(V& v) {
-    v("pid", pid);
+    v.nullable("rank", rank);
+    v.nullable("pid", pid);
     v("type", type);
     v("message", message);
   }
@@ -127,49 +188,62 @@ struct JsonMissing {
 struct JsonTree {
   JsonNode tree;
   std::vector<JsonOdd> odd;
+  std::vector<JsonClass> classes;
   std::vector<JsonMissing> missing;
 
   template <class V>
   void fields(V& v) {
     v("tree", tree);
     v("odd", odd);
+    v("classes", classes);
     v("missing", missing);
   }
 };
 
-JsonNode json_of(const StackNode& node) {
-  JsonNode json{.pids = pids_of(node), .threads = threads_of(node)};
-  if (!node.function.empty()) {
-    json.frame = place(node, true);
-    json.function = node.function;
-    if (!node.file.empty()) {
-      json.file = node.file;
-      json.line = node.line;
+JsonNode json_of(const StackNode& node, bool ranks) {
+  JsonNode json{.ranks = numbers_if(ranks, node.members),
+                .pids = numbers_if(!ranks, node.members),
+                .threads = node.threads};
+  if (!node.place.function.empty()) {
+    json.frame = text_of(node.place, true);
+    json.function = node.place.function;
+    if (!node.place.file.empty()) {
+      json.file = node.place.file;
+      json.line = node.place.line;
     }
   }
   for (const StackNode& child : node.children) {
-    json.children.push_back(json_of(child));
+    json.children.push_back(json_of(child, ranks));
   }
   return json;
 }
 
-std::string why(const OddOnes& odd, bool full) {
-  return fmt::format("in {}, where most are in {}", place(odd.here, full),
-                     place(odd.there, full));
+JsonClass json_of(const StackClass& some, bool ranks) {
+  JsonClass json{numbers_if(ranks, some.members),
+                 numbers_if(!ranks, some.members),
+                 some.state,
+                 {}};
+  for (const StackPlace& place : some.way) {
+    json.frames.push_back(text_of(place, true));
+  }
+  std::ranges::reverse(json.frames);
+  return json;
 }
 
 }  // namespace
 
 std::string tree_text(const StackTree& tree,
+                      Members members,
                       const DumpStyle& style,
                       const Palette& out) {
-  Printer printer{tree, style, out};
-  for (const OddOnes& odd : tree.odd) {
+  Printer printer{tree, members, style, out};
+  for (const StoppedMember& one : tree.stopped) {
     printer.text +=
-        out.red(fmt::format(
-            "{} {}: ", odd.pids.size() == 1 ? "process" : "processes",
-            list(odd.pids))) +
-        why(odd, style.full_filenames) + "\n";
+        out.red(name_of(set_of(one.member), members) + ": ") + why(one) + "\n";
+  }
+  for (const OddOnes& odd : tree.odd) {
+    printer.text += out.red(name_of(odd.here.members, members) + ": ") +
+                    why(tree, odd, members, style.full_filenames) + "\n";
   }
   for (const StackNode& child : tree.root.children) {
     printer.branch(child, "");
@@ -178,13 +252,25 @@ std::string tree_text(const StackTree& tree,
 }
 
 Json tree_json(const StackTree& tree,
-               const std::vector<std::pair<int, Error>>& missing) {
-  JsonTree json{.tree = json_of(tree.root)};
-  for (const OddOnes& odd : tree.odd) {
-    json.odd.push_back({odd.pids, why(odd, true)});
+               Members members,
+               const std::vector<MissingMember>& missing) {
+  const bool ranks = members == Members::Ranks;
+  JsonTree json{.tree = json_of(tree.root, ranks)};
+  for (const StoppedMember& one : tree.stopped) {
+    const RankSet set = set_of(one.member);
+    json.odd.push_back(
+        {numbers_if(ranks, set), numbers_if(!ranks, set), why(one)});
   }
-  for (const auto& [pid, error] : missing) {
-    json.missing.push_back({pid, error_name(error.id), error.text()});
+  for (const OddOnes& odd : tree.odd) {
+    json.odd.push_back({numbers_if(ranks, odd.here.members),
+                        numbers_if(!ranks, odd.here.members),
+                        why(tree, odd, members, true)});
+  }
+  for (const StackClass& some : tree.classes) {
+    json.classes.push_back(json_of(some, ranks));
+  }
+  for (const auto& [rank, pid, error] : missing) {
+    json.missing.push_back({rank, pid, error_name(error.id), error.text()});
   }
   return encode(json);
 }

@@ -1,8 +1,8 @@
 // Many processes' stacks as one tree, for a person and for a program.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -13,12 +13,24 @@
 
 namespace hangdbg {
 
+// Who is not in the tree, and why.
+struct MissingMember {
+  std::optional<int> rank;
+  std::optional<int> pid;
+  Error why;
+};
+
+// How its members are spoken of.
+enum class Members { Ranks, Processes };
+
 std::string tree_text(const StackTree& tree,
+                      Members members,
                       const DumpStyle& style,
                       const Palette& out);
 
-// `missing`: the processes that could not be read. (The shape is cli.md's.)
+// (The shape is cli.md's.)
 Json tree_json(const StackTree& tree,
-               const std::vector<std::pair<int, Error>>& missing);
+               Members members,
+               const std::vector<MissingMember>& missing);
 
 }  // namespace hangdbg

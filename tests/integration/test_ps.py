@@ -15,7 +15,7 @@ import processes
 from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
 from test_preflight import raw, root_only
 
-KEYS = {"pid", "ppid", "uid", "rank", "job", "python", "state", "hung", "waits",
+KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "waits",
         "waiting_s", "cmdline", "error"}
 
 

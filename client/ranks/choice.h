@@ -1,0 +1,44 @@
+// Which ranks of which job a command is about: --job and --ranks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "inspector/jobs/jobs.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): not ours
+class App;
+}
+
+namespace hangdbg {
+
+struct JobOptions {
+  std::string job;    // its name, a process of it, or "auto"
+  std::string ranks;  // as RankChoice takes it
+
+  bool given() const { return !job.empty() || !ranks.empty(); }
+};
+void add_job_options(CLI::App& command, JobOptions& options);
+
+struct ChosenRanks {
+  Job job;                     // all of it
+  std::vector<JobRank> ranks;  // those that are meant, and here
+  RankSet absent;              // meant by their numbers, and not here
+};
+
+// Errors: Usage, where there is no such job, or there are several.
+Result<ChosenRanks> choose_ranks(const JobOptions& options, Deadline deadline);
+
+// That of `auto`: nothing if there is none or several.
+std::optional<Job> only_job(Deadline deadline);
+
+// "job run-7 (torch, 4 ranks)": what one is told was chosen.
+std::string job_text(const Job& job);
+
+// What is wrong with the job as a whole, a line each: ranks that are missing,
+// orphans, what an earlier start has left over.
+std::vector<std::string> findings(const Job& job);
+
+}  // namespace hangdbg

@@ -1,0 +1,114 @@
+#include "inspector/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "inspector/cached_memory.h"
+#include "tracee/elf_symbols.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_maps.h"
+
+namespace hangdbg {
+namespace {
+
+// As much as the kernel starts a program with (execve(2)), and then some.
+constexpr std::size_t kMostEntries = 16384;
+constexpr std::size_t kLongestEntry = 128 * 1024;
+constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
+
+Result<std::vector<std::string>> live_entries(int pid);
+std::vector<Module> likely_first(int pid, std::vector<Module> modules);
+Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
+                                            Address list);
+
+}  // namespace
+
+Result<Environment> Environment::read(int pid) {
+  if (auto entries = live_entries(pid)) {
+    return Environment(*std::move(entries));
+  }
+  const std::string text = TRY(read_proc_file(pid, "environ"));
+  std::vector<std::string> entries;
+  for (const std::string_view entry : split(text, '\0')) {
+    entries.emplace_back(entry);
+  }
+  return Environment(std::move(entries));
+}
+
+Environment::Environment(std::vector<std::string> entries)
+    : entries_(std::move(entries)) {
+  std::erase_if(entries_, [](const auto& entry) {
+    return entry.find('=') == 0 || entry.find('=') == entry.npos;
+  });
+}
+
+std::optional<std::string_view> Environment::find(std::string_view name) const {
+  for (const std::string_view entry : entries_) {
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// Of the first module that defines it, as the loader resolves it: a program
+// that is not position-independent has a copy of libc's.
+Result<std::vector<std::string>> live_entries(int pid) {
+  const LiveMemory memory(pid);
+  const CachedMemory cached(memory);
+  for (const Module& module :
+       likely_first(pid, find_modules(TRY(read_maps(pid))))) {
+    const auto image = ElfImage::read(cached, module.base);
+    if (!image) {
+      continue;
+    }
+    if (const auto symbol = image->find(cached, "environ")) {
+      const Address list = TRY(memory.read_address(symbol->address));
+      return entries_at(CachedMemory(memory), list);
+    }
+  }
+  return fail(ErrorId::Unreadable, "no environ");
+}
+
+// The program itself, its libc, the others.
+std::vector<Module> likely_first(int pid, std::vector<Module> modules) {
+  const auto program = read_proc_link(pid, "exe").value_or("");
+  std::ranges::stable_sort(modules, {}, [&](const Module& module) {
+    const std::string& path = module.path;
+    return path == program ? 0
+           : path.find("/libc.so") != path.npos ||
+                   path.find("/libc-2.") != path.npos ||
+                   path.find("/ld-musl") != path.npos
+               ? 1
+               : 2;
+  });
+  return modules;
+}
+
+// It may be changed while it is read: an entry that cannot be is left out.
+Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
+                                            Address list) {
+  std::vector<std::string> entries;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < kMostEntries && bytes < kMostBytes; ++i) {
+    const Address entry = TRY(memory.read_address(list + i * sizeof(Address)));
+    if (entry.value == 0) {
+      return entries;
+    }
+    if (auto text = memory.read_string(entry, kLongestEntry)) {
+      bytes += text->size();
+      entries.push_back(*std::move(text));
+    }
+  }
+  return fail(ErrorId::Unreadable, "environ has no end");
+}
+
+}  // namespace
+}  // namespace hangdbg

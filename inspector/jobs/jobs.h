@@ -1,0 +1,82 @@
+// The parallel jobs of this machine: which of its processes are ranks of which
+// job, which are their children, and which ranks should be here and are not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "inspector/jobs/rank_identity.h"
+#include "inspector/jobs/rank_set.h"
+
+namespace hangdbg {
+
+struct JobRank {
+  int rank = 0;
+  int pid = 0;
+  bool orphan = false;        // who has started it is gone
+  std::vector<int> children;  // Python processes below it: DataLoader's workers
+};
+
+struct Job {
+  std::string id;               // how one says it: RankIdentity::job
+  std::string kind;             // RankIdentity::kind
+  std::optional<int> launcher;  // the lowest process above all its ranks
+  std::optional<int> world_size;
+  std::vector<JobRank> ranks;  // ascending, each once
+  // Of an earlier start, still there: their rank is another process by now.
+  std::vector<JobRank> left_over;
+  RankSet missing;           // that this machine should have
+  RankSet elsewhere;         // of the rest of the world: not on this machine
+  std::vector<int> zombies;  // ended children of the launcher, not yet reaped
+
+  const JobRank* find(int pid) const;  // the rank, or whose child it is
+};
+
+struct Jobs {
+  std::vector<Job> jobs;
+  bool left_behind = false;  // as Survey's (in_parallel.h)
+
+  struct Place {
+    const Job* job;
+    const JobRank* rank;
+  };
+  std::optional<Place> find(int pid) const;
+};
+
+// By what runs Python. Errors: System.
+Result<Jobs> find_jobs(Deadline deadline);
+
+struct RankOfProcess {
+  int rank = 0;
+  std::optional<int> world_size;
+  std::string job;     // Job::id, where its name says it all
+  bool child = false;  // of that rank
+};
+
+// Of one process, without a look at the others but for those above it. May wait
+// for as long as the process is in D state.
+std::optional<RankOfProcess> rank_of_process(int pid);
+
+// ---- of what that is made, for tests
+
+struct PythonOfJob {
+  int pid = 0;
+  std::optional<RankIdentity> identity;
+  std::uint64_t network = 0;  // the inode of its network namespace
+};
+
+struct AnyProcess {
+  int parent = 0;
+  std::string name;
+  bool zombie = false;
+};
+
+std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
+                            const std::map<int, AnyProcess>& all);
+
+}  // namespace hangdbg

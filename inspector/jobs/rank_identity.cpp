@@ -1,0 +1,139 @@
+#include "inspector/jobs/rank_identity.h"
+
+#include <fmt/core.h>
+
+#include <initializer_list>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace hangdbg {
+namespace {
+
+using Names = std::initializer_list<std::string_view>;
+
+// What a launcher calls its variables; "": it has none for that.
+struct Launcher {
+  std::string_view kind;
+  std::string_view rank, world_size, local_rank, local_size;
+};
+
+constexpr Launcher kTorch{"torch", "RANK", "WORLD_SIZE", "LOCAL_RANK",
+                          "LOCAL_WORLD_SIZE"};
+constexpr Launcher kOpenMpi{
+    "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Launcher kMpich{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
+                          "MPI_LOCALNRANKS"};
+constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_NTASKS",
+                          "SLURM_LOCALID", ""};
+
+std::optional<RankIdentity> launched_as(const Environment& environment);
+std::optional<RankIdentity> identity_of(const Environment& environment,
+                                        const Launcher& launcher,
+                                        std::string job);
+std::optional<int> number(const Environment& environment,
+                          std::string_view name);
+std::string first_of(const Environment& environment, Names names);
+std::string torch_job(const Environment& environment);
+std::string slurm_job(const Environment& environment);
+
+}  // namespace
+
+std::optional<RankIdentity> rank_identity(const Environment& environment) {
+  const auto launched = launched_as(environment);
+  auto torch = identity_of(environment, kTorch, torch_job(environment));
+  if (!torch || torch->job.empty()) {
+    return launched;
+  }
+  torch->restarts =
+      number(environment, "TORCHELASTIC_RESTART_COUNT").value_or(0);
+  // A script that has taken RANK over from its launcher: others may not have
+  // come to it yet.
+  const bool same = launched && launched->rank == torch->rank &&
+                    launched->world_size == torch->world_size &&
+                    !environment.find("TORCHELASTIC_RUN_ID");
+  return same ? launched : torch;
+}
+
+namespace {
+
+// By MPI or Slurm. One task of Slurm alone is a shell's, as often as not.
+std::optional<RankIdentity> launched_as(const Environment& environment) {
+  if (auto identity = identity_of(
+          environment, kOpenMpi,
+          first_of(environment, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
+                                 "OMPI_MCA_orte_ess_jobid"}))) {
+    return identity;
+  }
+  if (auto identity =
+          identity_of(environment, kMpich,
+                      first_of(environment, {"PMI_JOBID", "PMI_PORT"}))) {
+    return identity;
+  }
+  auto identity = identity_of(environment, kSlurm, slurm_job(environment));
+  return identity && identity->world_size != 1 ? identity : std::nullopt;
+}
+
+std::optional<RankIdentity> identity_of(const Environment& environment,
+                                        const Launcher& launcher,
+                                        std::string job) {
+  const auto rank = number(environment, launcher.rank);
+  if (!rank) {
+    return std::nullopt;
+  }
+  RankIdentity identity{.kind = std::string(launcher.kind),
+                        .job = std::move(job),
+                        .rank = *rank,
+                        .world_size = number(environment, launcher.world_size),
+                        .local_rank = number(environment, launcher.local_rank),
+                        .local_size = number(environment, launcher.local_size)};
+  // What cannot be is not from a launcher.
+  constexpr int kMostRanks = 10'000'000;
+  const auto drop = [](std::optional<int>& size, int number) {
+    if (size && (*size <= number || *size > kMostRanks)) {
+      size.reset();
+    }
+  };
+  drop(identity.world_size, identity.rank);
+  drop(identity.local_size, identity.local_rank.value_or(0));
+  return identity;
+}
+
+std::optional<int> number(const Environment& environment,
+                          std::string_view name) {
+  const auto value = environment.find(name);
+  const auto found =
+      value ? parse_number<int>(trim(*value)) : std::optional<int>();
+  return found && *found >= 0 ? found : std::nullopt;
+}
+
+std::string first_of(const Environment& environment, Names names) {
+  for (const std::string_view name : names) {
+    if (const auto value = environment.find(name); value && !value->empty()) {
+      return std::string(*value);
+    }
+  }
+  return "";
+}
+
+// Without a rendezvous a run is called "none" (torch/distributed/run.py). A
+// number alone is nobody's rank: there must be a store to meet at.
+std::string torch_job(const Environment& environment) {
+  std::string run = first_of(environment, {"TORCHELASTIC_RUN_ID"});
+  if (!run.empty() && run != "none") {
+    return run;
+  }
+  const std::string host = first_of(environment, {"MASTER_ADDR"});
+  const std::string port = first_of(environment, {"MASTER_PORT"});
+  return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
+}
+
+std::string slurm_job(const Environment& environment) {
+  return fmt::format("{}.{}",
+                     first_of(environment, {"SLURM_JOB_ID", "SLURM_JOBID"}),
+                     first_of(environment, {"SLURM_STEP_ID", "SLURM_STEPID"}));
+}
+
+}  // namespace
+}  // namespace hangdbg

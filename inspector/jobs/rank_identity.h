@@ -1,0 +1,32 @@
+// Which rank of which parallel job a process is, by what its launcher has put
+// into its environment.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "inspector/environment.h"
+
+namespace hangdbg {
+
+struct RankIdentity {
+  // Whose variables these are: "torch", "Open MPI", "MPICH", "Slurm".
+  std::string kind;
+  // What all its ranks have in common, and no other job here: a run's name,
+  // "HOST:PORT" of its store, the launcher's number for it.
+  std::string job;
+  int rank = 0;
+  std::optional<int> world_size;
+  std::optional<int> local_rank;  // on this node
+  std::optional<int> local_size;  // how many this node has
+  int restarts = 0;               // torchrun's count of new starts
+
+  // It may have started the ranks itself: a task of Slurm or MPI that runs
+  // torchrun has a number too, which is its node's.
+  bool may_launch() const { return kind != "torch"; }
+};
+
+// PyTorch's own wins: who starts torchrun by mpirun or srun means its ranks.
+std::optional<RankIdentity> rank_identity(const Environment& environment);
+
+}  // namespace hangdbg

@@ -1,0 +1,124 @@
+"""Jobs of the real torch that hang: the odd rank and its line are named first."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+import processes
+import torches
+from harness import TARGETS, die_with_us, hangdbg, track, until
+
+pytestmark = pytest.mark.slow
+TORCHES = [pytest.param(path, id=version) for version, path in torches.found()] or [
+    pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
+IMPORT = 90  # seconds: four times torch, on two CPUs
+SOURCE = TARGETS / "torch_job.py"
+
+
+@pytest.fixture(params=TORCHES)
+def torch_python(request):
+    return request.param
+
+
+class Job:
+    """Four ranks under torchrun, or by mp.spawn. `pid`: who has started them."""
+
+    def __init__(self, python, way):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        words = [python, SOURCE, way, self.port]
+        if way != "spawn":
+            words[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node=4",
+                          "--master-addr=127.0.0.1", "--master-port=" + self.port]
+        self.process = track(subprocess.Popen(
+            [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True, preexec_fn=die_with_us,
+            env=dict(os.environ, OMP_NUM_THREADS="1")))
+        self.pid = self.process.pid
+        for _ in range(4):
+            assert self.process.stdout.readline() == b"ready\n"
+
+    def merged(self, *words):
+        done = hangdbg("dump", "--job", self.pid, "--merge", *words, "--timeout", "30")
+        assert done.rc == 0, done
+        return done
+
+    def until_parted(self, *odd):
+        """The text, once these are the odd ones."""
+        def parted():
+            ranks = [one["ranks"] for one in self.merged("--json").json()["odd"]]
+            return ranks == [list(odd)]
+        until("%s are odd" % (odd,), parted, IMPORT)
+        return self.merged().out
+
+    def pids(self):
+        """By rank."""
+        listed = hangdbg("ps", "--job", self.pid, "--json").json()["processes"]
+        return {one["rank"]: one["pid"] for one in listed if one["role"] == "rank"}
+
+
+def line_of(text):
+    lines = SOURCE.read_text().splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if line.strip() == text]
+    return number
+
+
+@pytest.mark.parametrize("way", ["user", "spawn"])
+def test_one_is_in_its_own_code(torch_python, way):
+    first = Job(torch_python, way).until_parted(3).splitlines()[0]
+    assert re.match(r"rank 3: in \S+ \(threading.py:\d+\)", first), first
+    assert "train (%s:%d)" % (SOURCE, line_of("load()")) in first, first
+    assert re.search(r"ranks 0-2: in all_reduce .*asleep in ", first), first
+
+
+def test_a_collective_that_does_not_match(torch_python):
+    first = Job(torch_python, "mismatch").until_parted(2).splitlines()[0]
+    assert re.match("rank 2: in all_gather .*, by way of train .*; ranks 0,1,3: in all_reduce",
+                    first), first
+
+
+def test_one_has_ended(torch_python):
+    job = Job(torch_python, "exited")
+    until("it has ended", lambda: set(job.pids()) == {0, 2, 3}, IMPORT)
+    until("the others wait", lambda: "init_process_group" in job.merged().out, IMPORT)
+    out = job.merged().out
+    assert out.startswith("rank 1 is missing: 4 were to be here, 3 are"), out
+    assert "[0,2,3] 3 ranks" in out, out
+
+
+def test_one_is_stopped(torch_python):
+    job = Job(torch_python, "user")
+    job.until_parted(3)
+    pid = job.pids()[1]
+    os.kill(pid, signal.SIGSTOP)
+    until("it is stopped", lambda: processes.state(pid, pid) == "T")
+    first, second = job.merged().out.splitlines()[:2]
+    assert first == "rank 1: stopped (SIGSTOP or Ctrl-Z); kill -CONT %d lets it go on" % pid
+    assert second.startswith("rank 3: "), second
+    os.kill(pid, signal.SIGCONT)
+
+
+def test_all_wait_for_a_lock_file(torch_python):
+    job = Job(torch_python, "baton")
+    until("they wait", lambda: "file_baton.py" in job.merged().out, IMPORT)
+    out = job.merged().out
+    assert out.startswith("[0-3] 4 ranks\n") and "FileBaton.wait" in out, out
+    assert len(job.merged("--json").json()["classes"]) == 1
+
+
+def test_workers_hang_on_a_lock(torch_python):
+    job = Job(torch_python, "workers")
+
+    def hung():
+        listed = hangdbg("ps", "--job", job.pid, "--json", "--hung-after=1").json()["processes"]
+        return {one["rank"] for one in listed
+                if one["role"] == "child" and "__getitem__" in one["waits"]} == {0, 1, 2, 3}
+    until("their workers hang", hung, IMPORT)
+    out = job.merged("--children").out
+    assert "Data.__getitem__ (%s:%d)" % (SOURCE, line_of("with self.lock:")) in out, out
+    assert "_try_get_data" in out, out

@@ -1,0 +1,173 @@
+// Ranks told by their environment, and jobs by their ranks.
+#include "inspector/jobs/jobs.h"
+
+#include <gtest/gtest.h>
+
+namespace hangdbg {
+namespace {
+
+std::optional<RankIdentity> identity(std::vector<std::string> entries) {
+  return rank_identity(Environment(std::move(entries)));
+}
+
+TEST(RankIdentityTest, OfTorchrun) {
+  const auto found =
+      identity({"RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4",
+                "MASTER_ADDR=node1", "MASTER_PORT=29500",
+                "TORCHELASTIC_RUN_ID=run-7", "TORCHELASTIC_RESTART_COUNT=2",
+                "SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_JOB_ID=9"});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kind, "torch");
+  EXPECT_EQ(found->job, "run-7");
+  EXPECT_EQ(found->rank, 5);
+  EXPECT_EQ(found->world_size, 8);
+  EXPECT_EQ(found->local_rank, 1);
+  EXPECT_EQ(found->restarts, 2);
+}
+
+TEST(RankIdentityTest, OfAStoreWhereTheRunHasNoName) {
+  const auto found = identity({"RANK=0", "MASTER_ADDR=localhost",
+                               "MASTER_PORT=1", "TORCHELASTIC_RUN_ID=none"});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->job, "localhost:1");
+  EXPECT_EQ(found->world_size, std::nullopt);
+}
+
+TEST(RankIdentityTest, OfMpiAndSlurm) {
+  const auto mpi = identity({"OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=4",
+                             "PMIX_NAMESPACE=prterun-1", "SLURM_PROCID=0",
+                             "SLURM_NTASKS=2"});
+  EXPECT_EQ(mpi->kind, "Open MPI");
+  EXPECT_EQ(mpi->rank, 3);
+  EXPECT_EQ(identity({"PMI_RANK=1", "PMI_SIZE=2"})->kind, "MPICH");
+  EXPECT_EQ(identity({"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_JOB_ID=77",
+                      "SLURM_STEP_ID=0"})
+                ->job,
+            "77.0");
+}
+
+// A script that copies its launcher's number into RANK, before and after.
+TEST(RankIdentityTest, OfAScriptThatTakesItOver) {
+  const auto before = identity(
+      {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2", "PMIX_NAMESPACE=a"});
+  const auto after = identity(
+      {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2", "PMIX_NAMESPACE=a",
+       "RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=b", "MASTER_PORT=1"});
+  EXPECT_EQ(before->job, after->job);
+}
+
+TEST(RankIdentityTest, OfNone) {
+  EXPECT_FALSE(identity({}));
+  EXPECT_FALSE(identity({"RANK=3"}));
+  EXPECT_FALSE(identity({"RANK=x", "MASTER_ADDR=a", "MASTER_PORT=1"}));
+  EXPECT_FALSE(identity({"RANK=-1", "MASTER_ADDR=a", "MASTER_PORT=1"}));
+  EXPECT_FALSE(identity({"SLURM_PROCID=0", "SLURM_NTASKS=1"}));  // a shell
+  const auto huge = identity({"RANK=1", "WORLD_SIZE=2000000000",
+                              "LOCAL_WORLD_SIZE=2000000000", "LOCAL_RANK=1",
+                              "MASTER_ADDR=a", "MASTER_PORT=1"});
+  EXPECT_EQ(huge->world_size, std::nullopt);
+  EXPECT_EQ(huge->local_size, std::nullopt);
+}
+
+// ---- jobs
+
+constexpr int kLauncher = 10;
+
+PythonOfJob rank_of(int pid, int rank, int restarts = 0) {
+  return {.pid = pid,
+          .identity = RankIdentity{.kind = "torch",
+                                   .job = "run",
+                                   .rank = rank,
+                                   .world_size = 4,
+                                   .local_rank = rank,
+                                   .local_size = 4,
+                                   .restarts = restarts}};
+}
+
+std::map<int, AnyProcess> under_launcher(std::initializer_list<int> pids) {
+  std::map<int, AnyProcess> all = {{1, {0, "systemd"}},
+                                   {kLauncher, {1, "torchrun"}}};
+  for (const int pid : pids) {
+    all[pid] = {kLauncher, "python3"};
+  }
+  return all;
+}
+
+TEST(JobsTest, OneWithAllItsRanks) {
+  const auto jobs = group_jobs(
+      {rank_of(21, 1), rank_of(20, 0), rank_of(23, 3), rank_of(22, 2)},
+      under_launcher({20, 21, 22, 23}));
+  ASSERT_EQ(jobs.size(), 1);
+  EXPECT_EQ(jobs[0].launcher, kLauncher);
+  EXPECT_EQ(jobs[0].ranks.size(), 4);
+  EXPECT_EQ(jobs[0].find(22)->rank, 2);
+  EXPECT_TRUE(jobs[0].missing.empty());
+}
+
+TEST(JobsTest, AMissingRankAndItsZombie) {
+  auto all = under_launcher({20, 21, 22, 23});
+  all[22].zombie = true;
+  const auto jobs =
+      group_jobs({rank_of(20, 0), rank_of(21, 1), rank_of(23, 3)}, all);
+  EXPECT_EQ(jobs[0].missing.text(), "2");
+  EXPECT_EQ(jobs[0].zombies, std::vector({22}));
+}
+
+TEST(JobsTest, ChildrenAreUnderTheirRank) {
+  auto all = under_launcher({20, 21});
+  all[30] = {20, "python3"};
+  all[31] = {30, "bash"};
+  all[32] = {31, "python3"};
+  const auto jobs = group_jobs(
+      {rank_of(20, 0), rank_of(21, 1), rank_of(30, 0), {.pid = 32}}, all);
+  ASSERT_EQ(jobs[0].ranks.size(), 2);
+  EXPECT_EQ(jobs[0].ranks[0].children, std::vector({30, 32}));
+}
+
+TEST(JobsTest, WhatAnEarlierStartHasLeft) {
+  auto all = under_launcher({20, 21});
+  all[15] = {1, "python3"};
+  const auto jobs =
+      group_jobs({rank_of(15, 0), rank_of(20, 0, 1), rank_of(21, 1, 1)}, all);
+  ASSERT_EQ(jobs[0].left_over.size(), 1);
+  EXPECT_EQ(jobs[0].left_over[0].pid, 15);
+  EXPECT_TRUE(jobs[0].left_over[0].orphan);
+  EXPECT_FALSE(jobs[0].ranks[0].orphan);
+}
+
+TEST(JobsTest, TasksOfSlurmThatLaunchAreNoRanks) {
+  auto all = under_launcher({20, 21, 22, 23});
+  const PythonOfJob task{
+      .pid = kLauncher,
+      .identity = RankIdentity{
+          .kind = "Slurm", .job = "7.0", .rank = 1, .world_size = 2}};
+  const auto jobs = group_jobs({task, rank_of(20, 0), rank_of(21, 1)}, all);
+  ASSERT_EQ(jobs.size(), 1);
+  EXPECT_EQ(jobs[0].kind, "torch");
+}
+
+// Each meets at a 127.0.0.1 of its own.
+TEST(JobsTest, OfTwoContainers) {
+  auto one = rank_of(20, 0), other = rank_of(21, 0);
+  one.identity->job = other.identity->job = "127.0.0.1:29500";
+  one.network = 1;
+  other.network = 2;
+  EXPECT_EQ(group_jobs({one, other}, under_launcher({20, 21})).size(), 2);
+  other.network = 1;
+  EXPECT_EQ(group_jobs({one, other}, under_launcher({20, 21})).size(), 1);
+}
+
+// Of another node's ranks nothing can be said.
+TEST(JobsTest, RanksOfOtherMachines) {
+  auto one = rank_of(20, 4), other = rank_of(21, 5);
+  one.identity->local_rank = 0;
+  other.identity->local_rank = 1;
+  one.identity->local_size = other.identity->local_size = 3;
+  one.identity->world_size = other.identity->world_size = 9;
+  const auto jobs = group_jobs({one, other}, under_launcher({20, 21}));
+  EXPECT_EQ(jobs[0].missing.text(), "6");
+  EXPECT_EQ(jobs[0].elsewhere.text(), "0-3,7,8");
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,104 @@
+// Many stacks as one tree: who is where, and who is odd.
+#include "inspector/stack_tree.h"
+
+#include <gtest/gtest.h>
+
+namespace hangdbg {
+namespace {
+
+using Place = StackMerger::Place;
+
+struct Merging {
+  StackMerger merger;
+
+  // Functions, outermost first: "main:1", "train:12".
+  int add(int member,
+          const std::vector<std::string>& frames,
+          bool moves = false) {
+    std::vector<Place> way;
+    for (const std::string& frame : frames) {
+      const auto colon = frame.find(':');
+      way.push_back(merger.place({frame.substr(0, colon), "a.py",
+                                  std::stoi(frame.substr(colon + 1))}));
+    }
+    const int node = merger.add(member, way);
+    merger.add_main(member, node, "asleep", moves);
+    return node;
+  }
+};
+
+TEST(StackTreeTest, OneBranchWhereAllAgree) {
+  Merging all;
+  for (int rank = 0; rank < 1000; ++rank) {
+    all.add(rank, {"main:1", "train:2", "wait:3"});
+  }
+  const StackTree tree = all.merger.finish();
+  const StackNode* node = &tree.root;
+  for (int level = 0; level < 3; ++level) {
+    ASSERT_EQ(node->children.size(), 1);
+    node = &node->children[0];
+    EXPECT_EQ(node->members.text(), "0-999");
+  }
+  EXPECT_EQ(tree.classes.size(), 1);
+  EXPECT_TRUE(tree.odd.empty());
+}
+
+TEST(StackTreeTest, TheOddOneAndWhereTheyPart) {
+  Merging all;
+  for (int rank = 0; rank < 8; ++rank) {
+    all.add(rank,
+            rank == 5
+                ? std::vector<std::string>{"main:1", "train:9", "load:4"}
+                : std::vector<std::string>{"main:1", "train:12", "reduce:7"});
+  }
+  const StackTree tree = all.merger.finish();
+  ASSERT_EQ(tree.odd.size(), 1);
+  EXPECT_EQ(tree.odd[0].here.members.text(), "5");
+  EXPECT_EQ(tree.odd[0].fork, 1);
+  EXPECT_EQ(tree.odd[0].here.way[1].line, 9);
+  EXPECT_EQ(tree.classes[0].members.text(), "0-4,6,7");
+}
+
+// The same collective, called at another line: a mismatch.
+TEST(StackTreeTest, AnotherWayToTheSamePlace) {
+  Merging all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all.add(rank, {"main:1", rank == 0 ? "train:5" : "train:6", "reduce:7"});
+  }
+  const StackTree tree = all.merger.finish();
+  ASSERT_EQ(tree.odd.size(), 1);
+  EXPECT_EQ(tree.odd[0].here.members.text(), "0");
+}
+
+// Those that go round in a loop are met at this line or at that.
+TEST(StackTreeTest, LinesOfALoopAreOnePlace) {
+  Merging all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all.add(rank, {"main:1", rank % 2 == 0 ? "wait:5" : "wait:6"}, true);
+  }
+  EXPECT_EQ(all.merger.finish().classes.size(), 1);
+  Merging asleep;
+  for (int rank = 0; rank < 4; ++rank) {
+    asleep.add(rank, {"main:1", rank == 2 ? "wait:5" : "wait:6"});
+  }
+  EXPECT_EQ(asleep.merger.finish().odd.size(), 1);
+}
+
+TEST(StackTreeTest, NobodyIsOddWithoutAMajority) {
+  Merging all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all.add(rank, {"main:1", rank < 2 ? "one:5" : "other:6"});
+  }
+  const StackTree tree = all.merger.finish();
+  EXPECT_EQ(tree.classes.size(), 2);
+  EXPECT_TRUE(tree.odd.empty());
+}
+
+TEST(StackTreeTest, OfNothing) {
+  const StackTree tree = StackMerger().finish();
+  EXPECT_TRUE(tree.root.members.empty());
+  EXPECT_TRUE(tree.classes.empty());
+}
+
+}  // namespace
+}  // namespace hangdbg
