@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "inspector/asyncio_tasks.h"
 #include "inspector/greenlets.h"
-#include "inspector/jobs/jobs.h"
+#include "inspector/jobs/rank_identity.h"
 #include "inspector/merged_stack.h"
 #include "inspector/objects/repr.h"
 #include "inspector/python_stack.h"

@@ -23,6 +23,7 @@
 #include "client/only_hung.h"
 #include "client/ranks/choice.h"
 #include "injector/preflight.h"
+#include "inspector/jobs/jobs.h"
 #include "inspector/process_dump.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_status.h"

@@ -121,8 +121,8 @@ std::vector<std::string> findings(const Job& job) {
     std::vector<int> pids;
     std::ranges::transform(job.left_over, std::back_inserter(pids),
                            &JobRank::pid);
-    found.push_back(fmt::format(
-        "left over of an earlier start, and still running: {}", list(pids)));
+    found.push_back(
+        fmt::format("left over, and still running: {}", list(pids)));
   }
   return found;
 }

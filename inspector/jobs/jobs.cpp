@@ -13,7 +13,10 @@
 
 #include "base/in_parallel.h"
 #include "inspector/environment.h"
+#include "inspector/inspected_process.h"
+#include "inspector/process_dump.h"
 #include "inspector/python_processes.h"
+#include "inspector/subject.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_status.h"
 
@@ -31,6 +34,7 @@ struct Member {
 };
 
 Result<PythonOfJob> examine(PythonFinder& finder, int pid);
+bool is_worker(int pid);
 std::uint64_t network_of(int pid);
 Key key_of(const PythonOfJob& python, const Processes& all);
 bool is_loopback(std::string_view job);
@@ -159,7 +163,33 @@ Result<PythonOfJob> examine(PythonFinder& finder, int pid) {
     python.identity = rank_identity(*environment);
     python.network = python.identity ? network_of(pid) : 0;
   }
+  if (python.identity) {
+    const auto status = TRY(read_status(pid));
+    python.worker = !finder.runs_python(status.ppid) && is_worker(pid);
+  }
   return python;
+}
+
+// Whether multiprocessing runs it, and not torch's way to start ranks by that.
+// Its number is its parent's, which has ended.
+bool is_worker(int pid) {
+  const auto process = open_process(pid);
+  if (!process) {
+    return false;
+  }
+  const auto main =
+      dump_thread(LiveSubject(*process), pid, {.may_stop = false});
+  if (!main) {
+    return false;
+  }
+  const auto has = [&](std::string_view function, std::string_view file) {
+    return std::ranges::any_of(
+        main->stack.frames, [&](const PythonFrame& frame) {
+          return frame.function == function && frame.file.ends_with(file);
+        });
+  };
+  return has("_bootstrap", "multiprocessing/process.py") &&
+         !has("_wrap", "torch/multiprocessing/spawn.py");
 }
 
 std::uint64_t network_of(int pid) {
@@ -226,7 +256,8 @@ Job job_of(const std::vector<Member>& members,
   std::ranges::copy_if(members, std::back_inserter(found), is_rank);
   // The process of the last start, and not one that was left behind, is it.
   std::ranges::sort(found, {}, [&](const Member& member) {
-    return std::tuple(member.identity().rank, -member.identity().restarts,
+    return std::tuple(member.identity().rank, member.python->worker,
+                      -member.identity().restarts,
                       is_orphan(member.python->pid, all), member.python->pid);
   });
   Job job;
@@ -239,7 +270,8 @@ Job job_of(const std::vector<Member>& members,
                  .pid = member.python->pid,
                  .orphan = is_orphan(member.python->pid, all)};
     const bool again = !job.ranks.empty() && job.ranks.back().rank == rank.rank;
-    (again ? job.left_over : job.ranks).push_back(std::move(rank));
+    (again || member.python->worker ? job.left_over : job.ranks)
+        .push_back(std::move(rank));
   }
   if (job.ranks.empty()) {
     return job;

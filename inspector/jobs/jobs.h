@@ -28,7 +28,7 @@ struct Job {
   std::optional<int> launcher;  // the lowest process above all its ranks
   std::optional<int> world_size;
   std::vector<JobRank> ranks;  // ascending, each once
-  // Of an earlier start, still there: their rank is another process by now.
+  // Still there: of an earlier start, or a worker of a rank that has ended.
   std::vector<JobRank> left_over;
   RankSet missing;           // that this machine should have
   RankSet elsewhere;         // of the rest of the world: not on this machine
@@ -51,13 +51,6 @@ struct Jobs {
 // By what runs Python. Errors: System.
 Result<Jobs> find_jobs(Deadline deadline);
 
-struct RankOfProcess {
-  int rank = 0;
-  std::optional<int> world_size;
-  std::string job;     // Job::id, where its name says it all
-  bool child = false;  // of that rank
-};
-
 // Of one process, without a look at the others but for those above it. May wait
 // for as long as the process is in D state.
 std::optional<RankOfProcess> rank_of_process(int pid);
@@ -68,6 +61,7 @@ struct PythonOfJob {
   int pid = 0;
   std::optional<RankIdentity> identity;
   std::uint64_t network = 0;  // the inode of its network namespace
+  bool worker = false;        // of multiprocessing, whose parent has ended
 };
 
 struct AnyProcess {

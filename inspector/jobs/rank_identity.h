@@ -26,6 +26,14 @@ struct RankIdentity {
   bool may_launch() const { return kind != "torch"; }
 };
 
+// Of one process, as its reader is told.
+struct RankOfProcess {
+  int rank = 0;
+  std::optional<int> world_size;
+  std::string job;     // RankIdentity::job
+  bool child = false;  // of that rank
+};
+
 // PyTorch's own wins: who starts torchrun by mpirun or srun means its ranks.
 std::optional<RankIdentity> rank_identity(const Environment& environment);
 

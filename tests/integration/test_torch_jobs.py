@@ -122,3 +122,26 @@ def test_workers_hang_on_a_lock(torch_python):
     out = job.merged("--children").out
     assert "Data.__getitem__ (%s:%d)" % (SOURCE, line_of("with self.lock:")) in out, out
     assert "_try_get_data" in out, out
+
+
+def test_a_worker_outlives_its_rank(torch_python):
+    """It has the rank's number, and is not it."""
+    job = Job(torch_python, "outlived")
+    workers = {}
+
+    def all_there():
+        workers.update({one["rank"]: one["pid"] for one in hangdbg(
+            "ps", "--job", job.pid, "--json").json()["processes"] if one["role"] == "child"})
+        return set(workers) == {0, 1, 2, 3}
+    until("workers are there", all_there, IMPORT)
+    try:
+        os.kill(job.process.pid, signal.SIGSTOP)  # or it would end the others
+        os.kill(job.pids()[2], signal.SIGKILL)
+        until("it is gone", lambda: 2 not in job.pids())
+        out = hangdbg("dump", "--job", job.pid, "--merge").out
+        assert out.startswith("rank 2 is missing: 4 were to be here, 3 are; ended, and not "
+                              "waited for by %d" % job.pid), out
+        assert "left over, and still running: %d\n" % workers[2] in out, out
+    finally:
+        for pid in workers.values():
+            os.kill(pid, signal.SIGKILL)

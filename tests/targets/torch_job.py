@@ -6,6 +6,7 @@ mismatch    rank 2 gathers where the others reduce
 exited      rank 1 has ended with 0 before the others met
 baton       all wait for a lock file that nobody holds
 workers     each waits for a DataLoader's worker that hangs on a lock held across fork
+outlived    the same, and the workers do not die with their rank
 spawn       as `user`, started by torch.multiprocessing.spawn
 """
 
@@ -55,7 +56,7 @@ class Data(torch.utils.data.Dataset):
             return index
 
 
-def use_workers():
+def use_workers(begins):
     """The thread that holds the lock is not there in a worker."""
     held = threading.Event()
 
@@ -67,7 +68,8 @@ def use_workers():
     threading.Thread(target=hold, daemon=True).start()
     held.wait()
     told("ready")
-    for _ in torch.utils.data.DataLoader(Data(), num_workers=1):
+    for _ in torch.utils.data.DataLoader(Data(), num_workers=1,
+                                         worker_init_fn=begins):
         pass
 
 
@@ -77,6 +79,10 @@ def spawned(rank, port):
                       MASTER_PORT=port)
     dist.init_process_group("gloo")
     train("user")
+
+
+def worker_begins(number):
+    die_with_parent()
 
 
 def die_with_parent():
@@ -100,8 +106,8 @@ def main():
     if way == "baton":
         wait_for_lock_file()
     dist.init_process_group("gloo")
-    if way == "workers":
-        use_workers()
+    if way in ("workers", "outlived"):
+        use_workers(worker_begins if way == "workers" else None)
     train(way)
 
 

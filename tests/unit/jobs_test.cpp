@@ -135,6 +135,18 @@ TEST(JobsTest, WhatAnEarlierStartHasLeft) {
   EXPECT_FALSE(jobs[0].ranks[0].orphan);
 }
 
+TEST(JobsTest, AWorkerIsNotTheRankThatHasDied) {
+  auto worker = rank_of(15, 1);
+  worker.worker = true;
+  auto all = under_launcher({20, 22, 23});
+  all[15] = {1, "python3"};
+  const auto jobs =
+      group_jobs({worker, rank_of(20, 0), rank_of(22, 2), rank_of(23, 3)}, all);
+  EXPECT_EQ(jobs[0].missing.text(), "1");
+  ASSERT_EQ(jobs[0].left_over.size(), 1);
+  EXPECT_EQ(jobs[0].left_over[0].pid, 15);
+}
+
 TEST(JobsTest, TasksOfSlurmThatLaunchAreNoRanks) {
   auto all = under_launcher({20, 21, 22, 23});
   const PythonOfJob task{
