@@ -36,6 +36,7 @@ bool in_parallel(
     std::function<Result<R>(int)> work;
     std::vector<std::optional<Result<R>>> results;
     std::size_t next = 0;
+    std::size_t awaited = 0;  // who waits is woken for that one alone
   };
   const auto shared = std::make_shared<Shared>();
   shared->pids = pids;
@@ -52,7 +53,9 @@ bool in_parallel(
       auto result = shared->work(shared->pids[index]);
       lock.lock();
       shared->results[index] = std::move(result);
-      shared->changed.notify_one();
+      if (index == shared->awaited) {
+        shared->changed.notify_one();
+      }
     }
   };
   auto threads = start_threads(workers, work_off);
@@ -64,6 +67,7 @@ bool in_parallel(
   bool all = true;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     std::unique_lock lock(shared->mutex);
+    shared->awaited = i;
     all &= shared->changed.wait_until(
         lock, deadline.at(), [&] { return shared->results[i].has_value(); });
     auto result = std::exchange(shared->results[i], std::nullopt);

@@ -21,6 +21,7 @@
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
+#include "client/commands/merge.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
@@ -90,6 +91,7 @@ void set_up(CLI::App& app,
       {"attach", [&] { add_attach(app, chosen); }},
       {"dump", [&] { add_dump(app, chosen); }},
       {"peek", [&] { add_peek(app, chosen); }},
+      {"merge", [&] { add_merge(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -60,9 +60,18 @@ void add_place_options(CLI::App& command, PlaceOptions& options) {
                   "waits for another one)")
       ->type_name("TID|NAME|main");
   command
-      .add_option("--frame", options.frame, "0, the default, is the innermost")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      .add_option_function<std::string>(
+          "--frame",
+          [&options](const std::string& word) {
+            const auto frame = FrameChoice::parse(word);
+            if (!frame) {
+              throw CLI::ValidationError(frame.error().message);
+            }
+            options.frame = *frame;
+          },
+          "0, the default, is the innermost; or the innermost of a function, "
+          "or outside libraries")
+      ->type_name("N|FUNCTION|own");
 }
 
 Result<int> parse_pid(std::string_view word) {

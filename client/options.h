@@ -7,6 +7,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "client/frame_choice.h"
 #include "client/render.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): not ours
@@ -47,7 +48,7 @@ void add_pid_option(CLI::App& command, TargetOption& option);
 // Where in it.
 struct PlaceOptions {
   std::string thread;  // a tid, a name, "main", or empty for the default
-  int frame = 0;       // 0: the innermost
+  FrameChoice frame;
 };
 void add_place_options(CLI::App& command, PlaceOptions& options);
 

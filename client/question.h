@@ -6,21 +6,24 @@
 #include <string>
 
 #include "client/options.h"
+#include "client/ranks/choice.h"
 
 namespace hangdbg {
 
 struct Question {
   CommonOptions common;
   TargetOption target;
+  JobOptions job;
   PlaceOptions place;
   std::string second;  // the positional after PID
 
-  // With -p PID the expression is the only positional.
+  // With -p PID, or a job, the expression is the only positional.
+  bool has_pid_flag() const { return !target.flag.empty() || job.given(); }
   const std::string& pid() const {
-    return target.flag.empty() ? target.positional : target.flag;
+    return has_pid_flag() ? target.flag : target.positional;
   }
   const std::string& expression() const {
-    return target.flag.empty() ? second : target.positional;
+    return has_pid_flag() ? target.positional : second;
   }
 };
 

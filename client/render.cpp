@@ -96,6 +96,10 @@ std::string_view short_path(std::string_view path) {
   return path;
 }
 
+bool is_library_path(std::string_view path) {
+  return path.starts_with("<frozen ") || short_path(path).size() != path.size();
+}
+
 std::string place_text(const dap::StackFrame& frame) {
   const std::string path =
       frame.source ? frame.source->path.value_or("?") : "?";

@@ -56,6 +56,9 @@ int report(const Error& error, const Palette& palette);
 // the whole path for other files.
 std::string_view short_path(std::string_view path);
 
+// Whether it is a file of the standard library or of an installed package.
+bool is_library_path(std::string_view path);
+
 // "torch/utils/file_baton.py(42)wait()"
 std::string place_text(const dap::StackFrame& frame);
 

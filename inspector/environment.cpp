@@ -1,8 +1,11 @@
 #include "inspector/environment.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -22,6 +25,8 @@ constexpr std::size_t kLongestEntry = 128 * 1024;
 constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
 
 Result<std::vector<std::string>> live_entries(int pid);
+Result<std::optional<Address>> variable_of_program(int pid,
+                                                   const MemoryReader& memory);
 std::vector<Module> likely_first(int pid, std::vector<Module> modules);
 Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
                                             Address list);
@@ -58,11 +63,14 @@ std::optional<std::string_view> Environment::find(std::string_view name) const {
 
 namespace {
 
-// Of the first module that defines it, as the loader resolves it: a program
-// that is not position-independent has a copy of libc's.
+// Of the first module that defines it, as the loader resolves it: most programs
+// have a copy of libc's.
 Result<std::vector<std::string>> live_entries(int pid) {
   const LiveMemory memory(pid);
   const CachedMemory cached(memory);
+  if (const auto variable = TRY(variable_of_program(pid, cached))) {
+    return entries_at(cached, TRY(memory.read_address(*variable)));
+  }
   for (const Module& module :
        likely_first(pid, find_modules(TRY(read_maps(pid))))) {
     const auto image = ElfImage::read(cached, module.base);
@@ -75,6 +83,28 @@ Result<std::vector<std::string>> live_entries(int pid) {
     }
   }
   return fail(ErrorId::Unreadable, "no environ");
+}
+
+// Where the program itself has it, without a look at its maps, which are long
+// where torch is loaded: the kernel has told it where its headers are
+// (getauxval(3)).
+Result<std::optional<Address>> variable_of_program(int pid,
+                                                   const MemoryReader& memory) {
+  const std::string text = TRY(read_proc_file(pid, "auxv"));
+  std::array<std::uint64_t, 2> entry{};
+  for (std::size_t at = 0; at + sizeof(entry) <= text.size();
+       at += sizeof(entry)) {
+    std::memcpy(entry.data(), text.data() + at, sizeof(entry));
+    if (entry[0] != AT_PHDR) {
+      continue;
+    }
+    // Linkers put them right behind the file's header.
+    const auto image =
+        ElfImage::read(memory, Address{entry[1] - sizeof(Elf64_Ehdr)});
+    const auto symbol = image ? image->find(memory, "environ") : std::nullopt;
+    return symbol ? std::optional(symbol->address) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // The program itself, its libc, the others.

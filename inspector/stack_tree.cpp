@@ -13,9 +13,6 @@ namespace {
 // Who reads the tree, we and others, goes down it by recursion.
 constexpr std::size_t kMostLevels = 400;
 
-// Asleep in one call for less than that, a thread may just come round.
-constexpr double kAtRestS = 2;
-
 StackPlace place_of(const DumpedThread& thread, const StackEntry& entry) {
   if (entry.kind == StackEntry::Kind::Native) {
     return {.function = entry.native.text()};
@@ -27,17 +24,10 @@ StackPlace place_of(const DumpedThread& thread, const StackEntry& entry) {
 std::vector<StackMerger::Place> way_of(StackMerger& merger,
                                        const DumpedThread& thread) {
   const auto entries = thread.entries();
-  const std::size_t levels = std::min(entries.size(), kMostLevels);
   std::vector<StackMerger::Place> way;
-  way.reserve(levels + 1);
-  for (const StackEntry& entry :
-       entries | std::views::reverse | std::views::take(levels)) {
+  way.reserve(entries.size());
+  for (const StackEntry& entry : entries | std::views::reverse) {
     way.push_back(merger.place(place_of(thread, entry)));
-  }
-  if (levels < entries.size()) {
-    way.push_back(
-        merger.place({.function = fmt::format("({} frames deeper)",
-                                              entries.size() - levels)}));
   }
   return way;
 }
@@ -65,7 +55,7 @@ StackTree merge_dumps(const std::vector<ProcessDump>& dumps, MemberOf member) {
       }
       if (thread.tid == dump.pid && !(dump.rank && dump.rank->child)) {
         merger.add_main(member(dump), node, thread.state,
-                        thread.waiting_s.value_or(0) < kAtRestS);
+                        thread.waiting_s.value_or(0) < StackMerger::kAtRestS);
       }
     }
   }
@@ -86,6 +76,16 @@ StackMerger::Place StackMerger::place(StackPlace place) {
 // Most stacks are like the one before: what they begin with alike is not looked
 // up again.
 int StackMerger::add(int member, std::span<const Place> way) {
+  if (way.size() > kMostLevels) {
+    std::vector<Place> cut(way.begin(), way.begin() + kMostLevels);
+    cut.push_back(place({.function = fmt::format("({} frames deeper)",
+                                                 way.size() - kMostLevels)}));
+    return add_whole(member, cut);
+  }
+  return add_whole(member, way);
+}
+
+int StackMerger::add_whole(int member, std::span<const Place> way) {
   std::size_t level = 0;
   const std::size_t most = std::min(way.size(), last_places_.size());
   while (level < most && way[level] == last_places_[level]) {

@@ -68,6 +68,9 @@ class StackMerger {
  public:
   enum class Place : int {};
 
+  // Asleep in one call for less than that, a thread may just come round.
+  static constexpr double kAtRestS = 2;
+
   // A place by its number, the same one for the same place.
   Place place(StackPlace place);
 
@@ -99,6 +102,7 @@ class StackMerger {
     std::optional<Main> moving;
   };
 
+  int add_whole(int member, std::span<const Place> way);
   int child(int node, Place place);
   std::vector<int> way_to(int node) const;
   StackClass class_of(const Main& main) const;

@@ -4,16 +4,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/in_parallel.h"
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/only_hung.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt_options.h"
+#include "client/ranks/choice.h"
+#include "client/ranks/each_rank.h"
 #include "client/session_output.h"
+#include "inspector/stack_tree.h"
 #include "server/hold.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
@@ -24,11 +33,29 @@ namespace {
 struct Options {
   CommonOptions common;
   TargetOption target;
+  JobOptions job;
   PromptOptions prompt;
 };
 
+// A process that the prompt has been in, or is.
+struct Attached {
+  SourceText sources;
+  ThreadLooks before;  // since an attach wakes the thread that it borrows
+  std::unique_ptr<Session> session = {};
+  std::optional<PromptState> state = {};
+};
+
 int run(const Options& options);
-Result<int> attach(const Options& options, const Palette& err);
+Result<int> attach(const Options& options);
+Result<int> attach_each(const Options& options, const ChosenRanks& chosen);
+Result<int> prompt_odd_rank(const Options& options, const ChosenRanks& chosen);
+std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline);
+Result<int> prompt(const Options& options, int pid, std::optional<int> rank);
+Result<std::unique_ptr<Attached>> open(const Options& options,
+                                       int pid,
+                                       std::optional<int> rank,
+                                       const Palette& out,
+                                       const Palette& err);
 Result<std::optional<Stop>> stop_of_waiting(Session& session,
                                             Deadline deadline);
 Status show_banner(PromptState& state,
@@ -42,16 +69,19 @@ void add_attach(CLI::App& app, Run& chosen) {
   CLI::App& command = *app.add_subcommand(
       "attach", "A prompt in the hung frame, with pdb's commands");
   add_pid_option(command, options->target);
+  add_job_options(command, options->job);
   add_prompt_options(command, options->prompt);
   add_common_options(command, options->common);
   command.footer(
       "Nothing is stopped: an expression runs beside the program, on a thread "
       "of its own.\n"
       "Without a PID the only process that hangs here is meant, if there is "
-      "one.\n"
+      "one. Of a job\n"
+      "the prompt begins in the odd rank; with -c each rank is asked.\n"
       "Examples:\n"
       "  hangdbg attach 79655\n"
-      "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'");
+      "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'\n"
+      "  hangdbg attach --job auto --ranks 3");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
 }
@@ -59,50 +89,149 @@ void add_attach(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
-  const Palette err(options.common.colour, stderr);
-  const auto code = attach(options, err);
-  return code ? *code : report(code.error(), err);
+  const auto code = attach(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> attach(const Options& options, const Palette& err) {
+Result<int> attach(const Options& options) {
   TRY(options.common.configure_log());
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
                                 : options.target.flag;
+  if (options.job.given()) {
+    if (!word.empty()) {
+      return fail(ErrorId::Usage, "either a process is named, or a job is",
+                  "hangdbg attach --help");
+    }
+    const ChosenRanks chosen =
+        TRY(choose_ranks(options.job, options.common.deadline()));
+    return chosen.ranks.size() > 1 && !options.prompt.commands.empty()
+               ? attach_each(options, chosen)
+               : prompt_odd_rank(options, chosen);
+  }
   const int pid = word.empty()
                       ? TRY(only_hung_process(options.common.deadline()))
                       : TRY(parse_pid(word));
-  const Palette out(options.common.colour, stdout);
-  SourceText sources(pid);
+  return prompt(options, pid, std::nullopt);
+}
 
-  // Before it, since an attach wakes the thread that it borrows.
-  const ThreadLooks before = look_at_threads(pid);
+Result<int> attach_each(const Options& options, const ChosenRanks& chosen) {
+  const auto outputs = TRY(run_for_each(
+      chosen.ranks,
+      [&](const JobRank& rank) {
+        const PlaceOptions& place = options.prompt.place;
+        std::vector<std::string> words = {
+            "attach",    fmt::format("{}", rank.pid),
+            "--timeout", fmt::format("{}", options.common.timeout_s),
+            "--frame",   place.frame.text()};
+        if (!place.thread.empty()) {
+          words.push_back("--thread=" + place.thread);
+        }
+        for (const std::string& command : options.prompt.commands) {
+          words.insert(words.end(), {"-c", command});
+        }
+        return words;
+      },
+      options.common.deadline()));
+  for (const RankOutput& output : outputs) {
+    show_output(output, options.common.colour);
+  }
+  return code_of(outputs, !chosen.absent.empty());
+}
+
+Result<int> prompt_odd_rank(const Options& options, const ChosenRanks& chosen) {
+  const auto odd = odd_rank(chosen, options.common.deadline());
+  const int rank = odd.value_or(chosen.ranks.front().rank);
+  fmt::print(stderr, "rank {} of {}{}\n", rank, job_text(chosen.job),
+             odd ? ", which is elsewhere than most are" : "");
+  const auto found = std::ranges::find(chosen.ranks, rank, &JobRank::rank);
+  return prompt(options, found->pid, rank);
+}
+
+// Nothing if there is but one to choose, or none is odd.
+std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline) {
+  std::vector<int> pids;
+  std::ranges::transform(chosen.ranks, std::back_inserter(pids), &JobRank::pid);
+  std::vector<ProcessDump> dumps;
+  if (pids.size() > 1) {
+    in_parallel<ProcessDump>(
+        pids, deadline,
+        [](int pid) -> Result<ProcessDump> {
+          const InspectedProcess process = TRY(open_process(pid));
+          return dump_process(LiveSubject(process), {.may_stop = false});
+        },
+        [&](int pid, std::optional<Result<ProcessDump>> dump) {
+          if (dump && *dump) {
+            (*dump)->rank = {chosen.job.find(pid)->rank};
+            dumps.push_back(**std::move(dump));
+          }
+        });
+  }
+  const StackTree tree =
+      merge_dumps(dumps, [](const ProcessDump& one) { return one.rank->rank; });
+  return tree.odd.empty()
+             ? std::nullopt
+             : std::optional(tree.odd.front().here.members.ranges()[0].first);
+}
+
+// From rank to rank, as it is asked to go; those that it leaves stay attached.
+Result<int> prompt(const Options& options, int pid, std::optional<int> rank) {
+  const Palette out(options.common.colour, stdout);
+  const Palette err(options.common.colour, stderr);
+  std::map<int, std::unique_ptr<Attached>> all;
+  for (;;) {
+    const bool is_new = !all.contains(pid) || !all[pid]->session->alive();
+    if (is_new) {
+      all[pid] = TRY(open(options, pid, rank, out, err));
+    }
+    PromptState& state = *all[pid]->state;
+    const Interruptible interruptible(*all[pid]->session);
+    if (!is_new) {
+      show_place(state);
+    }
+    const int code = options.prompt.commands.empty()
+                         ? run_prompt(state)
+                         : run_commands(state, options.prompt.commands);
+    if (!state.go_to) {
+      return code;
+    }
+    rank = std::exchange(state.go_to, std::nullopt);
+    state.leaving = false;
+    const JobOptions where{fmt::format("{}", pid), fmt::format("{}", *rank)};
+    pid = TRY(choose_ranks(where, options.common.deadline())).ranks.front().pid;
+  }
+}
+
+Result<std::unique_ptr<Attached>> open(const Options& options,
+                                       int pid,
+                                       std::optional<int> rank,
+                                       const Palette& out,
+                                       const Palette& err) {
+  auto attached = std::make_unique<Attached>(
+      Attached{SourceText(pid), look_at_threads(pid)});
   const auto started = Deadline::Clock::now();
   const Deadline deadline = options.common.deadline();
-  const auto session =
+  attached->session =
       TRY(Session::attach(pid, show_on_terminal(err), deadline));
   const auto took = Deadline::Clock::now() - started;
+  Session& session = *attached->session;
 
-  const Interruptible interruptible(*session);
-  const auto stop = TRY(stop_of_waiting(*session, deadline));
+  const Interruptible interruptible(session);
+  const auto stop = TRY(stop_of_waiting(session, deadline));
   auto thread = TRY(choose_thread(
-      *session,
+      session,
       stop ? fmt::format("{}", stop->tid) : options.prompt.place.thread,
       deadline));
-  PromptState state{
-      *session,
-      sources,
-      options.common,
-      out,
-      err,
-      TRY(Place::at(std::move(thread), options.prompt.place.frame))};
+  PromptState& state = attached->state.emplace(PromptState{
+      session, attached->sources, options.common, out, err,
+      TRY(Place::at(std::move(thread), options.prompt.place.frame))});
+  state.rank = rank;
   if (stop) {
     state.held.insert(stop->tid);
   }
-  TRY(show_banner(state, before, took));
-  return options.prompt.commands.empty()
-             ? run_prompt(state)
-             : run_commands(state, options.prompt.commands);
+  TRY(show_banner(state, attached->before, took));
+  return attached;
 }
 
 // Of a thread that has called for a debugger (python/hangdbg), if there is one.

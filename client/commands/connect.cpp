@@ -145,7 +145,7 @@ dap::Terminal::Arguments wanted(const Options& options,
   if (!options.prompt.place.thread.empty()) {
     words.push_back("--thread=" + options.prompt.place.thread);
   }
-  words.push_back(fmt::format("--frame={}", options.prompt.place.frame));
+  words.push_back("--frame=" + options.prompt.place.frame.text());
   words.push_back(fmt::format("--timeout={}", options.common.timeout_s));
   if (options.common.colour != ColourChoice::Auto) {
     words.push_back(options.common.colour == ColourChoice::Always

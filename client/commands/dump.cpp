@@ -244,13 +244,14 @@ void Output::show(int pid, const Error& error) {
 // That of the only process, or 1 if some could not be read.
 int Output::finish() {
   if (options.merge) {
-    const Members members = ranks ? Members::Ranks : Members::Processes;
+    const TreeLabels labels{ranks ? TreeLabels::Members::Ranks
+                                  : TreeLabels::Members::Processes};
     const StackTree tree = merge_dumps(
         to_merge, ranks ? [](const ProcessDump& one) { return one.rank->rank; }
                         : [](const ProcessDump& one) { return one.pid; });
     print_now(stdout, options.common.json
-                          ? tree_json(tree, members, missing).dump() + "\n"
-                          : tree_text(tree, members, style, out));
+                          ? tree_json(tree, labels, missing).dump() + "\n"
+                          : tree_text(tree, labels, style, out));
   } else if (options.common.json) {
     print_now(stdout,
               dumps_json(processes,

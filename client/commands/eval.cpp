@@ -5,16 +5,18 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/host_name.h"
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/place.h"
 #include "client/question.h"
+#include "client/ranks/answers.h"
+#include "inspector/jobs/jobs.h"
 #include "inspector/peek/expression.h"
 #include "protocol/events/output.h"
 #include "protocol/requests/evaluate.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
-#include "tracee/proc_file.h"
 
 namespace hangdbg {
 namespace {
@@ -56,6 +58,7 @@ struct JsonTimings {
 struct Answer {
   std::optional<std::int64_t> pid;
   std::optional<std::int64_t> rank;
+  std::string host = host_name();
   std::optional<std::int64_t> thread;
   std::optional<JsonPlace> frame;
   std::string way = "observe";
@@ -69,6 +72,7 @@ struct Answer {
   void fields(V& v) {
     v.nullable("pid", pid);
     v.nullable("rank", rank);
+    v("host", host);
     v.nullable("thread", thread);
     v.nullable("frame", frame);
     v("way", way);
@@ -94,7 +98,6 @@ void show_value(const dap::Evaluate::Body& body);
 Error explain(const dap::Response& response, Answer& answer);
 void show_exception(const JsonError& exception);
 void on_output(const dap::Event& event, bool json, Answer& answer);
-std::optional<std::int64_t> rank_of(int pid);
 
 }  // namespace
 
@@ -108,6 +111,7 @@ void add_eval(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg eval 79655 self.lock_file_path\n"
       "  hangdbg eval 79655 'len(queue)' --thread worker-3 --frame 1 --json\n"
+      "  hangdbg eval --job auto --ranks 0-3 step\n"
       "  hangdbg eval 79655 -- -x     an expression that begins with a dash");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -117,6 +121,10 @@ namespace {
 
 int run(const Options& options) {
   const Palette err(options.common.colour, stderr);
+  if (options.job.given()) {
+    const auto code = ask_ranks("eval", options);
+    return code ? *code : report(code.error(), err);
+  }
   Answer answer;
   const Status done = evaluate(options, answer);
   if (!options.common.json) {
@@ -165,7 +173,9 @@ Status evaluate(const Options& options, Answer& answer) {
                                  fmt::print(stderr, "{}\n", printable(notice));
                                }},
                           deadline));
-  answer.rank = json ? rank_of(pid) : std::nullopt;
+  if (const auto rank = json ? rank_of_process(pid) : std::nullopt) {
+    answer.rank = rank->rank;
+  }
   const Interruptible interruptible(*session);
   session->allow_outside(false);
   auto asked = ask(options, *session, answer, deadline);
@@ -203,6 +213,9 @@ Result<dap::Response> ask(const Options& options,
                           Deadline deadline) {
   for (int tries = 1;; ++tries) {
     const Place place = TRY(find_place(options, session, answer, deadline));
+    if (Interruptible::take()) {
+      return fail(ErrorId::Interrupted, "interrupted");
+    }
     auto response = TRY(session.call_raw(
         std::string(dap::Evaluate::command),
         encode(dap::Evaluate::Arguments{.expression = options.expression(),
@@ -305,20 +318,6 @@ void on_output(const dap::Event& event, bool json, Answer& answer) {
     return;
   }
   print_foreign(to_stderr ? stderr : stdout, body->output);
-}
-
-// RANK as the launcher set it (torchrun).
-std::optional<std::int64_t> rank_of(int pid) {
-  const auto environment = read_proc_file(pid, "environ");
-  if (!environment) {
-    return std::nullopt;
-  }
-  for (const std::string_view entry : split(*environment, '\0')) {
-    if (entry.starts_with("RANK=")) {
-      return parse_number<std::int64_t>(entry.substr(5));
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace

@@ -9,13 +9,16 @@
 #include <optional>
 #include <string>
 
+#include "base/host_name.h"
 #include "base/in_time.h"
 #include "base/text.h"
 #include "client/json_error.h"
 #include "client/question.h"
+#include "client/ranks/answers.h"
 #include "injector/preflight.h"
 #include "inspector/core_subject.h"
 #include "inspector/inspected_process.h"
+#include "inspector/jobs/jobs.h"
 #include "inspector/peek/peek.h"
 #include "inspector/shown_thread.h"
 #include "protocol/json.h"
@@ -34,6 +37,8 @@ struct Options : Question {
 
 struct Answer {
   std::optional<std::int64_t> pid;
+  std::optional<std::int64_t> rank;
+  std::string host = host_name();
   std::optional<std::int64_t> thread;
   std::optional<JsonPlace> frame;
   std::optional<bool> exact;  // the thread slept
@@ -44,6 +49,8 @@ struct Answer {
   template <class V>
   void fields(V& v) {
     v.nullable("pid", pid);
+    v.nullable("rank", rank);
+    v("host", host);
     v.nullable("thread", thread);
     v.nullable("frame", frame);
     v.nullable("exact", exact);
@@ -65,7 +72,8 @@ int show(const Options& options, Result<Answer> answer);
 Result<Answer> peek_at(const Subject& subject,
                        const Expression& expression,
                        const PlaceOptions& place);
-Result<const PythonFrame*> frame_of(const FoundThread& found, int number);
+Result<const PythonFrame*> frame_of(const FoundThread& found,
+                                    const FrameChoice& choice);
 Error with_command(Error error, const Options& options);
 
 }  // namespace
@@ -90,6 +98,7 @@ void add_peek(CLI::App& app, Run& chosen) {
       "  hangdbg peek 79655 self.lock_file_path\n"
       "  hangdbg peek 79655 'queue[-1][\"step\"] == 12' --thread worker-3\n"
       "  hangdbg peek 79655 'len(batches)' --frame 2 --json\n"
+      "  hangdbg peek --job auto self.lock_file_path\n"
       "  hangdbg peek ./core.79655 self.lock_file_path");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
@@ -98,6 +107,11 @@ void add_peek(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
+  if (options.job.given()) {
+    const auto code = ask_ranks("peek", options);
+    return code ? *code
+                : report(code.error(), Palette(options.common.colour, stderr));
+  }
   auto expression = parse(options);
   if (!expression) {
     return show(options, std::unexpected(std::move(expression).error()));
@@ -162,7 +176,11 @@ Result<Answer> peek_at_process(int pid,
                                const PlaceOptions& place) {
   TRY(check_readable(pid));
   const InspectedProcess process = TRY(open_process(pid));
-  return peek_at(LiveSubject(process), expression, place);
+  Answer answer = TRY(peek_at(LiveSubject(process), expression, place));
+  if (const auto rank = rank_of_process(pid)) {
+    answer.rank = rank->rank;
+  }
+  return answer;
 }
 
 // A frame may return between the look at the stack and at its variables.
@@ -189,19 +207,15 @@ Result<Answer> peek_at(const Subject& subject,
   }
 }
 
-Result<const PythonFrame*> frame_of(const FoundThread& found, int number) {
-  const auto& frames = found.stack.frames;
-  const auto index = static_cast<std::size_t>(number);
-  if (index >= frames.size()) {
-    return fail(ErrorId::NoSuchFrame,
-                fmt::format("thread {} \"{}\" has no frame {}",
-                            found.thread.tid.value_or(0), printable(found.name),
-                            number),
-                frames.empty() ? "it runs no Python now"
-                               : fmt::format("--frame 0 (the innermost) to {}",
-                                             frames.size() - 1));
+Result<const PythonFrame*> frame_of(const FoundThread& found,
+                                    const FrameChoice& choice) {
+  std::vector<FrameName> names;
+  for (const PythonFrame& frame : found.stack.frames) {
+    names.push_back({frame.qualname, frame.file});
   }
-  return &frames[index];
+  return &found.stack.frames[TRY(choice.find(
+      names, fmt::format("thread {} \"{}\"", found.thread.tid.value_or(0),
+                         printable(found.name))))];
 }
 
 // The hint of those who know no process: kEvalHint.

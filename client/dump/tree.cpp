@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostRanges = 12;  // of ranks in a line
+constexpr std::size_t kFewRanges = 4;    // in the middle of one
 
 std::string text_of(const StackPlace& place, bool full) {
   return place.file.empty()
@@ -20,28 +22,57 @@ std::string text_of(const StackPlace& place, bool full) {
                             Palette(ColourChoice::Never, stdout));
 }
 
-std::string list(const std::vector<int>& pids) {
-  std::string text;
-  for (const int pid : pids) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", pid);
-  }
-  return text;
-}
-
 RankSet set_of(int member) {
   RankSet set;
   set.add(member);
   return set;
 }
 
-// "rank 7", "ranks 0-6", "process 101".
-std::string name_of(const RankSet& set, Members members) {
+std::string processes(const RankSet& set, const TreeLabels& labels) {
+  std::string text;
+  for (const int pid : set.numbers()) {
+    const auto name = labels.names.find(pid);
+    text += fmt::format(
+        "{}{}", text.empty() ? "" : ", ",
+        name == labels.names.end() ? fmt::format("{}", pid) : name->second);
+  }
+  return text;
+}
+
+// " on node1, node2": of those that are few.
+std::string hosts(const RankSet& set, const TreeLabels& labels) {
+  constexpr std::size_t kMostHosts = 3;
+  std::set<std::string> found;
+  if (!labels.hosts.empty()) {
+    for (const int rank : set.numbers()) {
+      if (const auto host = labels.hosts.find(rank);
+          host != labels.hosts.end()) {
+        found.insert(printable(host->second));
+      }
+    }
+  }
+  if (found.size() > kMostHosts) {
+    return fmt::format(" on {} hosts", found.size());
+  }
+  std::string text;
+  for (const std::string& host : found) {
+    text += (text.empty() ? " on " : ", ") + host;
+  }
+  return text;
+}
+
+bool are_ranks(const TreeLabels& labels) {
+  return labels.members == TreeLabels::Members::Ranks;
+}
+
+// "rank 7", "ranks 0-6 on node1", "process 101".
+std::string name_of(const RankSet& set, const TreeLabels& labels) {
   const bool one = set.size() == 1;
-  return members == Members::Ranks
-             ? fmt::format("{} {}", one ? "rank" : "ranks",
-                           set.text(kMostRanges))
+  return are_ranks(labels)
+             ? fmt::format("{} {}{}", one ? "rank" : "ranks",
+                           set.text(kMostRanges), hosts(set, labels))
              : fmt::format("{} {}", one ? "process" : "processes",
-                           list(set.numbers()));
+                           processes(set, labels));
 }
 
 // Where it is, and what in its way is not in the other's: the call that led it
@@ -60,13 +91,14 @@ std::string whereabouts(const StackClass& some, std::size_t fork, bool full) {
 
 std::string why(const StackTree& tree,
                 const OddOnes& odd,
-                Members members,
+                const TreeLabels& labels,
                 bool full) {
   const StackClass& most = tree.classes.front();
   return fmt::format("{}; {} {}{}", whereabouts(odd.here, odd.fork, full),
-                     members == Members::Ranks
-                         ? name_of(most.members, members) + ":"
-                         : "most are",
+                     !are_ranks(labels) ? "most are"
+                     : most.members.ranges().size() > kFewRanges
+                         ? fmt::format("most ({} ranks):", most.members.size())
+                         : name_of(most.members, labels) + ":",
                      whereabouts(most, odd.fork, full),
                      most.state.empty() ? "" : ", " + most.state);
 }
@@ -77,7 +109,7 @@ std::string why(const StoppedMember& one) {
 
 struct Printer {
   const StackTree& tree;
-  Members members;
+  const TreeLabels& labels;
   const DumpStyle& style;
   const Palette& out;
   std::string text = {};
@@ -87,13 +119,14 @@ struct Printer {
     const std::size_t all = tree.root.members.size();
     const std::size_t here = node.members.size();
     std::string said =
-        members == Members::Ranks
-            ? fmt::format("[{}] {} {}", node.members.text(kMostRanges), here,
-                          here == 1 ? "rank" : "ranks")
+        are_ranks(labels)
+            ? fmt::format("[{}] {} {}{}", node.members.text(kMostRanges), here,
+                          here == 1 ? "rank" : "ranks",
+                          hosts(node.members, labels))
         : here == all && all > 1 ? fmt::format("all {} processes", all)
-        : here == 1              ? name_of(node.members, members)
+        : here == 1              ? name_of(node.members, labels)
                     : fmt::format("{} of {} processes: {}", here, all,
-                                  list(node.members.numbers()));
+                                  processes(node.members, labels));
     return node.threads > static_cast<std::int64_t>(here)
                ? fmt::format("{} ({} threads)", said, node.threads)
                : said;
@@ -174,12 +207,14 @@ struct JsonClass {
 
 struct JsonMissing {
   std::optional<std::int64_t> rank, pid;
+  std::optional<std::string> host;
   std::string type, message;
 
   template <class V>
   void fields(V& v) {
     v.nullable("rank", rank);
     v.nullable("pid", pid);
+    v("host", host);
     v("type", type);
     v("message", message);
   }
@@ -190,6 +225,8 @@ struct JsonTree {
   std::vector<JsonOdd> odd;
   std::vector<JsonClass> classes;
   std::vector<JsonMissing> missing;
+  // The ranks of each, if there are several.
+  std::optional<std::map<std::string, std::vector<int>>> hosts = {};
 
   template <class V>
   void fields(V& v) {
@@ -197,6 +234,7 @@ struct JsonTree {
     v("odd", odd);
     v("classes", classes);
     v("missing", missing);
+    v("hosts", hosts);
   }
 };
 
@@ -230,20 +268,29 @@ JsonClass json_of(const StackClass& some, bool ranks) {
   return json;
 }
 
+std::optional<std::map<std::string, std::vector<int>>> hosts_by_name(
+    const TreeLabels& labels) {
+  std::map<std::string, std::vector<int>> hosts;
+  for (const auto& [rank, host] : labels.hosts) {
+    hosts[host].push_back(rank);
+  }
+  return hosts.empty() ? std::nullopt : std::optional(std::move(hosts));
+}
+
 }  // namespace
 
 std::string tree_text(const StackTree& tree,
-                      Members members,
+                      const TreeLabels& labels,
                       const DumpStyle& style,
                       const Palette& out) {
-  Printer printer{tree, members, style, out};
+  Printer printer{tree, labels, style, out};
   for (const StoppedMember& one : tree.stopped) {
     printer.text +=
-        out.red(name_of(set_of(one.member), members) + ": ") + why(one) + "\n";
+        out.red(name_of(set_of(one.member), labels) + ": ") + why(one) + "\n";
   }
   for (const OddOnes& odd : tree.odd) {
-    printer.text += out.red(name_of(odd.here.members, members) + ": ") +
-                    why(tree, odd, members, style.full_filenames) + "\n";
+    printer.text += out.red(name_of(odd.here.members, labels) + ": ") +
+                    why(tree, odd, labels, style.full_filenames) + "\n";
   }
   for (const StackNode& child : tree.root.children) {
     printer.branch(child, "");
@@ -252,9 +299,9 @@ std::string tree_text(const StackTree& tree,
 }
 
 Json tree_json(const StackTree& tree,
-               Members members,
+               const TreeLabels& labels,
                const std::vector<MissingMember>& missing) {
-  const bool ranks = members == Members::Ranks;
+  const bool ranks = are_ranks(labels);
   JsonTree json{.tree = json_of(tree.root, ranks)};
   for (const StoppedMember& one : tree.stopped) {
     const RankSet set = set_of(one.member);
@@ -264,14 +311,16 @@ Json tree_json(const StackTree& tree,
   for (const OddOnes& odd : tree.odd) {
     json.odd.push_back({numbers_if(ranks, odd.here.members),
                         numbers_if(!ranks, odd.here.members),
-                        why(tree, odd, members, true)});
+                        why(tree, odd, labels, true)});
   }
   for (const StackClass& some : tree.classes) {
     json.classes.push_back(json_of(some, ranks));
   }
-  for (const auto& [rank, pid, error] : missing) {
-    json.missing.push_back({rank, pid, error_name(error.id), error.text()});
+  for (const auto& [rank, pid, error, host] : missing) {
+    json.missing.push_back(
+        {rank, pid, host, error_name(error.id), error.text()});
   }
+  json.hosts = hosts_by_name(labels);
   return encode(json);
 }
 

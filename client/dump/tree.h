@@ -1,6 +1,7 @@
 // Many processes' stacks as one tree, for a person and for a program.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,19 +19,27 @@ struct MissingMember {
   std::optional<int> rank;
   std::optional<int> pid;
   Error why;
+  std::optional<std::string> host = {};
 };
 
 // How its members are spoken of.
-enum class Members { Ranks, Processes };
+struct TreeLabels {
+  enum class Members { Ranks, Processes };
+  Members members;
+  // Of ranks, if they are of several machines.
+  std::map<int, std::string> hosts = {};
+  // Of processes, where their numbers alone do not name them.
+  std::map<int, std::string> names = {};
+};
 
 std::string tree_text(const StackTree& tree,
-                      Members members,
+                      const TreeLabels& labels,
                       const DumpStyle& style,
                       const Palette& out);
 
 // (The shape is cli.md's.)
 Json tree_json(const StackTree& tree,
-               Members members,
+               const TreeLabels& labels,
                const std::vector<MissingMember>& missing);
 
 }  // namespace hangdbg

@@ -6,8 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kPromised =
-    std::to_array<std::string_view>({"rank", "ranks", "restart", "run"});
+constexpr auto kPromised = std::to_array<std::string_view>({"restart", "run"});
 
 }  // namespace
 
@@ -16,7 +15,7 @@ std::vector<const Command*> all_commands() {
   for (const auto table :
        {stack_commands(), value_commands(), source_commands(), hold_commands(),
         breakpoint_commands(), display_commands(), alias_commands(),
-        session_commands()}) {
+        rank_commands(), session_commands()}) {
     for (const Command& command : table) {
       all.push_back(&command);
     }

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -18,19 +20,18 @@ bool same_function(const dap::StackFrame& a, const dap::StackFrame& b) {
 
 }  // namespace
 
-Result<Place> Place::at(ShownThread thread, int frame) {
+Result<Place> Place::at(ShownThread thread, const FrameChoice& frame) {
   Place place;
   place.thread_ = std::move(thread);
-  place.index_ = static_cast<std::size_t>(frame);
-  if (place.index_ >= place.depth()) {
-    return fail(
-        ErrorId::NoSuchFrame,
-        fmt::format("thread {} \"{}\" has no frame {}", place.thread_.tid,
-                    printable(place.thread_.name), frame),
-        place.depth() == 0 ? "it runs no Python now"
-                           : fmt::format("--frame 0 (the innermost) to {}",
-                                         place.depth() - 1));
+  std::vector<FrameName> frames;
+  for (const auto& one : place.thread_.stack.stack_frames) {
+    frames.push_back({one.name, one.source && one.source->path
+                                    ? std::string_view(*one.source->path)
+                                    : ""});
   }
+  place.index_ =
+      TRY(frame.find(frames, fmt::format("thread {} \"{}\"", place.thread_.tid,
+                                         printable(place.thread_.name))));
   return place;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "client/frame_choice.h"
 #include "protocol/stack_frame.h"
 #include "server/hung_thread.h"
 #include "server/session.h"
@@ -17,8 +18,8 @@ namespace hangdbg {
 
 class Place {
  public:
-  // Errors: NoSuchFrame when the thread has no frame number `frame`.
-  static Result<Place> at(ShownThread thread, int frame);
+  // Errors: NoSuchFrame.
+  static Result<Place> at(ShownThread thread, const FrameChoice& frame = {});
 
   const ShownThread& thread() const { return thread_; }
   const dap::StackFrame& frame() const;

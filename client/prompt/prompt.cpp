@@ -210,8 +210,10 @@ int run_terminal(PromptState& state, LineEditor& editor) {
           return LineEditor::Prompt{
               state.reader
                   ? state.reader_prompt
-                  : fmt::format("(hangdbg {}{}{}) ", pid, held ? " HELD" : "",
-                                read_only ? " read-only" : ""),
+                  : fmt::format(
+                        "(hangdbg {}{}{}{}) ", pid,
+                        state.rank ? fmt::format(" r{}", *state.rank) : "",
+                        held ? " HELD" : "", read_only ? " read-only" : ""),
               held, read_only};
         },
         state.out, line);
@@ -250,7 +252,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     fmt::print("{}\n", state.out.dim("this session is over"));
     return exit_code(ErrorId::ChannelClosed);
   }
-  if (!state.runs) {
+  if (!state.runs && !state.go_to) {
     fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
   }
   return 0;

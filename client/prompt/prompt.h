@@ -48,6 +48,9 @@ struct PromptState {
   // We have started it: `c` leaves, so that it has its terminal when it goes
   // on.
   bool runs = false;
+  // Of a job: which rank this is, and which one the prompt is to go to.
+  std::optional<int> rank{};
+  std::optional<int> go_to{};
   bool leaving = false;
   bool said_read_only = false;
 

@@ -130,7 +130,7 @@ Status thread(PromptState& state, std::string_view argument) {
   }
   auto chosen = TRY(
       choose_thread(state.session, std::string(argument), state.deadline()));
-  state.place = TRY(Place::at(std::move(chosen), 0));
+  state.place = TRY(Place::at(std::move(chosen)));
   forget_stop(state, state.place.thread().tid);
   show_place(state);
   return {};

@@ -80,7 +80,7 @@ Status arrive(PromptState& state, Stop stop) {
   const auto before = state.place.thread().tid;
   auto thread = TRY(choose_thread(state.session, fmt::format("{}", stop.tid),
                                   state.deadline()));
-  state.place = TRY(Place::at(std::move(thread), 0));
+  state.place = TRY(Place::at(std::move(thread)));
   const PromptBreakpoint* const hit = state.breakpoints.hit_by(stop.why);
   if (hit == nullptr || !hit->silent) {
     if (hit != nullptr || stop.tid != before || ends_debug(stop)) {

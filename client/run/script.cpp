@@ -138,7 +138,7 @@ Status open_prompt(const ScriptOptions& options,
   auto thread = TRY(choose_thread(
       *session, stop ? fmt::format("{}", stop->tid) : "", deadline));
   PromptState state{*session, sources, options.common,
-                    out,      err,     TRY(Place::at(std::move(thread), 0))};
+                    out,      err,     TRY(Place::at(std::move(thread)))};
   state.runs = true;
   if (stop) {
     state.held.insert(stop->tid);

@@ -34,6 +34,8 @@ struct Member {
 };
 
 Result<PythonOfJob> examine(PythonFinder& finder, int pid);
+void add_with_ancestors(Processes& processes, int pid);
+void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids);
 bool is_worker(int pid);
 std::uint64_t network_of(int pid);
 Key key_of(const PythonOfJob& python, const Processes& all);
@@ -55,12 +57,6 @@ void add_children(std::vector<Job>& jobs,
 
 Result<Jobs> find_jobs(Deadline deadline) {
   const auto pids = TRY(list_processes());
-  Processes all;
-  for (const int pid : pids) {
-    if (const auto status = read_status(pid)) {
-      all[pid] = {status->ppid, status->name, status->state == 'Z'};
-    }
-  }
   const auto finder = std::make_shared<PythonFinder>();
   std::vector<PythonOfJob> pythons;
   const bool ended = in_parallel<PythonOfJob>(
@@ -70,7 +66,16 @@ Result<Jobs> find_jobs(Deadline deadline) {
           pythons.push_back(**std::move(result));
         }
       });
-  return Jobs{group_jobs(pythons, all), !ended};
+  Processes above;
+  for (const PythonOfJob& python : pythons) {
+    add_with_ancestors(above, python.pid);
+  }
+  Jobs found{group_jobs(pythons, above), !ended};
+  if (std::ranges::any_of(
+          found.jobs, [](const Job& job) { return !job.missing.empty(); })) {
+    find_zombies(found.jobs, pids);
+  }
+  return found;
 }
 
 const JobRank* Job::find(int pid) const {
@@ -168,6 +173,32 @@ Result<PythonOfJob> examine(PythonFinder& finder, int pid) {
     python.worker = !finder.runs_python(status.ppid) && is_worker(pid);
   }
   return python;
+}
+
+void add_with_ancestors(Processes& processes, int pid) {
+  while (pid > 0 && !processes.contains(pid)) {
+    const auto status = read_status(pid);
+    if (!status) {
+      return;
+    }
+    processes[pid] = {status->ppid, status->name};
+    pid = status->ppid;
+  }
+}
+
+// Of a job that lacks a rank: what its launcher has not taken notice of.
+void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids) {
+  for (const int pid : pids) {
+    const auto status = read_status(pid);
+    if (!status || status->state != 'Z') {
+      continue;
+    }
+    for (Job& job : jobs) {
+      if (!job.missing.empty() && status->ppid == job.launcher) {
+        job.zombies.push_back(pid);
+      }
+    }
+  }
 }
 
 // Whether multiprocessing runs it, and not torch's way to start ranks by that.
@@ -283,11 +314,6 @@ Job job_of(const std::vector<Member>& members,
     job.id = fmt::format("{}", *job.launcher);
   }
   find_missing(job, found);
-  for (const auto& [pid, process] : all) {
-    if (process.zombie && job.launcher && process.parent == *job.launcher) {
-      job.zombies.push_back(pid);
-    }
-  }
   return job;
 }
 

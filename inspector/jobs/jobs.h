@@ -30,9 +30,11 @@ struct Job {
   std::vector<JobRank> ranks;  // ascending, each once
   // Still there: of an earlier start, or a worker of a rank that has ended.
   std::vector<JobRank> left_over;
-  RankSet missing;           // that this machine should have
-  RankSet elsewhere;         // of the rest of the world: not on this machine
-  std::vector<int> zombies;  // ended children of the launcher, not yet reaped
+  RankSet missing;    // that this machine should have
+  RankSet elsewhere;  // of the rest of the world: not on this machine
+  // Ended children of its launcher, which has not taken notice; if one is
+  // missing.
+  std::vector<int> zombies;
 
   const JobRank* find(int pid) const;  // the rank, or whose child it is
 };
@@ -67,7 +69,6 @@ struct PythonOfJob {
 struct AnyProcess {
   int parent = 0;
   std::string name;
-  bool zombie = false;
 };
 
 std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,

@@ -1,12 +1,17 @@
-"""Which processes are ranks of which job: told by their environment, live or stale."""
+"""Which processes are ranks of which job, told by their environment, live or stale; and
+one question to all of them."""
 
 import itertools
 import os
+import signal
 import subprocess
+import time
 
 import pytest
 
-from harness import TARGETS, Target, die_with_us, hangdbg, start, track
+import processes
+from harness import (PROGRAM, TARGETS, Target, die_with_us, hangdbg, outcome, start, start_hangdbg,
+                     track, until)
 
 _ports = itertools.count(20000 + os.getpid() % 20000)
 
@@ -117,3 +122,106 @@ def test_by_any_of_its_processes(newest_python):
     assert done.rc == 0 and all(line.startswith("[%s:1] " % os.uname().nodename)
                                 for line in lines), done
     assert "rank 1 of 2" in lines[0]
+
+
+# ---- one question to all
+
+HOST = os.uname().nodename
+OWN_RANK = "int(__import__('os').environ['RANK'])"
+
+
+def end_normally(ranks, before=None):
+    for rank, target in ranks.items():
+        if before:
+            target.assert_as_before(before[rank])
+        target.finish()
+
+
+def test_eval(edge_python):
+    """Equal answers are one line; what each has printed is with it."""
+    name, ranks = ranks_of(3, edge_python)
+    before = {rank: target.snapshot() for rank, target in ranks.items()}
+    done = hangdbg("eval", "--job", name, "answer")
+    assert (done.rc, done.out) == (0, "[%s:0-2] 41\n" % HOST), done
+    done = hangdbg("eval", "--job", name, "--ranks", "!0", "print(%s)" % OWN_RANK)
+    assert done.out == "[%s:1] 1\n[%s:1] None\n[%s:2] 2\n[%s:2] None\n" % ((HOST,) * 4), done
+    done = hangdbg("eval", "--job", name, "--json", "1 // (%s - 1)" % OWN_RANK)
+    assert done.rc == 1, done
+    answers = done.json()["answers"]
+    assert [(one["rank"], one["pid"], one["repr"]) for one in answers] == [
+        (0, ranks[0].pid, "-1"), (1, ranks[1].pid, None), (2, ranks[2].pid, "1")], answers
+    assert answers[1]["error"]["type"] == "ZeroDivisionError"
+    end_normally(ranks, before)
+
+
+def test_the_same_function_in_each(newest_python):
+    """By its name, since the ranks are elsewhere."""
+    name, ranks = ranks_of(2, newest_python)
+    for function in ("wait_for_lock", "own"):
+        done = hangdbg("peek", "--job", name, "answer", "--frame", function)
+        assert (done.rc, done.out) == (0, "[%s:0,1] 41\n" % HOST), done
+    done = hangdbg("peek", "--job", name, "answer", "--frame", "nowhere")
+    assert done.rc == 2 and done.err.count("is in no function nowhere") == 2, done
+    hangdbg("peek", "--job", name, "answer", "--frame=-1").assert_refused(2, "no number")
+    end_normally(ranks)
+
+
+def test_one_does_not_answer(newest_python):
+    """A rank that is stopped, and one that dies of the question: the others answer."""
+    name, ranks = ranks_of(4, newest_python)
+    os.kill(ranks[1].pid, signal.SIGSTOP)
+    until("it is stopped", lambda: processes.state(ranks[1].pid, ranks[1].pid) == "T")
+    done = hangdbg("eval", "--job", name, "--timeout", "2", "__import__('os').kill("
+                   "__import__('os').getpid(), 9 * (%s == 2))" % OWN_RANK)
+    assert (done.rc, done.out) == (1, "[%s:0,3] None\n" % HOST), done
+    assert "[%s:1] " % HOST in done.err and "kill -CONT" in done.err, done
+    assert "[%s:2] " % HOST in done.err and "SIGKILL" in done.err, done
+    ranks.pop(2)
+    os.kill(ranks[1].pid, signal.SIGCONT)
+    end_normally(ranks)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_we_are_ended_in_the_middle(number, newest_python):
+    """Ctrl-C ends what runs in each rank; our death leaves nothing in any."""
+    name, ranks = ranks_of(3, newest_python)
+    begun = time.monotonic()
+    run = start_hangdbg("eval", "--job", name, "--timeout", "60",
+                        "[__import__('time').sleep(0.01) for _ in range(6000)]")
+    for target in ranks.values():
+        until("it runs there", lambda: "hangdbg-exec" in processes.threads(
+            target.pid).values())
+    os.kill(run.pid, number)
+    done = outcome(run)
+    assert done.rc == (130 if number == signal.SIGINT else -signal.SIGKILL), done
+    for target in ranks.values():
+        until("nothing is left", lambda: not any(
+            one.startswith("hangdbg-") for one in processes.threads(target.pid).values()))
+    assert time.monotonic() - begun < 20
+    end_normally(ranks)
+
+
+def test_attach_to_each(newest_python):
+    name, ranks = ranks_of(2, newest_python)
+    done = hangdbg("attach", "--job", name, "-c", "p answer + 1", "-c", "w")
+    assert done.rc == 0, done
+    for rank in ranks:
+        assert "[%s:%d] 42\n" % (HOST, rank) in done.out, done
+    end_normally(ranks)
+
+
+def test_from_rank_to_rank(newest_python):
+    """What is held or set in one stays while the prompt is in another."""
+    name, ranks = ranks_of(3, newest_python)
+    lines = ["ranks", "p answer", "hold", "rank 2", "p " + OWN_RANK, "rank 0", "h rank",
+             "p 'held', __import__('threading').get_native_id()", "rank 7", "rank x",
+             "release", "q"]
+    done = subprocess.run([PROGRAM, "attach", "--job", name], text=True, timeout=60,
+                          input="".join(line + "\n" for line in lines), capture_output=True)
+    assert done.returncode == 0, done
+    assert "rank 0 of job %s (torch, 3 ranks)" % name in done.stderr, done
+    assert done.stdout.count("wait_for_lock") >= 6, done
+    assert "\n41\n" in done.stdout and "\n2\n" in done.stdout, done
+    assert "('held', %d)" % ranks[0].pid in done.stdout, done
+    assert "rank 7 is not here" in done.stderr and "rank wants" in done.stderr, done
+    end_normally(ranks)

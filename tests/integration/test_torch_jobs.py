@@ -27,20 +27,20 @@ def torch_python(request):
 class Job:
     """Four ranks under torchrun, or by mp.spawn. `pid`: who has started them."""
 
-    def __init__(self, python, way):
+    def __init__(self, python, way, ranks=4):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
         words = [python, SOURCE, way, self.port]
         if way != "spawn":
-            words[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node=4",
+            words[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
                           "--master-addr=127.0.0.1", "--master-port=" + self.port]
         self.process = track(subprocess.Popen(
             [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             start_new_session=True, preexec_fn=die_with_us,
             env=dict(os.environ, OMP_NUM_THREADS="1")))
         self.pid = self.process.pid
-        for _ in range(4):
+        for _ in range(ranks):
             assert self.process.stdout.readline() == b"ready\n"
 
     def merged(self, *words):

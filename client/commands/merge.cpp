@@ -1,0 +1,277 @@
+#include "client/commands/merge.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "client/dump/tree.h"
+#include "client/ranks/dump_file.h"
+#include "client/render.h"
+#include "inspector/stack_tree.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::vector<std::string> files;
+  std::string job;
+  bool full_filenames = false;
+};
+
+// What the files have in them, and what is wrong with them.
+struct Found {
+  std::vector<FileProcess> processes;
+  std::vector<MissingMember> missing;
+  std::vector<std::string> findings;
+};
+
+int run(const Options& options);
+Result<int> merge(const Options& options);
+Found read(const std::vector<std::string>& files);
+Status keep_job(Found& found, const std::string& job);
+bool keep_ranks(Found& found);
+TreeLabels label(const Found& found, bool ranks);
+void find_absent(Found& found);
+StackTree tree_of(const Found& found, bool ranks);
+
+}  // namespace
+
+void add_merge(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "merge", "Show the dumps of many machines as one tree");
+  command
+      .add_option("FILE", options->files,
+                  "What `dump --json` has written; - is standard input")
+      ->required()
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("--job", options->job,
+                  "Of several jobs in these files, that one")
+      ->type_name("JOB");
+  command.add_flag("--full-filenames", options->full_filenames,
+                   "Paths as Python has them");
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "Who is elsewhere than most are comes first, then what is missing.\n"
+      "Examples:\n"
+      "  srun --overlap --jobid 4711 sh -c 'hangdbg dump --all --json > "
+      "trace-$(hostname).json'\n"
+      "  hangdbg merge trace-*.json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = merge(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+// 1 if a file could not be read.
+Result<int> merge(const Options& options) {
+  TRY(options.common.configure_log());
+  Found found = read(options.files);
+  if (found.processes.empty()) {
+    const std::string& first = options.files.front();
+    return fail(
+        ErrorId::Usage,
+        found.findings.empty()
+            ? fmt::format("no process is in {}", printable(first))
+            : fmt::format("nothing to merge: {}", found.findings.front()),
+        "hangdbg dump --all --json > FILE");
+  }
+  const bool failed = !found.findings.empty();
+  TRY(keep_job(found, options.job));
+  const bool ranks = keep_ranks(found);
+  const TreeLabels labels = label(found, ranks);
+  if (ranks) {
+    find_absent(found);
+  }
+  const StackTree tree = tree_of(found, ranks);
+  if (options.common.json) {
+    print_now(stdout, tree_json(tree, labels, found.missing).dump() + "\n");
+    return failed ? 1 : 0;
+  }
+  const Palette out(options.common.colour, stdout);
+  std::string text;
+  for (const std::string& finding : found.findings) {
+    text += out.red(finding) + "\n";
+  }
+  const DumpStyle style{.full_filenames = options.full_filenames,
+                        .sysroot = {}};
+  print_now(stdout, text + tree_text(tree, labels, style, out));
+  return failed ? 1 : 0;
+}
+
+// A node that has failed has left an empty file, or half of one.
+Found read(const std::vector<std::string>& files) {
+  Found found;
+  for (const std::string& path : files) {
+    auto processes = read_dump_file(path);
+    if (!processes) {
+      Error error = processes.error();
+      error.message =
+          fmt::format("{}: {}", printable(path), printable(error.text()));
+      error.errno_value = 0;
+      found.findings.push_back(error.message);
+      found.missing.push_back({std::nullopt, std::nullopt, std::move(error)});
+      continue;
+    }
+    std::ranges::move(*processes, std::back_inserter(found.processes));
+  }
+  return found;
+}
+
+Status keep_job(Found& found, const std::string& job) {
+  std::set<std::string> jobs;
+  for (const FileProcess& process : found.processes) {
+    if (process.job) {
+      jobs.insert(*process.job);
+    }
+  }
+  if (!job.empty() && !jobs.contains(job)) {
+    return fail(
+        ErrorId::Usage,
+        fmt::format("no job in these files is called {}", printable(job)),
+        jobs.empty() ? "hangdbg merge FILE..."
+                     : "--job " + shell_quote(*jobs.begin()));
+  }
+  if (job.empty() && jobs.size() > 1) {
+    std::string names;
+    for (const std::string& name : jobs) {
+      names += (names.empty() ? "" : ", ") + printable(name);
+    }
+    return fail(
+        ErrorId::Usage,
+        fmt::format("{} jobs are in these files: {}", jobs.size(), names),
+        "--job " + shell_quote(*jobs.begin()));
+  }
+  if (!job.empty()) {
+    std::erase_if(found.processes, [&](const FileProcess& process) {
+      return process.job != job;
+    });
+  }
+  return {};
+}
+
+// Where there are ranks, they are what is merged, and their children: whether
+// there are any. Those that could not be read are named.
+bool keep_ranks(Found& found) {
+  const bool ranks = std::ranges::any_of(
+      found.processes,
+      [](const FileProcess& process) { return process.rank.has_value(); });
+  std::erase_if(found.processes, [&](const FileProcess& process) {
+    if (process.error) {
+      const std::string why = fmt::format("process {} on {}: {}", process.pid,
+                                          printable(process.host),
+                                          printable(process.error->message));
+      found.findings.push_back(why);
+      found.missing.push_back(
+          {process.rank ? std::optional(static_cast<int>(*process.rank))
+                        : std::nullopt,
+           static_cast<int>(process.pid),
+           Error{.id = ErrorId::Unreadable, .message = why}, process.host});
+    }
+    return process.error || (ranks && !process.rank);
+  });
+  std::ranges::stable_sort(found.processes, {}, &FileProcess::rank);
+  return ranks;
+}
+
+TreeLabels label(const Found& found, bool ranks) {
+  using Members = TreeLabels::Members;
+  TreeLabels labels{ranks ? Members::Ranks : Members::Processes};
+  std::set<std::string> hosts;
+  for (const FileProcess& process : found.processes) {
+    hosts.insert(process.host);
+  }
+  int number = 0;
+  for (const FileProcess& process : found.processes) {
+    if (!ranks) {
+      labels.names[number++] =
+          fmt::format("{}:{}", printable(process.host), process.pid);
+    } else if (hosts.size() > 1) {
+      labels.hosts[static_cast<int>(*process.rank)] = process.host;
+    }
+  }
+  return labels;
+}
+
+void find_absent(Found& found) {
+  RankSet seen, absent;
+  std::int64_t world = 0;
+  for (const FileProcess& process : found.processes) {
+    seen.add(static_cast<int>(*process.rank));
+    world = std::max(world, process.world_size.value_or(0));
+  }
+  for (int rank = 0; rank < std::min<std::int64_t>(world, 10'000'000); ++rank) {
+    if (!seen.contains(rank)) {
+      absent.add(rank);
+      found.missing.push_back(
+          {rank, std::nullopt,
+           Error{.id = ErrorId::NoSuchProcess,
+                 .message = "it is in none of these files"}});
+    }
+  }
+  if (!absent.empty()) {
+    found.findings.push_back(
+        fmt::format("{} {} of {} {} in none of these files",
+                    absent.size() == 1 ? "rank" : "ranks", absent.text(12),
+                    world, absent.size() == 1 ? "is" : "are"));
+  }
+}
+
+StackTree tree_of(const Found& found, bool ranks) {
+  StackMerger merger;
+  std::vector<StackMerger::Place> way;
+  std::vector<StoppedMember> stopped;
+  int number = 0;
+  for (const FileProcess& process : found.processes) {
+    const int member = ranks ? static_cast<int>(*process.rank) : number++;
+    for (const FileThread& thread : process.threads) {
+      if (thread.frames.empty()) {
+        continue;
+      }
+      way.clear();
+      for (auto frame = thread.frames.rbegin(); frame != thread.frames.rend();
+           ++frame) {
+        way.push_back(merger.place(
+            {frame->module
+                 ? fmt::format("{} ({})", frame->qualname, *frame->module)
+                 : frame->qualname,
+             frame->module ? "" : frame->file,
+             static_cast<int>(frame->line.value_or(0))}));
+      }
+      const int node = merger.add(member, way);
+      if (thread.tid != process.pid || process.child.value_or(false)) {
+        continue;
+      }
+      merger.add_main(member, node, thread.state,
+                      thread.waiting_s.value_or(0) < StackMerger::kAtRestS);
+      if (thread.state.starts_with("stopped")) {
+        stopped.push_back(
+            {member, static_cast<int>(process.pid), thread.state});
+      }
+    }
+  }
+  StackTree tree = merger.finish();
+  tree.stopped = std::move(stopped);
+  return tree;
+}
+
+}  // namespace
+}  // namespace hangdbg

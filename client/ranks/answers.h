@@ -1,0 +1,16 @@
+// A question to many ranks (`eval`, `peek`): who has answered what, equal
+// answers in one line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/question.h"
+
+namespace hangdbg {
+
+// `command`: "eval" or "peek". The exit code.
+Result<int> ask_ranks(const char* command, const Question& question);
+
+}  // namespace hangdbg

@@ -1,0 +1,80 @@
+// What `dump --json` has written, perhaps on another machine: as much of it as
+// is needed to merge it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hangdbg {
+
+struct FileFrame {
+  std::string qualname;
+  std::string file;
+  std::optional<std::int64_t> line;
+  std::optional<std::string> module;  // of a native one
+
+  template <class V>
+  void fields(V& v) {
+    v("qualname", qualname);
+    v("file", file);
+    v.nullable("line", line);
+    v("module", module);
+  }
+};
+
+struct FileThread {
+  std::optional<std::int64_t> tid;
+  std::string state;
+  std::optional<double> waiting_s;
+  std::vector<FileFrame> frames;  // innermost first
+
+  template <class V>
+  void fields(V& v) {
+    v.nullable("tid", tid);
+    v("state", state);
+    v.nullable("waiting_s", waiting_s);
+    v("frames", frames);
+  }
+};
+
+struct FileError {
+  std::string type;
+  std::string message;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type);
+    v("message", message);
+  }
+};
+
+struct FileProcess {
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> rank, world_size;
+  std::optional<std::string> job;
+  std::optional<bool> child;
+  std::string host;
+  std::vector<FileThread> threads;
+  std::optional<FileError> error;
+
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    v.nullable("rank", rank);
+    v.nullable("world_size", world_size);
+    v("job", job);
+    v("child", child);
+    v("host", host);
+    v("threads", threads);
+    v("error", error);
+  }
+};
+
+// "-" is standard input. Errors: System; BadMessage, with the place in it.
+Result<std::vector<FileProcess>> read_dump_file(const std::string& path);
+
+}  // namespace hangdbg
