@@ -28,6 +28,11 @@ def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
     main thread) then sleeps in; an empty list means that it runs. Further keys:
     "frame", the number of that function's frame, if it is not the innermost;
     "file", its file, if that is not the script."""
+    _print(ready_line(function, syscalls, go_on, tid, **more))
+
+
+def ready_line(function, syscalls, go_on="SIGUSR1", tid=None, **more):
+    """That line, for who says it by other means."""
     global _before
     if "HANGDBG_TEST_OWN" in os.environ:
         import own
@@ -44,7 +49,7 @@ def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
         "go_on": go_on,
     }
     line.update(more)
-    _print(line)
+    return line
 
 
 def finish(**result):

@@ -2,11 +2,12 @@
 GIL: no Python code can run in here. A worker waits for a lock meanwhile."""
 
 import ctypes
+import json
 import signal
 import sys
 import threading
 
-from common import finish, native_id, ready
+from common import finish, native_id, ready_line
 
 
 def wait_in_worker(lock, begun):
@@ -20,7 +21,9 @@ def hold_gil(function):
     seen = {0, 2, 4}
     while not begun:
         pass
-    ready("hold_gil", [], worker=begun[0])
+    # Said in there: a thread that only runs may be anywhere on its way.
+    line = json.dumps(ready_line("hold_gil", [], worker=begun[0])).encode() + b"\n"
+    library.say_first(line)
     function(0)
     return answer, sorted(seen)
 
