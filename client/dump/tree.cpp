@@ -92,9 +92,11 @@ std::string whereabouts(const StackClass& some, std::size_t fork, bool full) {
 std::string why(const StackTree& tree,
                 const OddOnes& odd,
                 const TreeLabels& labels,
-                bool full) {
+                bool full,
+                const char* between) {
   const StackClass& most = tree.classes.front();
-  return fmt::format("{}; {} {}{}", whereabouts(odd.here, odd.fork, full),
+  return fmt::format("{}{}{} {}{}", whereabouts(odd.here, odd.fork, full),
+                     between,
                      !are_ranks(labels) ? "most are"
                      : most.members.ranges().size() > kFewRanges
                          ? fmt::format("most ({} ranks):", most.members.size())
@@ -290,7 +292,8 @@ std::string tree_text(const StackTree& tree,
   }
   for (const OddOnes& odd : tree.odd) {
     printer.text += out.red(name_of(odd.here.members, labels) + ": ") +
-                    why(tree, odd, labels, style.full_filenames) + "\n";
+                    why(tree, odd, labels, style.full_filenames, "\n    ") +
+                    "\n";
   }
   for (const StackNode& child : tree.root.children) {
     printer.branch(child, "");
@@ -311,7 +314,7 @@ Json tree_json(const StackTree& tree,
   for (const OddOnes& odd : tree.odd) {
     json.odd.push_back({numbers_if(ranks, odd.here.members),
                         numbers_if(!ranks, odd.here.members),
-                        why(tree, odd, labels, true)});
+                        why(tree, odd, labels, true, "; ")});
   }
   for (const StackClass& some : tree.classes) {
     json.classes.push_back(json_of(some, ranks));
