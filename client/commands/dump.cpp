@@ -138,10 +138,9 @@ Result<int> dump(const Options& options) {
   TRY(options.common.configure_log());
   const auto [pids, named, ranks] = TRY(wanted(options));
   const ShownOptions& shown = options.shown;
-  if (options.merge &&
-      (shown.tasks || !shown.locals.empty() || !shown.source.empty())) {
+  if (options.merge && (shown.tasks || !shown.source.empty())) {
     return fail(ErrorId::Usage,
-                "--merge shows stacks alone: no --locals, --source or --tasks",
+                "--merge shows stacks alone: no --source or --tasks",
                 "hangdbg dump --help");
   }
   Output output{options, TRY(options.shown.style())};
@@ -246,12 +245,17 @@ int Output::finish() {
   if (options.merge) {
     const TreeLabels labels{ranks ? TreeLabels::Members::Ranks
                                   : TreeLabels::Members::Processes};
-    const StackTree tree = merge_dumps(
-        to_merge, ranks ? [](const ProcessDump& one) { return one.rank->rank; }
-                        : [](const ProcessDump& one) { return one.pid; });
-    print_now(stdout, options.common.json
-                          ? tree_json(tree, labels, missing).dump() + "\n"
-                          : tree_text(tree, labels, style, out));
+    const MemberOf member =
+        ranks ? [](const ProcessDump& one) { return one.rank->rank; }
+              : [](const ProcessDump& one) { return one.pid; };
+    const StackTree tree = merge_dumps(to_merge, member);
+    const auto differences = options.shown.locals.empty()
+                                 ? std::nullopt
+                                 : differing_locals(to_merge, tree, member);
+    print_now(stdout,
+              options.common.json
+                  ? tree_json(tree, labels, missing, differences).dump() + "\n"
+                  : tree_text(tree, labels, style, out, differences));
   } else if (options.common.json) {
     print_now(stdout,
               dumps_json(processes,

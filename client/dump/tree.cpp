@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -154,6 +155,35 @@ struct Printer {
   }
 };
 
+// What a person can take in; "" if there are none.
+std::string differences_text(const std::optional<Differences>& differences,
+                             const DumpStyle& style,
+                             const Palette& out) {
+  constexpr std::size_t kMostLocals = 20, kMostValues = 6, kLongest = 100;
+  if (!differences || differences->locals.empty()) {
+    return "";
+  }
+  const StackPlace& place = differences->place;
+  std::string text = fmt::format(
+      "they differ in {} ({}):\n", printable(place.function),
+      out.cyan(printable(style.full_filenames ? place.file
+                                              : short_path(place.file))));
+  for (const auto& local :
+       differences->locals | std::views::take(kMostLocals)) {
+    text += fmt::format("    {} =", printable(local.name));
+    const char* between = " ";
+    for (const auto& [value, members] :
+         local.values | std::views::take(kMostValues)) {
+      text +=
+          fmt::format("{}{} {}", between, printable(value.substr(0, kLongest)),
+                      out.dim("[" + members.text(kFewRanges) + "]"));
+      between = ", ";
+    }
+    text += local.values.size() > kMostValues ? ", ...\n" : "\n";
+  }
+  return text;
+}
+
 using Numbers = std::optional<std::vector<int>>;
 
 Numbers numbers_if(bool wanted, const RankSet& set) {
@@ -222,6 +252,29 @@ struct JsonMissing {
   }
 };
 
+struct JsonValueOf {
+  std::string repr;
+  Numbers ranks, pids;
+
+  template <class V>
+  void fields(V& v) {
+    v("repr", repr);
+    v.nullable("ranks", ranks);
+    v.nullable("pids", pids);
+  }
+};
+
+struct JsonDifferences {
+  std::string frame;
+  std::map<std::string, std::vector<JsonValueOf>> locals;
+
+  template <class V>
+  void fields(V& v) {
+    v("frame", frame);
+    v("locals", locals);
+  }
+};
+
 struct JsonTree {
   JsonNode tree;
   std::vector<JsonOdd> odd;
@@ -229,6 +282,7 @@ struct JsonTree {
   std::vector<JsonMissing> missing;
   // The ranks of each, if there are several.
   std::optional<std::map<std::string, std::vector<int>>> hosts = {};
+  std::optional<JsonDifferences> differences = {};  // if locals were asked for
 
   template <class V>
   void fields(V& v) {
@@ -237,6 +291,7 @@ struct JsonTree {
     v("classes", classes);
     v("missing", missing);
     v("hosts", hosts);
+    v("differences", differences);
   }
 };
 
@@ -270,6 +325,17 @@ JsonClass json_of(const StackClass& some, bool ranks) {
   return json;
 }
 
+JsonDifferences json_of(const Differences& differences, bool ranks) {
+  JsonDifferences json{text_of(differences.place, true), {}};
+  for (const auto& [name, values] : differences.locals) {
+    for (const auto& [repr, members] : values) {
+      json.locals[name].push_back(
+          {repr, numbers_if(ranks, members), numbers_if(!ranks, members)});
+    }
+  }
+  return json;
+}
+
 std::optional<std::map<std::string, std::vector<int>>> hosts_by_name(
     const TreeLabels& labels) {
   std::map<std::string, std::vector<int>> hosts;
@@ -284,7 +350,8 @@ std::optional<std::map<std::string, std::vector<int>>> hosts_by_name(
 std::string tree_text(const StackTree& tree,
                       const TreeLabels& labels,
                       const DumpStyle& style,
-                      const Palette& out) {
+                      const Palette& out,
+                      const std::optional<Differences>& differences) {
   Printer printer{tree, labels, style, out};
   for (const StoppedMember& one : tree.stopped) {
     printer.text +=
@@ -295,6 +362,7 @@ std::string tree_text(const StackTree& tree,
                     why(tree, odd, labels, style.full_filenames, "\n    ") +
                     "\n";
   }
+  printer.text += differences_text(differences, style, out);
   for (const StackNode& child : tree.root.children) {
     printer.branch(child, "");
   }
@@ -303,7 +371,8 @@ std::string tree_text(const StackTree& tree,
 
 Json tree_json(const StackTree& tree,
                const TreeLabels& labels,
-               const std::vector<MissingMember>& missing) {
+               const std::vector<MissingMember>& missing,
+               const std::optional<Differences>& differences) {
   const bool ranks = are_ranks(labels);
   JsonTree json{.tree = json_of(tree.root, ranks)};
   for (const StoppedMember& one : tree.stopped) {
@@ -324,6 +393,9 @@ Json tree_json(const StackTree& tree,
         {rank, pid, host, error_name(error.id), error.text()});
   }
   json.hosts = hosts_by_name(labels);
+  if (differences) {
+    json.differences = json_of(*differences, ranks);
+  }
   return encode(json);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "client/dump/differences.h"
 #include "client/dump/text.h"
 #include "client/render.h"
 #include "inspector/stack_tree.h"
@@ -35,11 +36,13 @@ struct TreeLabels {
 std::string tree_text(const StackTree& tree,
                       const TreeLabels& labels,
                       const DumpStyle& style,
-                      const Palette& out);
+                      const Palette& out,
+                      const std::optional<Differences>& differences = {});
 
 // (The shape is cli.md's.)
 Json tree_json(const StackTree& tree,
                const TreeLabels& labels,
-               const std::vector<MissingMember>& missing);
+               const std::vector<MissingMember>& missing,
+               const std::optional<Differences>& differences = {});
 
 }  // namespace hangdbg

@@ -381,7 +381,7 @@ def test_reader_that_goes(newest_python):
         (("--source=0", "1"), 2, ""),
         (("--nonsense",), 2, "--nonsense"),
         (("1", "--merge", "--tasks"), 2, "--merge shows stacks alone"),
-        (("1", "--merge", "--locals"), 2, "--merge shows stacks alone"),
+        (("1", "--merge", "--source"), 2, "--merge shows stacks alone"),
     ],
 )
 def test_bad_input(words, rc, says):

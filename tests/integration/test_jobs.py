@@ -16,10 +16,10 @@ from harness import (PROGRAM, TARGETS, Target, die_with_us, hangdbg, outcome, st
 _ports = itertools.count(20000 + os.getpid() % 20000)
 
 
-def ranks_of(world, python, here=None, **more):
+def ranks_of(world, python, here=None, target="lock_main", **more):
     """A job's name and, by rank, those of its targets that are here."""
     port = next(_ports)
-    started = {rank: start("lock_main", python, env=dict(
+    started = {rank: start(target, python, env=dict(
         {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world),
          "LOCAL_WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1",
          "MASTER_PORT": str(port)}, **more)) for rank in here or range(world)}
@@ -122,6 +122,22 @@ def test_by_any_of_its_processes(newest_python):
     assert done.rc == 0 and all(line.startswith("[%s:1] " % os.uname().nodename)
                                 for line in lines), done
     assert "rank 1 of 2" in lines[0]
+
+
+def test_in_what_they_differ(readable_edge_python):
+    """Where they part, the step of one is another."""
+    name, ranks = ranks_of(4, readable_edge_python, target="parted")
+    done = hangdbg("dump", "--job", name, "--merge", "--locals")
+    first, second, third, fourth, fifth = done.out.splitlines()[:5]
+    assert first.startswith("rank 2: in load (") and "by way of train (" in first, done
+    assert second.startswith("    ranks 0,1,3: in reduce ("), done
+    assert third.startswith("they differ in train ("), done
+    assert (fourth, fifth) == ("    step = 12 [0,1,3], 11 [2]", "[0-3] 4 ranks"), done
+    differences = hangdbg("dump", "--job", name, "--merge", "-l", "--json").json()["differences"]
+    assert differences["locals"] == {"step": [
+        {"repr": "12", "ranks": [0, 1, 3], "pids": None},
+        {"repr": "11", "ranks": [2], "pids": None}]}, differences
+    end_normally(ranks)
 
 
 # ---- one question to all
