@@ -75,8 +75,8 @@ void add_attach(CLI::App& app, Run& chosen) {
   command.footer(
       "Nothing is stopped: an expression runs beside the program, on a thread "
       "of its own.\n"
-      "Without a PID the only process that hangs here is meant, if there is "
-      "one. Of a job\n"
+      "Without a PID the only job here is meant, or the only process that "
+      "hangs. Of a job\n"
       "the prompt begins in the odd rank; with -c each rank is asked.\n"
       "Examples:\n"
       "  hangdbg attach 79655\n"
@@ -99,11 +99,12 @@ Result<int> attach(const Options& options) {
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
                                 : options.target.flag;
-  if (options.job.given()) {
-    if (!word.empty()) {
-      return fail(ErrorId::Usage, "either a process is named, or a job is",
-                  "hangdbg attach --help");
-    }
+  if (options.job.given() && !word.empty()) {
+    return fail(ErrorId::Usage, "either a process is named, or a job is",
+                "hangdbg attach --help");
+  }
+  if (options.job.given() ||
+      (word.empty() && only_job(options.common.deadline()))) {
     const ChosenRanks chosen =
         TRY(choose_ranks(options.job, options.common.deadline()));
     return chosen.ranks.size() > 1 && !options.prompt.commands.empty()
