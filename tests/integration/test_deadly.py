@@ -13,7 +13,7 @@ CASES = ["take_gil", "churn", "zlib", "spin"]  # churn is in malloc
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("times", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_never_entered(case, times, edge_python, library):
     if case == "take_gil" and (
             interpreters.variant(edge_python) == interpreters.FREE_THREADED):
