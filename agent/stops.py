@@ -21,6 +21,8 @@ def watch(codes=()):
             if _watcher.setdefault(None, mine) == mine:
                 break
             _nap()
+        else:  # whoever that was, it has not come to delete it
+            _watcher[None] = mine
         watch_for(codes)
     finally:
         if _watcher.get(None) is mine:

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -51,7 +52,15 @@ Result<int> attach_each(const Options& options, const ChosenRanks& chosen);
 Result<int> prompt_odd_rank(const Options& options, const ChosenRanks& chosen);
 std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline);
 Result<int> prompt(const Options& options, int pid, std::optional<int> rank);
+int run_in_turn(PromptState& state, std::deque<std::string>& commands);
+Result<int> go_to(const Options& options,
+                  std::map<int, std::unique_ptr<Attached>>& all,
+                  int from,
+                  int rank,
+                  const Palette& out,
+                  const Palette& err);
 Result<std::unique_ptr<Attached>> open(const Options& options,
+                                       const PlaceOptions& place,
                                        int pid,
                                        std::optional<int> rank,
                                        const Palette& out,
@@ -134,7 +143,9 @@ Result<int> attach_each(const Options& options, const ChosenRanks& chosen) {
         }
         return words;
       },
-      options.common.deadline()));
+      // Each command has a time of its own.
+      Deadline::in(options.common.deadline().left() *
+                   options.prompt.commands.size())));
   for (const RankOutput& output : outputs) {
     show_output(output, options.common.colour);
   }
@@ -181,30 +192,68 @@ Result<int> prompt(const Options& options, int pid, std::optional<int> rank) {
   const Palette out(options.common.colour, stdout);
   const Palette err(options.common.colour, stderr);
   std::map<int, std::unique_ptr<Attached>> all;
+  all[pid] = TRY(open(options, options.prompt.place, pid, rank, out, err));
+  std::deque<std::string> commands(options.prompt.commands.begin(),
+                                   options.prompt.commands.end());
+  const bool reads = commands.empty();
   for (;;) {
-    const bool is_new = !all.contains(pid) || !all[pid]->session->alive();
-    if (is_new) {
-      all[pid] = TRY(open(options, pid, rank, out, err));
-    }
     PromptState& state = *all[pid]->state;
-    const Interruptible interruptible(*all[pid]->session);
-    if (!is_new) {
-      show_place(state);
+    int code = 0;
+    {
+      const Interruptible interruptible(*all[pid]->session);
+      code = reads ? run_prompt(state) : run_in_turn(state, commands);
     }
-    const int code = options.prompt.commands.empty()
-                         ? run_prompt(state)
-                         : run_commands(state, options.prompt.commands);
     if (!state.go_to) {
       return code;
     }
-    rank = std::exchange(state.go_to, std::nullopt);
+    const int to = *std::exchange(state.go_to, std::nullopt);
     state.leaving = false;
-    const JobOptions where{fmt::format("{}", pid), fmt::format("{}", *rank)};
-    pid = TRY(choose_ranks(where, options.common.deadline())).ranks.front().pid;
+    const auto next = go_to(options, all, pid, to, out, err);
+    if (next) {
+      pid = *next;
+    } else {
+      report(next.error(), err);
+      if (!reads) {
+        return exit_code(next.error().id);
+      }
+    }
   }
 }
 
+// Until one of them leaves.
+int run_in_turn(PromptState& state, std::deque<std::string>& commands) {
+  int code = 0;
+  while (!commands.empty() && !state.leaving && state.session.alive() &&
+         code != exit_code(ErrorId::Interrupted)) {
+    const std::string command = std::move(commands.front());
+    commands.pop_front();
+    code = run_commands(state, {command});
+  }
+  return code;
+}
+
+// The process of that rank, which is attached then.
+Result<int> go_to(const Options& options,
+                  std::map<int, std::unique_ptr<Attached>>& all,
+                  int from,
+                  int rank,
+                  const Palette& out,
+                  const Palette& err) {
+  const JobOptions where{fmt::format("{}", from), fmt::format("{}", rank)};
+  const int pid =
+      TRY(choose_ranks(where, options.common.deadline())).ranks.front().pid;
+  if (all.contains(pid) && all[pid]->session->alive()) {
+    const Interruptible interruptible(*all[pid]->session);
+    show_place(*all[pid]->state);
+  } else {
+    // Neither thread nor frame that were asked for need to be in this one.
+    all[pid] = TRY(open(options, {}, pid, rank, out, err));
+  }
+  return pid;
+}
+
 Result<std::unique_ptr<Attached>> open(const Options& options,
+                                       const PlaceOptions& place,
                                        int pid,
                                        std::optional<int> rank,
                                        const Palette& out,
@@ -221,12 +270,10 @@ Result<std::unique_ptr<Attached>> open(const Options& options,
   const Interruptible interruptible(session);
   const auto stop = TRY(stop_of_waiting(session, deadline));
   auto thread = TRY(choose_thread(
-      session,
-      stop ? fmt::format("{}", stop->tid) : options.prompt.place.thread,
-      deadline));
-  PromptState& state = attached->state.emplace(PromptState{
-      session, attached->sources, options.common, out, err,
-      TRY(Place::at(std::move(thread), options.prompt.place.frame))});
+      session, stop ? fmt::format("{}", stop->tid) : place.thread, deadline));
+  PromptState& state = attached->state.emplace(
+      PromptState{session, attached->sources, options.common, out, err,
+                  TRY(Place::at(std::move(thread), place.frame))});
   state.rank = rank;
   if (stop) {
     state.held.insert(stop->tid);

@@ -63,6 +63,7 @@ struct Output {
   std::vector<ProcessDump> to_merge = {};
   std::vector<MissingMember> missing = {};
   std::optional<ChosenRanks> ranks = {};
+  Jobs jobs = {};  // where all were looked for
 
   void place(ProcessDump& dump) const;
   void show(const ProcessDump& dump);
@@ -145,6 +146,11 @@ Result<int> dump(const Options& options) {
   }
   Output output{options, TRY(options.shown.style())};
   output.ranks = ranks;
+  if (ranks) {
+    output.jobs.jobs.push_back(ranks->job);
+  } else if (options.all) {
+    output.jobs = TRY(find_jobs(options.common.deadline()));
+  }
   DumpOptions how = TRY(options.shown.dump_options());
   how.may_stop = !options.nonblocking;
   const auto show = [&](int pid, std::optional<Dump> result) {
@@ -177,13 +183,15 @@ Result<int> dump(const Options& options) {
   return code;
 }
 
-// Of the job that was asked for, as it was found.
+// Of a job that was found among all processes, as it was found there: what one
+// says of itself its children say as well, and who has launched it may.
 void Output::place(ProcessDump& dump) const {
-  if (!ranks) {
-    dump.rank = rank_of_process(dump.pid);
-  } else if (const JobRank* rank = ranks->job.find(dump.pid)) {
-    dump.rank = {rank->rank, ranks->job.world_size, ranks->job.id,
-                 rank->pid != dump.pid};
+  const auto found = jobs.find(dump.pid);
+  if (found && !found->left_over) {
+    dump.rank = {found->rank->rank, found->job->world_size, found->job->id,
+                 found->rank->pid != dump.pid};
+  } else if (!jobs.jobs.empty()) {
+    dump.rank.reset();
   }
 }
 
@@ -216,7 +224,8 @@ void Output::show_absent() {
       report(error, err);
     }
   }
-  for (const int rank : ranks->job.missing.numbers()) {
+  for (const int rank : options.common.json ? ranks->job.missing.numbers()
+                                            : std::vector<int>()) {
     if (!ranks->absent.contains(rank)) {
       missing.push_back(
           {rank, std::nullopt,
@@ -350,7 +359,9 @@ Result<Wanted> wanted_ranks(const Options& options) {
 Dump dump_one(int pid, const DumpOptions& options) {
   TRY(check_readable(pid));
   const InspectedProcess process = TRY(open_process(pid));
-  return dump_process(LiveSubject(process), options);
+  auto dump = TRY(dump_process(LiveSubject(process), options));
+  dump.rank = rank_of_process(pid);
+  return dump;
 }
 
 // Whether a process that could not be read may be Python all the same, as one

@@ -173,7 +173,7 @@ Status evaluate(const Options& options, Answer& answer) {
                                  fmt::print(stderr, "{}\n", printable(notice));
                                }},
                           deadline));
-  if (const auto rank = json ? rank_of_process(pid) : std::nullopt) {
+  if (const auto rank = json ? own_rank(pid) : std::nullopt) {
     answer.rank = rank->rank;
   }
   const Interruptible interruptible(*session);

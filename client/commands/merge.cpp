@@ -20,6 +20,8 @@
 namespace hangdbg {
 namespace {
 
+constexpr std::size_t kMostListed = 10'000;  // ranks that are missing, in JSON
+
 struct Options {
   CommonOptions common;
   std::vector<std::string> files;
@@ -171,6 +173,16 @@ Status keep_job(Found& found, const std::string& job) {
 // Where there are ranks, they are what is merged, and their children: whether
 // there are any. Those that could not be read are named.
 bool keep_ranks(Found& found) {
+  std::erase_if(found.processes, [&](const FileProcess& process) {
+    const bool cannot_be =
+        process.rank.value_or(0) < 0 || process.rank.value_or(0) >= kMostRanks;
+    if (cannot_be) {
+      found.findings.push_back(fmt::format("process {} on {} cannot be rank {}",
+                                           process.pid, printable(process.host),
+                                           *process.rank));
+    }
+    return cannot_be;
+  });
   const bool ranks = std::ranges::any_of(
       found.processes,
       [](const FileProcess& process) { return process.rank.has_value(); });
@@ -202,6 +214,7 @@ TreeLabels label(const Found& found, bool ranks) {
   int number = 0;
   for (const FileProcess& process : found.processes) {
     if (!ranks) {
+      labels.pids[number] = static_cast<int>(process.pid);
       labels.names[number++] =
           fmt::format("{}:{}", printable(process.host), process.pid);
     } else if (hosts.size() > 1) {
@@ -218,9 +231,12 @@ void find_absent(Found& found) {
     seen.add(static_cast<int>(*process.rank));
     world = std::max(world, process.world_size.value_or(0));
   }
-  for (int rank = 0; rank < std::min<std::int64_t>(world, 10'000'000); ++rank) {
-    if (!seen.contains(rank)) {
-      absent.add(rank);
+  for (int rank = 0; rank < std::min<std::int64_t>(world, kMostRanks); ++rank) {
+    if (seen.contains(rank)) {
+      continue;
+    }
+    absent.add(rank);
+    if (absent.size() <= kMostListed) {
       found.missing.push_back(
           {rank, std::nullopt,
            Error{.id = ErrorId::NoSuchProcess,

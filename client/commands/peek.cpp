@@ -177,7 +177,7 @@ Result<Answer> peek_at_process(int pid,
   TRY(check_readable(pid));
   const InspectedProcess process = TRY(open_process(pid));
   Answer answer = TRY(peek_at(LiveSubject(process), expression, place));
-  if (const auto rank = rank_of_process(pid)) {
+  if (const auto rank = own_rank(pid)) {
     answer.rank = rank->rank;
   }
   return answer;

@@ -186,8 +186,20 @@ std::string differences_text(const std::optional<Differences>& differences,
 
 using Numbers = std::optional<std::vector<int>>;
 
-Numbers numbers_if(bool wanted, const RankSet& set) {
-  return wanted ? Numbers(set.numbers()) : std::nullopt;
+Numbers ranks_of(const RankSet& set, const TreeLabels& labels) {
+  return are_ranks(labels) ? Numbers(set.numbers()) : std::nullopt;
+}
+
+Numbers pids_of(const RankSet& set, const TreeLabels& labels) {
+  if (are_ranks(labels)) {
+    return std::nullopt;
+  }
+  std::vector<int> pids = set.numbers();
+  for (int& pid : pids) {
+    const auto known = labels.pids.find(pid);
+    pid = known == labels.pids.end() ? pid : known->second;
+  }
+  return pids;
 }
 
 struct JsonNode {
@@ -295,9 +307,9 @@ struct JsonTree {
   }
 };
 
-JsonNode json_of(const StackNode& node, bool ranks) {
-  JsonNode json{.ranks = numbers_if(ranks, node.members),
-                .pids = numbers_if(!ranks, node.members),
+JsonNode json_of(const StackNode& node, const TreeLabels& labels) {
+  JsonNode json{.ranks = ranks_of(node.members, labels),
+                .pids = pids_of(node.members, labels),
                 .threads = node.threads};
   if (!node.place.function.empty()) {
     json.frame = text_of(node.place, true);
@@ -308,14 +320,14 @@ JsonNode json_of(const StackNode& node, bool ranks) {
     }
   }
   for (const StackNode& child : node.children) {
-    json.children.push_back(json_of(child, ranks));
+    json.children.push_back(json_of(child, labels));
   }
   return json;
 }
 
-JsonClass json_of(const StackClass& some, bool ranks) {
-  JsonClass json{numbers_if(ranks, some.members),
-                 numbers_if(!ranks, some.members),
+JsonClass json_of(const StackClass& some, const TreeLabels& labels) {
+  JsonClass json{ranks_of(some.members, labels),
+                 pids_of(some.members, labels),
                  some.state,
                  {}};
   for (const StackPlace& place : some.way) {
@@ -325,12 +337,13 @@ JsonClass json_of(const StackClass& some, bool ranks) {
   return json;
 }
 
-JsonDifferences json_of(const Differences& differences, bool ranks) {
+JsonDifferences json_of(const Differences& differences,
+                        const TreeLabels& labels) {
   JsonDifferences json{text_of(differences.place, true), {}};
   for (const auto& [name, values] : differences.locals) {
     for (const auto& [repr, members] : values) {
       json.locals[name].push_back(
-          {repr, numbers_if(ranks, members), numbers_if(!ranks, members)});
+          {repr, ranks_of(members, labels), pids_of(members, labels)});
     }
   }
   return json;
@@ -373,20 +386,18 @@ Json tree_json(const StackTree& tree,
                const TreeLabels& labels,
                const std::vector<MissingMember>& missing,
                const std::optional<Differences>& differences) {
-  const bool ranks = are_ranks(labels);
-  JsonTree json{.tree = json_of(tree.root, ranks)};
+  JsonTree json{.tree = json_of(tree.root, labels)};
   for (const StoppedMember& one : tree.stopped) {
     const RankSet set = set_of(one.member);
-    json.odd.push_back(
-        {numbers_if(ranks, set), numbers_if(!ranks, set), why(one)});
+    json.odd.push_back({ranks_of(set, labels), pids_of(set, labels), why(one)});
   }
   for (const OddOnes& odd : tree.odd) {
-    json.odd.push_back({numbers_if(ranks, odd.here.members),
-                        numbers_if(!ranks, odd.here.members),
+    json.odd.push_back({ranks_of(odd.here.members, labels),
+                        pids_of(odd.here.members, labels),
                         why(tree, odd, labels, true, "; ")});
   }
   for (const StackClass& some : tree.classes) {
-    json.classes.push_back(json_of(some, ranks));
+    json.classes.push_back(json_of(some, labels));
   }
   for (const auto& [rank, pid, error, host] : missing) {
     json.missing.push_back(
@@ -394,7 +405,7 @@ Json tree_json(const StackTree& tree,
   }
   json.hosts = hosts_by_name(labels);
   if (differences) {
-    json.differences = json_of(*differences, ranks);
+    json.differences = json_of(*differences, labels);
   }
   return encode(json);
 }

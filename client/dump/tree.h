@@ -31,6 +31,7 @@ struct TreeLabels {
   std::map<int, std::string> hosts = {};
   // Of processes, where their numbers alone do not name them.
   std::map<int, std::string> names = {};
+  std::map<int, int> pids = {};
 };
 
 std::string tree_text(const StackTree& tree,

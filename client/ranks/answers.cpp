@@ -99,14 +99,14 @@ Result<int> ask_ranks(const char* command, const Question& question) {
                             command),
                 fmt::format("hangdbg {} --help", command));
   }
-  const Deadline deadline = question.common.deadline();
-  const ChosenRanks chosen = TRY(choose_ranks(question.job, deadline));
+  const ChosenRanks chosen =
+      TRY(choose_ranks(question.job, question.common.deadline()));
   const auto outputs = TRY(run_for_each(
       chosen.ranks,
       [&](const JobRank& rank) {
         return words_of(command, question, rank.pid);
       },
-      deadline));
+      question.common.deadline()));
   JsonAnswers all{.job = chosen.job.id,
                   .answers = {},
                   .missing = chosen.job.missing.numbers()};

@@ -91,6 +91,11 @@ Result<std::vector<RankOutput>> run_for_each(
   std::vector<Child> children;
   std::size_t next = 0;
   while (next < outputs.size() || !children.empty()) {
+    if (interrupts.came() || last.expired()) {
+      for (; next < outputs.size(); ++next) {
+        outputs[next].in_time = false;  // and not asked
+      }
+    }
     while (next < outputs.size() && children.size() < kMostAtOnce) {
       RankOutput& output = outputs[next++];
       auto child = start(output, words(output.rank), interrupts);
@@ -123,7 +128,9 @@ void show_output(const RankOutput& output, ColourChoice colour) {
         palette.bold(fmt::format("[{}:{}]", host_name(), output.rank.rank));
     if (!text->empty()) {
       for (const std::string_view line :
-           split(std::string_view(*text).substr(0, text->size() - 1), '\n')) {
+           split(std::string_view(*text).substr(
+                     0, text->size() - (text->ends_with('\n') ? 1 : 0)),
+                 '\n')) {
         print_now(stream, fmt::format("{} {}\n", prefix, line));
       }
     }

@@ -93,20 +93,24 @@ const JobRank* Job::find(int pid) const {
 std::optional<Jobs::Place> Jobs::find(int pid) const {
   for (const Job& job : jobs) {
     if (const JobRank* rank = job.find(pid)) {
-      return Place{&job, rank};
+      return Place{&job, rank,
+                   std::ranges::any_of(job.left_over, [&](const JobRank& one) {
+                     return &one == rank;
+                   })};
     }
   }
   return std::nullopt;
 }
 
+std::optional<RankIdentity> own_rank(int pid) {
+  const auto environment = Environment::read(pid);
+  return environment ? rank_identity(*environment) : std::nullopt;
+}
+
 // Below itself it is a child; below the task of a launcher that has the same
 // number it is not, if the number is its own.
 std::optional<RankOfProcess> rank_of_process(int pid) {
-  const auto identity_of = [](int of) -> std::optional<RankIdentity> {
-    const auto environment = Environment::read(of);
-    return environment ? rank_identity(*environment) : std::nullopt;
-  };
-  const auto identity = identity_of(pid);
+  const auto identity = own_rank(pid);
   if (!identity) {
     return std::nullopt;
   }
@@ -116,7 +120,7 @@ std::optional<RankOfProcess> rank_of_process(int pid) {
   while (!found.child && status && status->ppid > 0) {
     const int above = status->ppid;
     const auto other =
-        finder.runs_python(above) ? identity_of(above) : std::nullopt;
+        finder.runs_python(above) ? own_rank(above) : std::nullopt;
     found.child = other && other->kind == identity->kind &&
                   other->job == identity->job && other->rank == identity->rank;
     status = read_status(above);
@@ -287,10 +291,14 @@ Job job_of(const std::vector<Member>& members,
   std::ranges::copy_if(members, std::back_inserter(found), is_rank);
   // The process of the last start, and not one that was left behind, is it.
   std::ranges::sort(found, {}, [&](const Member& member) {
-    return std::tuple(member.identity().rank, member.python->worker,
-                      -member.identity().restarts,
-                      is_orphan(member.python->pid, all), member.python->pid);
+    return std::tuple(
+        member.identity().rank, member.python->worker,
+        -member.identity().restarts, is_orphan(member.python->pid, all),
+        all.at(member.python->pid).parent == 1, member.python->pid);
   });
+  // Where nothing else is left, they are what there is.
+  const bool only_workers = std::ranges::all_of(
+      found, [](const Member& member) { return member.python->worker; });
   Job job;
   for (const Member& member : found) {
     const RankIdentity& identity = member.identity();
@@ -300,9 +308,9 @@ Job job_of(const std::vector<Member>& members,
     JobRank rank{.rank = identity.rank,
                  .pid = member.python->pid,
                  .orphan = is_orphan(member.python->pid, all)};
+    const bool left = member.python->worker && !only_workers;
     const bool again = !job.ranks.empty() && job.ranks.back().rank == rank.rank;
-    (again || member.python->worker ? job.left_over : job.ranks)
-        .push_back(std::move(rank));
+    (again || left ? job.left_over : job.ranks).push_back(std::move(rank));
   }
   if (job.ranks.empty()) {
     return job;

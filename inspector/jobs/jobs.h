@@ -46,12 +46,16 @@ struct Jobs {
   struct Place {
     const Job* job;
     const JobRank* rank;
+    bool left_over = false;
   };
   std::optional<Place> find(int pid) const;
 };
 
 // By what runs Python. Errors: System.
 Result<Jobs> find_jobs(Deadline deadline);
+
+// What it says of itself: a child says the same.
+std::optional<RankIdentity> own_rank(int pid);
 
 // Of one process, without a look at the others but for those above it. May wait
 // for as long as the process is in D state.

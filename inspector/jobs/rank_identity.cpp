@@ -10,6 +10,8 @@
 namespace hangdbg {
 namespace {
 
+constexpr int kMostOfANode = 65536;
+
 using Names = std::initializer_list<std::string_view>;
 
 // What a launcher calls its variables; "": it has none for that.
@@ -79,7 +81,7 @@ std::optional<RankIdentity> identity_of(const Environment& environment,
                                         const Launcher& launcher,
                                         std::string job) {
   const auto rank = number(environment, launcher.rank);
-  if (!rank) {
+  if (!rank || *rank >= kMostRanks) {
     return std::nullopt;
   }
   RankIdentity identity{.kind = std::string(launcher.kind),
@@ -89,14 +91,13 @@ std::optional<RankIdentity> identity_of(const Environment& environment,
                         .local_rank = number(environment, launcher.local_rank),
                         .local_size = number(environment, launcher.local_size)};
   // What cannot be is not from a launcher.
-  constexpr int kMostRanks = 10'000'000;
-  const auto drop = [](std::optional<int>& size, int number) {
-    if (size && (*size <= number || *size > kMostRanks)) {
+  const auto drop = [](std::optional<int>& size, int number, int most) {
+    if (size && (*size <= number || *size > most)) {
       size.reset();
     }
   };
-  drop(identity.world_size, identity.rank);
-  drop(identity.local_size, identity.local_rank.value_or(0));
+  drop(identity.world_size, identity.rank, kMostRanks);
+  drop(identity.local_size, identity.local_rank.value_or(0), kMostOfANode);
   return identity;
 }
 

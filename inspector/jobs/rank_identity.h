@@ -9,6 +9,9 @@
 
 namespace hangdbg {
 
+// More than anybody has: a number beyond is no rank.
+constexpr int kMostRanks = 1'000'000;
+
 struct RankIdentity {
   // Whose variables these are: "torch", "Open MPI", "MPICH", "Slurm".
   std::string kind;

@@ -47,7 +47,8 @@ def test_stopped(readable_python):
     done = hangdbg("peek", target.pid, "answer", "--json")
     os.kill(target.pid, signal.SIGCONT)
     assert done.rc == 0 and done.json() == {
-        "pid": target.pid, "thread": target.pid, "exact": True,
+        "pid": target.pid, "rank": None, "host": os.uname().nodename, "thread": target.pid,
+        "exact": True,
         "frame": {**done.json()["frame"], "function": target.function},
         "type": "int", "repr": "41", "error": None}, done
     target.finish()
