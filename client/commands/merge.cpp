@@ -96,9 +96,9 @@ Result<int> merge(const Options& options) {
             : fmt::format("nothing to merge: {}", found.findings.front()),
         "hangdbg dump --all --json > FILE");
   }
-  const bool failed = !found.findings.empty();
   TRY(keep_job(found, options.job));
   const bool ranks = keep_ranks(found);
+  const bool failed = !found.findings.empty();
   const TreeLabels labels = label(found, ranks);
   if (ranks) {
     find_absent(found);

@@ -226,6 +226,16 @@ def test_attach_to_each(newest_python):
     end_normally(ranks)
 
 
+def test_commands_go_on_in_another_rank(newest_python):
+    """Each once; a rank that is not here ends them."""
+    name, ranks = ranks_of(2, newest_python)
+    done = hangdbg("attach", "--job", name, "--ranks", "0", "-c", "p 'in', " + OWN_RANK,
+                   "-c", "rank 1", "-c", "p 'in', " + OWN_RANK, "-c", "rank 0", "-c", "p 6 * 7")
+    assert done.rc == 0 and done.out.count("('in', 0)") == 1, done
+    assert done.out.count("('in', 1)") == 1 and done.out.endswith("42\n"), done
+    end_normally(ranks)
+
+
 def test_from_rank_to_rank(newest_python):
     """What is held or set in one stays while the prompt is in another."""
     name, ranks = ranks_of(3, newest_python)

@@ -110,6 +110,22 @@ def test_bad_input(tmp_path):
     hangdbg("merge", "--job", "x", *paths).assert_refused(2, "no job in these files")
 
 
+def test_numbers_that_cannot_be(tmp_path):
+    """They cost no time and no memory, and are not taken for others."""
+    ranks = [dict(rank(0, LOADS, 99999999999, "a"), rank=number)
+             for number in (0, 2147483647, 4294967297, -3)]
+    (path,) = files(tmp_path, {"a": ranks})
+    merged = hangdbg("merge", "--json", path)
+    assert merged.rc == 1 and merged.json()["tree"]["ranks"] == [0], merged.err
+    assert len(merged.json()["missing"]) == 10000 and merged.seconds < 5
+    assert hangdbg("merge", path).out.count("cannot be rank") == 3
+
+
+def test_pids(tmp_path):
+    merged = hangdbg("merge", "--json", *files(tmp_path, processes())).json()
+    assert merged["tree"]["pids"] == [7, 8, 8, 7, 8], merged["tree"]["pids"]
+
+
 def test_a_stack_without_end(tmp_path):
     """Who shows it goes down it by recursion."""
     deep = [frame("f%d" % (n % 7), DATA, n) for n in range(20000)]
