@@ -246,7 +246,8 @@ def test_stop_in_a_module(some_python, folder):
 def test_interrupt_is_the_programs(newest_python, folder, on_terminal):
     """It ends it, or shows where it was."""
     (folder / "waits.py").write_text(
-        "import time\ndef wait(it):\n    print('waiting', flush=True); [time.sleep(0.1) for _ in range(999)]\n"
+        "import time\ndef wait(it):\n"
+        "    print('waiting', flush=True); [time.sleep(0.1) for _ in range(999)]\n"
         "wait(3)\n")
     session = on_terminal("run", "--python", newest_python, folder / "waits.py")
     session.expect("^waiting$")
