@@ -72,13 +72,21 @@ def test_killed_at_random_moments(hang, edge_python, tmp_path, record_property):
     last_point = tmp_path / "last_point"
     killed_after = collections.Counter()
     left = KILLS
+    tries = 0
     while left > 0:
-        left -= kill_some(hang, edge_python, left, moments, last_point, killed_after)
+        killed = kill_some(hang, edge_python, left, moments, last_point, killed_after)
+        left -= killed
+        tries += killed
+        if left == 0 and in_the_middle(killed_after) <= KILLS / 5 and tries < 4 * KILLS:
+            left = KILLS // 5  # on a busy machine most may come too early or too late
     record_property("killed after", ", ".join(
         "%s %d" % (point, killed_after[point])
         for point in ["start", *POINTS, "its end"] if killed_after[point]))
-    # Else the moments were the wrong ones.
-    assert sum(killed_after[point] for point in POINTS) > KILLS / 5
+    assert in_the_middle(killed_after) > KILLS / 5, "the moments were the wrong ones"
+
+
+def in_the_middle(killed_after):
+    return sum(killed_after[point] for point in POINTS)
 
 
 def kill_some(hang, python, count, moments, last_point, killed_after):
