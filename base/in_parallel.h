@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -20,9 +21,12 @@
 
 namespace hangdbg {
 
+// Whether threads of ours were left behind, ever. They may still read what a
+// usual end takes from under them: the program must end by _exit, as main does.
+inline std::atomic<bool> threads_left_behind = false;
+
 // `done` is called on this thread, for one pid after the other; its result is
-// empty if that did not come in time. Returns whether all did: if not, threads
-// of ours are still at it, and the program must end by _exit.
+// empty if that did not come in time. Returns whether all did.
 template <class R>
 bool in_parallel(
     const std::vector<int>& pids,
@@ -73,6 +77,9 @@ bool in_parallel(
     auto result = std::exchange(shared->results[i], std::nullopt);
     lock.unlock();
     done(pids[i], std::move(result));
+  }
+  if (!all) {
+    threads_left_behind = true;
   }
   for (std::thread& thread : threads) {
     all ? thread.join() : thread.detach();

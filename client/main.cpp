@@ -1,6 +1,10 @@
 // hangdbg: the debugger for hung Python processes. See docs/architecture.md.
 #include <malloc.h>
+#include <unistd.h>
 
+#include <cstdio>
+
+#include "base/in_parallel.h"
 #include "client/broken_pipe.h"
 #include "client/command_line.h"
 
@@ -19,5 +23,10 @@ void fetch_memory_at_once() {
 int main(int argc, char** argv) {
   fetch_memory_at_once();
   hangdbg::ignore_broken_pipes();
-  return hangdbg::run_command_line(argc, argv);
+  const int code = hangdbg::run_command_line(argc, argv);
+  if (hangdbg::threads_left_behind) {
+    std::fflush(stdout);
+    ::_exit(code);
+  }
+  return code;
 }

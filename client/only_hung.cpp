@@ -9,9 +9,9 @@
 namespace hangdbg {
 
 Result<int> only_hung_process(Deadline deadline) {
-  const Survey all = TRY(survey(kHungAfterS, deadline));
+  const auto all = TRY(survey(kHungAfterS, deadline));
   std::vector<int> hung;
-  for (const SurveyedProcess& process : all.processes) {
+  for (const SurveyedProcess& process : all) {
     if (process.verdict.hung) {
       hung.push_back(process.pid);
     }

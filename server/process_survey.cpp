@@ -37,11 +37,12 @@ void judge_all(ByPid& found, double hung_after_s);
 
 }  // namespace
 
-Result<Survey> survey(double hung_after_s, Deadline deadline) {
+Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
+                                            Deadline deadline) {
   // Who is left behind still asks it.
   const auto finder = std::make_shared<PythonFinder>();
   ByPid found;
-  const bool ended = in_parallel<Found>(
+  in_parallel<Found>(
       TRY(list_processes()), deadline,
       [finder](int pid) { return examine(*finder, pid); },
       [&](int pid, std::optional<Result<Found>> result) {
@@ -52,11 +53,11 @@ Result<Survey> survey(double hung_after_s, Deadline deadline) {
       });
   look_more(found, deadline);
   judge_all(found, hung_after_s);
-  Survey survey{{}, !ended};
+  std::vector<SurveyedProcess> processes;
   for (auto& [pid, one] : found) {
-    survey.processes.push_back(std::move(one.process));
+    processes.push_back(std::move(one.process));
   }
-  return survey;
+  return processes;
 }
 
 namespace {

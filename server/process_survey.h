@@ -21,17 +21,11 @@ struct SurveyedProcess {
   std::optional<Error> error;  // why no more is known of it
 };
 
-struct Survey {
-  std::vector<SurveyedProcess> processes;  // by number
-  // A process did not answer until the deadline: the program must end by _exit
-  // (in_parallel.h).
-  bool left_behind = false;
-};
-
 constexpr double kHungAfterS = 10;
 
-// Those that we may see. Takes some milliseconds and, if one of them has just
-// run, a fifth of a second more. Errors: System.
-Result<Survey> survey(double hung_after_s, Deadline deadline);
+// Those that we may see, by number. Takes some milliseconds and, if one of them
+// has just run, a fifth of a second more. Errors: System.
+Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
+                                            Deadline deadline);
 
 }  // namespace hangdbg

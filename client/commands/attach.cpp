@@ -112,13 +112,16 @@ Result<int> attach(const Options& options) {
     return fail(ErrorId::Usage, "either a process is named, or a job is",
                 "hangdbg attach --help");
   }
-  if (options.job.given() ||
-      (word.empty() && only_job(options.common.deadline()))) {
-    const ChosenRanks chosen =
-        TRY(choose_ranks(options.job, options.common.deadline()));
-    return chosen.ranks.size() > 1 && !options.prompt.commands.empty()
-               ? attach_each(options, chosen)
-               : prompt_odd_rank(options, chosen);
+  const Deadline deadline = options.common.deadline();
+  const auto chosen =
+      options.job.given()
+          ? std::optional(TRY(choose_ranks(options.job, deadline)))
+      : word.empty() ? only_job(deadline)
+                     : std::nullopt;
+  if (chosen) {
+    return chosen->ranks.size() > 1 && !options.prompt.commands.empty()
+               ? attach_each(options, *chosen)
+               : prompt_odd_rank(options, *chosen);
   }
   const int pid = word.empty()
                       ? TRY(only_hung_process(options.common.deadline()))

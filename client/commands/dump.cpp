@@ -79,7 +79,7 @@ std::string with_prefix(const std::optional<RankOfProcess>& rank,
                         const std::string& text,
                         const Palette& out);
 Result<Wanted> wanted(const Options& options);
-Result<Wanted> wanted_ranks(const Options& options);
+Wanted wanted_ranks(const Options& options, ChosenRanks chosen);
 Dump dump_one(int pid, const DumpOptions& options);
 bool is_python(ErrorId why_not);
 
@@ -173,14 +173,10 @@ Result<int> dump(const Options& options) {
           return output.finish();
         });
   }
-  const bool ended = in_parallel<ProcessDump>(
+  in_parallel<ProcessDump>(
       pids, options.common.deadline(),
       [how](int pid) { return dump_one(pid, how); }, show);
-  const int code = output.finish();
-  if (!ended) {
-    ::_exit(code);
-  }
-  return code;
+  return output.finish();
 }
 
 // Of a job that was found among all processes, as it was found there: what one
@@ -317,15 +313,18 @@ Result<Wanted> wanted(const Options& options) {
   }
   const bool none_named = wanted.named.empty() && !options.all;
   if (options.job.given()) {
-    return none_named
-               ? wanted_ranks(options)
-               : fail(ErrorId::Usage, "either processes are named, or a job is",
-                      "hangdbg dump --help");
+    if (!none_named) {
+      return fail(ErrorId::Usage, "either processes are named, or a job is",
+                  "hangdbg dump --help");
+    }
+    return wanted_ranks(
+        options, TRY(choose_ranks(options.job, options.common.deadline())));
   }
   if (none_named) {
-    if (const auto job = only_job(options.common.deadline())) {
-      fmt::print(stderr, "{} is meant, the only one here\n", job_text(*job));
-      return wanted_ranks(options);
+    if (auto ranks = only_job(options.common.deadline())) {
+      fmt::print(stderr, "{} is meant, the only one here\n",
+                 job_text(ranks->job));
+      return wanted_ranks(options, *std::move(ranks));
     }
     wanted.named.push_back(TRY(only_hung_process(options.common.deadline())));
   }
@@ -342,9 +341,9 @@ Result<Wanted> wanted(const Options& options) {
 }
 
 // With --children also those below the ranks.
-Result<Wanted> wanted_ranks(const Options& options) {
+Wanted wanted_ranks(const Options& options, ChosenRanks chosen) {
   Wanted wanted;
-  wanted.ranks = TRY(choose_ranks(options.job, options.common.deadline()));
+  wanted.ranks = std::move(chosen);
   for (const JobRank& rank : wanted.ranks->ranks) {
     wanted.pids.push_back(rank.pid);
     if (options.children) {

@@ -119,10 +119,7 @@ struct Role {
 
 int run(const Options& options);
 Result<int> list(const Options& options);
-Status keep_job(const JobOptions& options,
-                Jobs& jobs,
-                Processes& processes,
-                Deadline deadline);
+Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
 void hung_first(Processes& processes);
 Role role_of(const Jobs& jobs, int pid);
 void show_json(const Processes& processes, const Jobs& jobs);
@@ -184,11 +181,10 @@ int run(const Options& options) {
 
 Result<int> list(const Options& options) {
   TRY(options.common.configure_log());
-  auto [processes, left_behind] =
-      TRY(survey(options.hung_after_s, options.common.deadline()));
+  auto processes = TRY(survey(options.hung_after_s, options.common.deadline()));
   Jobs jobs = TRY(find_jobs(options.common.deadline()));
   if (options.job.given()) {
-    TRY(keep_job(options.job, jobs, processes, options.common.deadline()));
+    TRY(keep_job(options.job, jobs, processes));
   }
   hung_first(processes);
   if (options.common.json) {
@@ -197,18 +193,12 @@ Result<int> list(const Options& options) {
     show_table(options, processes, jobs);
     show_next(processes, jobs, Palette(options.common.colour, stderr));
   }
-  if (left_behind || jobs.left_behind) {
-    ::_exit(0);
-  }
   return 0;
 }
 
 // That one's processes alone: its ranks, their children, the launcher.
-Status keep_job(const JobOptions& options,
-                Jobs& jobs,
-                Processes& processes,
-                Deadline deadline) {
-  ChosenRanks chosen = TRY(choose_ranks(options, deadline));
+Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes) {
+  ChosenRanks chosen = TRY(choose_ranks(options, std::move(jobs)));
   std::erase_if(processes, [&](const SurveyedProcess& process) {
     const JobRank* const rank = chosen.job.find(process.pid);
     return rank == nullptr

@@ -32,10 +32,14 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 }
 
 Result<ChosenRanks> choose_ranks(const JobOptions& options, Deadline deadline) {
+  return choose_ranks(options, TRY(find_jobs(deadline)));
+}
+
+Result<ChosenRanks> choose_ranks(const JobOptions& options, Jobs found) {
   const RankChoice choice = options.ranks.empty()
                                 ? RankChoice()
                                 : TRY(RankChoice::parse(options.ranks));
-  auto [jobs, left_behind] = TRY(find_jobs(deadline));
+  std::vector<Job>& jobs = found.jobs;
   if (!options.job.empty() && options.job != "auto") {
     std::erase_if(jobs,
                   [&](const Job& job) { return !is_meant(job, options.job); });
@@ -82,11 +86,9 @@ Result<ChosenRanks> choose_ranks(const JobOptions& options, Deadline deadline) {
   return chosen;
 }
 
-std::optional<Job> only_job(Deadline deadline) {
-  auto found = find_jobs(deadline);
-  return found && found->jobs.size() == 1
-             ? std::optional(std::move(found->jobs.front()))
-             : std::nullopt;
+std::optional<ChosenRanks> only_job(Deadline deadline) {
+  auto chosen = choose_ranks({}, deadline);
+  return chosen ? std::optional(*std::move(chosen)) : std::nullopt;
 }
 
 std::string job_text(const Job& job) {

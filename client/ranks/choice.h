@@ -1,6 +1,7 @@
 // Which ranks of which job a command is about: --job and --ranks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ struct ChosenRanks {
 // Errors: Usage, where there is no such job, or there are several.
 Result<ChosenRanks> choose_ranks(const JobOptions& options, Deadline deadline);
 
-// That of `auto`: nothing if there is none or several.
-std::optional<Job> only_job(Deadline deadline);
+// Among these.
+Result<ChosenRanks> choose_ranks(const JobOptions& options, Jobs found);
+
+// All of the only job here: nothing if there is none or several.
+std::optional<ChosenRanks> only_job(Deadline deadline);
 
 // "job run-7 (torch, 4 ranks)": what one is told was chosen.
 std::string job_text(const Job& job);

@@ -59,7 +59,7 @@ Result<Jobs> find_jobs(Deadline deadline) {
   const auto pids = TRY(list_processes());
   const auto finder = std::make_shared<PythonFinder>();
   std::vector<PythonOfJob> pythons;
-  const bool ended = in_parallel<PythonOfJob>(
+  in_parallel<PythonOfJob>(
       pids, deadline, [finder](int pid) { return examine(*finder, pid); },
       [&](int, std::optional<Result<PythonOfJob>> result) {
         if (result && *result) {
@@ -70,7 +70,7 @@ Result<Jobs> find_jobs(Deadline deadline) {
   for (const PythonOfJob& python : pythons) {
     add_with_ancestors(above, python.pid);
   }
-  Jobs found{group_jobs(pythons, above), !ended};
+  Jobs found{group_jobs(pythons, above)};
   if (std::ranges::any_of(
           found.jobs, [](const Job& job) { return !job.missing.empty(); })) {
     find_zombies(found.jobs, pids);

@@ -41,7 +41,6 @@ struct Job {
 
 struct Jobs {
   std::vector<Job> jobs;
-  bool left_behind = false;  // as Survey's (in_parallel.h)
 
   struct Place {
     const Job* job;

@@ -1,0 +1,46 @@
+#include "base/in_parallel.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace hangdbg {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+TEST(InParallel, ResultsComeInOrder) {
+  std::string told;
+  EXPECT_TRUE(in_parallel<int>(
+      {5, 3, 4}, Deadline::in(10s),
+      [](int pid) -> Result<int> { return pid * 2; },
+      [&](int pid, std::optional<Result<int>> result) {
+        told += fmt::format("{}:{} ", pid, **result);
+      }));
+  EXPECT_EQ(told, "5:10 3:6 4:8 ");
+  EXPECT_FALSE(threads_left_behind);
+}
+
+TEST(InParallelDeathTest, WhatDoesNotEndIsLeftBehindAndKnownToBe) {
+  EXPECT_EXIT(
+      {
+        std::string told;
+        const bool all = in_parallel<int>(
+            {1, 2}, Deadline::in(50ms),
+            [](int pid) -> Result<int> { return pid == 1 ? ::pause() : pid; },
+            [&](int pid, std::optional<Result<int>> result) {
+              told += fmt::format("{}:{} ", pid, result.has_value());
+            });
+        ::_exit(!all && threads_left_behind && told == "1:false 2:true " ? 7
+                                                                         : 1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace hangdbg
