@@ -133,7 +133,8 @@ std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
   std::map<Key, std::vector<Member>> groups;
   std::map<int, Key> keys;
   for (const PythonOfJob& python : pythons) {
-    if (python.identity) {
+    // It may have ended since.
+    if (python.identity && all.contains(python.pid)) {
       const Key key = key_of(python, all);
       groups[key].push_back({&python});
       keys.emplace(python.pid, key);

@@ -13,7 +13,7 @@ import processes
 from harness import (PROGRAM, TARGETS, Target, die_with_us, hangdbg, outcome, start, start_hangdbg,
                      track, until)
 
-_ports = itertools.count(20000 + os.getpid() % 20000)
+_ports = itertools.count(20000 + os.getpid() * 97 % 20000)  # workers are numbered in a row
 
 
 def ranks_of(world, python, here=None, target="lock_main", **more):

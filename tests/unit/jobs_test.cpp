@@ -110,6 +110,13 @@ TEST(JobsTest, AMissingRank) {
   EXPECT_EQ(jobs[0].missing.text(), "2");
 }
 
+TEST(JobsTest, OneThatEndsWhileWeLook) {
+  const auto jobs = group_jobs({rank_of(20, 0), rank_of(21, 1), rank_of(23, 3)},
+                               under_launcher({20, 23}));
+  ASSERT_EQ(jobs.size(), 1);
+  EXPECT_EQ(jobs[0].missing.text(), "1,2");
+}
+
 TEST(JobsTest, ChildrenAreUnderTheirRank) {
   auto all = under_launcher({20, 21});
   all[30] = {20, "python3"};
