@@ -162,19 +162,18 @@ std::vector<std::string> words_of(const char* command,
 }
 
 Json json_of(const RankOutput& output) {
-  if (auto json = Json::parse(output.out); json && output.in_time) {
+  if (auto json = Json::parse(output.out); json && !output.gave_up) {
     return *std::move(json);
   }
   JsonFailure failure{.pid = output.rank.pid,
                       .rank = output.rank.rank,
                       .host = host_name(),
                       .error = {}};
-  failure.error.type =
-      error_name(output.in_time ? ErrorId::System : ErrorId::TimedOut);
+  failure.error.type = error_name(output.gave_up.value_or(ErrorId::System));
   failure.error.message =
-      output.in_time ? fmt::format("no answer (exit code {}): {}", output.code,
-                                   printable(trim(output.err)))
-                     : "no answer in time";
+      output.gave_up ? std::string(no_answer(output))
+                     : fmt::format("no answer (exit code {}): {}", output.code,
+                                   printable(trim(output.err)));
   return encode(failure);
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,12 +26,14 @@ namespace {
 constexpr std::size_t kMostAtOnce = 64;
 constexpr auto kSignalAgain = std::chrono::milliseconds(500);
 constexpr auto kToSayWhy = std::chrono::seconds(2);  // after its own deadline
+constexpr auto kToDie = std::chrono::seconds(1);     // once it is killed
+constexpr auto kLookAgain = std::chrono::milliseconds(10);  // where none tells
 
 struct Child {
   RankOutput* output = nullptr;
   pid_t pid = 0;
   Fd out, err;
-  bool done() const { return !out && !err; }
+  Fd end;  // readable when it has ended; none before Linux 5.3
 };
 
 // SIGINT comes as something to read, as long as it lives.
@@ -74,7 +77,9 @@ void read_some(Fd& from, std::string& into);
 void wait_for(const std::vector<Child>& children,
               Interrupts& interrupts,
               Deadline deadline);
-void reap(Child& child, bool in_time);
+void take_what_came(std::vector<Child>& children);
+bool reap(Child& child);
+void kill_all(std::vector<Child>& children, ErrorId why);
 
 }  // namespace
 
@@ -86,36 +91,38 @@ Result<std::vector<RankOutput>> run_for_each(
   for (const JobRank& rank : ranks) {
     outputs.push_back({.rank = rank, .out = {}, .err = {}});
   }
+  std::signal(SIGCHLD, SIG_DFL);  // or there would be nothing to reap
   Interrupts interrupts;
   const Deadline last = Deadline::in(deadline.left() + kToSayWhy);
   std::vector<Child> children;
   std::size_t next = 0;
+  const auto give_up = [&interrupts] {
+    return interrupts.came() ? ErrorId::Interrupted : ErrorId::TimedOut;
+  };
   while (next < outputs.size() || !children.empty()) {
     if (interrupts.came() || last.expired()) {
       for (; next < outputs.size(); ++next) {
-        outputs[next].in_time = false;  // and not asked
+        outputs[next].gave_up = give_up();
+        outputs[next].code = exit_code(give_up());
       }
     }
     while (next < outputs.size() && children.size() < kMostAtOnce) {
       RankOutput& output = outputs[next++];
       auto child = start(output, words(output.rank), interrupts);
       if (!child) {
-        for (Child& other : children) {
-          reap(other, false);
-        }
+        kill_all(children, ErrorId::System);
         return std::unexpected(std::move(child).error());
       }
       children.push_back(*std::move(child));
     }
-    wait_for(children, interrupts, last);
-    for (Child& child : children) {
-      read_some(child.out, child.output->out);
-      read_some(child.err, child.output->err);
-      if (child.done() || last.expired()) {
-        reap(child, child.done());
-      }
+    if (children.empty()) {
+      break;
     }
-    std::erase_if(children, [](const Child& child) { return child.pid == 0; });
+    wait_for(children, interrupts, last);
+    take_what_came(children);
+    if (last.expired()) {
+      kill_all(children, give_up());
+    }
   }
   return outputs;
 }
@@ -135,13 +142,22 @@ void show_output(const RankOutput& output, ColourChoice colour) {
       }
     }
   }
-  if (!output.in_time) {
-    fmt::print(stderr, "[{}:{}] no answer in time\n", host_name(),
-               output.rank.rank);
+  if (output.gave_up) {
+    fmt::print(stderr, "[{}:{}] {}\n", host_name(), output.rank.rank,
+               no_answer(output));
   }
 }
 
+std::string_view no_answer(const RankOutput& output) {
+  return output.gave_up == ErrorId::Interrupted ? "interrupted"
+                                                : "no answer in time";
+}
+
 int code_of(const std::vector<RankOutput>& outputs, bool absent) {
+  const int interrupted = exit_code(ErrorId::Interrupted);
+  if (std::ranges::count(outputs, interrupted, &RankOutput::code) > 0) {
+    return interrupted;
+  }
   const int first = outputs.front().code;
   const bool same = std::ranges::all_of(
       outputs, [&](const auto& output) { return output.code == first; });
@@ -166,13 +182,19 @@ Result<Child> start(RankOutput& output,
   }
   child.err.reset(err[0]);
   const Fd err_end(err[1]);
+  const pid_t us = ::getpid();
   child.pid = ::fork();
   if (child.pid < 0) {
     return fail_errno("cannot start a process");
   }
   if (child.pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != us) {
+      ::_exit(127);  // we have died before it was set
+    }
     become(words, variables, out_end.get(), err_end.get(), interrupts.before());
   }
+  child.end.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
   for (const Fd* const fd : {&child.out, &child.err}) {
     ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
   }
@@ -185,7 +207,6 @@ void become(std::vector<std::string>& words,
             int out,
             int err,
             const sigset_t& mask) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::setpgid(0, 0);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
@@ -202,18 +223,31 @@ void wait_for(const std::vector<Child>& children,
               Interrupts& interrupts,
               Deadline deadline) {
   std::vector<pollfd> fds = {{interrupts.fd(), POLLIN, 0}};
+  Deadline next = interrupts.came() ? deadline.capped(kSignalAgain) : deadline;
   for (const Child& child : children) {
-    fds.push_back({child.out.get(), POLLIN, 0});  // those below 0 are left out
-    fds.push_back({child.err.get(), POLLIN, 0});
+    for (const Fd* const fd : {&child.out, &child.err, &child.end}) {
+      fds.push_back({fd->get(), POLLIN, 0});  // those below 0 are left out
+    }
+    if (!child.end && !child.out && !child.err) {
+      next = next.capped(kLookAgain);
+    }
   }
-  const Deadline next =
-      interrupts.came() ? deadline.capped(kSignalAgain) : deadline;
   ::poll(fds.data(), fds.size(), next.left_ms());
   if (interrupts.came()) {
     for (const Child& child : children) {
       ::kill(child.pid, SIGINT);
     }
   }
+}
+
+// Without those that have ended. (What they have written is in the pipes then.)
+void take_what_came(std::vector<Child>& children) {
+  std::erase_if(children, [](Child& child) {
+    const bool ended = reap(child);
+    read_some(child.out, child.output->out);
+    read_some(child.err, child.output->err);
+    return ended;
+  });
 }
 
 void read_some(Fd& from, std::string& into) {
@@ -233,18 +267,35 @@ void read_some(Fd& from, std::string& into) {
   }
 }
 
-// Its pipes are closed, or the time is up.
-void reap(Child& child, bool in_time) {
-  if (!in_time) {
+// Whether it has ended.
+bool reap(Child& child) {
+  int status = 0;
+  if (::waitpid(child.pid, &status, WNOHANG) != child.pid) {
+    return false;
+  }
+  if (!child.output->gave_up) {
+    child.output->code =
+        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  return true;
+}
+
+// One in D state does not die of it: it is left behind.
+void kill_all(std::vector<Child>& children, ErrorId why) {
+  for (const Child& child : children) {
+    child.output->gave_up = why;
+    child.output->code = exit_code(why);
     ::kill(child.pid, SIGKILL);
   }
-  int status = 0;
-  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  const Deadline deadline = Deadline::in(kToDie);
+  for (Child& child : children) {
+    while (!reap(child) && !deadline.expired()) {
+      pollfd end{child.end.get(), POLLIN, 0};
+      ::poll(&end, 1,
+             (child.end ? deadline : deadline.capped(kLookAgain)).left_ms());
+    }
   }
-  child.output->in_time = in_time;
-  child.output->code =
-      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  child.pid = 0;
+  children.clear();
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
@@ -18,7 +20,9 @@ struct RankOutput {
   std::string out;
   std::string err;
   int code = 0;  // its exit code; of one that was killed 128 + the signal
-  bool in_time = true;  // else it was killed
+  // Why it was not asked, or killed by us; its code is that one's then:
+  // TimedOut, Interrupted.
+  std::optional<ErrorId> gave_up = {};
 };
 
 // `words`: of the command, behind "hangdbg". Each may take until the deadline,
@@ -32,8 +36,11 @@ Result<std::vector<RankOutput>> run_for_each(
 // Each line with its rank before it.
 void show_output(const RankOutput& output, ColourChoice colour);
 
-// The exit code of all: the same as theirs, if that is the same; else 1, as
-// where one that was meant is not here.
+// Why there is no answer of it, if we gave up.
+std::string_view no_answer(const RankOutput& output);
+
+// The exit code of all: that of Ctrl-C, if that was pressed; the same as
+// theirs, if that is the same; else 1, as where one that was meant is not here.
 int code_of(const std::vector<RankOutput>& outputs, bool absent);
 
 }  // namespace hangdbg
