@@ -1,13 +1,12 @@
 #include "inspector/environment.h"
 
 #include <elf.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
-#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -25,8 +24,15 @@ constexpr std::size_t kLongestEntry = 128 * 1024;
 constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
 
 Result<std::vector<std::string>> live_entries(int pid);
+Result<bool> has_begun(int pid,
+                       const MemoryReader& memory,
+                       const MemoryReader& cached);
+Result<Address> find_variable(int pid,
+                              const MemoryReader& memory,
+                              std::string_view name);
 Result<std::optional<Address>> variable_of_program(int pid,
-                                                   const MemoryReader& memory);
+                                                   const MemoryReader& memory,
+                                                   std::string_view name);
 std::vector<Module> likely_first(int pid, std::vector<Module> modules);
 Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
                                             Address list);
@@ -63,33 +69,54 @@ std::optional<std::string_view> Environment::find(std::string_view name) const {
 
 namespace {
 
-// Of the first module that defines it, as the loader resolves it: most programs
-// have a copy of libc's.
 Result<std::vector<std::string>> live_entries(int pid) {
   const LiveMemory memory(pid);
   const CachedMemory cached(memory);
-  if (const auto variable = TRY(variable_of_program(pid, cached))) {
-    return entries_at(cached, TRY(memory.read_address(*variable)));
+  const Address variable = TRY(find_variable(pid, cached, "environ"));
+  const Address list = TRY(memory.read_address(variable));
+  if (!list && !TRY(has_begun(pid, memory, cached))) {
+    return fail(ErrorId::Unreadable, "environ is not set yet");
+  }
+  return list ? entries_at(CachedMemory(memory), list)
+              : std::vector<std::string>();  // clearenv(3)
+}
+
+// Whether libc has: its copy of the program's name is "" before. What is still
+// being loaded, perhaps from a file server that hangs, has no variables yet.
+Result<bool> has_begun(int pid,
+                       const MemoryReader& memory,
+                       const MemoryReader& cached) {
+  const Address variable =
+      TRY(find_variable(pid, cached, "program_invocation_name"));
+  return !TRY(memory.read_string(TRY(memory.read_address(variable)), 1))
+              .empty();
+}
+
+// Of the first module that defines it, as the loader resolves it: most programs
+// have a copy of libc's environ.
+Result<Address> find_variable(int pid,
+                              const MemoryReader& memory,
+                              std::string_view name) {
+  if (const auto variable = TRY(variable_of_program(pid, memory, name))) {
+    return *variable;
   }
   for (const Module& module :
        likely_first(pid, find_modules(TRY(read_maps(pid))))) {
-    const auto image = ElfImage::read(cached, module.base);
-    if (!image) {
-      continue;
-    }
-    if (const auto symbol = image->find(cached, "environ")) {
-      const Address list = TRY(memory.read_address(symbol->address));
-      return entries_at(CachedMemory(memory), list);
+    const auto image = ElfImage::read(memory, module.base);
+    const auto symbol = image ? image->find(memory, name) : std::nullopt;
+    if (symbol) {
+      return symbol->address;
     }
   }
-  return fail(ErrorId::Unreadable, "no environ");
+  return fail(ErrorId::Unreadable, fmt::format("no {}", name));
 }
 
 // Where the program itself has it, without a look at its maps, which are long
 // where torch is loaded: the kernel has told it where its headers are
 // (getauxval(3)).
 Result<std::optional<Address>> variable_of_program(int pid,
-                                                   const MemoryReader& memory) {
+                                                   const MemoryReader& memory,
+                                                   std::string_view name) {
   const std::string text = TRY(read_proc_file(pid, "auxv"));
   std::array<std::uint64_t, 2> entry{};
   for (std::size_t at = 0; at + sizeof(entry) <= text.size();
@@ -101,7 +128,7 @@ Result<std::optional<Address>> variable_of_program(int pid,
     // Linkers put them right behind the file's header.
     const auto image =
         ElfImage::read(memory, Address{entry[1] - sizeof(Elf64_Ehdr)});
-    const auto symbol = image ? image->find(memory, "environ") : std::nullopt;
+    const auto symbol = image ? image->find(memory, name) : std::nullopt;
     return symbol ? std::optional(symbol->address) : std::nullopt;
   }
   return std::nullopt;
