@@ -13,6 +13,9 @@ namespace {
 // Who reads the tree, we and others, goes down it by recursion.
 constexpr std::size_t kMostLevels = 400;
 
+// Asleep in one call for less than that, a thread may just come round.
+constexpr double kAtRestS = 2;
+
 StackPlace place_of(const DumpedThread& thread, const StackEntry& entry) {
   if (entry.kind == StackEntry::Kind::Native) {
     return {.function = entry.native.text()};
@@ -43,25 +46,20 @@ void sort(StackNode& node) {
 
 StackTree merge_dumps(const std::vector<ProcessDump>& dumps, MemberOf member) {
   StackMerger merger;
-  std::vector<StoppedMember> stopped;
   for (const ProcessDump& dump : dumps) {
     for (const DumpedThread& thread : dump.threads) {
-      if (thread.error || thread.entries().empty()) {
-        continue;
-      }
-      const int node = merger.add(member(dump), way_of(merger, thread));
-      if (thread.tid == dump.pid && thread.state.starts_with("stopped")) {
-        stopped.push_back({member(dump), dump.pid, thread.state});
-      }
-      if (thread.tid == dump.pid && !(dump.rank && dump.rank->child)) {
-        merger.add_main(member(dump), node, thread.state,
-                        thread.waiting_s.value_or(0) < StackMerger::kAtRestS);
+      if (!thread.error && !thread.entries().empty()) {
+        merger.add_thread({.member = member(dump),
+                           .pid = dump.pid,
+                           .child = dump.rank && dump.rank->child,
+                           .main = thread.tid == dump.pid,
+                           .state = thread.state,
+                           .waiting_s = thread.waiting_s.value_or(0)},
+                          way_of(merger, thread));
       }
     }
   }
-  StackTree tree = merger.finish();
-  tree.stopped = std::move(stopped);
-  return tree;
+  return merger.finish();
 }
 
 StackMerger::Place StackMerger::place(StackPlace place) {
@@ -71,6 +69,21 @@ StackMerger::Place StackMerger::place(StackPlace place) {
     places_.push_back(&known->first);
   }
   return known->second;
+}
+
+void StackMerger::add_thread(const StackOwner& owner,
+                             std::span<const Place> way) {
+  const int node = add(owner.member, way);
+  if (!owner.main) {
+    return;
+  }
+  if (owner.state.starts_with("stopped")) {
+    stopped_.push_back(
+        {owner.member, owner.pid, std::string(owner.state), owner.child});
+  }
+  if (!owner.child) {
+    add_main(owner.member, node, owner.state, owner.waiting_s < kAtRestS);
+  }
 }
 
 // Most stacks are like the one before: what they begin with alike is not looked
@@ -138,6 +151,7 @@ StackTree StackMerger::finish() {
   StackTree tree{.root = std::move(whole[0])};
   std::ranges::reverse(tree.root.children);
   sort(tree.root);
+  tree.stopped = std::move(stopped_);
   find_classes(tree);
   return tree;
 }

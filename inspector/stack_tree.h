@@ -43,11 +43,11 @@ struct StackClass {
   std::vector<StackPlace> way;  // outermost first
 };
 
-// A class that is elsewhere than most are. The ways part at `fork`, which is in
-// both; one may end there.
+// A class that is elsewhere than most are. Its way and theirs begin with the
+// same `fork` places, and part behind them; one may end there.
 struct OddOnes {
   StackClass here;
-  std::size_t fork = 0;  // how many places both ways begin with
+  std::size_t fork = 0;
 };
 
 // By a signal, until SIGCONT: what others may wait for.
@@ -55,6 +55,7 @@ struct StoppedMember {
   int member = 0;
   int pid = 0;
   std::string state;
+  bool child = false;  // of that rank
 };
 
 struct StackTree {
@@ -64,15 +65,27 @@ struct StackTree {
   std::vector<StoppedMember> stopped;
 };
 
+// What is known of a thread besides its stack.
+struct StackOwner {
+  int member = 0;
+  int pid = 0;
+  bool child = false;  // of a rank: it has the rank's number
+  bool main = false;   // the main thread of its process
+  std::string_view state;
+  double waiting_s = 0;
+};
+
 class StackMerger {
  public:
   enum class Place : int {};
 
-  // Asleep in one call for less than that, a thread may just come round.
-  static constexpr double kAtRestS = 2;
-
   // A place by its number, the same one for the same place.
   Place place(StackPlace place);
+
+  // A main thread says where its member is; a child's does not.
+  void add_thread(const StackOwner& owner, std::span<const Place> way);
+
+  // ---- of what that is made
 
   // `way`: outermost first. Members in ascending order are added fastest.
   // Returns the node in which it ends.
@@ -115,13 +128,12 @@ class StackMerger {
   std::vector<int> last_way_;  // the nodes of the last stack, outermost first
   std::vector<Place> last_places_;
   std::map<std::tuple<int, std::string, std::string>, Mains> mains_;
+  std::vector<StoppedMember> stopped_;
 };
 
 // Whose number a process goes by in a tree.
 using MemberOf = int (*)(const ProcessDump&);
 
-// Of a rank's children (ProcessDump::rank) the threads are merged, but not as
-// their main thread.
 StackTree merge_dumps(const std::vector<ProcessDump>& dumps, MemberOf member);
 
 }  // namespace hangdbg

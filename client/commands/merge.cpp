@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "client/dump/tree.h"
 #include "client/ranks/dump_file.h"
 #include "client/render.h"
+#include "inspector/native_names.h"
 #include "inspector/stack_tree.h"
 
 namespace hangdbg {
@@ -44,6 +46,7 @@ bool keep_ranks(Found& found);
 TreeLabels label(const Found& found, bool ranks);
 void find_absent(Found& found);
 StackTree tree_of(const Found& found, bool ranks);
+StackPlace place_of(const FileFrame& frame);
 
 }  // namespace
 
@@ -254,39 +257,38 @@ void find_absent(Found& found) {
 StackTree tree_of(const Found& found, bool ranks) {
   StackMerger merger;
   std::vector<StackMerger::Place> way;
-  std::vector<StoppedMember> stopped;
   int number = 0;
   for (const FileProcess& process : found.processes) {
     const int member = ranks ? static_cast<int>(*process.rank) : number++;
     for (const FileThread& thread : process.threads) {
-      if (thread.frames.empty()) {
-        continue;
-      }
       way.clear();
-      for (auto frame = thread.frames.rbegin(); frame != thread.frames.rend();
-           ++frame) {
-        way.push_back(merger.place(
-            {frame->module
-                 ? fmt::format("{} ({})", frame->qualname, *frame->module)
-                 : frame->qualname,
-             frame->module ? "" : frame->file,
-             static_cast<int>(frame->line.value_or(0))}));
+      for (const FileFrame& frame : thread.frames | std::views::reverse) {
+        way.push_back(merger.place(place_of(frame)));
       }
-      const int node = merger.add(member, way);
-      if (thread.tid != process.pid || process.child.value_or(false)) {
-        continue;
-      }
-      merger.add_main(member, node, thread.state,
-                      thread.waiting_s.value_or(0) < StackMerger::kAtRestS);
-      if (thread.state.starts_with("stopped")) {
-        stopped.push_back(
-            {member, static_cast<int>(process.pid), thread.state});
+      if (!way.empty()) {
+        merger.add_thread({.member = member,
+                           .pid = static_cast<int>(process.pid),
+                           .child = process.child.value_or(false),
+                           .main = thread.tid == process.pid,
+                           .state = thread.state,
+                           .waiting_s = thread.waiting_s.value_or(0)},
+                          way);
       }
     }
   }
-  StackTree tree = merger.finish();
-  tree.stopped = std::move(stopped);
-  return tree;
+  return merger.finish();
+}
+
+// As merge_dumps makes it.
+StackPlace place_of(const FileFrame& frame) {
+  if (!frame.module) {
+    return {frame.qualname, frame.file,
+            static_cast<int>(frame.line.value_or(0))};
+  }
+  return {.function = NativeSymbol{.function = frame.qualname,
+                                   .module = *frame.module,
+                                   .builtin = frame.builtin.value_or("")}
+                          .text()};
 }
 
 }  // namespace

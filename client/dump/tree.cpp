@@ -107,7 +107,9 @@ std::string why(const StackTree& tree,
 }
 
 std::string why(const StoppedMember& one) {
-  return fmt::format("{}; kill -CONT {} lets it go on", one.state, one.pid);
+  return fmt::format("{}{}; kill -CONT {} lets it go on",
+                     one.child ? fmt::format("its child {} is ", one.pid) : "",
+                     one.state, one.pid);
 }
 
 struct Printer {

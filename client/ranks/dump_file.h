@@ -15,7 +15,8 @@ struct FileFrame {
   std::string qualname;
   std::string file;
   std::optional<std::int64_t> line;
-  std::optional<std::string> module;  // of a native one
+  std::optional<std::string> module;   // of a native one
+  std::optional<std::string> builtin;  // what Python calls it, if it does
 
   template <class V>
   void fields(V& v) {
@@ -23,6 +24,7 @@ struct FileFrame {
     v("file", file);
     v.nullable("line", line);
     v("module", module);
+    v("builtin", builtin);
   }
 };
 

@@ -103,6 +103,11 @@ def test_children_are_under_their_rank(newest_python):
     assert process["child"] is True and process["rank"] == 1
     dumped = hangdbg("dump", "--job", child, "--children", "--json").json()["processes"]
     assert [one["pid"] for one in dumped] == [parent.pid, child]
+    os.kill(child, signal.SIGSTOP)
+    until("it is stopped", lambda: processes.state(child, child) == "T")
+    out = hangdbg("dump", "--job", child, "--children", "--merge").out
+    assert "rank 1: its child %d is stopped" % child in out, out
+    os.kill(child, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("words, reason", [

@@ -54,7 +54,10 @@ def two_nodes():
 def mismatch_and_stopped():
     ranks = [rank(n, MISMATCH if n == 2 else REDUCES, 8, "node1") for n in range(6)]
     ranks[3] = rank(3, REDUCES, 8, "node1", "stopped (SIGSTOP or Ctrl-Z)")
-    ranks += [dict(rank(1, WORKER, 8, "node1"), pid=2001, child=True)]
+    for number, pid, state in ((1, 2001, "running"), (4, 2004, "stopped (SIGSTOP or Ctrl-Z)")):
+        child = rank(number, WORKER, 8, "node1", state, pid=pid, child=True)
+        child["threads"][0]["tid"] = pid
+        ranks.append(child)
     return {"node1": ranks, "node2": "", "node3": '{"processes": [{"pid"'}
 
 

@@ -94,6 +94,29 @@ TEST(StackTreeTest, NobodyIsOddWithoutAMajority) {
   EXPECT_TRUE(tree.odd.empty());
 }
 
+// It does not say where its rank is, but may be what that waits for.
+TEST(StackTreeTest, AStoppedChild) {
+  StackMerger merger;
+  const std::vector<Place> rank = {merger.place({"train", "a.py", 1})};
+  const std::vector<Place> child = {merger.place({"load", "a.py", 2})};
+  merger.add_thread({.member = 3, .pid = 30, .main = true, .state = "asleep"},
+                    rank);
+  merger.add_thread({.member = 3,
+                     .pid = 31,
+                     .child = true,
+                     .main = true,
+                     .state = "stopped (SIGSTOP or Ctrl-Z)"},
+                    child);
+  merger.add_thread({.member = 3, .pid = 31, .child = true, .state = "stopped"},
+                    child);
+  const StackTree tree = merger.finish();
+  ASSERT_EQ(tree.classes.size(), 1);
+  EXPECT_EQ(tree.classes[0].way[0].function, "train");
+  ASSERT_EQ(tree.stopped.size(), 1);
+  EXPECT_EQ(tree.stopped[0].pid, 31);
+  EXPECT_TRUE(tree.stopped[0].child);
+}
+
 TEST(StackTreeTest, OfNothing) {
   const StackTree tree = StackMerger().finish();
   EXPECT_TRUE(tree.root.members.empty());
