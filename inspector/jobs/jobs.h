@@ -60,21 +60,4 @@ std::optional<RankIdentity> own_rank(int pid);
 // for as long as the process is in D state.
 std::optional<RankOfProcess> rank_of_process(int pid);
 
-// ---- of what that is made, for tests
-
-struct PythonOfJob {
-  int pid = 0;
-  std::optional<RankIdentity> identity;
-  std::uint64_t network = 0;  // the inode of its network namespace
-  bool worker = false;        // of multiprocessing, whose parent has ended
-};
-
-struct AnyProcess {
-  int parent = 0;
-  std::string name;
-};
-
-std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
-                            const std::map<int, AnyProcess>& all);
-
 }  // namespace hangdbg

@@ -27,7 +27,7 @@ constexpr Launcher kOpenMpi{
     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 constexpr Launcher kMpich{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
                           "MPI_LOCALNRANKS"};
-constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_NTASKS",
+constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
                           "SLURM_LOCALID", ""};
 
 std::optional<RankIdentity> launched_as(const Environment& environment);
@@ -38,7 +38,8 @@ std::optional<int> number(const Environment& environment,
                           std::string_view name);
 std::string first_of(const Environment& environment, Names names);
 std::string torch_job(const Environment& environment);
-std::string slurm_job(const Environment& environment);
+std::optional<RankIdentity> task_of_slurm(const Environment& environment);
+RankSet numbers(std::string_view text);
 
 }  // namespace
 
@@ -60,7 +61,8 @@ std::optional<RankIdentity> rank_identity(const Environment& environment) {
 
 namespace {
 
-// By MPI or Slurm. One task of Slurm alone is a shell's, as often as not.
+// By MPI or Slurm. Slurm's own way to start MPI's ranks (srun --mpi=pmi2)
+// numbers them as MPICH does, and gives them the name of its step.
 std::optional<RankIdentity> launched_as(const Environment& environment) {
   if (auto identity = identity_of(
           environment, kOpenMpi,
@@ -68,13 +70,29 @@ std::optional<RankIdentity> launched_as(const Environment& environment) {
                                  "OMPI_MCA_orte_ess_jobid"}))) {
     return identity;
   }
-  if (auto identity =
-          identity_of(environment, kMpich,
-                      first_of(environment, {"PMI_JOBID", "PMI_PORT"}))) {
-    return identity;
+  auto task = task_of_slurm(environment);
+  auto mpich = identity_of(environment, kMpich,
+                           first_of(environment, {"PMI_JOBID", "PMI_PORT"}));
+  return mpich && !(task && task->job == mpich->job) ? mpich : task;
+}
+
+// Of a step: the script of a batch job has a number as well, and no step. One
+// task alone is a shell's, as often as not.
+std::optional<RankIdentity> task_of_slurm(const Environment& environment) {
+  const std::string job =
+      first_of(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
+  const std::string step =
+      first_of(environment, {"SLURM_STEP_ID", "SLURM_STEPID"});
+  if (job.empty() || step.empty()) {
+    return std::nullopt;
   }
-  auto identity = identity_of(environment, kSlurm, slurm_job(environment));
-  return identity && identity->world_size != 1 ? identity : std::nullopt;
+  auto identity =
+      identity_of(environment, kSlurm, fmt::format("{}.{}", job, step));
+  if (!identity || identity->world_size == 1) {
+    return std::nullopt;
+  }
+  identity->node_ranks = numbers(first_of(environment, {"SLURM_GTIDS"}));
+  return identity;
 }
 
 std::optional<RankIdentity> identity_of(const Environment& environment,
@@ -130,10 +148,17 @@ std::string torch_job(const Environment& environment) {
   return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
 }
 
-std::string slurm_job(const Environment& environment) {
-  return fmt::format("{}.{}",
-                     first_of(environment, {"SLURM_JOB_ID", "SLURM_JOBID"}),
-                     first_of(environment, {"SLURM_STEP_ID", "SLURM_STEPID"}));
+// "0,1,2"; nothing of what is anything else.
+RankSet numbers(std::string_view text) {
+  RankSet found;
+  for (const std::string_view word : split(text, ',')) {
+    const auto one = parse_number<int>(word);
+    if (!one || *one < 0 || *one >= kMostRanks) {
+      return {};
+    }
+    found.add(*one);
+  }
+  return found;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "inspector/environment.h"
+#include "inspector/jobs/rank_set.h"
 
 namespace hangdbg {
 
@@ -22,6 +23,7 @@ struct RankIdentity {
   std::optional<int> world_size;
   std::optional<int> local_rank;  // on this node
   std::optional<int> local_size;  // how many this node has
+  RankSet node_ranks;             // which, if its launcher says that
   int restarts = 0;               // torchrun's count of new starts
 
   // It may have started the ranks itself: a task of Slurm or MPI that runs

@@ -1,5 +1,5 @@
 // Ranks told by their environment, and jobs by their ranks.
-#include "inspector/jobs/jobs.h"
+#include "inspector/jobs/grouping.h"
 
 #include <gtest/gtest.h>
 
@@ -40,10 +40,31 @@ TEST(RankIdentityTest, OfMpiAndSlurm) {
   EXPECT_EQ(mpi->kind, "Open MPI");
   EXPECT_EQ(mpi->rank, 3);
   EXPECT_EQ(identity({"PMI_RANK=1", "PMI_SIZE=2"})->kind, "MPICH");
-  EXPECT_EQ(identity({"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_JOB_ID=77",
-                      "SLURM_STEP_ID=0"})
-                ->job,
-            "77.0");
+}
+
+// As srun 22.05 sets them; the tasks of a job's other steps are not these.
+TEST(RankIdentityTest, OfATaskOfSlurm) {
+  const std::vector<std::string> task = {
+      "SLURM_PROCID=3",  "SLURM_NTASKS=8",  "SLURM_STEP_NUM_TASKS=4",
+      "SLURM_JOB_ID=77", "SLURM_STEP_ID=0", "SLURM_LOCALID=1",
+      "SLURM_GTIDS=1,3"};
+  const auto found = identity(task);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kind, "Slurm");
+  EXPECT_EQ(found->job, "77.0");
+  EXPECT_EQ(found->world_size, 4);
+  EXPECT_EQ(found->node_ranks.text(), "1,3");
+
+  auto by_pmi = task;
+  by_pmi.insert(by_pmi.end(),
+                {"PMI_RANK=3", "PMI_SIZE=4", "PMI_JOBID=77.0"});  // --mpi=pmi2
+  EXPECT_EQ(identity(by_pmi)->kind, "Slurm");
+  by_pmi.back() = "PMI_JOBID=kvs_1";
+  EXPECT_EQ(identity(by_pmi)->kind, "MPICH");
+
+  auto strange = task;
+  strange.back() = "SLURM_GTIDS=1,x";
+  EXPECT_TRUE(identity(strange)->node_ranks.empty());
 }
 
 // A script that copies its launcher's number into RANK, before and after.
@@ -61,7 +82,11 @@ TEST(RankIdentityTest, OfNone) {
   EXPECT_FALSE(identity({"RANK=3"}));
   EXPECT_FALSE(identity({"RANK=x", "MASTER_ADDR=a", "MASTER_PORT=1"}));
   EXPECT_FALSE(identity({"RANK=-1", "MASTER_ADDR=a", "MASTER_PORT=1"}));
-  EXPECT_FALSE(identity({"SLURM_PROCID=0", "SLURM_NTASKS=1"}));  // a shell
+  // A shell, and the script of a batch job.
+  EXPECT_FALSE(identity({"SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1",
+                         "SLURM_JOB_ID=7", "SLURM_STEP_ID=0"}));
+  EXPECT_FALSE(
+      identity({"SLURM_PROCID=0", "SLURM_NTASKS=4", "SLURM_JOB_ID=7"}));
   const auto huge = identity({"RANK=1", "WORLD_SIZE=2000000000",
                               "LOCAL_WORLD_SIZE=2000000000", "LOCAL_RANK=1",
                               "MASTER_ADDR=a", "MASTER_PORT=1"});
@@ -171,6 +196,56 @@ TEST(JobsTest, OfTwoContainers) {
   EXPECT_EQ(group_jobs({one, other}, under_launcher({20, 21})).size(), 2);
   other.network = 1;
   EXPECT_EQ(group_jobs({one, other}, under_launcher({20, 21})).size(), 1);
+}
+
+// MPICH's have no name: each is its mpiexec's, or its proxy's on another node.
+TEST(JobsTest, WithoutANameByWhoHasStartedThem) {
+  auto all = under_launcher({});
+  std::vector<PythonOfJob> pythons;
+  const auto add = [&](int starter, const char* name, int proxy, int rank) {
+    all[starter] = {1, name};
+    all[proxy] = {starter, "hydra_pmi_proxy"};
+    const int pid = proxy + 1;
+    all[pid] = {proxy, "python3"};
+    pythons.push_back(rank_of(pid, rank));
+    pythons.back().identity->kind = "MPICH";
+    pythons.back().identity->job = "";
+  };
+  add(100, "mpiexec.hydra", 110, 0);
+  add(100, "mpiexec.hydra", 120, 1);
+  add(200, "mpirun", 210, 0);
+  add(300, "sshd", 310, 2);
+  add(300, "sshd", 320, 2);
+  const auto jobs = group_jobs(pythons, all);
+  ASSERT_EQ(jobs.size(), 4);
+  EXPECT_EQ(jobs[0].id, "100");
+  EXPECT_EQ(jobs[0].ranks.size(), 2);
+}
+
+// Dealt out in turns, which of them a node was to have is not known; Slurm says
+// it.
+TEST(JobsTest, RanksInTurns) {
+  auto one = rank_of(20, 0), other = rank_of(21, 2);
+  for (auto* const rank : {&one, &other}) {
+    rank->identity->kind = "Open MPI";
+    rank->identity->world_size = 6;
+    rank->identity->local_size = 3;
+  }
+  other.identity->local_rank = 1;
+  auto jobs = group_jobs({one, other}, under_launcher({20, 21}));
+  EXPECT_EQ(jobs[0].missing.text(), "");
+  EXPECT_EQ(jobs[0].elsewhere.text(), "1,3-5");
+
+  for (auto* const rank : {&one, &other}) {
+    rank->identity->kind = "Slurm";
+    rank->identity->local_size.reset();
+    for (const int number : {0, 2, 4}) {
+      rank->identity->node_ranks.add(number);
+    }
+  }
+  jobs = group_jobs({one, other}, under_launcher({20, 21}));
+  EXPECT_EQ(jobs[0].missing.text(), "4");
+  EXPECT_EQ(jobs[0].elsewhere.text(), "1,3,5");
 }
 
 // Of another node's ranks nothing can be said.

@@ -1,0 +1,142 @@
+"""Ranks that the real launchers have started: which they are, who is missing, whose
+children there are, and that the odd one and its line are named first."""
+
+import os
+import re
+import signal
+
+import pytest
+
+import launchers
+from harness import TARGETS, hangdbg, until
+
+pytestmark = pytest.mark.slow
+BEGUN = 90  # seconds: four times torch, on two CPUs
+
+
+@pytest.fixture
+def launch(tmp_path):
+    begun = []
+
+    def one(launcher, *words):
+        begun.append(launcher(tmp_path, *words))
+        return begun[-1]
+    yield one
+    for job in begun:
+        job.end()
+
+
+def listed(job):
+    """The job, and its processes by their role and rank; nothing before it is there."""
+    done = hangdbg("ps", "--job", job.name, "--json")
+    if done.rc != 0:
+        return None, {}
+    (found,) = done.json()["jobs"]
+    return found, {(one["role"], one["rank"]): one["pid"] for one in done.json()["processes"]}
+
+
+def merged(job, *words):
+    return hangdbg("dump", "--job", job.name, "--merge", "--timeout", "30", *words)
+
+
+def until_parted(job):
+    """What --merge says once rank 2 is the odd one, in its own code."""
+    def parted():
+        done = merged(job)
+        odd = re.findall(r"^rank .*", done.out, re.M)
+        return len(odd) == 1 and re.match(r"rank 2: in .* (\S+\.)?train ", odd[0])
+    try:
+        until("rank 2 is odd", parted, BEGUN)
+    except AssertionError as late:
+        raise AssertionError("%s\n%s\n%s" % (late, job.said(), merged(job))) from None
+    return merged(job).out
+
+
+def line_of(source, text):
+    (number,) = [n for n, line in enumerate((TARGETS / source).read_text().splitlines(), 1)
+                 if line.strip() == text]
+    return number
+
+
+@pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)
+def test_ranks(launch, launcher):
+    job = launch(launcher)
+    out = until_parted(job)
+    first, second = out.splitlines()[:2]
+    source, call = ("ray_job.py", "self.load()") if launcher is launchers.Ray else (
+        "launched.py", "load()")
+    assert re.match(r"rank 2: in \S+ \(threading.py:\d+\)", first), out
+    assert "train (%s:%d)" % (TARGETS / source, line_of(source, call)) in first, out
+    assert re.match(r"    ranks 0,1,3: in \S+ \(.*asleep in ", second), out
+
+    found, pids = listed(job)
+    ranks = {("rank", rank) for rank in range(launchers.RANKS)}
+    assert (found["kind"], found["world_size"], found["missing"], found["elsewhere"],
+            found["left_over"]) == (launcher.kind, 4, [], [], []), found
+    assert ranks <= set(pids) and not any(role == "left over" for role, _ in pids), pids
+    if launcher is not launchers.Ray:
+        assert ("child", 0) in pids and ("child", 1) not in pids, pids
+
+
+@pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)
+def test_one_has_ended(launch, launcher):
+    """With 0, so that the launcher lets the others be."""
+    job = launch(launcher, "plain")
+    until_parted(job)
+    os.kill(listed(job)[1]["rank", 2], signal.SIGUSR1)
+    until("rank 2 is missing", lambda: listed(job)[0]["missing"] == [2])
+    out = merged(job).out
+    assert out.startswith("rank 2 is missing: 4 were to be here, 3 are"), out
+    assert "[0,1,3] 3 ranks" in out, out
+
+
+@pytest.mark.parametrize("launcher", [launchers.OpenMpi, launchers.Mpich],
+                         ids=lambda one: one.name)
+def test_in_a_barrier(launch, launcher):
+    """Who waits in MPI_Barrier runs all the while."""
+    out = until_parted(launch(launcher, launcher.library))
+    first, second = out.splitlines()[:2]
+    assert first.startswith("rank 2: in ") and "train (" in first, out
+    assert second.startswith("    ranks 0,1,3: in reduce ("), out
+
+
+def test_two_at_once(launch):
+    """MPICH gives no name."""
+    jobs = [launch(launchers.Mpich), launch(launchers.Mpich)]
+    for job in jobs:
+        until_parted(job)
+        found, pids = listed(job)
+        assert (found["ranks"], found["left_over"]) == ([0, 1, 2, 3], []), found
+    assert not set(listed(jobs[0])[1].values()) & set(listed(jobs[1])[1].values())
+
+
+def test_two_containers(launch):
+    """Each meets at its own 127.0.0.1:29500; we are outside."""
+    jobs = [launch(launchers.Container), launch(launchers.Container)]
+    for job in jobs:
+        until_parted(job)
+        found, _ = listed(job)
+        assert (found["job"], found["ranks"]) == ("127.0.0.1:29500", [0, 1, 2, 3]), found
+        assert (found["missing"], found["left_over"]) == ([], []), found
+    pids = [set(listed(job)[1].values()) for job in jobs]
+    assert not pids[0] & pids[1]
+    done = hangdbg("dump", "--job", "127.0.0.1:29500", "--merge")
+    done.assert_refused(2, "2 jobs are here", "--job ")
+
+
+def test_by_the_interface_of_mpi(launch):
+    """srun --mpi=pmi2 sets MPICH's variables, too."""
+    job = launch(launchers.Slurm, "plain", ["--mpi=pmi2"])
+    until_parted(job)
+    assert listed(job)[0]["kind"] == "Slurm"
+
+
+def test_a_batch_job_is_no_rank(launch):
+    """Its script has the number 0 of Slurm's; the steps that it runs have ranks."""
+    job = launch(launchers.SlurmBatch)
+    until_parted(job)
+    found, pids = listed(job)
+    assert (found["ranks"], found["elsewhere"]) == ([0, 1, 2, 3], []), found
+    script = int((job.folder / "script").read_text())
+    (one,) = [one for one in hangdbg("ps", "--json").json()["processes"] if one["pid"] == script]
+    assert (one["rank"], one["job"]) == (None, None), one
