@@ -22,7 +22,12 @@ struct Member {
   const RankIdentity& identity() const { return *python->identity; }
 };
 
+using Groups = std::map<Key, std::vector<Member>>;
+
 Key key_of(const PythonOfJob& python, const ProcessTree& all);
+void join_siblings(Groups& groups,
+                   std::map<int, Key>& keys,
+                   const ProcessTree& all);
 std::uint64_t starter_of(int pid, const ProcessTree& all);
 bool is_loopback(std::string_view job);
 Job job_of(const std::vector<Member>& members,
@@ -39,7 +44,7 @@ void add_children(std::vector<Job>& jobs,
 
 std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
                             const ProcessTree& all) {
-  std::map<Key, std::vector<Member>> groups;
+  Groups groups;
   std::map<int, Key> keys;
   for (const PythonOfJob& python : pythons) {
     // It may have ended since.
@@ -49,6 +54,7 @@ std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
       keys.emplace(python.pid, key);
     }
   }
+  join_siblings(groups, keys, all);
   // A task of MPI or Slurm below which there are ranks of another job has
   // launched them.
   std::set<int> launchers;
@@ -77,10 +83,41 @@ namespace {
 // the launcher gives no name, it is its process that tells.
 Key key_of(const PythonOfJob& python, const ProcessTree& all) {
   const RankIdentity& identity = *python.identity;
-  const std::uint64_t place = identity.job.empty() ? starter_of(python.pid, all)
-                              : is_loopback(identity.job) ? python.network
-                                                          : 0;
+  std::uint64_t place = is_loopback(identity.job) ? python.network : 0;
+  if (identity.job.empty()) {
+    place = identity.spawned
+                ? static_cast<std::uint64_t>(all.at(python.pid).parent)
+                : starter_of(python.pid, all);
+  }
   return {identity.kind, identity.job, place};
+}
+
+// Of those that one mp.spawn has started some may have found their name, and
+// some not yet.
+void join_siblings(Groups& groups,
+                   std::map<int, Key>& keys,
+                   const ProcessTree& all) {
+  std::map<int, Key> named;  // by who has started them
+  for (const auto& [pid, key] : keys) {
+    if (std::get<0>(key) == kTorchKind && !std::get<1>(key).empty()) {
+      named.emplace(all.at(pid).parent, key);
+    }
+  }
+  for (auto group = groups.begin(); group != groups.end();) {
+    const auto& [kind, job, parent] = group->first;
+    const auto other = kind == kTorchKind && job.empty()
+                           ? named.find(static_cast<int>(parent))
+                           : named.end();
+    if (other == named.end()) {
+      ++group;
+      continue;
+    }
+    for (const Member& member : group->second) {
+      keys[member.python->pid] = other->second;
+      groups[other->second].push_back(member);
+    }
+    group = groups.erase(group);
+  }
 }
 
 // The nearest mpiexec above it; on another node there is none, and the proxy
@@ -128,10 +165,11 @@ Job job_of(const std::vector<Member>& members,
   std::ranges::copy_if(members, std::back_inserter(found), is_rank);
   // The process of the last start, and not one that was left behind, is it.
   std::ranges::sort(found, {}, [&](const Member& member) {
-    return std::tuple(
-        member.identity().rank, member.python->worker,
-        -member.identity().restarts, is_orphan(member.python->pid, all),
-        all.at(member.python->pid).parent == 1, member.python->pid);
+    return std::tuple(member.identity().rank, member.python->worker,
+                      member.identity().spawned, -member.identity().restarts,
+                      is_orphan(member.python->pid, all),
+                      all.at(member.python->pid).parent == 1,
+                      member.python->pid);
   });
   // Where nothing else is left, they are what there is.
   const bool only_workers = std::ranges::all_of(
@@ -153,7 +191,12 @@ Job job_of(const std::vector<Member>& members,
     return job;
   }
   job.kind = members.front().identity().kind;
-  job.id = members.front().identity().job;
+  // Who has no name yet may be among them.
+  job.id = std::ranges::max(
+               members, {},
+               [](const Member& member) { return member.identity().job; })
+               .identity()
+               .job;
   job.launcher = launcher_of(job, all);
   if (job.id.empty() && job.launcher) {
     job.id = fmt::format("{}", *job.launcher);

@@ -10,12 +10,10 @@
 
 #include "base/in_parallel.h"
 #include "inspector/environment.h"
-#include "inspector/inspected_process.h"
 #include "inspector/jobs/grouping.h"
 #include "inspector/jobs/process_tree.h"
-#include "inspector/process_dump.h"
+#include "inspector/jobs/spawned.h"
 #include "inspector/python_processes.h"
-#include "inspector/subject.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_status.h"
 
@@ -24,7 +22,6 @@ namespace {
 
 Result<PythonOfJob> examine(PythonFinder& finder, int pid);
 void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids);
-bool is_worker(int pid);
 std::uint64_t network_of(int pid);
 
 }  // namespace
@@ -109,13 +106,19 @@ Result<PythonOfJob> examine(PythonFinder& finder, int pid) {
     return fail(ErrorId::NotPython, "");
   }
   PythonOfJob python{.pid = pid};
-  if (const auto environment = Environment::read(pid)) {
-    python.identity = rank_identity(*environment);
-    python.network = python.identity ? network_of(pid) : 0;
+  const auto environment = Environment::read(pid);
+  if (!environment) {
+    return python;
   }
-  if (python.identity) {
-    const auto status = TRY(read_status(pid));
-    python.worker = !finder.runs_python(status.ppid) && is_worker(pid);
+  python.identity = rank_identity(*environment);
+  const bool numbered = python.identity.has_value();
+  if (numbered || may_be_spawned(pid, *environment)) {
+    const int parent = TRY(read_status(pid)).ppid;
+    if (!numbered) {
+      python.identity = spawned_rank(pid, parent, *environment);
+    }
+    python.worker = numbered && !finder.runs_python(parent) && is_worker(pid);
+    python.network = network_of(pid);
   }
   return python;
 }
@@ -133,28 +136,6 @@ void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids) {
       }
     }
   }
-}
-
-// Whether multiprocessing runs it, and not torch's way to start ranks by that.
-// Its number is its parent's, which has ended.
-bool is_worker(int pid) {
-  const auto process = open_process(pid);
-  if (!process) {
-    return false;
-  }
-  const auto main =
-      dump_thread(LiveSubject(*process), pid, {.may_stop = false});
-  if (!main) {
-    return false;
-  }
-  const auto has = [&](std::string_view function, std::string_view file) {
-    return std::ranges::any_of(
-        main->stack.frames, [&](const PythonFrame& frame) {
-          return frame.function == function && frame.file.ends_with(file);
-        });
-  };
-  return has("_bootstrap", "multiprocessing/process.py") &&
-         !has("_wrap", "torch/multiprocessing/spawn.py");
 }
 
 std::uint64_t network_of(int pid) {

@@ -20,7 +20,7 @@ struct Launcher {
   std::string_view rank, world_size, local_rank, local_size;
 };
 
-constexpr Launcher kTorch{"torch", "RANK", "WORLD_SIZE", "LOCAL_RANK",
+constexpr Launcher kTorch{kTorchKind, "RANK", "WORLD_SIZE", "LOCAL_RANK",
                           "LOCAL_WORLD_SIZE"};
 constexpr Launcher kOpenMpi{
     "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
@@ -57,6 +57,12 @@ std::optional<RankIdentity> rank_identity(const Environment& environment) {
                     launched->world_size == torch->world_size &&
                     !environment.find("TORCHELASTIC_RUN_ID");
   return same ? launched : torch;
+}
+
+std::string meeting_place(const Environment& environment) {
+  const std::string host = first_of(environment, {"MASTER_ADDR"});
+  const std::string port = first_of(environment, {"MASTER_PORT"});
+  return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
 }
 
 namespace {
@@ -143,9 +149,7 @@ std::string torch_job(const Environment& environment) {
   if (!run.empty() && run != "none") {
     return run;
   }
-  const std::string host = first_of(environment, {"MASTER_ADDR"});
-  const std::string port = first_of(environment, {"MASTER_PORT"});
-  return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
+  return meeting_place(environment);
 }
 
 // "0,1,2"; nothing of what is anything else.

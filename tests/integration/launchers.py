@@ -240,6 +240,23 @@ class SlurmBatch(Slurm):
         return [self.root / "usr/bin/sbatch", "-n", RANKS, "-o", "/dev/null", script]
 
 
+class SlurmTorchrun(Slurm):
+    """The usual way to many nodes: a torchrun on each, here two on one."""
+
+    kind = "torch"
+
+    def __init__(self, folder):
+        self.port = free_port()
+        super().__init__(folder)
+        self.name = "127.0.0.1:" + self.port
+
+    def command(self):
+        return [self.root / "usr/bin/srun", "-n", 2, "sh", "-c",
+                'python=$1; shift; exec "$python" -m torch.distributed.run --nnodes=2 '
+                '--node-rank=$SLURM_PROCID --nproc-per-node=2 --master-addr=127.0.0.1 '
+                '--master-port=%s "$@"' % self.port, "-", a_torch()]
+
+
 ALL = (Torchrun, Accelerate, DeepSpeed, Ray, OpenMpi, Mpich, Slurm)
 
 

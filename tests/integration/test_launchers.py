@@ -140,3 +140,16 @@ def test_a_batch_job_is_no_rank(launch):
     script = int((job.folder / "script").read_text())
     (one,) = [one for one in hangdbg("ps", "--json").json()["processes"] if one["pid"] == script]
     assert (one["rank"], one["job"]) == (None, None), one
+
+
+def test_torchrun_below_srun(launch):
+    """Slurm's tasks are the torchruns, which are no ranks."""
+    job = launch(launchers.SlurmTorchrun)
+    until_parted(job)
+    found, pids = listed(job)
+    assert (found["kind"], found["ranks"], found["missing"], found["left_over"]) == (
+        "torch", [0, 1, 2, 3], [], []), found
+    everything = hangdbg("ps", "--json").json()["jobs"]
+    assert "1.0" not in [one["job"] for one in everything], everything
+    os.kill(pids["rank", 2], signal.SIGUSR1)
+    until("rank 2 is missing", lambda: listed(job)[0]["missing"] == [2])

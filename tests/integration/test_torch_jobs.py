@@ -24,6 +24,9 @@ def torch_python(request):
     return request.param
 
 
+SPAWNED = ("spawn", "argument", "early", "forked")
+
+
 class Job:
     """Four ranks under torchrun, or by mp.spawn. `pid`: who has started them."""
 
@@ -32,7 +35,7 @@ class Job:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
         words = [python, SOURCE, way, self.port]
-        if way != "spawn":
+        if way not in SPAWNED:
             words[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
                           "--master-addr=127.0.0.1", "--master-port=" + self.port]
         self.process = track(subprocess.Popen(
@@ -64,16 +67,29 @@ class Job:
 
 def line_of(text):
     lines = SOURCE.read_text().splitlines()
-    (number,) = [n for n, line in enumerate(lines, 1) if line.strip() == text]
-    return number
+    return next(n for n, line in enumerate(lines, 1) if line.strip() == text)
 
 
-@pytest.mark.parametrize("way", ["user", "spawn"])
+@pytest.mark.parametrize("way", ["user", "spawn", "argument", "forked"])
 def test_one_is_in_its_own_code(torch_python, way):
     first, second = Job(torch_python, way).until_parted(3).splitlines()[:2]
     assert re.match(r"rank 3: in \S+ \(threading.py:\d+\)", first), first
     assert "train (%s:%d)" % (SOURCE, line_of("load()")) in first, first
     assert re.match(r"    ranks 0-2: in all_reduce .*asleep in ", second), second
+
+
+def test_one_has_no_number_yet(torch_python):
+    """It is known by its place among those that mp.spawn has started."""
+    job = Job(torch_python, "early")
+    until("all are there", lambda: set(job.pids()) == {0, 1, 2, 3}, IMPORT)
+    place = "load (%s:%d)" % (SOURCE, line_of("threading.Event().wait()"))
+    until("it is in load", lambda: place in hangdbg(
+        "dump", "--job", job.pid, "--ranks", 3).out, IMPORT)
+    out = job.merged().out
+    assert "[3] 1 rank" in out and place in out, out
+    (found,) = hangdbg("ps", "--job", job.pid, "--json").json()["jobs"]
+    assert (found["job"], found["world_size"], found["missing"], found["left_over"]) == (
+        "127.0.0.1:" + job.port, 4, [], []), found
 
 
 def test_a_collective_that_does_not_match(torch_python):

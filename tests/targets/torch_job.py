@@ -1,6 +1,6 @@
 """A rank of a job of torch (gloo, on the CPU) that hangs as jobs do: torch_job.py WAY
 
-Under torchrun, but for `spawn`, which starts four by itself. WAY:
+Under torchrun, but for those that torch.multiprocessing starts. WAY:
 user        rank 3 is in code of its own, the others wait for it
 mismatch    rank 2 gathers where the others reduce
 exited      rank 1 has ended with 0 before the others met
@@ -8,6 +8,9 @@ baton       all wait for a lock file that nobody holds
 workers     each waits for a DataLoader's worker that hangs on a lock held across fork
 outlived    the same, and the workers do not die with their rank
 spawn       as `user`, started by torch.multiprocessing.spawn
+argument    as `spawn`, and the ranks are told their number as an argument alone
+early       as `spawn`, and rank 3 never comes to set its variables
+forked      as `argument`, by fork
 """
 
 import ctypes
@@ -73,11 +76,19 @@ def use_workers(begins):
         pass
 
 
-def spawned(rank, port):
+def spawned(rank, way, port):
     die_with_parent()
-    os.environ.update(RANK=str(rank), WORLD_SIZE="4", MASTER_ADDR="127.0.0.1",
-                      MASTER_PORT=port)
-    dist.init_process_group("gloo")
+    if way == "early" and rank == 3:
+        told("ready")
+        load()
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    if way in ("argument", "forked"):
+        dist.init_process_group("gloo", rank=rank, world_size=4)
+    else:
+        os.environ.update(RANK=str(rank), WORLD_SIZE="4")
+        if way == "early":
+            told("ready")
+        dist.init_process_group("gloo")
     train("user")
 
 
@@ -95,8 +106,10 @@ def told(text):
 
 def main():
     way = sys.argv[1]
-    if way == "spawn":
-        torch.multiprocessing.spawn(spawned, (sys.argv[2],), nprocs=4)
+    if way in ("spawn", "argument", "early", "forked"):
+        torch.multiprocessing.start_processes(
+            spawned, (way, sys.argv[2]), nprocs=4,
+            start_method="fork" if way == "forked" else "spawn")
         return
     die_with_parent()
     if way == "exited":

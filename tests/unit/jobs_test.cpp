@@ -222,6 +222,34 @@ TEST(JobsTest, WithoutANameByWhoHasStartedThem) {
   EXPECT_EQ(jobs[0].ranks.size(), 2);
 }
 
+// By mp.spawn: known by their place among its processes, until they have a
+// name.
+TEST(JobsTest, SpawnedAndWithoutAName) {
+  auto all = under_launcher({20, 21});
+  all[11] = {1, "python3"};
+  all[30] = all[31] = {11, "python3"};
+  std::vector<PythonOfJob> pythons = {rank_of(20, 0), rank_of(21, 1),
+                                      rank_of(30, 0), rank_of(31, 1)};
+  for (PythonOfJob& python : pythons) {
+    python.identity->job = "";
+    python.identity->spawned = true;
+  }
+  auto jobs = group_jobs(pythons, all);
+  ASSERT_EQ(jobs.size(), 2);
+  EXPECT_EQ(jobs[0].id, "10");
+  EXPECT_EQ(jobs[1].id, "11");
+  EXPECT_EQ(jobs[0].missing.text(), "2,3");
+
+  // One has found it.
+  pythons[1].identity->job = "127.0.0.1:1";
+  pythons[1].identity->spawned = false;
+  jobs = group_jobs(pythons, all);
+  ASSERT_EQ(jobs.size(), 2);
+  EXPECT_EQ(jobs[1].id, "127.0.0.1:1");
+  EXPECT_EQ(jobs[1].launcher, 10);
+  EXPECT_EQ(jobs[1].ranks.size(), 2);
+}
+
 // Dealt out in turns, which of them a node was to have is not known; Slurm says
 // it.
 TEST(JobsTest, RanksInTurns) {
