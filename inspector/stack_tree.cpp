@@ -78,8 +78,8 @@ void StackMerger::add_thread(const StackOwner& owner,
     return;
   }
   if (owner.state.starts_with("stopped")) {
-    stopped_.push_back(
-        {owner.member, owner.pid, std::string(owner.state), owner.child});
+    stopped_.push_back({owner.member, owner.pid, std::string(owner.state),
+                        owner.child, places_to(node)});
   }
   if (!owner.child) {
     add_main(owner.member, node, owner.state, owner.waiting_s < kAtRestS);
@@ -203,12 +203,16 @@ void StackMerger::find_classes(StackTree& tree) const {
 }
 
 StackClass StackMerger::class_of(const Main& main) const {
-  StackClass found{main.members, main.state, {}};
-  for (const int node : way_to(main.node)) {
-    found.way.push_back(*places_[static_cast<std::size_t>(
-        nodes_[static_cast<std::size_t>(node)].place)]);
+  return {main.members, main.state, places_to(main.node)};
+}
+
+std::vector<StackPlace> StackMerger::places_to(int node) const {
+  std::vector<StackPlace> places;
+  for (const int one : way_to(node)) {
+    places.push_back(*places_[static_cast<std::size_t>(
+        nodes_[static_cast<std::size_t>(one)].place)]);
   }
-  return found;
+  return places;
 }
 
 std::vector<int> StackMerger::way_to(int node) const {

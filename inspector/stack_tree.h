@@ -55,7 +55,8 @@ struct StoppedMember {
   int member = 0;
   int pid = 0;
   std::string state;
-  bool child = false;  // of that rank
+  bool child = false;                // of that rank
+  std::vector<StackPlace> way = {};  // outermost first
 };
 
 struct StackTree {
@@ -119,6 +120,7 @@ class StackMerger {
   int child(int node, Place place);
   std::vector<int> way_to(int node) const;
   StackClass class_of(const Main& main) const;
+  std::vector<StackPlace> places_to(int node) const;
   void find_classes(StackTree& tree) const;
 
   std::map<StackPlace, Place> numbers_;

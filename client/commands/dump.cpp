@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "client/dump/json.h"
 #include "client/dump/options.h"
+#include "client/dump/picture_file.h"
 #include "client/dump/text.h"
 #include "client/dump/tree.h"
 #include "client/only_hung.h"
@@ -41,6 +42,7 @@ struct Options {
   bool merge = false;
   JobOptions job;
   ShownOptions shown;
+  PictureOptions picture;
 };
 
 using Dump = Result<ProcessDump>;
@@ -71,6 +73,7 @@ struct Output {
   void show_absent();
   std::optional<int> rank_of(int pid) const;
   int finish();  // the exit code
+  void show_merged();
 };
 
 int run(const Options& options);
@@ -105,6 +108,7 @@ void add_dump(CLI::App& app, Run& chosen) {
   command.add_flag(
       "--merge", options->merge,
       "One tree of all their stacks: who is where, and who is not");
+  add_picture_options(command, options->picture);
   command.add_flag("--nonblocking", options->nonblocking,
                    "Stop nothing; what may be from two moments is marked");
   add_json_option(command, options->common);
@@ -121,6 +125,7 @@ void add_dump(CLI::App& app, Run& chosen) {
       "  hangdbg dump 79655 --locals=1\n"
       "  hangdbg dump --children 79655 --merge\n"
       "  hangdbg dump --job auto --merge\n"
+      "  hangdbg dump --job auto --merge --html hang.html\n"
       "  hangdbg dump --job 79601 --ranks 0,3-5\n"
       "  hangdbg dump --all --json");
   command.final_callback(
@@ -144,6 +149,11 @@ Result<int> dump(const Options& options) {
                 "--merge shows stacks alone: no --source or --tasks",
                 "hangdbg dump --help");
   }
+  if (options.picture.given() && !options.merge) {
+    return fail(ErrorId::Usage, "--svg and --html draw what --merge shows",
+                "hangdbg dump --merge");
+  }
+  TRY(options.picture.check(options.common.json));
   Output output{options, TRY(options.shown.style())};
   output.ranks = ranks;
   if (ranks) {
@@ -228,7 +238,7 @@ void Output::show_absent() {
            Error{.id = ErrorId::NoSuchProcess, .message = "it has ended"}});
     }
   }
-  if (!options.common.json) {
+  if (!options.common.json && !options.picture.to_stdout()) {
     for (const std::string& finding : findings(ranks->job)) {
       print_now(stdout, out.red(finding) + "\n");
     }
@@ -248,19 +258,7 @@ void Output::show(int pid, const Error& error) {
 // That of the only process, or 1 if some could not be read.
 int Output::finish() {
   if (options.merge) {
-    const TreeLabels labels{ranks ? TreeLabels::Members::Ranks
-                                  : TreeLabels::Members::Processes};
-    const MemberOf member =
-        ranks ? [](const ProcessDump& one) { return one.rank->rank; }
-              : [](const ProcessDump& one) { return one.pid; };
-    const StackTree tree = merge_dumps(to_merge, member);
-    const auto differences = options.shown.locals.empty()
-                                 ? std::nullopt
-                                 : differing_locals(to_merge, tree, member);
-    print_now(stdout,
-              options.common.json
-                  ? tree_json(tree, labels, missing, differences).dump() + "\n"
-                  : tree_text(tree, labels, style, out, differences));
+    show_merged();
   } else if (options.common.json) {
     print_now(stdout,
               dumps_json(processes,
@@ -277,6 +275,46 @@ int Output::finish() {
                        .message = "no Python process is to be seen here",
                        .hint = "hangdbg ps"},
                       err);
+}
+
+void Output::show_merged() {
+  const TreeLabels labels{ranks ? TreeLabels::Members::Ranks
+                                : TreeLabels::Members::Processes};
+  const MemberOf member =
+      ranks ? [](const ProcessDump& one) { return one.rank->rank; }
+            : [](const ProcessDump& one) { return one.pid; };
+  const StackTree tree = merge_dumps(to_merge, member);
+  const auto differences = options.shown.locals.empty()
+                               ? std::nullopt
+                               : differing_locals(to_merge, tree, member);
+  if (!options.picture.to_stdout()) {
+    print_now(stdout,
+              options.common.json
+                  ? tree_json(tree, labels, missing, differences).dump() + "\n"
+                  : tree_text(tree, labels, style, out, differences));
+  }
+  if (!options.picture.given()) {
+    return;
+  }
+  Picture picture{
+      .tree = tree,
+      .labels = labels,
+      .title =
+          ranks ? job_text(ranks->job)
+                : fmt::format("{} {}", to_merge.size(),
+                              to_merge.size() == 1 ? "process" : "processes"),
+      .findings = ranks ? findings(ranks->job) : std::vector<std::string>(),
+      .full_filenames = style.full_filenames};
+  for (const MissingMember& one : missing) {
+    // The others are among the job's findings.
+    if (one.pid || ranks->absent.contains(*one.rank)) {
+      picture.findings.push_back(one.why.text());
+    }
+  }
+  if (const auto drawn = draw(options.picture, picture); !drawn) {
+    report(drawn.error(), err);
+    failed = drawn.error();
+  }
 }
 
 std::optional<int> Output::rank_of(int pid) const {

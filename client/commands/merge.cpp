@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "client/dump/picture_file.h"
 #include "client/dump/tree.h"
 #include "client/ranks/dump_file.h"
 #include "client/render.h"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> files;
   std::string job;
   bool full_filenames = false;
+  PictureOptions picture;
 };
 
 // What the files have in them, and what is wrong with them.
@@ -40,6 +42,10 @@ struct Found {
 
 int run(const Options& options);
 Result<int> merge(const Options& options);
+void show(const Options& options,
+          const Found& found,
+          const StackTree& tree,
+          const TreeLabels& labels);
 Found read(const std::vector<std::string>& files);
 Status keep_job(Found& found, const std::string& job);
 bool keep_ranks(Found& found);
@@ -47,6 +53,7 @@ TreeLabels label(const Found& found, bool ranks);
 void find_absent(Found& found);
 StackTree tree_of(const Found& found, bool ranks);
 StackPlace place_of(const FileFrame& frame);
+std::string title_of(const Found& found, const StackTree& tree, bool ranks);
 
 }  // namespace
 
@@ -66,6 +73,7 @@ void add_merge(CLI::App& app, Run& chosen) {
       ->type_name("JOB");
   command.add_flag("--full-filenames", options->full_filenames,
                    "Paths as Python has them");
+  add_picture_options(command, options->picture);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -73,7 +81,7 @@ void add_merge(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  srun --overlap --jobid 4711 sh -c 'hangdbg dump --all --json > "
       "trace-$(hostname).json'\n"
-      "  hangdbg merge trace-*.json");
+      "  hangdbg merge trace-*.json --html hang.html");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
 }
@@ -89,6 +97,7 @@ int run(const Options& options) {
 // 1 if a file could not be read.
 Result<int> merge(const Options& options) {
   TRY(options.common.configure_log());
+  TRY(options.picture.check(options.common.json));
   Found found = read(options.files);
   if (found.processes.empty()) {
     const std::string& first = options.files.front();
@@ -107,9 +116,26 @@ Result<int> merge(const Options& options) {
     find_absent(found);
   }
   const StackTree tree = tree_of(found, ranks);
+  if (!options.picture.to_stdout()) {
+    show(options, found, tree, labels);
+  }
+  if (options.picture.given()) {
+    TRY(draw(options.picture, {.tree = tree,
+                               .labels = labels,
+                               .title = title_of(found, tree, ranks),
+                               .findings = found.findings,
+                               .full_filenames = options.full_filenames}));
+  }
+  return failed ? 1 : 0;
+}
+
+void show(const Options& options,
+          const Found& found,
+          const StackTree& tree,
+          const TreeLabels& labels) {
   if (options.common.json) {
     print_now(stdout, tree_json(tree, labels, found.missing).dump() + "\n");
-    return failed ? 1 : 0;
+    return;
   }
   const Palette out(options.common.colour, stdout);
   std::string text;
@@ -119,7 +145,6 @@ Result<int> merge(const Options& options) {
   const DumpStyle style{.full_filenames = options.full_filenames,
                         .sysroot = {}};
   print_now(stdout, text + tree_text(tree, labels, style, out));
-  return failed ? 1 : 0;
 }
 
 // A node that has failed has left an empty file, or half of one.
@@ -289,6 +314,14 @@ StackPlace place_of(const FileFrame& frame) {
                                    .module = *frame.module,
                                    .builtin = frame.builtin.value_or("")}
                           .text()};
+}
+
+std::string title_of(const Found& found, const StackTree& tree, bool ranks) {
+  const auto job =
+      found.processes.empty() ? std::nullopt : found.processes.front().job;
+  return fmt::format("{}{} {}",
+                     job ? fmt::format("job {}: ", printable(*job)) : "",
+                     tree.root.members.size(), ranks ? "ranks" : "processes");
 }
 
 }  // namespace

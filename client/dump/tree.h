@@ -1,7 +1,6 @@
 // Many processes' stacks as one tree, for a person and for a program.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "client/dump/differences.h"
 #include "client/dump/text.h"
+#include "client/dump/tree_words.h"
 #include "client/render.h"
 #include "inspector/stack_tree.h"
 #include "protocol/json.h"
@@ -21,17 +21,6 @@ struct MissingMember {
   std::optional<int> pid;
   Error why;
   std::optional<std::string> host = {};
-};
-
-// How its members are spoken of.
-struct TreeLabels {
-  enum class Members { Ranks, Processes };
-  Members members;
-  // Of ranks, if they are of several machines.
-  std::map<int, std::string> hosts = {};
-  // Of processes, where their numbers alone do not name them.
-  std::map<int, std::string> names = {};
-  std::map<int, int> pids = {};
 };
 
 std::string tree_text(const StackTree& tree,

@@ -1,18 +1,20 @@
 // Merges the stacks of ranks that do not exist, and says what that took:
 //
-//   synthetic_ranks RANKS FRAMES WAYS [show]
+//   synthetic_ranks RANKS FRAMES WAYS [show|svg|html]
 //
 // Most ranks are in one way; one in a thousand is in another of WAYS, which
-// leave it at different heights. Times are of one CPU, in seconds; "show"
-// prints the tree as well.
+// leave it at different heights. Times are of one CPU, in seconds; the others
+// print the tree instead.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "client/dump/picture.h"
 #include "client/dump/tree.h"
 #include "inspector/stack_tree.h"
 
@@ -50,7 +52,8 @@ double seconds(Clock::time_point from, Clock::time_point to) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print(stderr, "usage: synthetic_ranks RANKS FRAMES WAYS [show]\n");
+    fmt::print(stderr,
+               "usage: synthetic_ranks RANKS FRAMES WAYS [show|svg|html]\n");
     return 2;
   }
   const int ranks = std::atoi(argv[1]), frames = std::atoi(argv[2]);
@@ -68,13 +71,22 @@ int main(int argc, char** argv) {
   }
   const StackTree tree = merger.finish();
   const auto merged = Clock::now();
+  const std::string_view how = argc > 4 ? argv[4] : "";
+  if (how == "svg" || how == "html") {
+    const TreeLabels labels{TreeLabels::Members::Ranks};
+    const Picture picture{
+        tree, labels, fmt::format("{} synthetic ranks", ranks), {}};
+    fmt::print("{}",
+               how == "svg" ? picture_svg(picture) : picture_html(picture));
+    return 0;
+  }
   const std::string text =
       tree_text(tree, {TreeLabels::Members::Ranks}, DumpStyle{.sysroot = {}},
                 Palette(ColourChoice::Never, stdout));
   const auto shown = Clock::now();
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  if (argc > 4) {
+  if (how == "show") {
     fmt::print("{}", text);
     return 0;
   }
