@@ -56,8 +56,7 @@ class Torchrun(Launched):
     name = "torchrun"
 
     def command(self):
-        return [a_torch(), "-m", "torch.distributed.run", "--nproc-per-node=%d" % RANKS,
-                "--master-addr=127.0.0.1", "--master-port=" + free_port()]
+        return [*torches.torchrun(a_torch(), RANKS), "--master_port=" + free_port()]
 
 
 class Container(Torchrun):
@@ -69,7 +68,7 @@ class Container(Torchrun):
         if os.geteuid() != 0:
             pytest.skip("needs root, to make namespaces")
         words = super().command()
-        words[-1] = "--master-port=29500"
+        words[-1] = "--master_port=29500"
         return ["unshare", "--mount", "--pid", "--net", "--uts", "--fork", "--kill-child",
                 "--mount-proc", PYTHON, "-c", LOOPBACK_UP, *words]
 

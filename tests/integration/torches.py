@@ -29,6 +29,14 @@ def found():
     return sorted(versions.items())
 
 
+def torchrun(python, ranks):
+    """The words that run so many ranks by torchrun. That of Debian's
+    torch, 1.13, is broken on Python 3.11 unless it keeps what the ranks print."""
+    broken = any(path == python and version.startswith("1.") for version, path in found())
+    return [python, "-m", "torch.distributed.run", *(["-r", "1", "-t", "1"] if broken else []),
+            "--nproc_per_node=%d" % ranks, "--master_addr=127.0.0.1"]
+
+
 def _version(path):
     # find_spec and the metadata take milliseconds, an import of torch seconds.
     code = (
