@@ -35,7 +35,7 @@ struct JsonProcess {
   std::int64_t uid = 0;
   std::optional<std::int64_t> rank;  // also of a rank's child
   std::optional<std::string> job;
-  std::optional<std::string> role;  // "rank", "child", "launcher", "left over"
+  std::optional<std::string> role;  // "rank", "child", "launcher", ...
   std::optional<std::string> python;
   std::string state;
   bool hung = false;
@@ -121,6 +121,7 @@ int run(const Options& options);
 Result<int> list(const Options& options);
 Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
 void hung_first(Processes& processes);
+bool is_unnumbered(const Job& job, int pid);
 Role role_of(const Jobs& jobs, int pid);
 void show_json(const Processes& processes, const Jobs& jobs);
 JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs);
@@ -202,7 +203,9 @@ Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes) {
   std::erase_if(processes, [&](const SurveyedProcess& process) {
     const JobRank* const rank = chosen.job.find(process.pid);
     return rank == nullptr
-               ? process.pid != chosen.job.launcher || !options.ranks.empty()
+               ? !options.ranks.empty() ||
+                     (process.pid != chosen.job.launcher &&
+                      !is_unnumbered(chosen.job, process.pid))
                : std::ranges::find(chosen.ranks, rank->pid, &JobRank::pid) ==
                          chosen.ranks.end() &&
                      !options.ranks.empty();
@@ -222,6 +225,10 @@ void hung_first(Processes& processes) {
   });
 }
 
+bool is_unnumbered(const Job& job, int pid) {
+  return std::ranges::find(job.unnumbered, pid) != job.unnumbered.end();
+}
+
 Role role_of(const Jobs& jobs, int pid) {
   for (const Job& job : jobs.jobs) {
     if (const JobRank* rank = job.find(pid)) {
@@ -232,6 +239,9 @@ Role role_of(const Jobs& jobs, int pid) {
               : rank->pid == pid ? "rank"
                                  : "child",
               rank->rank};
+    }
+    if (is_unnumbered(job, pid)) {
+      return {job.id, "no number yet", std::nullopt};
     }
     if (job.launcher == pid) {
       return {job.id, "launcher", std::nullopt};

@@ -109,6 +109,10 @@ std::vector<std::string> findings(const Job& job) {
             : fmt::format("; ended, and not waited for by {}: {}",
                           job.launcher.value_or(0), list(job.zombies))));
   }
+  if (!job.unnumbered.empty()) {
+    found.push_back(fmt::format("there, and without a number yet: {}",
+                                list(job.unnumbered)));
+  }
   RankSet orphans;
   for (const JobRank& rank : job.ranks) {
     if (rank.orphan) {

@@ -39,6 +39,9 @@ RankSet ranks_here(const std::vector<Member>& members);
 void add_children(std::vector<Job>& jobs,
                   const std::vector<PythonOfJob>& pythons,
                   const ProcessTree& all);
+void add_unnumbered(std::vector<Job>& jobs,
+                    const std::vector<PythonOfJob>& pythons,
+                    const ProcessTree& all);
 
 }  // namespace
 
@@ -74,6 +77,7 @@ std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
     }
   }
   add_children(jobs, pythons, all);
+  add_unnumbered(jobs, pythons, all);
   return jobs;
 }
 
@@ -272,6 +276,22 @@ void add_children(std::vector<Job>& jobs,
       if (const auto rank = ranks.find(above); rank != ranks.end()) {
         rank->second->children.push_back(python.pid);
         break;
+      }
+    }
+  }
+}
+
+void add_unnumbered(std::vector<Job>& jobs,
+                    const std::vector<PythonOfJob>& pythons,
+                    const ProcessTree& all) {
+  for (const PythonOfJob& python : pythons) {
+    if (!python.spawned || python.identity || !all.contains(python.pid)) {
+      continue;
+    }
+    for (Job& job : jobs) {
+      if (job.kind == kTorchKind && !job.missing.empty() &&
+          job.launcher == all.at(python.pid).parent) {
+        job.unnumbered.push_back(python.pid);
       }
     }
   }

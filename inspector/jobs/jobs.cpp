@@ -75,7 +75,19 @@ std::optional<Jobs::Place> Jobs::find(int pid) const {
 
 std::optional<RankIdentity> own_rank(int pid) {
   const auto environment = Environment::read(pid);
-  return environment ? rank_identity(*environment) : std::nullopt;
+  if (!environment) {
+    return std::nullopt;
+  }
+  auto identity = rank_identity(*environment);
+  if (!identity && may_be_spawned(pid, *environment)) {
+    const auto status = read_status(pid);
+    identity =
+        status ? spawned_rank(pid, status->ppid, *environment) : std::nullopt;
+    if (identity && identity->job.empty()) {
+      identity->job = fmt::format("{}", status->ppid);
+    }
+  }
+  return identity;
 }
 
 // Below itself it is a child; below the task of a launcher that has the same
@@ -118,6 +130,7 @@ Result<PythonOfJob> examine(PythonFinder& finder, int pid) {
       python.identity = spawned_rank(pid, parent, *environment);
     }
     python.worker = numbered && !finder.runs_python(parent) && is_worker(pid);
+    python.spawned = is_spawned(pid);
     python.network = network_of(pid);
   }
   return python;

@@ -32,6 +32,9 @@ struct Job {
   std::vector<JobRank> left_over;
   RankSet missing;    // that this machine should have
   RankSet elsewhere;  // of the rest of the world: not on this machine
+  // Started by mp.spawn as the others, and not come to its number yet; if one
+  // is missing.
+  std::vector<int> unnumbered;
   // Ended children of its launcher, which has not taken notice; if one is
   // missing.
   std::vector<int> zombies;

@@ -34,11 +34,14 @@ bool is_worker(int pid) {
          !beginning_of_rank(main->stack);
 }
 
-// Either multiprocessing has started a new interpreter, or a forked one has a
-// place to meet and no number yet.
-bool may_be_spawned(int pid, const Environment& environment) {
+bool is_spawned(int pid) {
   const auto words = read_command_line(pid);
-  return std::ranges::find(words, "--multiprocessing-fork") != words.end() ||
+  return std::ranges::find(words, "--multiprocessing-fork") != words.end();
+}
+
+// A forked one has a place to meet and no number yet.
+bool may_be_spawned(int pid, const Environment& environment) {
+  return is_spawned(pid) ||
          (environment.find("MASTER_ADDR") && environment.find("MASTER_PORT"));
 }
 

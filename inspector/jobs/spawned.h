@@ -13,6 +13,9 @@ namespace hangdbg {
 // Whether multiprocessing runs it, and not torch's way to start ranks by that.
 bool is_worker(int pid);
 
+// Whether multiprocessing has started it as a new interpreter.
+bool is_spawned(int pid);
+
 // Whether it may be one of mp.spawn's, which is cheap to say.
 bool may_be_spawned(int pid, const Environment& environment);
 

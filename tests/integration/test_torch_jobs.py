@@ -24,7 +24,7 @@ def torch_python(request):
     return request.param
 
 
-SPAWNED = ("spawn", "argument", "early", "forked")
+SPAWNED = ("spawn", "argument", "early", "forked", "importing")
 
 
 class Job:
@@ -34,17 +34,17 @@ class Job:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
-        words = [python, SOURCE, way, self.port]
+        begin = [python]
         if way not in SPAWNED:
-            words[1:1] = ["-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
-                          "--master-addr=127.0.0.1", "--master-port=" + self.port]
+            begin = [*torches.torchrun(python, ranks), "--master_port=" + self.port]
+        words = [*begin, SOURCE, way, self.port]
         self.process = track(subprocess.Popen(
             [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             start_new_session=True, preexec_fn=die_with_us,
             env=dict(os.environ, OMP_NUM_THREADS="1")))
         self.pid = self.process.pid
         for _ in range(ranks):
-            assert self.process.stdout.readline() == b"ready\n"
+            assert self.process.stdout.readline().endswith(b"ready\n")
 
     def merged(self, *words):
         done = hangdbg("dump", "--job", self.pid, "--merge", *words, "--timeout", "30")
@@ -87,9 +87,23 @@ def test_one_has_no_number_yet(torch_python):
         "dump", "--job", job.pid, "--ranks", 3).out, IMPORT)
     out = job.merged().out
     assert "[3] 1 rank" in out and place in out, out
+    assert "rank 3 of 4" in hangdbg("dump", job.pids()[3]).out
     (found,) = hangdbg("ps", "--job", job.pid, "--json").json()["jobs"]
     assert (found["job"], found["world_size"], found["missing"], found["left_over"]) == (
         "127.0.0.1:" + job.port, 4, [], []), found
+
+
+def test_one_is_still_importing(torch_python):
+    """Nothing says its number; it is not lost for that."""
+    job = Job(torch_python, "importing")
+    until("the others are there", lambda: set(job.pids()) == {0, 1, 2}, IMPORT)
+    found = hangdbg("ps", "--job", job.pid, "--json").json()
+    assert found["jobs"][0]["missing"] == [3], found
+    (late,) = [one for one in found["processes"] if one["role"] == "no number yet"]
+    out = job.merged().out
+    assert out.startswith("rank 3 is missing: 4 were to be here, 3 are\n"
+                          "there, and without a number yet: %d\n" % late["pid"]), out
+    assert "load (" in hangdbg("dump", late["pid"]).out
 
 
 def test_a_collective_that_does_not_match(torch_python):

@@ -11,6 +11,7 @@ spawn       as `user`, started by torch.multiprocessing.spawn
 argument    as `spawn`, and the ranks are told their number as an argument alone
 early       as `spawn`, and rank 3 never comes to set its variables
 forked      as `argument`, by fork
+importing   as `spawn`, and rank 3 never comes out of its imports
 """
 
 import ctypes
@@ -86,7 +87,7 @@ def spawned(rank, way, port):
         dist.init_process_group("gloo", rank=rank, world_size=4)
     else:
         os.environ.update(RANK=str(rank), WORLD_SIZE="4")
-        if way == "early":
+        if way in ("early", "importing"):
             told("ready")
         dist.init_process_group("gloo")
     train("user")
@@ -106,7 +107,7 @@ def told(text):
 
 def main():
     way = sys.argv[1]
-    if way in ("spawn", "argument", "early", "forked"):
+    if way in ("spawn", "argument", "early", "forked", "importing"):
         torch.multiprocessing.start_processes(
             spawned, (way, sys.argv[2]), nprocs=4,
             start_method="fork" if way == "forked" else "spawn")
@@ -126,3 +127,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+elif sys.argv[1] == "importing" and torch.multiprocessing.current_process().name.endswith("-4"):
+    die_with_parent()
+    told("ready")
+    load()

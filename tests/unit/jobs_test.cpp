@@ -250,6 +250,20 @@ TEST(JobsTest, SpawnedAndWithoutAName) {
   EXPECT_EQ(jobs[1].ranks.size(), 2);
 }
 
+// It has not come to its number; a DataLoader's worker of the launcher never
+// does.
+TEST(JobsTest, SpawnedAndNotNumberedYet) {
+  const PythonOfJob late{.pid = 23, .spawned = true};
+  auto pythons = std::vector{rank_of(20, 0), rank_of(21, 1), late};
+  const auto all = under_launcher({20, 21, 22, 23, 24});
+  auto jobs = group_jobs(pythons, all);
+  EXPECT_EQ(jobs[0].missing.text(), "2,3");
+  EXPECT_EQ(jobs[0].unnumbered, std::vector({23}));
+  pythons.insert(pythons.end(), {rank_of(22, 2), rank_of(24, 3)});
+  jobs = group_jobs(pythons, all);
+  EXPECT_TRUE(jobs[0].unnumbered.empty());
+}
+
 // Dealt out in turns, which of them a node was to have is not known; Slurm says
 // it.
 TEST(JobsTest, RanksInTurns) {
