@@ -1,6 +1,8 @@
-// Why something could not be read: what `peek` and `dump` have in their JSON.
+// Why there is no answer, in JSON: what `peek` and `dump` write, and what is
+// read of each rank's answer and of another machine's dump.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -8,12 +10,13 @@
 namespace hangdbg {
 
 struct JsonError {
-  std::string type;  // an ErrorId's name
+  std::string type;  // an ErrorId's name; of `eval` also an exception's
   std::string message;
-  std::string hint;
+  std::optional<std::string> hint = {};
 
-  explicit JsonError(const Error& error)
-      : type(error_name(error.id)), message(error.text()), hint(error.hint) {}
+  static JsonError of(const Error& error) {
+    return {error_name(error.id), error.text(), error.hint};
+  }
 
   template <class V>
   void fields(V& v) {

@@ -29,7 +29,7 @@ struct Options : Question {
 
 // ---- what --json prints (cli.md)
 
-struct JsonError {
+struct JsonException {
   std::string type;  // the exception's, or an ErrorId's name
   std::string message;
   std::optional<std::string> hint;
@@ -65,7 +65,7 @@ struct Answer {
   std::optional<std::string> type;
   std::optional<std::string> repr;
   std::string output;
-  std::optional<JsonError> error;
+  std::optional<JsonException> error;
   std::optional<JsonTimings> timings;
 
   template <class V>
@@ -96,7 +96,7 @@ Result<Place> find_place(const Options& options,
                          Deadline deadline);
 void show_value(const dap::Evaluate::Body& body);
 Error explain(const dap::Response& response, Answer& answer);
-void show_exception(const JsonError& exception);
+void show_exception(const JsonException& exception);
 void on_output(const dap::Event& event, bool json, Answer& answer);
 
 }  // namespace
@@ -138,11 +138,11 @@ int run(const Options& options) {
   }
   if (!done && !answer.error) {
     const Error& error = done.error();
-    answer.error =
-        JsonError{error_name(error.id),
-                  error.text(),
-                  error.hint.empty() ? std::nullopt : std::optional(error.hint),
-                  {}};
+    answer.error = JsonException{
+        error_name(error.id),
+        error.text(),
+        error.hint.empty() ? std::nullopt : std::optional(error.hint),
+        {}};
   }
   fmt::print("{}\n", encode(answer).dump());
   return done ? 0 : exit_code(done.error().id);
@@ -260,7 +260,7 @@ Error explain(const dap::Response& response, Answer& answer) {
   if (error.id != ErrorId::ExpressionFailed) {
     return error;
   }
-  JsonError exception{"", error.message, std::nullopt, {}};
+  JsonException exception{"", error.message, std::nullopt, {}};
   if (const auto body = decode<dap::ErrorBody>(response.body);
       body && body->hangdbg) {
     exception.type = body->hangdbg->type.value_or("");
@@ -280,7 +280,7 @@ Error explain(const dap::Response& response, Answer& answer) {
 
 // As Python prints it; without frames, if there is none but the expression
 // itself.
-void show_exception(const JsonError& exception) {
+void show_exception(const JsonException& exception) {
   std::fflush(stdout);
   const Palette err(ColourChoice::Never, stderr);
   const auto& lines = exception.traceback;

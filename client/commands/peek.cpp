@@ -145,7 +145,7 @@ int show(const Options& options, Result<Answer> answer) {
   }
   Answer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
-  failed.error.emplace(error);
+  failed.error = JsonError::of(error);
   print_now(stdout, encode(failed).dump() + "\n");
   return exit_code(error.id);
 }

@@ -406,8 +406,8 @@ Json dump_json(const ProcessDump& dump) {
 }
 
 Json dump_json(int pid, const Error& error) {
-  return encode(
-      JsonProcess{.pid = pid, .host = host_name(), .error = JsonError(error)});
+  return encode(JsonProcess{
+      .pid = pid, .host = host_name(), .error = JsonError::of(error)});
 }
 
 Json dumps_json(const std::vector<Json>& processes,

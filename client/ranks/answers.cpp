@@ -9,6 +9,7 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
+#include "client/json_error.h"
 #include "client/ranks/choice.h"
 #include "client/ranks/each_rank.h"
 #include "client/render.h"
@@ -18,19 +19,6 @@ namespace hangdbg {
 namespace {
 
 // What of the JSON of one of them is looked at.
-struct JsonError {
-  std::string type;
-  std::string message;
-  std::optional<std::string> hint = {};
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("message", message);
-    v("hint", hint);
-  }
-};
-
 struct JsonAnswer {
   std::optional<std::string> repr;
   std::optional<std::string> output;

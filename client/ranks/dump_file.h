@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/json_error.h"
 
 namespace hangdbg {
 
@@ -43,17 +44,6 @@ struct FileThread {
   }
 };
 
-struct FileError {
-  std::string type;
-  std::string message;
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("message", message);
-  }
-};
-
 struct FileProcess {
   std::int64_t pid = 0;
   std::optional<std::int64_t> rank, world_size;
@@ -61,7 +51,7 @@ struct FileProcess {
   std::optional<bool> child;
   std::string host;
   std::vector<FileThread> threads;
-  std::optional<FileError> error;
+  std::optional<JsonError> error;
 
   template <class V>
   void fields(V& v) {
