@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,16 @@ class Job:
             return ranks == [list(odd)]
         until("%s are odd" % (odd,), parted, IMPORT)
         return self.merged().out
+
+    def kill_all(self):
+        """Whatever meets at this job's port, found or not."""
+        mark = b"MASTER_PORT=%s\0" % self.port.encode()
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (entry / "environ").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except OSError:
+                pass  # it has ended
 
     def pids(self):
         """By rank."""
@@ -163,8 +174,8 @@ def test_a_worker_outlives_its_rank(torch_python):
         workers.update({one["rank"]: one["pid"] for one in hangdbg(
             "ps", "--job", job.pid, "--json").json()["processes"] if one["role"] == "child"})
         return set(workers) == {0, 1, 2, 3}
-    until("workers are there", all_there, IMPORT)
     try:
+        until("workers are there", all_there, IMPORT)
         os.kill(job.process.pid, signal.SIGSTOP)  # or it would end the others
         os.kill(job.pids()[2], signal.SIGKILL)
         until("it is gone", lambda: 2 not in job.pids())
@@ -173,5 +184,4 @@ def test_a_worker_outlives_its_rank(torch_python):
                               "waited for by %d" % job.pid), out
         assert "left over, and still running: %d\n" % workers[2] in out, out
     finally:
-        for pid in workers.values():
-            os.kill(pid, signal.SIGKILL)
+        job.kill_all()  # nothing else ends the workers
