@@ -21,8 +21,10 @@ def handle(session, message):
 def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
-    if state is not None and "end_stops" in globals():
-        end_stops(state)
+    if state is not None:
+        for end in ("end_stops", "end_process_groups"):
+            if end in globals():
+                globals()[end](state)
 
 
 class Session:

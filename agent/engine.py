@@ -56,6 +56,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 tell(session, "stopped", reason=reason, threadId=_thread_id(ident),
                      allThreadsStopped=False, **more)
             if not _stand(number):
+                if not standing.leaves:
+                    time_is_up(session, ident)
                 break
             standing.work()
         except BaseException as error:
@@ -110,6 +112,13 @@ def goes_on(session, ident):
         session.references.forget(lambda frame: session.keys.get(frame, (0,))[0] == ident)
     session.standing[ident].leaves = True
     _let_go(session.standing[ident].number)
+
+
+def time_is_up(session, ident):
+    """Nobody has let it go: so long it may stand, or its client has gone."""
+    goes_on(session, ident)
+    if _has_room(session.index):
+        tell(session, "continued", threadId=_thread_id(ident), allThreadsContinued=False)
 
 
 def tell(session, event, **body):

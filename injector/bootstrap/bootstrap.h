@@ -43,7 +43,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 21
+#define HD_BUILTINS 22
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -109,6 +109,10 @@ struct HdSession {
   uint32_t cancel_for;        /* control: this message's evaluation; or 0 */
   struct HdRunning evaluation;
   uint64_t lowest_stack; /* executor: for the code that it runs */
+
+  /* So long its threads stand at most, in ns, and until when those do that stand
+   * now; 0: no limit, none stands. GIL. */
+  int64_t hold_for, hold_until;
 
   uint32_t writing; /* who has set it writes to the DAP channel */
   char* buffer;     /* executor: what has been read and not yet handled */
@@ -285,6 +289,7 @@ struct HdSession* hd_held_session(struct HdState* state, uint64_t thread);
 void hd_held_end(struct HdSession* session);
 HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none);
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number);
+HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* milliseconds);
 HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index);

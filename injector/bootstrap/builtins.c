@@ -79,6 +79,7 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_locals_of", builtin_locals_of, METH_O, 0};
   *next++ = (struct HdMethod){"_claim", hd_builtin_claim, METH_NOARGS, 0};
   *next++ = (struct HdMethod){"_stand", hd_builtin_stand, METH_O, 0};
+  *next++ = (struct HdMethod){"_limit", hd_builtin_limit, METH_O, 0};
   *next++ = (struct HdMethod){"_ask", hd_builtin_ask, METH_O, 0};
   *next++ = (struct HdMethod){"_let_go", hd_builtin_let_go, METH_O, 0};
   *next++ = (struct HdMethod){"_come", hd_builtin_come, METH_O, 0};

@@ -60,7 +60,8 @@ static int is_gone(const struct HdHeld* held);
 static struct HdHeld* claim(struct HdState* state, uint32_t session);
 static void tell(struct HdHeld* held);
 static void wake(uint32_t* futex);
-static void await(uint32_t* futex, uint32_t seen);
+static void await(uint32_t* futex, uint32_t seen, int64_t until);
+static int64_t hold_until(struct HdSession* session);
 
 /* The thread enters; hd_hold_entry calls this. */
 void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
@@ -326,8 +327,8 @@ HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(ready == POLLOUT);
 }
 
-/* The thread waits until there is work (1), or it may go (0). What it was asked
- * before is done. */
+/* The thread waits until there is work (1), or it may go (0): it was let go, its
+ * time is up or its client gone. What it was asked before is done. */
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
@@ -335,7 +336,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   if (!held) {
     return 0;
   }
-  const struct HdSession* session = &state->sessions[held->session];
+  struct HdSession* session = &state->sessions[held->session];
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
   const uint32_t done = HD_LOAD(held->asked);
   if (held->done != done) {
@@ -345,15 +346,46 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   int work = 0;
   for (;;) {
     const uint32_t seen = HD_LOAD(held->news);
+    const int64_t until = hold_until(session);
     work = HD_LOAD(held->asked) != done;
     if (work || HD_LOAD(held->let_go) ||
-        HD_LOAD(session->phase) != HD_PHASE_LIVE) {
+        HD_LOAD(session->phase) != HD_PHASE_LIVE ||
+        (until && hd_now() >= until)) {
       break;
     }
-    await(&held->news, seen);
+    await(&held->news, seen, until);
   }
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(work);
+}
+
+/* Until when its threads may stand; 0: for ever. The first to ask after a change
+ * of the limit begins the time, without the GIL. */
+static int64_t hold_until(struct HdSession* session) {
+  const int64_t longest = HD_LOAD(session->hold_for);
+  int64_t until = HD_LOAD(session->hold_until);
+  if (longest && !until) {
+    const int64_t mine = hd_now() + longest;
+    until = HD_EXCHANGE(session->hold_until, until, mine) ? mine : until;
+  }
+  return longest ? until : 0;
+}
+
+/* So many milliseconds its threads stand at most: from now on, or from when the
+ * first comes to. 0: for ever. */
+HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* milliseconds) {
+  (void)self;
+  struct HdState* state = hd_state();
+  struct HdSession* session = hd_this_session(state);
+  if (!session) {
+    return 0;
+  }
+  const unsigned long longest = HD_CALL(state, PyLong_AsUnsignedLongMask,
+                                        AsNumberFunction)(milliseconds);
+  HD_STORE(session->hold_for, (int64_t)(longest & 0xffffffff) * 1000000);
+  HD_STORE(session->hold_until, 0);
+  hd_held_wake(session);
+  return hd_none(state);
 }
 
 /* The executor asks the thread for a piece of work, and waits for it. */
@@ -374,7 +406,7 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
         HD_LOAD(held->asked) != asked /* it has gone, and come anew */) {
       break;
     }
-    await(&held->done, done);
+    await(&held->done, done, 0);
   }
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   return hd_none(state);
@@ -416,8 +448,13 @@ static void wake(uint32_t* futex) {
   hd_syscall(SYS_futex, (long)futex, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
 }
 
-static void await(uint32_t* futex, uint32_t seen) {
-  const struct timespec longest = {LONGEST_WAIT_S, 0};
+/* `until`: no longer than that; 0 says nothing. */
+static void await(uint32_t* futex, uint32_t seen, int64_t until) {
+  const int64_t left = until ? until - hd_now() : LONGEST_WAIT_S * 1000000000L;
+  struct timespec longest = {LONGEST_WAIT_S, 0};
+  if (left < LONGEST_WAIT_S * 1000000000L) {
+    longest = (struct timespec){0, left > 0 ? left : 0};
+  }
   hd_syscall(SYS_futex, (long)futex, FUTEX_WAIT_PRIVATE, seen, (long)&longest,
              0, 0);
 }

@@ -59,6 +59,8 @@ struct HdSession* hd_session_open(struct HdState* state) {
     session->canceller_done = 0;
     session->used_agent = 0;
     session->wanted = 0;
+    session->hold_for = 0;
+    session->hold_until = 0;
     session->interpreter = 0;
     session->cancel_for = 0;
     session->evaluation = (struct HdRunning){0, 0};

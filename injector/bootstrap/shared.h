@@ -37,7 +37,7 @@ struct HdImageHeader {
 
 /* Where the Python source starts, from the start of struct HdRegion: behind
  * the bootstrap's own memory. */
-#define HD_AGENT_OFFSET 16384
+#define HD_AGENT_OFFSET 20480
 
 /* Functions of the target's libc and Python; data symbols where said. */
 struct HdApi {

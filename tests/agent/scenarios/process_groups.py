@@ -1,0 +1,124 @@
+"""Timeouts of process groups are raised for a session, and put back after it."""
+
+import datetime
+import sys
+import types
+
+from harness import Agent
+
+
+class Options:
+    def __init__(self, seconds):
+        self._timeout = datetime.timedelta(seconds=seconds)
+
+
+class Gloo:
+    def __init__(self, seconds, sequence):
+        self.options = Options(seconds)
+        self.sequence = sequence
+
+    def _set_default_timeout(self, timeout):
+        self.options._timeout = timeout
+
+    def _get_sequence_number_for_group(self):
+        if self.sequence is None:
+            raise RuntimeError("no collective yet")
+        return self.sequence
+
+    @property
+    def seconds(self):
+        return self.options._timeout.total_seconds()
+
+
+class Old:  # as of torch 1.13: the group is its own backend
+    def __init__(self, seconds):
+        self.options = Options(seconds)
+
+
+class Group:
+    _device_types = [types.SimpleNamespace(type="cpu"), types.SimpleNamespace(type="cuda")]
+
+    def __init__(self, backend):
+        self.backend = backend
+
+    def _get_backend(self, device):
+        return self.backend
+
+
+def fake_torch(*backends):
+    module = types.ModuleType("torch.distributed.distributed_c10d")
+    groups = [one if isinstance(one, Old) else Group(one) for one in backends]
+    module._pg_map = {group: ("gloo", None) for group in groups}
+    module._pg_names = {group: str(i) for i, group in enumerate(groups)}
+    module._pg_group_ranks = {group: {1: 1, 0: 0} for group in groups}
+    sys.modules[module.__name__] = module
+    return module
+
+
+def loaded_agent():
+    agent = Agent(_limit=lambda milliseconds: None)
+    for part in "engine", "process_groups":
+        agent.load(part)
+    return agent
+
+
+def check_without_torch():
+    assert loaded_agent().request("hangdbg/processGroups", raiseByMs=1000) == {
+        "groups": [], "inside": []}
+
+
+def check_raised_and_put_back():
+    first, second, old = Gloo(20, 17), Gloo(1800, None), Old(5)
+    fake_torch(first, second, old)
+    agent = loaded_agent()
+
+    def ask(**arguments):
+        return agent.request("hangdbg/processGroups", **arguments)["groups"]
+
+    assert ask()[0] == {"name": "0", "device": "cpu", "backend": "Gloo", "ranks": [0, 1],
+                        "timeoutMs": 20000, "raisedToMs": None, "sequence": 17}
+    groups = ask(raiseByMs=60000)
+    assert [(one["timeoutMs"], one["raisedToMs"], one["sequence"]) for one in groups] == [
+        (20000, 80000, 17), (1800000, 1860000, None), (5000, 65000, None)]
+    assert (first.seconds, second.seconds, old.options._timeout.total_seconds()) == (
+        80, 1860, 65)
+    # A second client that wants less changes nothing, one that wants more does.
+    ask(session=2, raiseByMs=1000)
+    assert first.seconds == 80
+    ask(session=3, raiseByMs=90000)
+    assert first.seconds == 110
+    agent.names["forget"](3)
+    assert first.seconds == 80
+    agent.names["forget"](2)
+    agent.names["forget"](1)
+    assert (first.seconds, second.seconds, old.options._timeout.total_seconds()) == (
+        20, 1800, 5)
+
+
+def check_what_the_program_changes_stays():
+    first, second = Gloo(20, 1), Gloo(20, 1)
+    module = fake_torch(first)
+    agent = loaded_agent()
+    agent.request("hangdbg/processGroups", raiseByMs=60000)
+    first._set_default_timeout(datetime.timedelta(seconds=7))
+    # A group that was made meanwhile is raised when it is seen.
+    later = Group(second)
+    module._pg_map[later] = ("gloo", None)
+    module._pg_names[later] = "later"
+    groups = agent.request("hangdbg/processGroups")["groups"]
+    assert [(one["timeoutMs"], one["raisedToMs"]) for one in groups] == [
+        (7000, 67000), (20000, 80000)]
+    first._set_default_timeout(datetime.timedelta(seconds=9))
+    agent.names["forget"](1)
+    assert (first.seconds, second.seconds) == (9, 20)
+
+
+def check_one_that_cannot_be_raised():
+    class Mpi:
+        pass
+
+    fake_torch(Mpi(), Gloo(20, 3))
+    agent = loaded_agent()
+    first, second = agent.request("hangdbg/processGroups", raiseByMs=1000)["groups"]
+    assert first["timeoutMs"] is None and "options" in first["problem"]
+    assert second["raisedToMs"] == 21000
