@@ -1,0 +1,59 @@
+// The collectives of a job that still have the timeout with which they began.
+//
+// A collective takes the timeout of its group when it begins, on each rank for
+// itself. The ranks count a group's collectives as they begin them: once each
+// has begun as many as any had when all timeouts had been raised, no old one
+// can wait for a rank that is held. (torch: ProcessGroup.hpp,
+// getSequenceNumberForGroup.)
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "inspector/jobs/rank_set.h"
+#include "protocol/requests/process_groups.h"
+
+namespace hangdbg {
+
+struct OldCollective {
+  std::string group;  // "group 0 (gloo)"
+  std::int64_t number = 0;
+  RankSet inside;   // they have begun it
+  RankSet awaited;  // they have not
+  std::chrono::milliseconds timeout{};
+};
+
+class OldCollectives {
+ public:
+  // What a rank says after the timeouts of all were raised.
+  void begin(int rank, const dap::ProcessGroups::Body& groups);
+  // What it says later.
+  void look(int rank, const dap::ProcessGroups::Body& groups);
+
+  // Those that are not over. Empty: breakpoints may go live.
+  std::vector<OldCollective> pending() const;
+
+ private:
+  using Key =
+      std::tuple<std::string, std::string, std::vector<std::int64_t>>;
+  struct Group {
+    std::int64_t begun = 0;  // by the one who was farthest, at the raise
+    std::chrono::milliseconds timeout{};
+    std::map<int, std::int64_t> now;  // of each rank
+  };
+  std::map<Key, Group> groups_;
+};
+
+// What keeps the timeout that it has, so that no rank may be held for longer
+// than that: a line for a person, empty if nothing does. Of one rank.
+std::string unraised(const dap::ProcessGroups::Body& groups);
+
+// The function in which a thread of the rank sends to or waits for one other
+// rank, if that has gloo's fixed timeout; else empty.
+std::string with_fixed_timeout(const dap::ProcessGroups::Body& groups);
+
+}  // namespace hangdbg
