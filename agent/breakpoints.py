@@ -26,7 +26,7 @@ class Breakpoint:
         self.is_new = True  # its client has not been answered yet
         self.hits = 0
         self.error = None
-        self.condition = self.count = self.message = None
+        self.condition = self.count = self.message = self.after = None
         try:
             self._read()
         except (SyntaxError, ValueError) as error:
@@ -42,9 +42,14 @@ class Breakpoint:
             self.count = read_count(self.wanted["hitCondition"])
         if self.wanted.get("logMessage"):
             self.message = read_message(self.wanted["logMessage"])
+        self.after = self.wanted.get("hangdbg/after")
 
     def reached(self, frame):
         """Whether the thread is to stop here."""
+        if self.after is not None:
+            if not has_begun(self.after):
+                return False
+            self.after = None
         try:
             if self.condition is not None and not self.condition(frame):
                 return False
@@ -82,11 +87,13 @@ class Breakpoint:
     def is_as(self, other):
         """Whether they differ in nothing that tells one from the other."""
         return all(self.wanted.get(key) == other.wanted.get(key) for key in (
-            "line", "name", "condition", "hitCondition", "logMessage", "hangdbg/path"))
+            "line", "name", "condition", "hitCondition", "logMessage", "hangdbg/path",
+            "hangdbg/after"))
 
     def becomes(self, old):
         self.id, self.hits, self.line, self.file = old.id, old.hits, old.line, old.file
         self.codes, self.in_graph = old.codes, old.in_graph
+        self.after = self.after and old.after
 
 
 def read_count(text):

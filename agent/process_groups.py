@@ -53,6 +53,18 @@ def _group_body(name, device, backend, ranks):
     return body
 
 
+def has_begun(collective):
+    """Whether this rank has come as far: {"group", "number"}. By that several ranks
+    stop in the same round of a loop, although each is asked at another moment."""
+    for name, _, backend, _ in _backends():
+        if name == collective["group"]:
+            try:
+                return backend._get_sequence_number_for_group() >= collective["number"]
+            except Exception:
+                break
+    return True  # it has been destroyed
+
+
 def _in_ms(timeout):
     return int(timeout.total_seconds() * 1000)
 

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "client/commands/attach.h"
+#include "client/commands/break.h"
 #include "client/commands/connect.h"
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
@@ -92,6 +93,7 @@ void set_up(CLI::App& app,
       {"dump", [&] { add_dump(app, chosen); }},
       {"peek", [&] { add_peek(app, chosen); }},
       {"merge", [&] { add_merge(app, chosen); }},
+      {"break", [&] { add_break(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

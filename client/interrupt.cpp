@@ -19,17 +19,22 @@ void on_sigint(int) {
 
 }  // namespace
 
-Interruptible::Interruptible(Session& session) {
-  interrupted = false;
+Interruptible::Interruptible(Session& session) : outer_(session_now) {
   session_now = &session;
+  if (outer_ != nullptr) {
+    return;
+  }
+  interrupted = false;
   struct sigaction action {};
   action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
   ::sigaction(SIGINT, &action, nullptr);
 }
 
 Interruptible::~Interruptible() {
-  std::signal(SIGINT, SIG_DFL);
-  session_now = nullptr;
+  if (outer_ == nullptr) {
+    std::signal(SIGINT, SIG_DFL);
+  }
+  session_now = outer_;
 }
 
 bool Interruptible::take() {

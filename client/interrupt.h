@@ -3,7 +3,7 @@
 // While an Interruptible lives, SIGINT interrupts the session's running call,
 // if there is one;
 // outside it the program dies of SIGINT as programs do, which is safe at any
-// moment (docs/injection.md). One at a time.
+// moment (docs/injection.md). The innermost one counts.
 #pragma once
 
 #include "server/session.h"
@@ -19,6 +19,9 @@ class Interruptible {
 
   // Whether Ctrl-C came since the last call of this.
   static bool take();
+
+ private:
+  Session* outer_;
 };
 
 }  // namespace hangdbg

@@ -20,7 +20,9 @@ Status CommonOptions::configure_log() const {
   return log.empty() ? Status() : log::configure(log);
 }
 
-void add_common_options(CLI::App& command, CommonOptions& options) {
+void add_common_options(CLI::App& command,
+                        CommonOptions& options,
+                        const std::string& log_flag) {
   const std::map<std::string, ColourChoice> choices = {
       {"auto", ColourChoice::Auto},
       {"always", ColourChoice::Always},
@@ -36,7 +38,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e6).description(""));
   command
-      .add_option("--log", options.log,
+      .add_option(log_flag, options.log,
                   "What is told on stderr: injector:debug,dap:trace or all")
       ->type_name("AREA:LEVEL,...");
 }

@@ -32,8 +32,10 @@ struct CommonOptions {
   Status configure_log() const;
 };
 
-// --color, --timeout, --log.
-void add_common_options(CLI::App& command, CommonOptions& options);
+// --color, --timeout, --log (which `break` needs for something else).
+void add_common_options(CLI::App& command,
+                        CommonOptions& options,
+                        const std::string& log_flag = "--log");
 
 // --json
 void add_json_option(CLI::App& command, CommonOptions& options);

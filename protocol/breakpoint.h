@@ -9,6 +9,18 @@
 
 namespace hangdbg::dap {
 
+// A collective of a process group, by its number there.
+struct Collective {
+  std::string group;
+  std::int64_t number = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("group", group);
+    v("number", number);
+  }
+};
+
 struct SourceBreakpoint {
   std::int64_t line = 0;
   std::optional<std::int64_t> column;
@@ -17,6 +29,7 @@ struct SourceBreakpoint {
   std::optional<std::string> log_message;
   std::optional<std::int64_t> ignore;  // so many hits, from the first one on
   std::optional<bool> temporary;       // gone once a thread has stopped there
+  std::optional<Collective> after;     // not before this rank has begun that
 
   template <class V>
   void fields(V& v) {
@@ -27,6 +40,7 @@ struct SourceBreakpoint {
     v("logMessage", log_message);
     v("hangdbg/ignore", ignore);
     v("hangdbg/temporary", temporary);
+    v("hangdbg/after", after);
   }
 };
 
@@ -34,18 +48,22 @@ struct FunctionBreakpoint {
   std::string name;
   std::optional<std::string> condition;
   std::optional<std::string> hit_condition;
+  std::optional<std::string> log_message;
   std::optional<std::string> path;  // of functions in that file only
   std::optional<std::int64_t> ignore;
   std::optional<bool> temporary;
+  std::optional<Collective> after;
 
   template <class V>
   void fields(V& v) {
     v("name", name);
     v("condition", condition);
     v("hitCondition", hit_condition);
+    v("logMessage", log_message);
     v("hangdbg/path", path);
     v("hangdbg/ignore", ignore);
     v("hangdbg/temporary", temporary);
+    v("hangdbg/after", after);
   }
 };
 

@@ -60,6 +60,8 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   boost::asio::awaitable<std::optional<dap::Event>> next_event(
       Deadline deadline);
 
+  int descriptor() { return dap_read_.native_handle(); }
+
   enum class Over { No, ChannelClosed, TargetEnded };
   Over over() const { return over_; }
 

@@ -148,6 +148,9 @@ class AgentSession {
   // ChannelClosed.
   std::optional<Error> end() const;
 
+  // Readable when the agent says something.
+  int descriptor() const { return connection_->descriptor(); }
+
   const Target& target() const { return *target_; }
 
   // The GIL right now, read from outside. Errors: read_gil()'s.

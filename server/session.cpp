@@ -84,6 +84,10 @@ bool Session::alive() const {
   return loop_->agent().alive();
 }
 
+int Session::descriptor() const {
+  return loop_->agent().descriptor();
+}
+
 const Target& Session::target() const {
   return loop_->agent().target();
 }

@@ -138,6 +138,8 @@ Status Breakpoints::send_lines(Session& session,
       dap::SourceBreakpoint line;
       line.line = one.line;
       line.condition = unless_empty(one.condition);
+      line.log_message = unless_empty(one.log);
+      line.after = one.after;
       line.ignore = one.ignore;
       line.temporary = one.temporary;
       wanted.breakpoints->push_back(std::move(line));
@@ -158,6 +160,8 @@ Status Breakpoints::send_functions(Session& session, Deadline deadline) {
       function.name = one.function;
       function.condition = unless_empty(one.condition);
       function.path = unless_empty(one.path);
+      function.log_message = unless_empty(one.log);
+      function.after = one.after;
       function.ignore = one.ignore;
       function.temporary = one.temporary;
       wanted.breakpoints.push_back(std::move(function));

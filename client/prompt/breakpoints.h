@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct PromptBreakpoint {
   std::int64_t line = 0;
   std::string function;  // else empty
   std::string condition;
+  std::string log;  // to be printed instead of a stop
+  std::optional<dap::Collective> after;
   bool temporary = false;
   bool enabled = true;
   std::int64_t ignore = 0;            // so many hits, from the first one on

@@ -41,6 +41,10 @@ Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   forget_stop(state, tid);
   TRY(step_thread(state.session, tid, {kind, line}, state.deadline()));
   state.held.erase(tid);
+  if (state.together) {
+    state.awaited = tid;
+    return {};
+  }
   return await_stop(state, tid);
 }
 
@@ -93,7 +97,7 @@ Status go_on(PromptState& state, std::string_view) {
   if (!is_there && (!waits || state.held.contains(tid))) {
     TRY(release(state, {}));
   }
-  return waits ? await_stop(state, std::nullopt) : Status();
+  return waits && !state.together ? await_stop(state, std::nullopt) : Status();
 }
 
 Status jump(PromptState& state, std::string_view argument) {

@@ -17,6 +17,7 @@
 #include "client/prompt/completion.h"
 #include "client/prompt/line_editor.h"
 #include "client/prompt/stops.h"
+#include "client/ranks/attached_ranks.h"
 #include "injector/preflight.h"
 #include "server/pdb_line.h"
 
@@ -31,6 +32,7 @@ int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
 bool target_is_lost(const PromptState& state);
+std::string time_left(const PromptState& state);
 
 }  // namespace
 
@@ -175,6 +177,18 @@ bool target_is_lost(const PromptState& state) {
   return !state.session.alive();
 }
 
+// " 9:58": then what is held goes on by itself.
+std::string time_left(const PromptState& state) {
+  const Standstill* const standstill =
+      state.others == nullptr ? nullptr : state.others->standstill();
+  if (standstill == nullptr || !standstill->end()) {
+    return {};
+  }
+  const auto left = std::chrono::ceil<std::chrono::seconds>(
+      standstill->end()->left()).count();
+  return fmt::format(" {}:{:02}", left / 60, left % 60);
+}
+
 // ---- where lines come from
 
 int run_pipe(PromptState& state) {
@@ -205,6 +219,9 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     std::string line;
     const auto came = editor.read(
         [&] {
+          if (state.others != nullptr) {
+            state.others->look();
+          }
           const bool read_only = state.session.read_only();
           const bool held = state.held.contains(state.place.thread().tid);
           return LineEditor::Prompt{
@@ -213,7 +230,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
                   : fmt::format(
                         "(hangdbg {}{}{}{}) ", pid,
                         state.rank ? fmt::format(" r{}", *state.rank) : "",
-                        held ? " HELD" : "", read_only ? " read-only" : ""),
+                        held ? " HELD" + time_left(state) : "", read_only ? " read-only" : ""),
               held, read_only};
         },
         state.out, line);

@@ -22,6 +22,8 @@
 
 namespace hangdbg {
 
+class AttachedRanks;
+
 // What the commands share.
 struct PromptState {
   Session& session;
@@ -51,6 +53,12 @@ struct PromptState {
   // Of a job: which rank this is, and which one the prompt is to go to.
   std::optional<int> rank{};
   std::optional<int> go_to{};
+  AttachedRanks* others = nullptr;  // what else is attached
+  // One of several that step at once: what it has begun is awaited later.
+  bool together = false;
+  std::optional<std::int64_t> awaited{};
+  std::set<std::pair<int, std::int64_t>> told{};  // of other ranks: its threads
+  std::map<std::int64_t, std::string> notes{};  // of threads, by tid: what is to be said before the next line
   bool leaving = false;
   bool said_read_only = false;
 

@@ -9,11 +9,22 @@
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "client/ranks/attached_ranks.h"
+#include "client/ranks/breaks.h"
 #include "client/ranks/choice.h"
+#include "client/ranks/together.h"
 #include "inspector/process_dump.h"
 
 namespace hangdbg {
 namespace {
+
+// What `hangdbg break` has by default.
+constexpr auto kHoldFor = std::chrono::minutes(10);
+
+Status show_ranks(PromptState& state);
+Status run_in_ranks(PromptState& state, std::string_view argument);
+bool is_named(std::string_view command,
+              std::initializer_list<std::string_view> names);
 
 // That of the process that the prompt is in.
 Result<Job> job_here(const PromptState& state) {
@@ -44,7 +55,12 @@ Result<std::string> whereabouts(int pid) {
                      main.state);
 }
 
-Status show_ranks(PromptState& state, std::string_view) {
+// Where each is; with a set of them and a command: that, in each.
+Status ranks(PromptState& state, std::string_view argument) {
+  return argument.empty() ? show_ranks(state) : run_in_ranks(state, argument);
+}
+
+Status show_ranks(PromptState& state) {
   const Job job = TRY(job_here(state));
   fmt::print("{}\n", job_text(job));
   for (const std::string& finding : findings(job)) {
@@ -67,6 +83,41 @@ Status show_ranks(PromptState& state, std::string_view) {
                     "hangdbg ps");
 }
 
+Status run_in_ranks(PromptState& state, std::string_view argument) {
+  const auto words = split_words(argument);
+  const std::string_view command =
+      trim(argument.substr(words.front().size()));
+  const RankChoice choice = TRY(RankChoice::parse(words.front()));
+  if (state.others == nullptr || command.empty()) {
+    return fail(ErrorId::Usage, "ranks wants a set of ranks and a command",
+                "ranks 0,3 p step");
+  }
+  const Job job = TRY(job_here(state));
+  std::vector<JobRank> wanted;
+  std::ranges::copy_if(
+      job.ranks, std::back_inserter(wanted),
+      [&](const JobRank& one) { return choice.includes(one.rank); });
+  if (wanted.empty()) {
+    return fail(ErrorId::Usage,
+                fmt::format("no rank here is {}", words.front()), "ranks");
+  }
+  const bool breaks =
+      is_named(command, {"b", "break", "tbreak", "hold", "s", "step", "n",
+                         "next", "r", "return", "unt", "until"});
+  if (breaks && state.others->standstill() == nullptr) {
+    // Those that are not meant wait for these, too.
+    TRY(make_safe_to_hold(*state.others, job, kHoldFor, state.deadline()));
+  }
+  std::vector<AttachedRank*> there;
+  for (const JobRank& rank : wanted) {
+    there.push_back(TRY(state.others->join(rank)));
+  }
+  const int code = run_together(there, std::string(command));
+  return code == 0 ? Status()
+                   : fail(ErrorId::ExpressionFailed,
+                          "not in all of them: see above");
+}
+
 Status go_to_rank(PromptState& state, std::string_view argument) {
   const auto rank = parse_number<int>(argument);
   if (!rank) {
@@ -85,14 +136,20 @@ Status go_to_rank(PromptState& state, std::string_view argument) {
   return {};
 }
 
+bool is_named(std::string_view command,
+              std::initializer_list<std::string_view> names) {
+  return std::ranges::count(names, command.substr(0, command.find(' '))) > 0;
+}
+
 }  // namespace
 
 std::span<const Command> rank_commands() {
   static const std::array<Command, 2> commands = {
       Command{{"ranks"},
-              "",
-              "The ranks of this job, and where each stands.",
-              show_ranks},
+              "[SET command]",
+              "The ranks of this job, and where each stands; or a command in "
+              "each of these: ranks 0,3 p step.",
+              ranks},
       Command{{"rank"},
               "N",
               "Goes to that rank; what is held or set here stays.",

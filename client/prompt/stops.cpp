@@ -3,8 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/text.h"
+#include "client/interrupt.h"
 #include "client/prompt/display.h"
+#include "client/ranks/attached_ranks.h"
 #include "server/hold.h"
 #include "tracee/proc_tasks.h"
 
@@ -15,6 +19,12 @@ constexpr auto kForever = std::chrono::hours(24 * 365);
 // Whether a thread that is waited for has ended.
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
+Result<std::optional<Stop>> await_unseen(PromptState& state,
+                                         std::optional<std::int64_t> tid,
+                                         Deadline deadline);
+Status await_news(PromptState& state, Deadline deadline);
+void take_in(PromptState& state, const Stop& stop);
+void say_notes(PromptState& state);
 Status arrive(PromptState& state, Stop stop);
 bool ends_debug(const Stop& stop);
 void note_end_of_debug(PromptState& state, const Stop& stop);
@@ -22,17 +32,32 @@ std::string reason(const PromptState& state, const Stop& stop);
 
 }  // namespace
 
-Status note_stops(PromptState& state) {
+Status take_stops(PromptState& state) {
   while (const auto stop = TRY(next_stop(state.session, Deadline::in({})))) {
-    note_end_of_debug(state, *stop);
-    if (state.held.insert(stop->tid).second) {
-      state.unseen.push_back(*stop);
-      fmt::print("{}\n", state.out.dim(fmt::format(
-                             "thread {} stands: {} (thread {} goes there)",
-                             stop->tid, reason(state, *stop), stop->tid)));
-    }
+    take_in(state, *stop);
   }
   return {};
+}
+
+Status note_stops(PromptState& state) {
+  if (state.others != nullptr && !state.together) {
+    state.others->look();
+    for (const AttachedRank* const one : state.others->all()) {
+      if (one->state && &*one->state != &state && one->rank) {
+        for (const Stop& stop : one->state->unseen) {
+          if (state.told.insert({*one->rank, stop.tid}).second) {
+            fmt::print("{}\n", state.out.dim(fmt::format(
+                                   "rank {} stands: {} (rank {} goes there)",
+                                   *one->rank, reason(*one->state, stop),
+                                   *one->rank)));
+          }
+        }
+      }
+    }
+  }
+  const Status taken = take_stops(state);
+  say_notes(state);
+  return taken;
 }
 
 void forget_stop(PromptState& state, std::int64_t tid) {
@@ -44,38 +69,89 @@ Status await_stop(PromptState& state, std::optional<std::int64_t> tid) {
   const bool patient =
       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   const Deadline deadline = patient ? Deadline::in(kForever) : state.deadline();
-  if (!tid && !state.unseen.empty()) {
-    return arrive(state, state.unseen.front());
+  state.awaited = tid;
+  const auto stop = await_unseen(state, tid, deadline);
+  state.awaited.reset();
+  if (!stop) {
+    return std::unexpected(stop.error());
   }
-  while (!deadline.expired()) {
-    const auto stop =
-        TRY(next_stop(state.session, deadline.capped(kLookAgain)));
-    if (!stop) {
-      if (tid) {
-        TRY(read_task_stat(state.session.target().pid, static_cast<int>(*tid)));
-      }
-      continue;
-    }
-    note_end_of_debug(state, *stop);
-    state.held.insert(stop->tid);
-    if (!tid || stop->tid == *tid) {
-      return arrive(state, *stop);
-    }
-    fmt::print("{}\n",
-               state.out.dim(fmt::format("thread {} stands: {}", stop->tid,
-                                         reason(state, *stop))));
+  if (*stop) {
+    return arrive(state, **stop);
   }
-  return fail(ErrorId::TimedOut,
-              tid ? fmt::format("thread {} has not come to its next line; it "
-                                "goes on, and stops there",
-                                *tid)
-                  : "no thread has come to a breakpoint",
-              tid ? "w" : "c");
+  return {};
 }
 
 namespace {
 
+// Nothing: it is another rank's, where the prompt is to go.
+Result<std::optional<Stop>> await_unseen(PromptState& state,
+                                         std::optional<std::int64_t> tid,
+                                         Deadline deadline) {
+  for (;;) {
+    if (state.others != nullptr) {
+      state.others->look();
+    }
+    TRY(take_stops(state));
+    for (const Stop& stop : state.unseen) {
+      if (!tid || stop.tid == *tid) {
+        return stop;
+      }
+    }
+    if (!tid && state.others != nullptr) {
+      if (const auto rank = state.others->stopped_elsewhere(state)) {
+        state.go_to = rank;
+        state.leaving = true;
+        return std::nullopt;
+      }
+    }
+    if (deadline.expired()) {
+      return fail(ErrorId::TimedOut,
+                  tid ? fmt::format("thread {} has not come to its next line; "
+                                    "it goes on, and stops there",
+                                    *tid)
+                      : "no thread has come to a breakpoint",
+                  tid ? "w" : "c");
+    }
+    TRY(await_news(state, deadline.capped(kLookAgain)));
+    if (tid) {
+      TRY(read_task_stat(state.session.target().pid, static_cast<int>(*tid)));
+    }
+  }
+}
+
+Status await_news(PromptState& state, Deadline deadline) {
+  if (state.others != nullptr) {
+    state.others->await(deadline);
+    return Interruptible::take() ? fail(ErrorId::Interrupted, "interrupted")
+                                 : Status();
+  }
+  if (const auto stop = TRY(next_stop(state.session, deadline))) {
+    take_in(state, *stop);
+  }
+  return {};
+}
+
+void take_in(PromptState& state, const Stop& stop) {
+  note_end_of_debug(state, stop);
+  // One that jumps stands before it, too.
+  if (state.held.insert(stop.tid).second || state.awaited == stop.tid) {
+    state.unseen.push_back(stop);
+    if (state.awaited != stop.tid) {
+      state.notes[stop.tid] =
+          fmt::format("thread {} stands: {} (thread {} goes there)", stop.tid,
+                      reason(state, stop), stop.tid);
+    }
+  }
+}
+
+void say_notes(PromptState& state) {
+  for (const auto& [tid, note] : std::exchange(state.notes, {})) {
+    fmt::print("{}\n", state.out.dim(note));
+  }
+}
+
 Status arrive(PromptState& state, Stop stop) {
+  state.notes.erase(stop.tid);
   forget_stop(state, stop.tid);
   const auto before = state.place.thread().tid;
   auto thread = TRY(choose_thread(state.session, fmt::format("{}", stop.tid),
@@ -96,6 +172,7 @@ Status arrive(PromptState& state, Stop stop) {
                          hit->commands.end());
   }
   state.breakpoints.forget_if_temporary(stop.why);
+  say_notes(state);
   return show_displays(state);
 }
 

@@ -9,6 +9,9 @@
 
 namespace hangdbg {
 
+// Takes in those that have stopped since, without a word.
+Status take_stops(PromptState& state);
+
 // Tells of those that have stopped since it was called last, a line each.
 Status note_stops(PromptState& state);
 

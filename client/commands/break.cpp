@@ -1,0 +1,335 @@
+#include "client/commands/break.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "client/interrupt.h"
+#include "client/prompt/stops.h"
+#include "client/ranks/attached_ranks.h"
+#include "client/ranks/breaks.h"
+#include "client/ranks/choice.h"
+#include "client/ranks/together.h"
+
+namespace hangdbg {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto kLookAgain = milliseconds(200);
+// Who comes so soon needs no word.
+constexpr auto kPatience = milliseconds(500);
+
+struct Options {
+  CommonOptions common;
+  JobOptions job;
+  std::string place;
+  std::string condition;
+  std::string log;
+  std::string hold_until;
+  double hold_for_s = 600;
+  double wait_s = 600;
+  std::vector<std::string> commands;
+
+  milliseconds hold_for() const {
+    return milliseconds(static_cast<std::int64_t>(hold_for_s * 1000));
+  }
+};
+
+int run(const Options& options);
+Result<int> break_in(const Options& options);
+Result<PromptBreakpoint> breakpoint_of(const Options& options);
+int show_log(AttachedRanks& attached, Deadline deadline);
+int prompt_at_stops(AttachedRanks& attached,
+                    const ChosenRanks& chosen,
+                    const RankSet& together,
+                    Deadline deadline);
+int run_at_stops(AttachedRanks& attached,
+                 const ChosenRanks& chosen,
+                 const RankSet& together,
+                 const std::vector<std::string>& commands,
+                 Deadline deadline);
+Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
+                                               const ChosenRanks& chosen,
+                                               const RankSet& together,
+                                               Deadline deadline);
+void say_notes_of(AttachedRanks& attached);
+
+}  // namespace
+
+void add_break(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "break", "Breakpoints on ranks of a job, which survives them");
+  command
+      .add_option("place", options->place,
+                  "A line, FILE:LINE, or the name of a function")
+      ->required()
+      ->type_name("PLACE");
+  add_job_options(command, options->job);
+  command
+      .add_option("--if", options->condition,
+                  "Stop only where that is true, in the frame")
+      ->type_name("EXPR");
+  command
+      .add_option("--log", options->log,
+                  "Print that instead of stopping; {EXPR} is its value")
+      ->type_name("TEXT");
+  command
+      .add_option("--hold-until", options->hold_until,
+                  "Hold each that comes until all of these have come")
+      ->type_name("SET");
+  command
+      .add_option("--for", options->hold_for_s,
+                  "So long threads are held at most, then all go on")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  command
+      .add_option("--wait", options->wait_s,
+                  "So long to wait for a rank to come; at a terminal Ctrl-C "
+                  "ends it, too")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("-c", options->commands,
+                  "At a stop, run this command of the prompt and go on; may be "
+                  "given more than once")
+      ->type_name("CMD")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_common_options(command, options->common, "--own-log");
+  command.footer(
+      "Before anything is set, the timeouts of the process groups are raised "
+      "on all ranks;\n"
+      "they are put back when we leave, and when we die. With -c it ends when "
+      "each rank has\n"
+      "come once; else there is a prompt, in which `rank N` and `ranks SET "
+      "COMMAND` go on.\n"
+      "Examples:\n"
+      "  hangdbg break train.py:120 --ranks 0,3\n"
+      "  hangdbg break train.py:120 --ranks 0,3 --if 'step > 100' --for 120\n"
+      "  hangdbg break train.py:120 --log 'step {step}: {loss}'\n"
+      "  hangdbg break train.py:120 --ranks 1,3 --hold-until 1,3 -c 'p step' "
+      "-c n -c w");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = break_in(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+Result<int> break_in(const Options& options) {
+  TRY(options.common.configure_log());
+  const PromptBreakpoint wanted = TRY(breakpoint_of(options));
+  const RankChoice until = TRY(RankChoice::parse(
+      options.hold_until.empty() ? "all" : options.hold_until));
+  const ChosenRanks chosen =
+      TRY(choose_ranks(options.job, options.common.deadline()));
+  RankSet together;
+  for (const JobRank& rank : chosen.ranks) {
+    if (!options.hold_until.empty() && until.includes(rank.rank)) {
+      together.add(rank.rank);
+    }
+  }
+  if (const RankSet* const named = until.named();
+      named != nullptr && *named != together) {
+    return fail(ErrorId::Usage,
+                fmt::format("--hold-until {} names ranks that do not stop",
+                            options.hold_until),
+                fmt::format("--ranks {}", options.hold_until));
+  }
+  fmt::print(stderr, "{}\n", job_text(chosen.job));
+  for (const std::string& finding : findings(chosen.job)) {
+    fmt::print(stderr, "{}\n", finding);
+  }
+  const Deadline deadline = Deadline::in(std::chrono::nanoseconds(
+      static_cast<std::int64_t>(options.wait_s * 1e9)));
+  AttachedRanks attached(options.common);
+  if (wanted.log.empty()) {
+    TRY(make_safe_to_hold(attached, chosen.job, options.hold_for(), deadline));
+  } else {
+    attached.attach_all(chosen.ranks);
+  }
+  TRY(set_on_ranks(attached, chosen.ranks, wanted, !together.empty()));
+  const Interruptible interruptible(*attached.all().front()->session);
+  return !wanted.log.empty() ? show_log(attached, deadline)
+         : options.commands.empty()
+             ? prompt_at_stops(attached, chosen, together, deadline)
+             : run_at_stops(attached, chosen, together, options.commands,
+                            deadline);
+}
+
+Result<PromptBreakpoint> breakpoint_of(const Options& options) {
+  PromptBreakpoint wanted;
+  wanted.condition = options.condition;
+  wanted.log = options.log;
+  const auto colon = options.place.rfind(':');
+  if (colon == std::string::npos) {
+    wanted.function = options.place;
+    return wanted;
+  }
+  const auto line = parse_number<std::int64_t>(
+      std::string_view(options.place).substr(colon + 1));
+  if (!line || *line < 1 || colon == 0) {
+    return fail(ErrorId::Usage,
+                fmt::format("no FILE:LINE and no function: {}",
+                            printable(options.place)),
+                "hangdbg break train.py:120 --ranks 0,3");
+  }
+  wanted.path = options.place.substr(0, colon);
+  wanted.line = *line;
+  return wanted;
+}
+
+// The agents speak as their threads come by.
+int show_log(AttachedRanks& attached, Deadline deadline) {
+  const auto lives = [](const AttachedRank* one) {
+    return one->session->alive();
+  };
+  while (!deadline.expired() && std::ranges::any_of(attached.all(), lives)) {
+    attached.await(deadline.capped(kLookAgain));
+    attached.look();
+    std::fflush(stdout);
+    if (Interruptible::take()) {
+      return exit_code(ErrorId::Interrupted);
+    }
+  }
+  return 0;
+}
+
+int prompt_at_stops(AttachedRanks& attached,
+                    const ChosenRanks& chosen,
+                    const RankSet& together,
+                    Deadline deadline) {
+  const auto came = await_ranks(attached, chosen, together, deadline);
+  if (!came && came.error().id != ErrorId::Interrupted) {
+    return report(came.error(), attached.err());
+  }
+  AttachedRank* const first =
+      came ? came->front() : attached.find_rank(chosen.ranks.front().rank);
+  if (came) {
+    // At once: it stands.
+    const Status shown = await_stop(*first->state, std::nullopt);
+    if (!shown) {
+      return report(shown.error(), attached.err());
+    }
+  } else {
+    fmt::print(stderr, "{}\n",
+               attached.err().dim("nobody has come; c waits again"));
+  }
+  return attached.prompt(first->pid, std::nullopt);
+}
+
+int run_at_stops(AttachedRanks& attached,
+                 const ChosenRanks& chosen,
+                 const RankSet& together,
+                 const std::vector<std::string>& commands,
+                 Deadline deadline) {
+  int code = 0;
+  std::set<int> done;
+  while (done.size() < chosen.ranks.size()) {
+    const auto came = await_ranks(attached, chosen, together, deadline);
+    if (!came) {
+      return report(came.error(), attached.err());
+    }
+    show_stops(*came);
+    for (const std::string& command : commands) {
+      const int last = run_together(*came, command);
+      code = last != 0 ? last : code;
+    }
+    for (AttachedRank* const one : *came) {
+      done.insert(*one->rank);
+      for (const std::int64_t tid : std::set(one->state->held)) {
+        one->state->held.erase(tid);
+        forget_stop(*one->state, tid);
+        [[maybe_unused]] const Status gone =
+            release_thread(*one->session, tid, attached.options().deadline());
+      }
+    }
+    say_notes_of(attached);
+  }
+  return code;
+}
+
+// Those in which a thread has come to stand: one of them, or all of `together`.
+Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
+                                               const ChosenRanks& chosen,
+                                               const RankSet& together,
+                                               Deadline deadline) {
+  Deadline patience = deadline.capped(kPatience);
+  for (RankSet said;;) {
+    attached.look();
+    std::vector<AttachedRank*> came;
+    RankSet ranks;
+    bool alive = false;
+    for (const JobRank& rank : chosen.ranks) {
+      AttachedRank* const one = attached.find_rank(rank.rank);
+      alive |= one->session->alive();
+      if (!one->state->unseen.empty()) {
+        one->state->notes.erase(one->state->unseen.front().tid);
+        came.push_back(one);
+        ranks.add(rank.rank);
+      }
+    }
+    const auto is_there = [&](int rank) { return ranks.contains(rank); };
+    if (!came.empty() && std::ranges::all_of(together.numbers(), is_there)) {
+      say_notes_of(attached);
+      return came;
+    }
+    if (came.empty()) {
+      patience = deadline.capped(kPatience);
+    } else if (patience.expired() && ranks != said) {
+      fmt::print(stderr, "{}\n",
+                 attached.err().dim(fmt::format(
+                     "rank {} has come; waits for all of {}", ranks.text(8),
+                     together.text(8))));
+      said = ranks;
+    }
+    say_notes_of(attached);
+    if (!alive) {
+      return fail(ErrorId::TargetDied, "the ranks have ended", "hangdbg ps");
+    }
+    if (deadline.expired()) {
+      return fail(ErrorId::TimedOut,
+                  together.empty() || ranks.empty()
+                      ? "no rank has come to the breakpoint"
+                      : fmt::format("rank {} has come, and not all of {}",
+                                    ranks.text(8), together.text(8)),
+                  "hangdbg dump --merge");
+    }
+    attached.await(deadline.capped(kLookAgain));
+    if (Interruptible::take()) {
+      return fail(ErrorId::Interrupted, "interrupted");
+    }
+  }
+}
+
+void say_notes_of(AttachedRanks& attached) {
+  for (AttachedRank* const one : attached.all()) {
+    if (one->state) {
+      for (const auto& [tid, note] : std::exchange(one->state->notes, {})) {
+        fmt::print(stderr, "{} {}\n",
+                   rank_prefix(one->rank.value_or(0), attached.err()),
+                   attached.err().dim(note));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
