@@ -11,14 +11,13 @@ namespace {
 
 constexpr std::string_view kGloo = "ProcessGroupGloo";
 // torch/distributed/distributed_c10d.py
-constexpr std::array<std::string_view, 7> kToOneOther = {
-    "send",
-    "recv",
-    "isend",
-    "irecv",
-    "batch_isend_irecv",
-    "send_object_list",
-    "recv_object_list"};
+constexpr std::array<std::string_view, 7> kToOneOther = {"send",
+                                                         "recv",
+                                                         "isend",
+                                                         "irecv",
+                                                         "batch_isend_irecv",
+                                                         "send_object_list",
+                                                         "recv_object_list"};
 
 }  // namespace
 
@@ -27,8 +26,8 @@ void OldCollectives::begin(int rank, const dap::ProcessGroups::Body& groups) {
     Group& group = groups_[{one.name, one.backend, one.ranks}];
     group.begun = std::max(group.begun, one.sequence.value_or(0));
     const std::chrono::milliseconds timeout(one.timeout_ms.value_or(0));
-    group.timeout = group.now.empty() ? timeout
-                                      : std::min(group.timeout, timeout);
+    group.timeout =
+        group.now.empty() ? timeout : std::min(group.timeout, timeout);
     group.now[rank] = one.sequence.value_or(0);
   }
 }

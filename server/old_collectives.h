@@ -38,8 +38,7 @@ class OldCollectives {
   std::vector<OldCollective> pending() const;
 
  private:
-  using Key =
-      std::tuple<std::string, std::string, std::vector<std::int64_t>>;
+  using Key = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
   struct Group {
     std::int64_t begun = 0;  // by the one who was farthest, at the raise
     std::chrono::milliseconds timeout{};

@@ -159,10 +159,10 @@ Result<int> prompt(const Options& options, int pid, std::optional<int> rank) {
   AttachedRanks attached(options.common);
   TRY(attached.open(pid, rank, options.prompt.place));
   const auto& commands = options.prompt.commands;
-  return attached.prompt(
-      pid, commands.empty() ? std::nullopt
-                            : std::optional(std::deque<std::string>(
-                                  commands.begin(), commands.end())));
+  return attached.prompt(pid, commands.empty()
+                                  ? std::nullopt
+                                  : std::optional(std::deque<std::string>(
+                                        commands.begin(), commands.end())));
 }
 
 }  // namespace

@@ -228,6 +228,7 @@ int prompt_at_stops(AttachedRanks& attached,
     if (!shown) {
       return report(shown.error(), attached.err());
     }
+    std::fflush(stdout);
   } else {
     fmt::print(stderr, "{}\n",
                attached.err().dim("nobody has come; c waits again"));
@@ -295,9 +296,9 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
       patience = deadline.capped(kPatience);
     } else if (patience.expired() && ranks != said) {
       fmt::print(stderr, "{}\n",
-                 attached.err().dim(fmt::format(
-                     "rank {} has come; waits for all of {}", ranks.text(8),
-                     together.text(8))));
+                 attached.err().dim(
+                     fmt::format("rank {} has come; waits for all of {}",
+                                 ranks.text(8), together.text(8))));
       said = ranks;
     }
     say_notes_of(attached);

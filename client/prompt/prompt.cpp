@@ -184,8 +184,9 @@ std::string time_left(const PromptState& state) {
   if (standstill == nullptr || !standstill->end()) {
     return {};
   }
-  const auto left = std::chrono::ceil<std::chrono::seconds>(
-      standstill->end()->left()).count();
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(standstill->end()->left())
+          .count();
   return fmt::format(" {}:{:02}", left / 60, left % 60);
 }
 
@@ -230,7 +231,8 @@ int run_terminal(PromptState& state, LineEditor& editor) {
                   : fmt::format(
                         "(hangdbg {}{}{}{}) ", pid,
                         state.rank ? fmt::format(" r{}", *state.rank) : "",
-                        held ? " HELD" + time_left(state) : "", read_only ? " read-only" : ""),
+                        held ? " HELD" + time_left(state) : "",
+                        read_only ? " read-only" : ""),
               held, read_only};
         },
         state.out, line);

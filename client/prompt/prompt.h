@@ -58,7 +58,8 @@ struct PromptState {
   bool together = false;
   std::optional<std::int64_t> awaited{};
   std::set<std::pair<int, std::int64_t>> told{};  // of other ranks: its threads
-  std::map<std::int64_t, std::string> notes{};  // of threads, by tid: what is to be said before the next line
+  std::map<std::int64_t, std::string>
+      notes{};  // of threads, by tid: what is to be said before the next line
   bool leaving = false;
   bool said_read_only = false;
 

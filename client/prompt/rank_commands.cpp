@@ -45,14 +45,18 @@ Result<std::string> whereabouts(int pid) {
   const InspectedProcess process = TRY(open_process(pid));
   const DumpedThread main =
       TRY(dump_thread(LiveSubject(process), pid, {.may_stop = false}));
-  if (main.stack.frames.empty()) {
+  // On top of one that is held is the agent.
+  const auto& frames = main.stack.frames;
+  const auto own = std::ranges::find_if(
+      frames, [](const auto& one) { return one.file != "<hangdbg>"; });
+  if (own == frames.end()) {
     return main.state;
   }
-  const PythonFrame& frame = main.stack.frames.front();
+  const PythonFrame& frame = *own;
   return fmt::format("{}  {}",
                      listed_frame(frame.qualname, frame.file, frame.line, false,
                                   Palette(ColourChoice::Never, stdout)),
-                     main.state);
+                     own == frames.begin() ? main.state : "held");
 }
 
 // Where each is; with a set of them and a command: that, in each.
@@ -85,8 +89,7 @@ Status show_ranks(PromptState& state) {
 
 Status run_in_ranks(PromptState& state, std::string_view argument) {
   const auto words = split_words(argument);
-  const std::string_view command =
-      trim(argument.substr(words.front().size()));
+  const std::string_view command = trim(argument.substr(words.front().size()));
   const RankChoice choice = TRY(RankChoice::parse(words.front()));
   if (state.others == nullptr || command.empty()) {
     return fail(ErrorId::Usage, "ranks wants a set of ranks and a command",
@@ -113,9 +116,9 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
     there.push_back(TRY(state.others->join(rank)));
   }
   const int code = run_together(there, std::string(command));
-  return code == 0 ? Status()
-                   : fail(ErrorId::ExpressionFailed,
-                          "not in all of them: see above");
+  return code == 0
+             ? Status()
+             : fail(ErrorId::ExpressionFailed, "not in all of them: see above");
 }
 
 Status go_to_rank(PromptState& state, std::string_view argument) {

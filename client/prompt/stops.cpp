@@ -46,10 +46,10 @@ Status note_stops(PromptState& state) {
       if (one->state && &*one->state != &state && one->rank) {
         for (const Stop& stop : one->state->unseen) {
           if (state.told.insert({*one->rank, stop.tid}).second) {
-            fmt::print("{}\n", state.out.dim(fmt::format(
-                                   "rank {} stands: {} (rank {} goes there)",
-                                   *one->rank, reason(*one->state, stop),
-                                   *one->rank)));
+            fmt::print("{}\n",
+                       state.out.dim(fmt::format(
+                           "rank {} stands: {} (rank {} goes there)",
+                           *one->rank, reason(*one->state, stop), *one->rank)));
           }
         }
       }

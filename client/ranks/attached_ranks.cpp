@@ -12,9 +12,11 @@
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/choice.h"
+#include "client/ranks/together.h"
 #include "client/session_output.h"
 #include "inspector/task_ids.h"
 #include "protocol/events/continued.h"
+#include "protocol/events/output.h"
 #include "server/hold.h"
 #include "server/old_collectives.h"
 
@@ -23,7 +25,9 @@ namespace {
 
 constexpr auto kWatch = std::chrono::seconds(1);
 
-Session::Hooks hooks_of(AttachedRank& rank, const Palette& err);
+Session::Hooks hooks_of(AttachedRank& rank,
+                        const Palette& out,
+                        const Palette& err);
 int run_in_turn(PromptState& state, std::deque<std::string>& commands);
 Result<std::optional<Stop>> stop_of_waiting(Session& session,
                                             Deadline deadline);
@@ -79,9 +83,9 @@ Result<AttachedRank*> AttachedRanks::open(int pid,
 Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
   Session& session = *rank.session;
   const auto stop = TRY(stop_of_waiting(session, options_.deadline()));
-  auto thread = TRY(choose_thread(
-      session, stop ? fmt::format("{}", stop->tid) : place.thread,
-      options_.deadline()));
+  auto thread = TRY(
+      choose_thread(session, stop ? fmt::format("{}", stop->tid) : place.thread,
+                    options_.deadline()));
   PromptState& state = rank.state.emplace(
       PromptState{session, rank.sources, options_, out_, err_,
                   TRY(Place::at(std::move(thread), place.frame))});
@@ -94,8 +98,7 @@ Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
 }
 
 Result<AttachedRank*> AttachedRanks::join(const JobRank& rank) {
-  AttachedRank* const attached =
-      TRY(find_or_attach(rank.pid, rank.rank));
+  AttachedRank* const attached = TRY(find_or_attach(rank.pid, rank.rank));
   const Interruptible interruptible(*attached->session);
   if (!attached->state) {
     TRY(enter(*attached, {}));
@@ -173,11 +176,11 @@ void AttachedRanks::look() {
               : number;
       state.held.erase(tid);
       forget_stop(state, tid);
-      state.notes[tid] = fmt::format(
-          "thread {} has gone on by itself: its time was up", tid);
+      state.notes[tid] =
+          fmt::format("thread {} has gone on by itself: its time was up", tid);
     }
-    members.push_back({one->session.get(), !state.held.empty() ||
-                                               state.awaited.has_value()});
+    members.push_back(
+        {one->session.get(), !state.held.empty() || state.awaited.has_value()});
   }
   if (standstill_) {
     standstill_->follow(members, options_.deadline());
@@ -236,7 +239,8 @@ void AttachedRanks::watch_fixed_timeouts() {
         (one->state && !one->state->held.empty())) {
       continue;
     }
-    const auto groups = process_groups(*one, std::nullopt, Deadline::in(kWatch));
+    const auto groups =
+        process_groups(*one, std::nullopt, Deadline::in(kWatch));
     const std::string call = groups ? with_fixed_timeout(*groups) : "";
     if (!call.empty() && standstill_->shorten(*shortest_ / 2)) {
       fmt::print(stderr, "{}\n",
@@ -266,8 +270,8 @@ Result<std::unique_ptr<AttachedRank>> AttachedRanks::attach(
   auto attached = std::make_unique<AttachedRank>(
       AttachedRank{pid, rank, SourceText(pid), look_at_threads(pid)});
   const auto started = Deadline::Clock::now();
-  attached->session = TRY(
-      Session::attach(pid, hooks_of(*attached, err_), options_.deadline()));
+  attached->session = TRY(Session::attach(pid, hooks_of(*attached, out_, err_),
+                                          options_.deadline()));
   attached->took = Deadline::Clock::now() - started;
   return attached;
 }
@@ -299,16 +303,26 @@ Result<int> AttachedRanks::go_to(int from, int rank) {
 
 namespace {
 
-Session::Hooks hooks_of(AttachedRank& rank, const Palette& err) {
+Session::Hooks hooks_of(AttachedRank& rank,
+                        const Palette& out,
+                        const Palette& err) {
   Session::Hooks hooks = show_on_terminal(err);
-  hooks.on_event = [&rank, show = std::move(hooks.on_event)](
-                       const dap::Event& event) {
+  hooks.on_event = [&rank, &out,
+                    show = std::move(hooks.on_event)](const dap::Event& event) {
     const auto body = event.event == dap::Continued::event
                           ? dap::body_of<dap::Continued>(event)
-                          : Result<dap::Continued::Body>(fail(
-                                ErrorId::BadMessage, "another event"));
+                          : Result<dap::Continued::Body>(
+                                fail(ErrorId::BadMessage, "another event"));
     if (body) {
       rank.gone_on.push_back(body->thread_id);
+      return true;
+    }
+    // A breakpoint's message; what an expression prints is shown as it comes.
+    const auto said = dap::body_of<dap::Output>(event);
+    if (rank.rank && event.event == dap::Output::event && said &&
+        said->category == "console") {
+      print_now(stdout, rank_prefix(*rank.rank, out) + " ");
+      print_foreign(stdout, said->output);
       return true;
     }
     return show(event);

@@ -62,7 +62,8 @@ Status make_safe_to_hold(AttachedRanks& attached,
     raised.not_raised["not on this machine"].add(job.elsewhere);
   }
   if (raised.groups > 0) {
-    say(fmt::format("timeouts of {} process group{} raised on rank {} by {}, "
+    say(
+        fmt::format("timeouts of {} process group{} raised on rank {} by {}, "
                     "until we leave",
                     raised.groups, raised.groups == 1 ? "" : "s",
                     raised.ranks.text(8), seconds(2 * hold_for)));
@@ -115,7 +116,8 @@ Raised raise_all(AttachedRanks& attached, milliseconds by) {
   Raised raised;
   for (AttachedRank* const one : attached.all()) {
     const Interruptible interruptible(*one->session);
-    const auto groups = attached.process_groups(*one, by, attached.options().deadline());
+    const auto groups =
+        attached.process_groups(*one, by, attached.options().deadline());
     if (!groups) {
       raised.not_raised[groups.error().message].add(one->rank.value_or(0));
       continue;
@@ -138,7 +140,8 @@ Raised raise_all(AttachedRanks& attached, milliseconds by) {
   // One may have begun a collective while the next was raised.
   for (AttachedRank* const one : attached.all()) {
     const Interruptible interruptible(*one->session);
-    if (const auto groups = attached.process_groups(*one, {}, attached.options().deadline())) {
+    if (const auto groups =
+            attached.process_groups(*one, {}, attached.options().deadline())) {
       raised.old.begin(one->rank.value_or(0), *groups);
     }
   }
@@ -175,7 +178,8 @@ Status await_old(AttachedRanks& attached, Raised& raised, Deadline deadline) {
       for (const int rank : one.awaited.numbers()) {
         AttachedRank* const late = attached.find_rank(rank);
         const Interruptible interruptible(*late->session);
-        raised.old.look(rank, TRY(attached.process_groups(*late, {}, attached.options().deadline())));
+        raised.old.look(rank, TRY(attached.process_groups(
+                                  *late, {}, attached.options().deadline())));
       }
     }
     if (Interruptible::take()) {
@@ -217,9 +221,8 @@ std::map<std::string, std::int64_t> common_groups(
     AttachedRank* const one = attached.find_rank(rank.rank);
     dap::ProcessGroups::Body groups;
     if (one != nullptr) {
-      groups =
-          attached.process_groups(*one, {}, attached.options().deadline())
-              .value_or(groups);
+      groups = attached.process_groups(*one, {}, attached.options().deadline())
+                   .value_or(groups);
     }
     for (const auto& group : groups.groups) {
       if (group.sequence && ++members[group.name] <= ranks.size()) {
@@ -245,9 +248,9 @@ std::string text(const OldCollective& one, AttachedRanks& attached) {
       "timeout of {}{}: breakpoints are set when it is over",
       one.inside.text(8), one.number, one.group, one.awaited.text(8),
       seconds(one.timeout),
-      longest ? fmt::format(", {} are left",
-                            seconds(std::max(one.timeout - *longest,
-                                             milliseconds(0))))
+      longest ? fmt::format(
+                    ", {} are left",
+                    seconds(std::max(one.timeout - *longest, milliseconds(0))))
               : "");
 }
 

@@ -1,5 +1,5 @@
-// Breakpoints on ranks that the job survives: the others wait for a rank that is
-// held, and their collectives die of that when their timeout is over. So all
+// Breakpoints on ranks that the job survives: the others wait for a rank that
+// is held, and their collectives die of that when their timeout is over. So all
 // timeouts are raised before, and put back when our sessions end.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace hangdbg {
 
-// Attaches to all ranks of the job, raises the timeouts of their process groups,
-// and waits until no collective is left that began before, saying what is done on
-// stderr. From then on threads may be held for so long; for less, if there are
-// ranks whose timeouts stay. Errors: System, where none could be attached;
-// TimedOut; Interrupted.
+// Attaches to all ranks of the job, raises the timeouts of their process
+// groups, and waits until no collective is left that began before, saying what
+// is done on stderr. From then on threads may be held for so long; for less, if
+// there are ranks whose timeouts stay. Errors: System, where none could be
+// attached; TimedOut; Interrupted.
 Status make_safe_to_hold(AttachedRanks& attached,
                          const Job& job,
                          std::chrono::milliseconds hold_for,

@@ -1,6 +1,6 @@
 // Standstill: how long threads of a job's ranks may stand, all together: from
-// the first that comes to stand until none does. The other ranks wait for these,
-// and their collectives die of it some time.
+// the first that comes to stand until none does. The other ranks wait for
+// these, and their collectives die of it some time.
 //
 // The agents are told how long, so that a thread goes on also when we do
 // nothing any more.

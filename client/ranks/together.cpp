@@ -117,10 +117,10 @@ int with_prefix(const AttachedRank& rank, const std::function<int()>& work) {
     const Palette& palette =
         stream == stdout ? rank.state->out : rank.state->err;
     const std::string prefix = rank_prefix(rank.rank.value_or(0), palette);
-    for (const std::string_view line : split(
-             std::string_view(text).substr(
-                 0, text.size() - (text.ends_with('\n') ? 1 : 0)),
-             '\n')) {
+    for (const std::string_view line :
+         split(std::string_view(text).substr(
+                   0, text.size() - (text.ends_with('\n') ? 1 : 0)),
+               '\n')) {
       print_now(stream, fmt::format("{} {}\n", prefix, line));
     }
   }

@@ -110,8 +110,8 @@ struct HdSession {
   struct HdRunning evaluation;
   uint64_t lowest_stack; /* executor: for the code that it runs */
 
-  /* So long its threads stand at most, in ns, and until when those do that stand
-   * now; 0: no limit, none stands. GIL. */
+  /* So long its threads stand at most, in ns, and until when those do that
+   * stand now; 0: no limit, none stands. GIL. */
   int64_t hold_for, hold_until;
 
   uint32_t writing; /* who has set it writes to the DAP channel */

@@ -327,8 +327,8 @@ HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(ready == POLLOUT);
 }
 
-/* The thread waits until there is work (1), or it may go (0): it was let go, its
- * time is up or its client gone. What it was asked before is done. */
+/* The thread waits until there is work (1), or it may go (0): it was let go,
+ * its time is up or its client gone. What it was asked before is done. */
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
@@ -359,8 +359,8 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(work);
 }
 
-/* Until when its threads may stand; 0: for ever. The first to ask after a change
- * of the limit begins the time, without the GIL. */
+/* Until when its threads may stand; 0: for ever. The first to ask after a
+ * change of the limit begins the time, without the GIL. */
 static int64_t hold_until(struct HdSession* session) {
   const int64_t longest = HD_LOAD(session->hold_for);
   int64_t until = HD_LOAD(session->hold_until);
@@ -380,8 +380,8 @@ HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* milliseconds) {
   if (!session) {
     return 0;
   }
-  const unsigned long longest = HD_CALL(state, PyLong_AsUnsignedLongMask,
-                                        AsNumberFunction)(milliseconds);
+  const unsigned long longest =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(milliseconds);
   HD_STORE(session->hold_for, (int64_t)(longest & 0xffffffff) * 1000000);
   HD_STORE(session->hold_until, 0);
   hd_held_wake(session);

@@ -1,5 +1,5 @@
-// So long the threads that stand for this session do so at most: from now on, or
-// from when the first comes to stand. Then they go on by themselves, and the
+// So long the threads that stand for this session do so at most: from now on,
+// or from when the first comes to stand. Then they go on by themselves, and the
 // event `continued` says so; also while we do nothing, and after our death.
 #pragma once
 

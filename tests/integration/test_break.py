@@ -1,0 +1,227 @@
+"""hangdbg break: ranks of a real torch job stop, and the job survives it."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+import processes
+import torches
+from harness import PROGRAM, TARGETS, die_with_us, hangdbg, track, until
+from test_hold import ask
+
+pytestmark = pytest.mark.slow
+TORCHES = [pytest.param(path, id=version) for version, path in torches.found()] or [
+    pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
+IMPORT = 90  # seconds: four times torch, on two CPUs
+SOURCE = TARGETS / "torch_loop.py"
+LINE = next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
+            if line.strip().startswith("weight = weight"))
+PLACE = "%s:%d" % (SOURCE, LINE)
+
+
+@pytest.fixture(params=TORCHES, scope="module")
+def torch_python(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def loss_alone(torch_python, tmp_path_factory):
+    """Of 600 rounds without us."""
+    job = Job(torch_python, "plain", tmp_path_factory.mktemp("alone"), 600, 20)
+    return job.loss()
+
+
+class Job:
+    def __init__(self, python, way, directory, rounds, timeout, ranks=4):
+        self.directory = directory
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        self.process = track(subprocess.Popen(
+            [str(word) for word in (
+                python, "-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
+                "--master-addr=127.0.0.1", "--master-port=" + port,
+                SOURCE, way, directory, rounds, timeout)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True, preexec_fn=die_with_us,
+            env=dict(os.environ, OMP_NUM_THREADS="1")))
+        self.pid = self.process.pid
+
+    def rounds(self, rank=0):
+        path = self.directory / str(rank)
+        return path.stat().st_size if path.exists() else 0
+
+    def goes_on(self, seconds=1):
+        before = self.rounds()
+        until("another round", lambda: self.rounds() > before, seconds)
+
+    def loss(self):
+        """At its end, which is a good one."""
+        assert self.process.wait(IMPORT) == 0
+        return (self.directory / "loss").read_text()
+
+    def started(self):
+        until("all run", lambda: all(self.rounds(rank) > 3 for rank in range(4)), IMPORT)
+        return self
+
+    def pid_of(self, rank):
+        listed = hangdbg("ps", "--job", self.pid, "--json").json()["processes"]
+        return next(one["pid"] for one in listed
+                    if one["rank"] == rank and one["role"] == "rank")
+
+    def timeout_of(self, rank):
+        """That of its process group, in seconds."""
+        return float(hangdbg(
+            "eval", self.pid_of(rank), "--frame", "train",
+            "next(iter(dist.distributed_c10d._pg_map))._get_backend("
+            "torch.device('cpu')).options._timeout.total_seconds()").out)
+
+    def break_at(self, *words):
+        """A hangdbg with a prompt: its Popen, with pipes."""
+        return track(subprocess.Popen(
+            [str(word) for word in (PROGRAM, "break", PLACE, "--job", self.pid, *words)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, start_new_session=True, preexec_fn=die_with_us))
+
+
+def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
+    """A minute, where the job dies after 20 s in which one rank waits for another."""
+    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    client = job.break_at("--ranks", "1,3", "--hold-until", "1,3", "--for", 90)
+    ask(client, "", "weight = weight - gradient")
+    since = time.monotonic()
+    assert ask(client, "ranks", "held").startswith("->    1 ")
+    steps = {ask(client, "ranks %d p step" % rank, "] ").split("] ")[1] for rank in (1, 3)}
+    assert len(steps) == 1, "they are in other rounds: %s" % steps
+    assert job.timeout_of(0) == 20 + 2 * 90
+    held = job.rounds()
+    while time.monotonic() < since + 60:
+        ask(client, "p 1 + 1", "2")
+        time.sleep(1)
+    assert job.rounds() == held
+    for rank in (1, 3):
+        assert processes.state(job.pid_of(rank), job.pid_of(rank)) == "S"
+    client.stdin.write("ranks 1,3 n\n")
+    ask(client, "", ":3] -> loss = float")
+    ask(client, "ranks 1,3 p float(gradient[0]) > 0", ":3] True")
+    client.stdin.close()
+    assert client.wait(10) == 0
+    job.goes_on()
+    assert job.timeout_of(0) == job.timeout_of(3) == 20
+    assert job.loss() == loss_alone
+
+
+def test_commands_in_several(torch_python, tmp_path, loss_alone):
+    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "1,3", "--hold-until", "all",
+                   "-c", "p step", "-c", "n")
+    assert done.rc == 0, done
+    assert re.search(r"timeouts of 1 process group raised on rank 0-3 by", done.err), done
+    steps = re.findall(r":(\d)\] (\d+)$", done.out, re.M)
+    assert [rank for rank, _ in steps] == ["1", "3"] and len({n for _, n in steps}) == 1, done
+    assert re.findall(r":(\d)\] -> loss = ", done.out) == ["1", "3"], done
+    assert job.loss() == loss_alone
+
+
+def test_log(torch_python, tmp_path, loss_alone):
+    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "!0", "--wait", 1,
+                   "--log", "step {step} of {rank}", "--if", "step % 2 == 0")
+    assert done.rc == 0, done
+    said = re.findall(r"^\[\S+:(\d)\] step (\d+) of (\d)$", done.out, re.M)
+    assert len(said) == len(done.out.splitlines()) > 10, done
+    assert {rank for rank, _, _ in said} == {"1", "2", "3"}
+    assert all(rank == own and int(step) % 2 == 0 for rank, step, own in said), done
+    assert job.timeout_of(1) == 20
+    assert job.loss() == loss_alone
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped", "asleep"])
+def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
+    """When the client is killed, at once; when it does nothing, or cannot, when the
+    time is up."""
+    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    client = job.break_at("--ranks", "1", "--for", 100 if end == "killed" else 4)
+    ask(client, "p 'held', rank", "('held', 1)")
+    held = job.rounds()
+    if end == "killed":
+        client.kill()
+        client.wait()
+        job.goes_on()
+    else:
+        if end == "stopped":
+            os.kill(client.pid, signal.SIGSTOP)
+        until("it goes on", lambda: job.rounds() > held, 8)
+        # Who cannot say that the next may stand as long gets none.
+        until("it still does", lambda: job.rounds() > held + 3, 8)
+        client.kill()
+        client.wait()
+    until("timeouts are back", lambda: job.timeout_of(0) == job.timeout_of(1) == 20)
+    assert job.loss() == loss_alone
+
+
+def test_a_collective_that_began_before(torch_python, tmp_path):
+    """It is named, and nothing is set before it is over."""
+    job = Job(torch_python, "late", tmp_path, 3, 20)
+    until("they wait", lambda: "time.sleep" in hangdbg(
+        "dump", "--job", job.pid, "--ranks", "2", "--source").out, IMPORT)
+    done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "0", "-c", "p step")
+    assert done.rc == 0, done
+    assert re.search(
+        r"rank 0,1,3 waits in collective \d+ of group 0 for rank 2; it began with the "
+        r"timeout of 20 s, 1\d\.\d s are left", done.err), done
+    assert job.process.wait(IMPORT) == 0
+
+
+def test_a_rank_that_cannot_be_asked(torch_python, tmp_path, loss_alone):
+    """Its timeout stays, so nobody is held for longer than half of it."""
+    job = Job(torch_python, "plain", tmp_path, 600, 8).started()
+    if shutil.which("strace") is None:
+        pytest.skip("no strace here")
+    tracer = track(subprocess.Popen(
+        ["strace", "-f", "-o", os.devnull, "-e", "trace=none", "-p", str(job.pid_of(2))],
+        stderr=subprocess.PIPE))
+    tracer.stderr.readline()
+    client = job.break_at("--ranks", "1", "--for", 60)
+    ask(client, "p 'held', rank", "('held', 1)")
+    held = job.rounds()
+    until("it goes on", lambda: job.rounds() > held, 6)
+    client.stdin.close()
+    assert client.wait(10) == 0
+    said = client.stderr.read()
+    assert "timeout of 8 s stays: threads are held for 4 s at most" in said, said
+    tracer.terminate()
+    assert job.loss() == loss_alone
+
+
+def test_who_waits_in_recv(torch_python, tmp_path):
+    """Its timeout cannot be raised: the others go on before it is over."""
+    job = Job(torch_python, "pairs", tmp_path, 200, 8).started()
+    client = job.break_at("--ranks", "1", "--for", 60)
+    ask(client, "p 'held', rank", "('held', 1)")
+    held = job.rounds(1)
+    until("it goes on", lambda: (ask(client, "p 1 + 1", "2"), job.rounds(1) > held)[1], 8)
+    client.stdin.close()
+    assert client.wait(10) == 0
+    assert "in recv, whose timeout of 8" in client.stderr.read()
+    assert job.process.wait(IMPORT) == 0
+
+
+@pytest.mark.parametrize("words, said", [
+    (["train.py"], None),
+    (["train.py:x"], "no FILE:LINE and no function: train.py:x"),
+    (["train.py:0"], "no FILE:LINE"),
+    (["a.py:1", "--ranks", "x"], "no set of ranks"),
+    (["a.py:1", "--for", "0"], "--for"),
+    ([], "place"),
+])
+def test_what_is_wrong_is_said(words, said):
+    done = hangdbg("break", *words, "--job", "no such job")
+    assert done.rc == 2 and len(done.err.splitlines()) <= 3, done
+    assert said is None or said in done.err, done
