@@ -1,6 +1,7 @@
 """The real launchers of parallel jobs: what scripts/get-launchers has got, or this
 machine has itself. Each starts four ranks of tests/targets/launched.py."""
 
+import itertools
 import os
 import shutil
 import socket
@@ -17,6 +18,8 @@ CACHE = ROOT / ".cache" / "launchers"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 PYTHON = "/usr/bin/python3"
 RANKS = 4
+
+_slurm_jobs = itertools.count(os.getpid() * 10)  # other clusters' are others
 
 
 class Launched:
@@ -182,6 +185,7 @@ class Slurm(Launched):
             pytest.skip("slurmd needs root")
         self.words = words
         self.root = cached("slurm")
+        self.job = str(next(_slurm_jobs))
         (folder / "state").mkdir()
         (folder / "slurm.conf").write_text(self.configuration(folder))
         self.folder = folder
@@ -190,8 +194,9 @@ class Slurm(Launched):
                     self.root / "usr/sbin/slurmstepd-wlm"])
         until("Slurm has begun", lambda: b"idle" in self.ask("sinfo", "-h", "-o", "%t"))
         super().__init__(folder, waits)
-        until("the job has begun", lambda: b"1.0" in self.ask("squeue", "-h", "-s"))
-        self.name = "1.0"
+        until("the job has begun", lambda: self.job.encode() + b".0" in self.ask(
+            "squeue", "-h", "-s"))
+        self.name = self.job + ".0"
 
     def command(self):
         return [self.root / "usr/bin/srun", "-n", RANKS, *self.words, PYTHON]
@@ -210,7 +215,8 @@ class Slurm(Launched):
     def configuration(self, folder):
         host = socket.gethostname().partition(".")[0]
         return "\n".join([
-            "ClusterName=one", "SlurmctldHost=%s(127.0.0.1)" % host, "SlurmUser=root",
+            "ClusterName=one", "FirstJobId=" + self.job,
+            "SlurmctldHost=%s(127.0.0.1)" % host, "SlurmUser=root",
             "SlurmctldPort=" + free_port(), "SlurmdPort=" + free_port(),
             "AuthType=auth/none", "CredType=cred/none",
             "PluginDir=%s/slurm-wlm" % (self.root / LIBRARIES), "ProctrackType=proctrack/pgid",
@@ -222,7 +228,7 @@ class Slurm(Launched):
             "PartitionName=all Nodes=ALL Default=YES State=UP", ""])
 
     def end(self):
-        self.ask("scancel", "--signal=KILL", "1")
+        self.ask("scancel", "--signal=KILL", self.job)
         until("Slurm's job has ended", lambda: not self.ask("squeue", "-h"))
 
 
