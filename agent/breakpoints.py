@@ -40,8 +40,9 @@ class Breakpoint:
             self.condition = expression(asked[1], "<condition>")
         if self.wanted.get("hitCondition"):
             self.count = read_count(self.wanted["hitCondition"])
-        if self.wanted.get("logMessage"):
-            self.message = read_message(self.wanted["logMessage"])
+        message = self.wanted.get("logMessage") or self.wanted.get("hangdbg/logMessage")
+        if message:
+            self.message = read_message(message)
         self.after = self.wanted.get("hangdbg/after")
 
     def reached(self, frame):
@@ -88,7 +89,7 @@ class Breakpoint:
         """Whether they differ in nothing that tells one from the other."""
         return all(self.wanted.get(key) == other.wanted.get(key) for key in (
             "line", "name", "condition", "hitCondition", "logMessage", "hangdbg/path",
-            "hangdbg/after"))
+            "hangdbg/after", "hangdbg/logMessage"))
 
     def becomes(self, old):
         self.id, self.hits, self.line, self.file = old.id, old.hits, old.line, old.file

@@ -22,9 +22,12 @@ def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
     if state is not None:
-        for end in ("end_stops", "end_process_groups"):
-            if end in globals():
-                globals()[end](state)
+        for end in ("end_process_groups", "end_stops"):
+            try:
+                if end in globals():
+                    globals()[end](state)
+            except BaseException:  # a signal's handler: the other is to be done, too
+                pass
 
 
 class Session:
@@ -47,6 +50,7 @@ class Session:
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
         self.standing = {}  # ident -> Standing, of one that is
+        self.limited = False  # so long its threads stand at most (process_groups.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
 
     def frame_number(self, key):

@@ -51,6 +51,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 standing = Standing(number, error, in_call, returned)
             session.standing[ident] = standing
             session.claims.pop(number, None)
+            if not told and session.limited and not _has_room(session.index):
+                break  # its client does not read: no wait for that
             if not told:
                 told = True
                 tell(session, "stopped", reason=reason, threadId=_thread_id(ident),
@@ -115,8 +117,12 @@ def goes_on(session, ident):
 
 
 def time_is_up(session, ident):
-    """Nobody has let it go: so long it may stand, or its client has gone."""
+    """Nobody has let it go: so long it may stand, or its client has gone. Nothing else
+    is to stop for a client that may be asleep."""
     goes_on(session, ident)
+    if session.limited:
+        if "end_breakpoints" in globals():  # stops.py
+            end_breakpoints(session)
     if _has_room(session.index):
         tell(session, "continued", threadId=_thread_id(ident), allThreadsContinued=False)
 

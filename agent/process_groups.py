@@ -29,7 +29,10 @@ def _backends():
         ranks = sorted((names.get("_pg_group_ranks") or {}).get(group) or ())
         seen = []
         for device in getattr(group, "_device_types", None) or [None]:
-            backend = group if device is None else group._get_backend(device)
+            try:
+                backend = group if device is None else group._get_backend(device)
+            except Exception:  # it is being made, or destroyed
+                continue
             # With TORCH_DISTRIBUTED_DEBUG=DETAIL another is around it.
             backend = getattr(backend, "wrapped_pg", backend)
             if not any(backend is other for other in seen):
@@ -54,10 +57,10 @@ def _group_body(name, device, backend, ranks):
 
 
 def has_begun(collective):
-    """Whether this rank has come as far: {"group", "number"}. By that several ranks
-    stop in the same round of a loop, although each is asked at another moment."""
-    for name, _, backend, _ in _backends():
-        if name == collective["group"]:
+    """Whether this rank has come as far: {"group", "device", "number"}. By that several
+    ranks stop in the same round of a loop, although each is asked at another moment."""
+    for name, device, backend, _ in _backends():
+        if (name, device) == (collective["group"], collective["device"]):
             try:
                 return backend._get_sequence_number_for_group() >= collective["number"]
             except Exception:
@@ -117,7 +120,9 @@ def end_process_groups(session):
 
 def limit_hold(session, arguments):
     """So long its threads stand at most, from now on or from when the first comes
-    to stand; 0: for ever. Then they go on, and `continued` says so."""
+    to stand; 0: for ever. Then they go on, and `continued` says so: its breakpoints
+    are gone with that."""
+    session.limited = arguments.get("milliseconds") != 0
     _limit(field(arguments, "milliseconds", int))
     return {}
 

@@ -121,16 +121,21 @@ def end_stops(session):
         if plan.session is session:
             del _plans[ident]
             plan_dropped(ident, plan)
-    _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
-    _filters.pop(session, None)
     if "end_waits" in globals():
         end_waits(session)
-    watch()
+    end_breakpoints(session)
     # The last one takes all that is here with it. Nobody is told of lines any more: who
     # is not in our code now does not come into it.
     calls_us = was_watching() or "end_waits" in globals()
     while not _sessions and calls_us and any(map(_runs_our_code, _stacks())):
         _nap()
+
+
+def end_breakpoints(session):
+    _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
+    _filters.pop(session, None)
+    _lines.clear()
+    watch()
 
 
 def _stacks():

@@ -12,11 +12,13 @@ namespace hangdbg::dap {
 // A collective of a process group, by its number there.
 struct Collective {
   std::string group;
+  std::string device;  // whose backend in that group counts it
   std::int64_t number = 0;
 
   template <class V>
   void fields(V& v) {
     v("group", group);
+    v("device", device);
     v("number", number);
   }
 };
@@ -59,7 +61,7 @@ struct FunctionBreakpoint {
     v("name", name);
     v("condition", condition);
     v("hitCondition", hit_condition);
-    v("logMessage", log_message);
+    v("hangdbg/logMessage", log_message);
     v("hangdbg/path", path);
     v("hangdbg/ignore", ignore);
     v("hangdbg/temporary", temporary);

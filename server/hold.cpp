@@ -7,6 +7,7 @@
 #include "injector/hold.h"
 #include "injector/preflight.h"
 #include "inspector/task_ids.h"
+#include "protocol/events/continued.h"
 #include "protocol/requests/continue.h"
 #include "protocol/requests/goto.h"
 #include "protocol/requests/halt.h"
@@ -207,9 +208,16 @@ Result<std::optional<Stop>> next_stop(Session& session, Deadline deadline) {
     if (!event) {
       return std::nullopt;
     }
-    if (event->event == dap::Stopped::event) {
-      Stop stop{0, TRY(dap::body_of<dap::Stopped>(*event))};
-      const std::int64_t number = stop.why.thread_id.value_or(0);
+    const bool goes_on = event->event == dap::Continued::event;
+    if (goes_on || event->event == dap::Stopped::event) {
+      Stop stop{.goes_on = goes_on};
+      std::int64_t number = 0;
+      if (goes_on) {
+        number = TRY(dap::body_of<dap::Continued>(*event)).thread_id;
+      } else {
+        stop.why = TRY(dap::body_of<dap::Stopped>(*event));
+        number = stop.why.thread_id.value_or(0);
+      }
       const auto ids = TRY(TaskIds::read(session.target().pid));
       stop.tid = ids.outer(static_cast<std::uint64_t>(number))
                      .value_or(static_cast<int>(number));

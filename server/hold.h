@@ -91,9 +91,11 @@ Status take_waiting(Session& session, Deadline deadline);
 // The number by which the agent knows that thread.
 Result<std::int64_t> agents_number(const Session& session, std::int64_t tid);
 
-// A thread that has come to stand, by our number for it.
+// A thread that has come to stand, by our number for it; or one that has gone
+// on by itself.
 struct Stop {
   std::int64_t tid = 0;
+  bool goes_on = false;
   dap::Stopped::Body why;
 };
 

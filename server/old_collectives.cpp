@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string_view>
 
 namespace hangdbg {
@@ -19,6 +20,18 @@ constexpr std::array<std::string_view, 7> kToOneOther = {"send",
                                                          "send_object_list",
                                                          "recv_object_list"};
 
+// Collectives that are begun one behind the other, and waited for together: the
+// buckets of a large model's gradients are some dozens.
+constexpr std::int64_t kMostApart = 200;
+
+std::int64_t begun_in(const dap::ProcessGroups::Body& groups) {
+  std::int64_t begun = 0;
+  for (const auto& one : groups.groups) {
+    begun += one.sequence.value_or(0);
+  }
+  return begun;
+}
+
 }  // namespace
 
 void OldCollectives::begin(int rank, const dap::ProcessGroups::Body& groups) {
@@ -30,9 +43,18 @@ void OldCollectives::begin(int rank, const dap::ProcessGroups::Body& groups) {
         group.now.empty() ? timeout : std::min(group.timeout, timeout);
     group.now[rank] = one.sequence.value_or(0);
   }
+  // The first time counts: later it may be in the next one.
+  if (!groups.inside.empty() && !groups.groups.empty()) {
+    calls_.try_emplace(rank, groups.inside.front().function, begun_in(groups));
+  }
 }
 
 void OldCollectives::look(int rank, const dap::ProcessGroups::Body& groups) {
+  if (const auto call = calls_.find(rank);
+      call != calls_.end() &&
+      (groups.inside.empty() || begun_in(groups) != call->second.begun)) {
+    calls_.erase(call);
+  }
   // A group that has been destroyed has nothing under way.
   for (auto& [key, group] : groups_) {
     group.now.erase(rank);
@@ -47,7 +69,11 @@ void OldCollectives::look(int rank, const dap::ProcessGroups::Body& groups) {
 
 std::vector<OldCollective> OldCollectives::pending() const {
   std::vector<OldCollective> pending;
+  RankSet named;
   for (const auto& [key, group] : groups_) {
+    if (is_apart(group)) {
+      continue;
+    }
     OldCollective one{
         .group = fmt::format("group {}", std::get<0>(key)),
         .number = group.begun,
@@ -57,10 +83,34 @@ std::vector<OldCollective> OldCollectives::pending() const {
       (sequence < group.begun ? one.awaited : one.inside).add(rank);
     }
     if (!one.awaited.empty()) {
+      named.add(one.inside);
+      named.add(one.awaited);
+      pending.push_back(std::move(one));
+    }
+  }
+  for (const auto& [rank, call] : calls_) {
+    if (!named.contains(rank)) {
+      OldCollective one{.group = call.function};
+      one.inside.add(rank);
       pending.push_back(std::move(one));
     }
   }
   return pending;
+}
+
+std::string OldCollectives::apart() const {
+  const auto found = std::ranges::find_if(
+      groups_, [](const auto& one) { return is_apart(one.second); });
+  return found == groups_.end() ? "" : std::get<0>(found->first);
+}
+
+bool OldCollectives::is_apart(const Group& group) {
+  if (group.now.empty()) {
+    return false;
+  }
+  const auto [least, most] =
+      std::ranges::minmax(group.now | std::views::values);
+  return most - least > kMostApart;
 }
 
 std::string unraised(const dap::ProcessGroups::Body& groups) {

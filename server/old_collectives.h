@@ -5,6 +5,11 @@
 // has begun as many as any had when all timeouts had been raised, no old one
 // can wait for a rank that is held. (torch: ProcessGroup.hpp,
 // getSequenceNumberForGroup.)
+//
+// gloo counts what a rank sends and receives as well, and so do some of NCCL's:
+// in such a group the numbers of the ranks keep apart, and are not compared.
+// And a rank that was in a call of torch.distributed is waited for until it has
+// come out of it, or begun another.
 #pragma once
 
 #include <chrono>
@@ -23,7 +28,7 @@ struct OldCollective {
   std::string group;  // "group 0 (gloo)"
   std::int64_t number = 0;
   RankSet inside;   // they have begun it
-  RankSet awaited;  // they have not
+  RankSet awaited;  // they have not; empty: who they are cannot be told
   std::chrono::milliseconds timeout{};
 };
 
@@ -37,6 +42,9 @@ class OldCollectives {
   // Those that are not over. Empty: breakpoints may go live.
   std::vector<OldCollective> pending() const;
 
+  // Of a group whose ranks count differently: its name. Empty: none.
+  std::string apart() const;
+
  private:
   using Key = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
   struct Group {
@@ -44,7 +52,14 @@ class OldCollectives {
     std::chrono::milliseconds timeout{};
     std::map<int, std::int64_t> now;  // of each rank
   };
+  static bool is_apart(const Group& group);
+
+  struct Call {
+    std::string function;
+    std::int64_t begun = 0;  // by that rank, in all groups
+  };
   std::map<Key, Group> groups_;
+  std::map<int, Call> calls_;  // of those that were in one
 };
 
 // What keeps the timeout that it has, so that no rank may be held for longer

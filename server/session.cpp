@@ -84,6 +84,10 @@ bool Session::alive() const {
   return loop_->agent().alive();
 }
 
+bool Session::over() const {
+  return !loop_->agent().alive() || loop_->agent().end().has_value();
+}
+
 int Session::descriptor() const {
   return loop_->agent().descriptor();
 }

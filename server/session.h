@@ -72,6 +72,8 @@ class Session {
   Result<bool> follow_thread(int tid, Deadline deadline);
   Status enter_main(Deadline deadline);
   bool alive() const;
+  // The process has ended, or the agent has.
+  bool over() const;
   // Readable when the agent says something; nobody is to read from it.
   int descriptor() const;
   const Target& target() const;

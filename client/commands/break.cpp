@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -61,6 +62,7 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
                                                const ChosenRanks& chosen,
                                                const RankSet& together,
                                                Deadline deadline);
+int rank_whose_time_was_up(AttachedRanks& attached);
 void say_notes_of(AttachedRanks& attached);
 
 }  // namespace
@@ -135,6 +137,16 @@ int run(const Options& options) {
 
 Result<int> break_in(const Options& options) {
   TRY(options.common.configure_log());
+  if (!options.log.empty() &&
+      (!options.commands.empty() || !options.hold_until.empty())) {
+    return fail(ErrorId::Usage,
+                "with --log nobody stops: no -c, no --hold-until",
+                "hangdbg break --help");
+  }
+  if (std::isnan(options.hold_for_s) || std::isnan(options.wait_s)) {
+    return fail(ErrorId::Usage, "no number of seconds: nan",
+                "hangdbg break --help");
+  }
   const PromptBreakpoint wanted = TRY(breakpoint_of(options));
   const RankChoice until = TRY(RankChoice::parse(
       options.hold_until.empty() ? "all" : options.hold_until));
@@ -152,6 +164,12 @@ Result<int> break_in(const Options& options) {
                 fmt::format("--hold-until {} names ranks that do not stop",
                             options.hold_until),
                 fmt::format("--ranks {}", options.hold_until));
+  }
+  if (!chosen.absent.empty()) {
+    return fail(ErrorId::Usage,
+                fmt::format("rank {} of {} is not here", chosen.absent.text(8),
+                            job_text(chosen.job)),
+                "hangdbg ps --job " + shell_quote(chosen.job.id));
   }
   fmt::print(stderr, "{}\n", job_text(chosen.job));
   for (const std::string& finding : findings(chosen.job)) {
@@ -178,6 +196,7 @@ Result<PromptBreakpoint> breakpoint_of(const Options& options) {
   PromptBreakpoint wanted;
   wanted.condition = options.condition;
   wanted.log = options.log;
+  wanted.temporary = !options.commands.empty();  // once in each rank
   const auto colon = options.place.rfind(':');
   if (colon == std::string::npos) {
     wanted.function = options.place;
@@ -199,7 +218,7 @@ Result<PromptBreakpoint> breakpoint_of(const Options& options) {
 // The agents speak as their threads come by.
 int show_log(AttachedRanks& attached, Deadline deadline) {
   const auto lives = [](const AttachedRank* one) {
-    return one->session->alive();
+    return !one->session->over();
   };
   while (!deadline.expired() && std::ranges::any_of(attached.all(), lives)) {
     attached.await(deadline.capped(kLookAgain));
@@ -280,7 +299,7 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
     bool alive = false;
     for (const JobRank& rank : chosen.ranks) {
       AttachedRank* const one = attached.find_rank(rank.rank);
-      alive |= one->session->alive();
+      alive |= !one->session->over();
       if (!one->state->unseen.empty()) {
         one->state->notes.erase(one->state->unseen.front().tid);
         came.push_back(one);
@@ -302,6 +321,11 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
       said = ranks;
     }
     say_notes_of(attached);
+    if (const int late = rank_whose_time_was_up(attached); late >= 0) {
+      return fail(ErrorId::TimedOut,
+                  fmt::format("rank {} has gone on before all had come", late),
+                  "hangdbg break --for SECONDS");
+    }
     if (!alive) {
       return fail(ErrorId::TargetDied, "the ranks have ended", "hangdbg ps");
     }
@@ -318,6 +342,16 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
       return fail(ErrorId::Interrupted, "interrupted");
     }
   }
+}
+
+// -1: of none.
+int rank_whose_time_was_up(AttachedRanks& attached) {
+  for (const AttachedRank* const one : attached.all()) {
+    if (one->state && one->state->time_was_up) {
+      return one->rank.value_or(0);
+    }
+  }
+  return -1;
 }
 
 void say_notes_of(AttachedRanks& attached) {

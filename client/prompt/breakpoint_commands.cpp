@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "client/prompt/stops.h"
 #include "protocol/requests/evaluate.h"
 
 namespace hangdbg {
@@ -122,6 +123,7 @@ Status set(PromptState& state, std::string_view argument, bool temporary) {
   if (argument.empty()) {
     return list(state);
   }
+  say_others_wait(state);
   auto wanted = TRY(parse_place(state, argument));
   wanted.temporary = temporary;
   const PromptBreakpoint* const made = TRY(state.breakpoints.add(

@@ -90,6 +90,12 @@ Status Breakpoints::refresh(Session& session, Deadline deadline) {
   return functions ? send_functions(session, deadline) : Status();
 }
 
+void Breakpoints::disable_all() {
+  for (PromptBreakpoint& one : all_) {
+    one.enabled = false;
+  }
+}
+
 PromptBreakpoint* Breakpoints::find(int number) {
   const auto found = std::ranges::find(all_, number, &PromptBreakpoint::number);
   return found == all_.end() ? nullptr : &*found;

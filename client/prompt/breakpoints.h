@@ -55,6 +55,9 @@ class Breakpoints {
   // How often each was hit.
   Status refresh(Session& session, Deadline deadline);
 
+  // As all are in the agent when a thread's time was up.
+  void disable_all();
+
   // Null: there is none of that number.
   PromptBreakpoint* find(int number);
   std::vector<PromptBreakpoint>& all() { return all_; }

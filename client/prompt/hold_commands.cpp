@@ -21,6 +21,7 @@ Status hold(PromptState& state, std::string_view) {
     fmt::print("thread {} is held already\n", tid);
     return {};
   }
+  say_others_wait(state);
   TRY(hold_thread(state.session, tid, state.deadline()));
   state.held.insert(tid);
   fmt::print("{}\n",

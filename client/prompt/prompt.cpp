@@ -1,6 +1,7 @@
 #include "client/prompt/prompt.h"
 
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,14 +25,18 @@
 namespace hangdbg {
 namespace {
 
+constexpr int kBetweenLooks = 200;  // ms
+
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
 int run_line(PromptState& state, std::string_view line);
 int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
+void await_input(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
 bool target_is_lost(const PromptState& state);
+bool has_limit(const PromptState& state);
 std::string time_left(const PromptState& state);
 
 }  // namespace
@@ -177,6 +182,19 @@ bool target_is_lost(const PromptState& state) {
   return !state.session.alive();
 }
 
+// How long threads may stand is looked after while nothing is typed, too.
+bool has_limit(const PromptState& state) {
+  return state.others != nullptr && state.others->standstill() != nullptr;
+}
+
+// Until there is something to read, or Ctrl-C.
+void await_input(PromptState& state) {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  while (has_limit(state) && ::poll(&input, 1, kBetweenLooks) == 0) {
+    state.others->look();
+  }
+}
+
 // " 9:58": then what is held goes on by itself.
 std::string time_left(const PromptState& state) {
   const Standstill* const standstill =
@@ -196,7 +214,10 @@ int run_pipe(PromptState& state) {
   char* buffer = nullptr;
   std::size_t capacity = 0;
   int code = 0;
+  std::setvbuf(stdin, nullptr, _IONBF,
+               0);  // what was read cannot be waited for
   while (!state.leaving && !target_is_lost(state)) {
+    await_input(state);
     const auto length = ::getline(&buffer, &capacity, stdin);
     if (length < 0) {
       code = Interruptible::take() ? exit_code(ErrorId::Interrupted) : 0;
@@ -233,7 +254,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
                         state.rank ? fmt::format(" r{}", *state.rank) : "",
                         held ? " HELD" + time_left(state) : "",
                         read_only ? " read-only" : ""),
-              held, read_only};
+              held, read_only || has_limit(state)};
         },
         state.out, line);
     if (came == LineEditor::Came::Interrupt) {

@@ -54,6 +54,7 @@ struct PromptState {
   std::optional<int> rank{};
   std::optional<int> go_to{};
   AttachedRanks* others = nullptr;  // what else is attached
+  bool time_was_up = false;         // threads have gone on by themselves
   // One of several that step at once: what it has begun is awaited later.
   bool together = false;
   std::optional<std::int64_t> awaited{};
@@ -62,6 +63,7 @@ struct PromptState {
       notes{};  // of threads, by tid: what is to be said before the next line
   bool leaving = false;
   bool said_read_only = false;
+  bool said_others_wait = false;
 
   Deadline deadline() const { return options.deadline(); }
 };

@@ -104,9 +104,14 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
     return fail(ErrorId::Usage,
                 fmt::format("no rank here is {}", words.front()), "ranks");
   }
-  const bool breaks =
-      is_named(command, {"b", "break", "tbreak", "hold", "s", "step", "n",
-                         "next", "r", "return", "unt", "until"});
+  const bool breaks = is_named(
+      command, {"b", "break", "tbreak", "hold", "s", "step", "n", "next", "r",
+                "return", "unt", "until", "j", "jump", "debug", "raise"});
+  if (is_named(command, {"q", "quit", "exit", "detach", "rank", "ranks",
+                         "interact", "commands"})) {
+    return fail(ErrorId::Usage, "that is not for several ranks at once",
+                "ranks 0,3 p step");
+  }
   if (breaks && state.others->standstill() == nullptr) {
     // Those that are not meant wait for these, too.
     TRY(make_safe_to_hold(*state.others, job, kHoldFor, state.deadline()));

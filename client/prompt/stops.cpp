@@ -60,6 +60,30 @@ Status note_stops(PromptState& state) {
   return taken;
 }
 
+Status go_to_stop(PromptState& state) {
+  if (!state.unseen.empty()) {
+    const std::int64_t tid = state.unseen.front().tid;
+    state.place = TRY(Place::at(TRY(choose_thread(
+        state.session, fmt::format("{}", tid), state.deadline()))));
+    state.notes.erase(tid);
+    forget_stop(state, tid);
+  }
+  return {};
+}
+
+void say_others_wait(PromptState& state) {
+  if (!state.rank || state.others == nullptr ||
+      state.others->standstill() != nullptr || state.said_others_wait) {
+    return;
+  }
+  state.said_others_wait = true;
+  fmt::print(stderr, "{}\n",
+             state.err.dim(fmt::format(
+                 "the other ranks wait while one stands, and their timeouts "
+                 "are as they were; raised they are by: ranks {} b ...",
+                 *state.rank)));
+}
+
 void forget_stop(PromptState& state, std::int64_t tid) {
   std::erase_if(state.unseen,
                 [tid](const Stop& stop) { return stop.tid == tid; });
@@ -132,6 +156,17 @@ Status await_news(PromptState& state, Deadline deadline) {
 }
 
 void take_in(PromptState& state, const Stop& stop) {
+  if (stop.goes_on) {
+    state.held.erase(stop.tid);
+    forget_stop(state, stop.tid);
+    state.time_was_up = true;
+    state.breakpoints.disable_all();
+    state.notes[stop.tid] = fmt::format(
+        "thread {} has gone on by itself: its time was up; the breakpoints of "
+        "this process are disabled",
+        stop.tid);
+    return;
+  }
   note_end_of_debug(state, stop);
   // One that jumps stands before it, too.
   if (state.held.insert(stop.tid).second || state.awaited == stop.tid) {

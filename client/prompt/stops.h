@@ -15,6 +15,13 @@ Status take_stops(PromptState& state);
 // Tells of those that have stopped since it was called last, a line each.
 Status note_stops(PromptState& state);
 
+// To the first that has stopped and was not seen there, without a word.
+Status go_to_stop(PromptState& state);
+
+// Says, once, what becomes of a job while one of its ranks stands, if nothing
+// was done about it.
+void say_others_wait(PromptState& state);
+
 // The user is there, or it goes on.
 void forget_stop(PromptState& state, std::int64_t tid);
 

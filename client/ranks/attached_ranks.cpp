@@ -14,8 +14,6 @@
 #include "client/ranks/choice.h"
 #include "client/ranks/together.h"
 #include "client/session_output.h"
-#include "inspector/task_ids.h"
-#include "protocol/events/continued.h"
 #include "protocol/events/output.h"
 #include "server/hold.h"
 #include "server/old_collectives.h"
@@ -94,7 +92,8 @@ Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
   if (stop) {
     state.held.insert(stop->tid);
   }
-  return {};
+  return standstill_ ? standstill_->watch(session, options_.deadline())
+                     : Status();
 }
 
 Result<AttachedRank*> AttachedRanks::join(const JobRank& rank) {
@@ -104,9 +103,6 @@ Result<AttachedRank*> AttachedRanks::join(const JobRank& rank) {
     TRY(enter(*attached, {}));
   }
   attached->state->rank = rank.rank;
-  if (standstill_) {
-    TRY(standstill_->watch(*attached->session, options_.deadline()));
-  }
   return attached;
 }
 
@@ -162,29 +158,23 @@ std::vector<AttachedRank*> AttachedRanks::standing() {
 void AttachedRanks::look() {
   std::vector<Standstill::Member> members;
   for (AttachedRank* const one : all()) {
-    if (!one->state || !one->session->alive()) {
+    if (!one->state || one->session->over()) {
       continue;
     }
     PromptState& state = *one->state;
     // What is lost here is told by the next command.
     [[maybe_unused]] const Status taken = take_stops(state);
-    for (const std::int64_t number : std::exchange(one->gone_on, {})) {
-      const auto ids = TaskIds::read(one->pid);
-      const std::int64_t tid =
-          ids ? ids->outer(static_cast<std::uint64_t>(number))
-                    .value_or(static_cast<int>(number))
-              : number;
-      state.held.erase(tid);
-      forget_stop(state, tid);
-      state.notes[tid] =
-          fmt::format("thread {} has gone on by itself: its time was up", tid);
-    }
     members.push_back(
         {one->session.get(), !state.held.empty() || state.awaited.has_value()});
   }
   if (standstill_) {
-    standstill_->follow(members, options_.deadline());
-    watch_fixed_timeouts();
+    standstill_->follow(
+        members,
+        [this](Standstill::Ask what, OldCollectives& left) { ask(what, left); },
+        options_.deadline());
+    if (watch_fixed_timeouts()) {
+      look();
+    }
   }
 }
 
@@ -201,7 +191,7 @@ std::optional<int> AttachedRanks::stopped_elsewhere(const PromptState& than) {
 void AttachedRanks::await(Deadline deadline) {
   std::vector<pollfd> polled;
   for (const AttachedRank* const one : all()) {
-    if (one->session->alive()) {
+    if (!one->session->over()) {
       polled.push_back({one->session->descriptor(), POLLIN, 0});
     }
   }
@@ -221,21 +211,46 @@ Result<dap::ProcessGroups::Body> AttachedRanks::process_groups(
   return rank.session->call<dap::ProcessGroups>(arguments, deadline);
 }
 
-void AttachedRanks::limit(std::chrono::milliseconds longest,
-                          std::optional<std::chrono::milliseconds> shortest) {
+Status AttachedRanks::limit(std::chrono::milliseconds longest,
+                            std::optional<std::chrono::milliseconds> shortest) {
   standstill_.emplace(longest);
   shortest_ = shortest;
+  for (AttachedRank* const one : all()) {
+    if (one->state) {
+      TRY(standstill_->watch(*one->session, options_.deadline()));
+    }
+  }
+  return {};
+}
+
+void AttachedRanks::ask(Standstill::Ask what, OldCollectives& left) {
+  for (AttachedRank* const one : all()) {
+    if (!one->rank) {
+      continue;
+    }
+    // One that has ended is in no collective.
+    const auto groups =
+        one->session->over()
+            ? dap::ProcessGroups::Body()
+            : process_groups(*one, std::nullopt, Deadline::in(kWatch));
+    if (groups && what == Standstill::Ask::Begin) {
+      left.begin(*one->rank, *groups);
+    } else if (groups) {
+      left.look(*one->rank, *groups);
+    }
+  }
 }
 
 // Others may come to wait for one that is held in a call whose timeout was not
 // raised; and to make groups that have to be.
-void AttachedRanks::watch_fixed_timeouts() {
+bool AttachedRanks::watch_fixed_timeouts() {
   if (!standstill_->end() || !shortest_ || !next_watch_.expired()) {
-    return;
+    return false;
   }
+  bool shortened = false;
   next_watch_ = Deadline::in(kWatch);
   for (AttachedRank* const one : all()) {
-    if (!one->session->alive() || !one->rank ||
+    if (one->session->over() || !one->rank ||
         (one->state && !one->state->held.empty())) {
       continue;
     }
@@ -243,6 +258,7 @@ void AttachedRanks::watch_fixed_timeouts() {
         process_groups(*one, std::nullopt, Deadline::in(kWatch));
     const std::string call = groups ? with_fixed_timeout(*groups) : "";
     if (!call.empty() && standstill_->shorten(*shortest_ / 2)) {
+      shortened = true;
       fmt::print(stderr, "{}\n",
                  err_.dim(fmt::format(
                      "rank {} is in {}, whose timeout of {} stays: all go on "
@@ -251,14 +267,23 @@ void AttachedRanks::watch_fixed_timeouts() {
                      human_duration(*shortest_ / 2))));
     }
   }
+  return shortened;
 }
 
 Result<AttachedRank*> AttachedRanks::find_or_attach(int pid,
                                                     std::optional<int> rank) {
   const auto there = all_.find(pid);
   if (there != all_.end() && there->second->session->alive()) {
-    there->second->rank = rank;
+    there->second->rank = rank ? rank : there->second->rank;
     return there->second.get();
+  }
+  if (there != all_.end() && standstill_) {
+    standstill_->forget(*there->second->session);
+  }
+  if (there != all_.end()) {
+    // A prompt may still be in it.
+    gone_.push_back(std::move(there->second));
+    all_.erase(there);
   }
   auto made = TRY(attach(pid, rank));
   return (all_[pid] = std::move(made)).get();
@@ -273,6 +298,11 @@ Result<std::unique_ptr<AttachedRank>> AttachedRanks::attach(
   attached->session = TRY(Session::attach(pid, hooks_of(*attached, out_, err_),
                                           options_.deadline()));
   attached->took = Deadline::Clock::now() - started;
+  if (!rank) {
+    if (const auto own = rank_of_process(pid); own && !own->child) {
+      attached->rank = own->rank;
+    }
+  }
   return attached;
 }
 
@@ -309,14 +339,6 @@ Session::Hooks hooks_of(AttachedRank& rank,
   Session::Hooks hooks = show_on_terminal(err);
   hooks.on_event = [&rank, &out,
                     show = std::move(hooks.on_event)](const dap::Event& event) {
-    const auto body = event.event == dap::Continued::event
-                          ? dap::body_of<dap::Continued>(event)
-                          : Result<dap::Continued::Body>(
-                                fail(ErrorId::BadMessage, "another event"));
-    if (body) {
-      rank.gone_on.push_back(body->thread_id);
-      return true;
-    }
     // A breakpoint's message; what an expression prints is shown as it comes.
     const auto said = dap::body_of<dap::Output>(event);
     if (rank.rank && event.event == dap::Output::event && said &&

@@ -29,7 +29,6 @@ struct AttachedRank {
   SourceText sources;
   ThreadLooks before;  // since an attach wakes the thread that it borrows
   std::chrono::nanoseconds took{};
-  std::vector<std::int64_t> gone_on{};  // by the agent: their time was up
   std::unique_ptr<Session> session{};
   std::optional<PromptState> state{};  // once a prompt may be in it
 };
@@ -78,8 +77,8 @@ class AttachedRanks {
 
   // From now on, so long may threads stand; `shortest`: of the timeouts that
   // cannot be raised, where a rank is seen to use one.
-  void limit(std::chrono::milliseconds longest,
-             std::optional<std::chrono::milliseconds> shortest);
+  Status limit(std::chrono::milliseconds longest,
+               std::optional<std::chrono::milliseconds> shortest);
   Standstill* standstill() { return standstill_ ? &*standstill_ : nullptr; }
 
   const CommonOptions& options() const { return options_; }
@@ -91,12 +90,14 @@ class AttachedRanks {
   Result<std::unique_ptr<AttachedRank>> attach(int pid,
                                                std::optional<int> rank);
   Result<int> go_to(int from, int rank);
-  void watch_fixed_timeouts();
+  void ask(Standstill::Ask what, OldCollectives& left);
+  bool watch_fixed_timeouts();
 
   const CommonOptions& options_;
   const Palette out_;
   const Palette err_;
   std::map<int, std::unique_ptr<AttachedRank>> all_;  // by PID
+  std::vector<std::unique_ptr<AttachedRank>> gone_;   // replaced by new ones
   std::optional<Standstill> standstill_;
   std::optional<std::chrono::milliseconds> shortest_;
   Deadline next_watch_ = Deadline::in({});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -28,14 +29,16 @@ struct Raised {
   std::optional<milliseconds> shortest;       // without us
 };
 
-Raised raise_all(AttachedRanks& attached, milliseconds by);
+Result<Raised> raise_all(AttachedRanks& attached, milliseconds by);
 Status await_old(AttachedRanks& attached, Raised& raised, Deadline deadline);
-std::optional<dap::Collective> next_collective(
-    AttachedRanks& attached,
-    const std::vector<JobRank>& ranks);
-std::map<std::string, std::int64_t> common_groups(
-    AttachedRanks& attached,
-    const std::vector<JobRank>& ranks);
+// How far the first of them is, by the group's name and device.
+using CommonGroups =
+    std::map<std::pair<std::string, std::string>, std::int64_t>;
+CommonGroups common_groups(AttachedRanks& attached,
+                           const std::vector<JobRank>& ranks);
+Status agree_where_to_meet(AttachedRanks& attached,
+                           const std::vector<JobRank>& ranks,
+                           dap::Collective where);
 std::string text(const OldCollective& one, AttachedRanks& attached);
 std::optional<milliseconds> waited(int pid);
 std::string seconds(milliseconds time);
@@ -54,12 +57,22 @@ Status make_safe_to_hold(AttachedRanks& attached,
     return std::unexpected(failed.begin()->second);
   }
   // A rank may come to stand while another does already.
-  Raised raised = raise_all(attached, 2 * hold_for);
+  const Interruptible interruptible(*attached.all().front()->session);
+  Raised raised = TRY(raise_all(attached, 2 * hold_for));
   for (const auto& [pid, error] : failed) {
     raised.not_raised[error.message].add(job.find(pid)->rank);
   }
   if (!job.elsewhere.empty()) {
     raised.not_raised["not on this machine"].add(job.elsewhere);
+  }
+  if (!job.missing.empty()) {
+    raised.not_raised["missing here"].add(job.missing);
+  }
+  if (const std::string group = raised.old.apart(); !group.empty()) {
+    raised
+        .not_raised[fmt::format(
+            "sends to and receives from single ranks in group {}", group)]
+        .add(raised.ranks);
   }
   if (raised.groups > 0) {
     say(
@@ -80,16 +93,20 @@ Status make_safe_to_hold(AttachedRanks& attached,
                     seconds(*raised.shortest), seconds(longest)));
   }
   TRY(await_old(attached, raised, deadline));
-  attached.limit(longest, raised.shortest);
-  return {};
+  return attached.limit(longest, raised.shortest);
 }
 
 Status set_on_ranks(AttachedRanks& attached,
                     const std::vector<JobRank>& ranks,
                     PromptBreakpoint wanted,
                     bool together) {
-  if (together) {
-    wanted.after = next_collective(attached, ranks);
+  const auto numbers =
+      together ? common_groups(attached, ranks) : CommonGroups();
+  if (!numbers.empty()) {
+    // Nobody gets there before all are told where they meet.
+    wanted.after = {.group = numbers.begin()->first.first,
+                    .device = numbers.begin()->first.second,
+                    .number = std::numeric_limits<std::int64_t>::max()};
   }
   std::optional<std::string> message;
   RankSet set;
@@ -103,6 +120,9 @@ Status set_on_ranks(AttachedRanks& attached,
     }
     set.add(rank.rank);
   }
+  if (wanted.after) {
+    TRY(agree_where_to_meet(attached, ranks, *wanted.after));
+  }
   fmt::print(stderr, "{}\n",
              attached.err().dim(printable(
                  fmt::format("breakpoint at {} on rank {}{}", wanted.place(),
@@ -112,12 +132,15 @@ Status set_on_ranks(AttachedRanks& attached,
 
 namespace {
 
-Raised raise_all(AttachedRanks& attached, milliseconds by) {
+Result<Raised> raise_all(AttachedRanks& attached, milliseconds by) {
   Raised raised;
   for (AttachedRank* const one : attached.all()) {
     const Interruptible interruptible(*one->session);
     const auto groups =
         attached.process_groups(*one, by, attached.options().deadline());
+    if (!groups && groups.error().id == ErrorId::Interrupted) {
+      return std::unexpected(groups.error());
+    }
     if (!groups) {
       raised.not_raised[groups.error().message].add(one->rank.value_or(0));
       continue;
@@ -174,12 +197,11 @@ Status await_old(AttachedRanks& attached, Raised& raised, Deadline deadline) {
                   "hangdbg dump --merge");
     }
     attached.await(deadline.capped(kLookAgain));
-    for (const OldCollective& one : pending) {
-      for (const int rank : one.awaited.numbers()) {
-        AttachedRank* const late = attached.find_rank(rank);
-        const Interruptible interruptible(*late->session);
-        raised.old.look(rank, TRY(attached.process_groups(
-                                  *late, {}, attached.options().deadline())));
+    for (const AttachedRank* const one : attached.all()) {
+      if (one->rank) {
+        raised.old.look(*one->rank, TRY(attached.process_groups(
+                                        *attached.find_rank(*one->rank), {},
+                                        attached.options().deadline())));
       }
     }
     if (Interruptible::take()) {
@@ -188,35 +210,33 @@ Status await_old(AttachedRanks& attached, Raised& raised, Deadline deadline) {
   }
 }
 
-// One that none of them has begun when all have the breakpoint. Nothing: they
-// have no group in common, or it does nothing.
-std::optional<dap::Collective> next_collective(
-    AttachedRanks& attached,
-    const std::vector<JobRank>& ranks) {
-  const auto before = common_groups(attached, ranks);
-  attached.await(Deadline::in(kLookAgain));
-  std::optional<dap::Collective> next;
-  std::int64_t most = 0;
-  for (const auto& [group, number] : common_groups(attached, ranks)) {
-    const auto found = before.find(group);
-    const std::int64_t more =
-        found == before.end() ? 0 : number - found->second;
-    if (!next || more > most) {
-      // As fast as now, they have time to be asked one after the other.
-      const auto rounds = static_cast<std::int64_t>(2 * ranks.size());
-      next = {.group = group, .number = number + 1 + more * rounds};
-      most = more;
+// At a collective that none has begun when all have been told.
+Status agree_where_to_meet(AttachedRanks& attached,
+                           const std::vector<JobRank>& ranks,
+                           dap::Collective where) {
+  const Deadline deadline = attached.options().deadline();
+  for (std::int64_t ahead = 1;; ahead *= 8) {
+    const auto far = [&] {
+      return common_groups(attached, ranks)[{where.group, where.device}];
+    };
+    where.number = far() + ahead;
+    for (const JobRank& rank : ranks) {
+      AttachedRank* const one = attached.find_rank(rank.rank);
+      const Interruptible interruptible(*one->session);
+      PromptBreakpoint& last = one->state->breakpoints.all().back();
+      last.after = where;
+      TRY(one->state->breakpoints.update(*one->session, last.number, deadline));
+    }
+    if (far() < where.number || deadline.expired()) {
+      return {};
     }
   }
-  return next;
 }
 
-// Of those that all of them are in: how far the first of them has come.
-std::map<std::string, std::int64_t> common_groups(
-    AttachedRanks& attached,
-    const std::vector<JobRank>& ranks) {
-  std::map<std::string, std::int64_t> numbers;
-  std::map<std::string, std::size_t> members;
+// Of those that all of them are in, and count alike.
+CommonGroups common_groups(AttachedRanks& attached,
+                           const std::vector<JobRank>& ranks) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::int64_t>> all;
   for (const JobRank& rank : ranks) {
     AttachedRank* const one = attached.find_rank(rank.rank);
     dap::ProcessGroups::Body groups;
@@ -225,15 +245,19 @@ std::map<std::string, std::int64_t> common_groups(
                    .value_or(groups);
     }
     for (const auto& group : groups.groups) {
-      if (group.sequence && ++members[group.name] <= ranks.size()) {
-        numbers[group.name] = std::max(numbers[group.name], *group.sequence);
+      if (group.sequence) {
+        all[{group.name, group.device}].push_back(*group.sequence);
       }
     }
   }
-  std::erase_if(numbers, [&](const auto& one) {
-    return members[one.first] < ranks.size();
-  });
-  return numbers;
+  CommonGroups common;
+  for (const auto& [group, numbers] : all) {
+    const auto [least, most] = std::ranges::minmax(numbers);
+    if (numbers.size() == ranks.size() && most - least < 200) {
+      common[group] = most;
+    }
+  }
+  return common;
 }
 
 std::string text(const OldCollective& one, AttachedRanks& attached) {
@@ -243,15 +267,23 @@ std::string text(const OldCollective& one, AttachedRanks& attached) {
       longest = std::max(longest.value_or(*time), *time);
     }
   }
+  const std::string left =
+      longest && one.timeout.count() > 0
+          ? fmt::format(
+                ", {} are left",
+                seconds(std::max(one.timeout - *longest, milliseconds(0))))
+          : "";
+  if (one.awaited.empty()) {
+    return fmt::format(
+        "rank {} is in {}, which it began before: breakpoints are set when it "
+        "is over",
+        one.inside.text(8), one.group);
+  }
   return fmt::format(
       "rank {} waits in collective {} of {} for rank {}; it began with the "
       "timeout of {}{}: breakpoints are set when it is over",
       one.inside.text(8), one.number, one.group, one.awaited.text(8),
-      seconds(one.timeout),
-      longest ? fmt::format(
-                    ", {} are left",
-                    seconds(std::max(one.timeout - *longest, milliseconds(0))))
-              : "");
+      seconds(one.timeout), left);
 }
 
 // How long its main thread has been in its call.

@@ -8,6 +8,8 @@
 namespace hangdbg {
 namespace {
 
+constexpr auto kBetweenLooks = std::chrono::milliseconds(300);
+
 Status tell(Session& session,
             std::chrono::milliseconds longest,
             Deadline deadline) {
@@ -29,27 +31,54 @@ Status Standstill::watch(Session& session, Deadline deadline) {
   return {};
 }
 
-void Standstill::follow(const std::vector<Member>& members, Deadline deadline) {
+void Standstill::forget(Session& session) {
+  watched_.erase(&session);
+  told_.erase(&session);
+}
+
+void Standstill::follow(const std::vector<Member>& members,
+                        const Collectives& ask,
+                        Deadline deadline) {
   if (std::ranges::any_of(members, &Member::stands)) {
-    if (!end_) {
-      end_ = Deadline::in(longest_);
-    }
-    for (const auto& [session, stands] : members) {
-      if (stands && !told_.contains(session) &&
-          tell(*session, std::chrono::milliseconds(end_->left_ms()),
-               deadline)) {
-        told_.insert(session);
-      }
-    }
+    limit(members, deadline);
   } else if (end_) {
-    end_.reset();
-    for (Session* const session : told_) {
-      // Else its next thread that comes to stand goes on at once.
-      if (const Status told = tell(*session, longest_, deadline); !told) {
-        log::warn(log::Area::Client, "no new limit: {}", told.error().text());
-      }
+    let_end(ask, deadline);
+  }
+}
+
+void Standstill::limit(const std::vector<Member>& members, Deadline deadline) {
+  left_.reset();
+  if (!end_) {
+    end_ = Deadline::in(longest_);
+  }
+  for (const auto& [session, stands] : members) {
+    if (stands && !told_.contains(session) &&
+        tell(*session, std::chrono::milliseconds(end_->left_ms()), deadline)) {
+      told_.insert(session);
     }
-    told_.clear();
+  }
+}
+
+void Standstill::let_end(const Collectives& ask, Deadline deadline) {
+  if (!left_) {
+    ask(Ask::Begin, left_.emplace());
+  } else if (next_look_.expired()) {
+    ask(Ask::Look, *left_);
+  } else {
+    return;
+  }
+  next_look_ = Deadline::in(kBetweenLooks);
+  if (!left_->pending().empty()) {
+    return;
+  }
+  left_.reset();
+  end_.reset();
+  told_.clear();
+  for (Session* const session : watched_) {
+    // Else its next thread that comes to stand goes on at once.
+    if (const Status told = tell(*session, longest_, deadline); !told) {
+      log::warn(log::Area::Client, "no new limit: {}", told.error().text());
+    }
   }
 }
 

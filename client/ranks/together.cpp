@@ -69,8 +69,11 @@ int run_together(const std::vector<AttachedRank*>& ranks,
     PromptState& state = *one->state;
     const Interruptible interruptible(*one->session);
     state.together = true;
-    const int done =
-        with_prefix(*one, [&] { return run_commands(state, {command}); });
+    const int done = with_prefix(*one, [&] {
+      const Status there = go_to_stop(state);
+      return there ? run_commands(state, {command})
+                   : report(there.error(), state.err);
+    });
     state.together = false;
     code = done != 0 ? done : code;
   }

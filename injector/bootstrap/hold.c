@@ -362,13 +362,18 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
 /* Until when its threads may stand; 0: for ever. The first to ask after a
  * change of the limit begins the time, without the GIL. */
 static int64_t hold_until(struct HdSession* session) {
-  const int64_t longest = HD_LOAD(session->hold_for);
-  int64_t until = HD_LOAD(session->hold_until);
-  if (longest && !until) {
-    const int64_t mine = hd_now() + longest;
-    until = HD_EXCHANGE(session->hold_until, until, mine) ? mine : until;
+  for (;;) {
+    const int64_t longest = HD_LOAD(session->hold_for);
+    int64_t until = HD_LOAD(session->hold_until);
+    if (longest && !until) {
+      const int64_t mine = hd_now() + longest;
+      until = HD_EXCHANGE(session->hold_until, until, mine) ? mine : until;
+    }
+    if (HD_LOAD(session->hold_for) == longest) {
+      return longest ? until : 0;
+    }
+    HD_STORE(session->hold_until, 0); /* it was of the limit before */
   }
-  return longest ? until : 0;
 }
 
 /* So many milliseconds its threads stand at most: from now on, or from when the

@@ -48,7 +48,7 @@ class Job:
                 python, "-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
                 "--master-addr=127.0.0.1", "--master-port=" + port,
                 SOURCE, way, directory, rounds, timeout)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=open(directory / "log", "w"),
             start_new_session=True, preexec_fn=die_with_us,
             env=dict(os.environ, OMP_NUM_THREADS="1")))
         self.pid = self.process.pid
@@ -63,7 +63,7 @@ class Job:
 
     def loss(self):
         """At its end, which is a good one."""
-        assert self.process.wait(IMPORT) == 0
+        assert self.process.wait(IMPORT) == 0, (self.directory / "log").read_text()[-3000:]
         return (self.directory / "loss").read_text()
 
     def started(self):
@@ -154,16 +154,41 @@ def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
         client.kill()
         client.wait()
         job.goes_on()
+        until("timeouts are back", lambda: job.timeout_of(0) == job.timeout_of(1) == 20)
     else:
         if end == "stopped":
             os.kill(client.pid, signal.SIGSTOP)
         until("it goes on", lambda: job.rounds() > held, 8)
-        # Who cannot say that the next may stand as long gets none.
-        until("it still does", lambda: job.rounds() > held + 3, 8)
-        client.kill()
-        client.wait()
-    until("timeouts are back", lambda: job.timeout_of(0) == job.timeout_of(1) == 20)
+    # To its end: nobody stops again for one who may be asleep.
     assert job.loss() == loss_alone
+    client.kill()
+    client.wait()
+
+
+def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
+    """The others have waited since the first of them."""
+    job = Job(torch_python, "plain", tmp_path, 3000, 20).started()
+    client = job.break_at("--ranks", "1", "--for", 6)
+    ask(client, "b %s:%d" % (SOURCE, LINE + 1), "Breakpoint 2")
+    since, held = time.monotonic(), job.rounds()
+    while time.monotonic() < since + 3:
+        ask(client, "p 1 + 1", "2")
+        time.sleep(0.2)
+    ask(client, "c", "-> loss = ")
+    ask(client, "cl", "Deleted breakpoint 2")
+    until("it goes on", lambda: job.rounds() > held, 8)
+    assert 5 < time.monotonic() - since < 8
+    # When all have come out of what they waited in, there is all of it again.
+    until("it goes round", lambda: job.rounds() > held + 200)
+    ask(client, "b %s:%d" % (SOURCE, LINE), "Breakpoint 3")
+    ask(client, "c", "weight = ")
+    since = time.monotonic()
+    held = job.rounds()
+    until("it goes on again", lambda: job.rounds() > held, 9)
+    assert 4.5 < time.monotonic() - since
+    client.stdin.close()
+    assert client.wait(10) == 0
+    assert job.loss()
 
 
 def test_a_collective_that_began_before(torch_python, tmp_path):
@@ -206,7 +231,7 @@ def test_who_waits_in_recv(torch_python, tmp_path):
     client = job.break_at("--ranks", "1", "--for", 60)
     ask(client, "p 'held', rank", "('held', 1)")
     held = job.rounds(1)
-    until("it goes on", lambda: (ask(client, "p 1 + 1", "2"), job.rounds(1) > held)[1], 8)
+    until("it goes on", lambda: job.rounds(1) > held, 8)
     client.stdin.close()
     assert client.wait(10) == 0
     assert "in recv, whose timeout of 8" in client.stderr.read()
@@ -219,6 +244,8 @@ def test_who_waits_in_recv(torch_python, tmp_path):
     (["train.py:0"], "no FILE:LINE"),
     (["a.py:1", "--ranks", "x"], "no set of ranks"),
     (["a.py:1", "--for", "0"], "--for"),
+    (["a.py:1", "--for", "nan"], "no number of seconds"),
+    (["a.py:1", "--log", "x", "-c", "w"], "with --log nobody stops"),
     ([], "place"),
 ])
 def test_what_is_wrong_is_said(words, said):

@@ -1,7 +1,7 @@
 """hangdbg dump --locals and threads' names: as the program has them, also where no
 Python can run in it."""
 
-from harness import hangdbg, start
+from harness import hangdbg, start, until
 
 
 def threads_of(target, *flags):
@@ -30,9 +30,14 @@ def test_locals(readable_python):
 def test_of_a_thread_that_goes_on(readable_python):
     """Its stack is from one moment, its locals from later ones: that is said."""
     target = start("busy", readable_python)
-    busy = threads_of(target, "-l")[target.tid]
+
+    def looked():
+        busy = threads_of(target, "-l")[target.tid]
+        spin = {f["function"]: f["locals"] for f in busy["frames"]}["spin"]
+        return "rounds" in spin and (busy, spin)
+
+    busy, spin = until("it goes round", looked)
     assert busy["exact"] and not busy["locals_exact"], busy
-    spin = {f["function"]: f["locals"] for f in busy["frames"]}["spin"]
     assert spin["answer"]["repr"] == "41" and int(spin["rounds"]["repr"]) > 0
     assert "its locals may be from later moments" in hangdbg("dump", "-l", target.pid).out
     target.finish()

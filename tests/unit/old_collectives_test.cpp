@@ -71,6 +71,38 @@ TEST(OldCollectives, OfTheSameNameWithOtherMembersAreOthers) {
   EXPECT_TRUE(old.pending().empty());
 }
 
+TEST(OldCollectives, WhoCountsDifferentlyIsNotCompared) {
+  OldCollectives old;
+  old.begin(0, said({5000, 9}));
+  old.begin(1, said({10, 9}));
+  EXPECT_TRUE(old.pending().empty());
+  EXPECT_EQ(old.apart(), "0");
+}
+
+TEST(OldCollectives, WhoIsInACallIsWaitedFor) {
+  OldCollectives old;
+  auto inside = said({5});
+  inside.inside = {{7, "recv"}};
+  old.begin(0, inside);
+  old.begin(1, said({5}));
+  EXPECT_EQ(old.apart(), "");
+  ASSERT_EQ(old.pending().size(), 1);
+  EXPECT_EQ(old.pending()[0].group, "recv");
+  EXPECT_EQ(old.pending()[0].inside.text(), "0");
+  EXPECT_TRUE(old.pending()[0].awaited.empty());
+  old.look(0, inside);
+  EXPECT_EQ(old.pending().size(), 1);
+  // In the next one, which began with the new timeout.
+  auto next = said({6});
+  next.inside = inside.inside;
+  old.look(0, next);
+  EXPECT_TRUE(old.pending().empty());
+  OldCollectives left;
+  left.begin(0, inside);
+  left.look(0, said({5}));
+  EXPECT_TRUE(left.pending().empty());
+}
+
 TEST(OldCollectives, WhatCannotBeRaisedIsSaid) {
   auto groups = said({1, 2});
   EXPECT_EQ(unraised(groups), "");

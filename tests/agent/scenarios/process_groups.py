@@ -113,6 +113,32 @@ def check_what_the_program_changes_stays():
     assert (first.seconds, second.seconds) == (9, 20)
 
 
+def check_a_group_that_is_being_destroyed():
+    class Gone(Group):
+        def _get_backend(self, device):
+            raise RuntimeError("no backend of it any more")
+
+    first = Gloo(20, 3)
+    module = fake_torch(first)
+    module._pg_map = {Gone(None): None, **module._pg_map}
+    agent = loaded_agent()
+    (only,) = agent.request("hangdbg/processGroups", raiseByMs=1000)["groups"]
+    assert only["raisedToMs"] == 21000
+    agent.names["forget"](1)
+    assert first.seconds == 20
+
+
+def check_how_far_it_has_come():
+    first, second = Gloo(20, 3), Gloo(20, None)
+    fake_torch(first, second)
+    has_begun = loaded_agent().names["has_begun"]
+    assert has_begun({"group": "0", "device": "cpu", "number": 3})
+    assert not has_begun({"group": "0", "device": "cpu", "number": 4})
+    # Of one that has been destroyed, or does not count, nobody waits for a number.
+    assert has_begun({"group": "0", "device": "cuda", "number": 4})
+    assert has_begun({"group": "1", "device": "cpu", "number": 4})
+
+
 def check_one_that_cannot_be_raised():
     class Mpi:
         pass
