@@ -167,7 +167,7 @@ def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
 
 def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
     """The others have waited since the first of them."""
-    job = Job(torch_python, "plain", tmp_path, 3000, 20).started()
+    job = Job(torch_python, "plain", tmp_path, 2000, 20).started()
     client = job.break_at("--ranks", "1", "--for", 6)
     ask(client, "b %s:%d" % (SOURCE, LINE + 1), "Breakpoint 2")
     since, held = time.monotonic(), job.rounds()
