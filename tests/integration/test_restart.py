@@ -73,7 +73,8 @@ def attach_often(target):
     for _ in range(ATTACHES):
         done = hangdbg("eval", target.pid, "answer", *place(target), "--json", "--timings")
         assert done.rc == 0 and done.json()["repr"] == "41", done
-        stood_still += done.json()["timings_us"]["borrowed"] / 1e6
+        # On a busy machine the agent of the one before may still be there.
+        stood_still += done.json()["timings_us"].get("borrowed", 0) / 1e6
     assert target.unread == b"" and target.alive()
     return stood_still + ATTACHES * RESTART
 
