@@ -244,7 +244,7 @@ void AttachedRanks::ask(Standstill::Ask what, OldCollectives& left) {
 // Others may come to wait for one that is held in a call whose timeout was not
 // raised; and to make groups that have to be.
 bool AttachedRanks::watch_fixed_timeouts() {
-  if (!standstill_->end() || !shortest_ || !next_watch_.expired()) {
+  if (!standstill_->end() || !next_watch_.expired()) {
     return false;
   }
   bool shortened = false;
@@ -256,7 +256,24 @@ bool AttachedRanks::watch_fixed_timeouts() {
     }
     const auto groups =
         process_groups(*one, std::nullopt, Deadline::in(kWatch));
-    const std::string call = groups ? with_fixed_timeout(*groups) : "";
+    // Made since: what began in them before this look has the timeout that they
+    // were made with.
+    for (const auto& group :
+         groups ? groups->groups : std::vector<dap::ProcessGroups::Group>()) {
+      const std::chrono::milliseconds timeout(group.timeout_ms.value_or(0));
+      if (!shortest_ && timeout.count() > 0 &&
+          standstill_->shorten(timeout / 2)) {
+        shortened = true;
+        fmt::print(stderr, "{}\n",
+                   err_.dim(fmt::format(
+                       "rank {} has made process groups since, with a timeout "
+                       "of {}: all go on in {}",
+                       *one->rank, human_duration(timeout),
+                       human_duration(timeout / 2))));
+      }
+    }
+    const std::string call =
+        groups && shortest_ ? with_fixed_timeout(*groups) : "";
     if (!call.empty() && standstill_->shorten(*shortest_ / 2)) {
       shortened = true;
       fmt::print(stderr, "{}\n",

@@ -194,8 +194,9 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
 def test_a_collective_that_began_before(torch_python, tmp_path):
     """It is named, and nothing is set before it is over."""
     job = Job(torch_python, "late", tmp_path, 3, 20)
-    until("they wait", lambda: "time.sleep" in hangdbg(
-        "dump", "--job", job.pid, "--ranks", "2", "--source").out, IMPORT)
+    until("they wait", lambda: hangdbg("dump", "--job", job.pid, "--merge").out.count(
+        "train (%s" % SOURCE) > 0 and "in all_reduce" in hangdbg(
+            "dump", "--job", job.pid, "--merge").out, IMPORT)
     done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "0", "-c", "p step")
     assert done.rc == 0, done
     assert re.search(
