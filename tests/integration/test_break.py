@@ -57,7 +57,7 @@ class Job:
         path = self.directory / str(rank)
         return path.stat().st_size if path.exists() else 0
 
-    def goes_on(self, seconds=1):
+    def goes_on(self, seconds=3):
         before = self.rounds()
         until("another round", lambda: self.rounds() > before, seconds)
 
@@ -176,8 +176,8 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
         time.sleep(0.2)
     ask(client, "c", "-> loss = ")
     ask(client, "cl", "Deleted breakpoint 2")
-    until("it goes on", lambda: job.rounds() > held, 8)
-    assert 5 < time.monotonic() - since < 8
+    until("it goes on", lambda: job.rounds() > held, 12)
+    assert 4 < time.monotonic() - since < 8.5  # alone it would have 6 more
     # When all have come out of what they waited in, there is all of it again.
     until("it goes round", lambda: job.rounds() > held + 200)
     ask(client, "b %s:%d" % (SOURCE, LINE), "Breakpoint 3")
@@ -185,7 +185,7 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
     since = time.monotonic()
     held = job.rounds()
     until("it goes on again", lambda: job.rounds() > held, 9)
-    assert 4.5 < time.monotonic() - since
+    assert 3.5 < time.monotonic() - since
     client.stdin.close()
     assert client.wait(10) == 0
     assert job.loss()
