@@ -25,8 +25,10 @@ class Breakpoint:
         self.in_graph = False  # they have it, and other code is run in their place
         self.is_new = True  # its client has not been answered yet
         self.hits = 0
+        self.live = session.overseer is None  # else that one lets it (oversight.py)
         self.error = None
         self.condition = self.count = self.message = self.after = None
+        self.seen = []  # of what it waits for (process_groups.py)
         try:
             self._read()
         except (SyntaxError, ValueError) as error:
@@ -47,8 +49,10 @@ class Breakpoint:
 
     def reached(self, frame):
         """Whether the thread is to stop here."""
+        if not self.live:
+            return False
         if self.after is not None:
-            if not has_begun(self.after):
+            if not is_due(self.after, self.seen):
                 return False
             self.after = None
         try:
@@ -79,6 +83,9 @@ class Breakpoint:
             body.update(message=self.error, reason="failed")
         elif self.line is None:
             body.update(message="no such code has run yet", reason="pending")
+        elif not self.live:
+            body.update(verified=False, reason="pending", message=DORMANT if is_dormant(
+                self.session) else "in a moment: all ranks are to have it")
         self.in_graph = _is_in_graph(self)
         if self.in_graph:
             body.update(verified=False, reason="pending", message=(
@@ -94,7 +101,7 @@ class Breakpoint:
     def becomes(self, old):
         self.id, self.hits, self.line, self.file = old.id, old.hits, old.line, old.file
         self.codes, self.in_graph = old.codes, old.in_graph
-        self.after = self.after and old.after
+        self.after, self.seen, self.live = old.after, old.seen, old.live
 
 
 def read_count(text):
@@ -198,6 +205,24 @@ def _tell_changed(breakpoint):
     if not breakpoint.is_new:
         speak(breakpoint.session, "breakpoint", reason="changed",
               breakpoint=breakpoint.described())
+
+
+def let_live(session, after):
+    """Those that were not, and those that have not come to what they were let after."""
+    for breakpoint in list(_breakpoints):
+        if breakpoint.session is session and not (
+                breakpoint.live and breakpoint.after is None):
+            breakpoint.live, breakpoint.after, breakpoint.seen = True, after, []
+            _tell_changed(breakpoint)
+
+
+def give_up_breakpoints(session):
+    """Nobody may be there to let go what stops."""
+    for breakpoint in list(_breakpoints):
+        if breakpoint.session is session:
+            breakpoint.error = "the time for which ranks may be held was over: set it anew"
+            _tell_changed(breakpoint)
+    end_breakpoints(session)
 
 
 def _is_in_graph(breakpoint):
@@ -365,6 +390,8 @@ def _set_all(session, wanted, path, name_of):
         _look_for(news)
     for new in news:
         new.is_new = False
+    if session.overseer is not None:
+        tell_overseer(session.overseer)
     return {"breakpoints": [new.described() for new in news]}
 
 

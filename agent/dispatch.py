@@ -22,7 +22,7 @@ def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
     if state is not None:
-        for end in ("end_process_groups", "end_stops"):
+        for end in ("end_oversight", "end_process_groups", "end_stops"):
             try:
                 if end in globals():
                     globals()[end](state)
@@ -50,7 +50,8 @@ class Session:
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
         self.standing = {}  # ident -> Standing, of one that is
-        self.limited = False  # so long its threads stand at most (process_groups.py)
+        self.limited = False  # its threads stand for some time at most (oversight.py)
+        self.overseer = None  # without whose leave none stands (oversight.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
 
     def frame_number(self, key):

@@ -8,6 +8,8 @@
 
 def hold(session, arguments):
     """A place for the injector to send the thread to."""
+    if is_dormant(session):
+        raise Failure("not-permitted", DORMANT)
     ident = _ident_of(session, field(arguments, "threadId", int))
     for other in list(_sessions.values()):
         standing = other.standing.get(ident)
@@ -47,6 +49,9 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
     standing, told, raised, tries = None, False, None, 0
     while tries < 1000:
         try:
+            if is_dormant(session):
+                session.claims.pop(number, None)
+                break
             if standing is None:
                 standing = Standing(number, error, in_call, returned)
             session.standing[ident] = standing
@@ -57,6 +62,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 told = True
                 tell(session, "stopped", reason=reason, threadId=_thread_id(ident),
                      allThreadsStopped=False, **more)
+                if session.overseer is not None:
+                    tell_overseer(session.overseer)
             if not _stand(number):
                 if not standing.leaves:
                     time_is_up(session, ident)
@@ -65,7 +72,11 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
         except BaseException as error:
             raised = type(error) if is_programs(error) else raised
             tries += 1
-    session.standing.pop(ident, None)
+    try:
+        if session.standing.pop(ident, None) is not None and session.overseer is not None:
+            tell_overseer(session.overseer)
+    except BaseException as error:
+        raised = type(error) if is_programs(error) else raised
     if standing is not None and standing.raises is not None:
         raised = standing.raises
     elif standing is not None and standing.debugs is not None:
@@ -120,15 +131,30 @@ def time_is_up(session, ident):
     """Nobody has let it go: so long it may stand, or its client has gone. Nothing else
     is to stop for a client that may be asleep."""
     goes_on(session, ident)
-    if session.limited:
-        if "end_breakpoints" in globals():  # stops.py
-            end_breakpoints(session)
+    if session.limited and "give_up_breakpoints" in globals():  # breakpoints.py
+        give_up_breakpoints(session)
     if _has_room(session.index):
         tell(session, "continued", threadId=_thread_id(ident), allThreadsContinued=False)
 
 
 def tell(session, event, **body):
     _send(session.frame_message("event", event=event, body=body))
+
+
+def tell_aside(session, event, **body):
+    """To that client, from a thread that is not its own. What finds no room is lost: no
+    thread waits for a client that does not read."""
+    if _sessions.get(session.index) is session:
+        _send_to(session.index, session.frame_message("event", event=event, body=body))
+
+
+DORMANT = ("not yet: a collective that began before has a timeout that was not raised; "
+           "the session of the whole job says which")
+
+
+def is_dormant(session):
+    """Whether no thread may stop for it yet (oversight.py)."""
+    return session.overseer is not None and not session.overseer.live
 
 
 def places_of_error(error, frame):

@@ -20,7 +20,7 @@ def at_exception(kind, frame, error):
                 isinstance(error, SystemExit) and kind != "raised"):
             return
         for session, filters in list(_filters.items()):
-            if raised is None and kind in filters and (
+            if raised is None and kind in filters and not is_dormant(session) and (
                     wants_exception(session, filters[kind], frame, error)):
                 raised = stand_here(session, ident, "exception", error=(error, kind),
                                     description=_one_line(error),

@@ -12,13 +12,21 @@ _raised = {}  # (group, device) -> (timeout that it had, timeout that we gave it
 
 def process_groups(session, arguments):
     """What groups this rank is in; `raiseByMs`: with timeouts that are so much longer
-    from now on, until the session ends."""
+    from now on, until the session ends or asks for 0; `recorded`: with the last
+    collectives that torch has recorded."""
     if arguments.get("raiseByMs") is not None:
-        _raisers[session] = field(arguments, "raiseByMs", int)
+        milliseconds = field(arguments, "raiseByMs", int)
+        if milliseconds:
+            _raisers[session] = milliseconds
+        else:
+            end_process_groups(session)
     groups = []
     for name, device, backend, ranks in _backends():
         groups.append(_group_body(name, device, backend, ranks))
-    return {"groups": groups, "inside": _inside(session)}
+    body = {"groups": groups, "inside": _inside(session)}
+    if arguments.get("recorded") and groups:
+        body["recorded"] = _recorded()
+    return body
 
 
 def _backends():
@@ -56,16 +64,33 @@ def _group_body(name, device, backend, ranks):
     return body
 
 
-def has_begun(collective):
-    """Whether this rank has come as far: {"group", "device", "number"}. By that several
-    ranks stop in the same round of a loop, although each is asked at another moment."""
+_PATIENCE = 3  # seconds
+
+
+def is_due(collectives, seen):
+    """Whether this rank has come as far as any of these: {"group", "device", "number"}.
+    By that several ranks stop in the same round of a loop, although each is asked at
+    another moment. `seen`: between two looks. If none of them goes on while the thread
+    comes by again and again, they are not what the loop goes round by."""
+    now = sys.modules["time"].monotonic()
+    begun = [_begun(one) for one in collectives]
+    if any(number is None or number >= one["number"]
+           for number, one in zip(begun, collectives)):
+        return True
+    if seen[:1] != [begun]:
+        seen[:] = begun, now
+    return now - seen[1] > _PATIENCE
+
+
+def _begun(collective):
+    """How many have; None: the group has been destroyed."""
     for name, device, backend, _ in _backends():
         if (name, device) == (collective["group"], collective["device"]):
             try:
-                return backend._get_sequence_number_for_group() >= collective["number"]
+                return backend._get_sequence_number_for_group()
             except Exception:
                 break
-    return True  # it has been destroyed
+    return None
 
 
 def _in_ms(timeout):
@@ -106,8 +131,47 @@ def _inside(session):
     return inside
 
 
+_RECORDED = 3  # the last ones of each group, and who is not over: so many
+_NOT_OVER = 30
+
+
+def _recorded():
+    """The last collectives in torch's Flight Recorder; None where it has none.
+
+    Asked is only the recorder of the host's backends: it takes a lock that nobody holds
+    for longer than a copy. That of NCCL asks the GPU, which may never answer."""
+    dump = getattr(sys.modules.get("torch._C._distributed_c10d"), "_dump_fr_trace_json", None)
+    json = sys.modules.get("json")
+    if dump is None or json is None:
+        return None
+    last, left = {}, _NOT_OVER
+    for entry in reversed(json.loads(dump(True, False)).get("entries", ())):
+        try:
+            entry = _recorded_body(entry)
+        except Exception:  # of a torch that records otherwise
+            continue
+        kept = last.setdefault(entry["group"], [])
+        if len(kept) < _RECORDED or (not entry["over"] and left > 0):
+            left -= not entry["over"]
+            kept.append(entry)
+    return [entry for group in sorted(last) for entry in reversed(last[group])]
+
+
+def _recorded_body(entry):
+    number = entry["p2p_seq_id"] if entry["is_p2p"] else entry["collective_seq_id"]
+    tensors = ["%s%s" % (dtype, shape) for dtype, shape in zip(
+        entry["input_dtypes"][:3], entry["input_sizes"])]
+    if len(entry["input_sizes"]) > 3:
+        tensors.append("and %d more" % (len(entry["input_sizes"]) - 3))
+    age = int(sys.modules["time"].time() * 1000) - entry["time_created_ns"] // 1000000
+    return {"group": str(entry["process_group"][0]), "number": int(number),
+            "name": str(entry["profiling_name"]), "tensors": ", ".join(tensors),
+            "ageMs": max(age, 0),
+            "over": bool(entry["retired"] or entry["state"] == "completed")}
+
+
 def end_process_groups(session):
-    """The session ends; what it raised goes back where it was."""
+    """The session ends, or asks for 0; what it raised goes back where it was."""
     if _raisers.pop(session, None) is None:
         return
     for name, device, backend, _ in _backends():
@@ -118,13 +182,4 @@ def end_process_groups(session):
             pass
 
 
-def limit_hold(session, arguments):
-    """So long its threads stand at most, from now on or from when the first comes
-    to stand; 0: for ever. Then they go on, and `continued` says so: its breakpoints
-    are gone with that."""
-    session.limited = arguments.get("milliseconds") != 0
-    _limit(field(arguments, "milliseconds", int))
-    return {}
-
-
-handlers.update({"hangdbg/processGroups": process_groups, "hangdbg/limit": limit_hold})
+handlers["hangdbg/processGroups"] = process_groups

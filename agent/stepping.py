@@ -67,6 +67,8 @@ def plan_entry(session, ident):
 
 def halt(session, arguments):
     """A thread that runs: at its next line, whichever that is."""
+    if is_dormant(session):
+        raise Failure("not-permitted", DORMANT)
     ident = _ident_of(session, field(arguments, "threadId", int))
     other = _plans.get(ident)
     standing = session.standing.get(ident)

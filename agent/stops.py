@@ -84,20 +84,12 @@ def lines_in(code):
 
 
 def speak(session, event, **body):
-    """To its client, from any thread but another client's. What finds no room is
-    lost: no thread of the program waits for a client that does not read."""
+    """To its client, from any thread. What finds no room is lost."""
     ident = _ident()
-    if not _has_room(session.index):
-        return
-    if ident == session.ident or ident in session.standing:
+    if ident != session.ident and ident not in session.standing:
+        tell_aside(session, event, **body)
+    elif _has_room(session.index):
         tell(session, event, **body)
-    elif not is_ours(ident):
-        number = _come(session.index)
-        if number is not None:
-            try:
-                tell(session, event, **body)
-            finally:
-                _gone(number)
 
 
 def is_ours(ident):
@@ -117,10 +109,7 @@ def _end(ident, plan):
 
 def end_stops(session):
     """The session ends, and so does what it had set, in whatever threads."""
-    for ident, plan in list(_plans.items()):
-        if plan.session is session:
-            del _plans[ident]
-            plan_dropped(ident, plan)
+    end_plans(session)
     if "end_waits" in globals():
         end_waits(session)
     end_breakpoints(session)
@@ -129,6 +118,13 @@ def end_stops(session):
     calls_us = was_watching() or "end_waits" in globals()
     while not _sessions and calls_us and any(map(_runs_our_code, _stacks())):
         _nap()
+
+
+def end_plans(session):
+    for ident, plan in list(_plans.items()):
+        if plan.session is session:
+            del _plans[ident]
+            plan_dropped(ident, plan)
 
 
 def end_breakpoints(session):

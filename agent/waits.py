@@ -7,6 +7,8 @@ _takers = {}  # session -> whether the program stops for it at its first line
 
 def take_waiting(session, arguments):
     """Those that wait, and from now on those that would."""
+    if is_dormant(session):  # they go on waiting
+        raise Failure("not-permitted", DORMANT)
     names = sys.modules["hangdbg"].__dict__
     _takers[session] = field(arguments, "entry", bool, True)
     names["_stand_in"] = process_id()

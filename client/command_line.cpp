@@ -19,6 +19,7 @@
 #include "client/commands/connect.h"
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
+#include "client/commands/dist.h"
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
@@ -30,6 +31,7 @@
 #include "client/options.h"
 #include "client/render.h"
 #include "client/run/words.h"
+#include "protocol/version.h"
 
 namespace hangdbg {
 namespace {
@@ -79,7 +81,7 @@ void set_up(CLI::App& app,
       "  hangdbg doctor 79655                        can I attach to it?\n"
       "\n"
       "hangdbg COMMAND --help tells more.");
-  app.set_version_flag("--version", "hangdbg " HANGDBG_VERSION,
+  app.set_version_flag("--version", std::string("hangdbg ") + version(),
                        "Print the version and leave");
   // One command at most, so that an expression called "attach" is none.
   app.require_subcommand(0, 1);
@@ -94,6 +96,7 @@ void set_up(CLI::App& app,
       {"peek", [&] { add_peek(app, chosen); }},
       {"merge", [&] { add_merge(app, chosen); }},
       {"break", [&] { add_break(app, chosen); }},
+      {"dist", [&] { add_dist(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -1,5 +1,7 @@
 #include "client/question.h"
 
+#include "client/ranks/job_options.h"
+
 #include <CLI/CLI.hpp>
 
 namespace hangdbg {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "client/options.h"
-#include "client/ranks/choice.h"
+#include "inspector/jobs/choice.h"
 
 namespace hangdbg {
 

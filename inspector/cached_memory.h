@@ -26,6 +26,11 @@ class CachedMemory final : public MemoryReader {
 
   Status read(Address from, std::span<std::byte> out) const override;
 
+  // Past the pages: what is read together is read once.
+  std::size_t read_each(std::span<const Piece> pieces) const override {
+    return under_.read_each(pieces);
+  }
+
   // Drops each page for which `drop(address of the page)` says yes.
   void forget(const std::function<bool(Address)>& drop);
 

@@ -1,12 +1,8 @@
 #include "inspector/environment.h"
 
-#include <elf.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +10,7 @@
 #include "tracee/elf_symbols.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_maps.h"
+#include "tracee/program_image.h"
 
 namespace hangdbg {
 namespace {
@@ -30,9 +27,6 @@ Result<bool> has_begun(int pid,
 Result<Address> find_variable(int pid,
                               const MemoryReader& memory,
                               std::string_view name);
-Result<std::optional<Address>> variable_of_program(int pid,
-                                                   const MemoryReader& memory,
-                                                   std::string_view name);
 std::vector<Module> likely_first(int pid, std::vector<Module> modules);
 Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
                                             Address list);
@@ -97,8 +91,9 @@ Result<bool> has_begun(int pid,
 Result<Address> find_variable(int pid,
                               const MemoryReader& memory,
                               std::string_view name) {
-  if (const auto variable = TRY(variable_of_program(pid, memory, name))) {
-    return *variable;
+  const auto program = read_program_image(pid, memory);
+  if (const auto own = program ? program->find(memory, name) : std::nullopt) {
+    return own->address;
   }
   for (const Module& module :
        likely_first(pid, find_modules(TRY(read_maps(pid))))) {
@@ -109,29 +104,6 @@ Result<Address> find_variable(int pid,
     }
   }
   return fail(ErrorId::Unreadable, fmt::format("no {}", name));
-}
-
-// Where the program itself has it, without a look at its maps, which are long
-// where torch is loaded: the kernel has told it where its headers are
-// (getauxval(3)).
-Result<std::optional<Address>> variable_of_program(int pid,
-                                                   const MemoryReader& memory,
-                                                   std::string_view name) {
-  const std::string text = TRY(read_proc_file(pid, "auxv"));
-  std::array<std::uint64_t, 2> entry{};
-  for (std::size_t at = 0; at + sizeof(entry) <= text.size();
-       at += sizeof(entry)) {
-    std::memcpy(entry.data(), text.data() + at, sizeof(entry));
-    if (entry[0] != AT_PHDR) {
-      continue;
-    }
-    // Linkers put them right behind the file's header.
-    const auto image =
-        ElfImage::read(memory, Address{entry[1] - sizeof(Elf64_Ehdr)});
-    const auto symbol = image ? image->find(memory, name) : std::nullopt;
-    return symbol ? std::optional(symbol->address) : std::nullopt;
-  }
-  return std::nullopt;
 }
 
 // The program itself, its libc, the others.

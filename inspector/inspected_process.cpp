@@ -9,6 +9,7 @@
 
 #include "inspector/cached_memory.h"
 #include "tracee/proc_status.h"
+#include "tracee/program_image.h"
 
 namespace hangdbg {
 namespace {
@@ -34,6 +35,16 @@ Result<InspectedProcess> open_process(int pid, const MemoryReader* pages) {
   }
   return InspectedProcess{pid, memory, std::move(maps), std::move(modules),
                           *std::move(python)};
+}
+
+Result<InspectedProcess> open_python(int pid) {
+  const LiveMemory memory(pid);
+  const CachedMemory cached(memory);
+  const auto program = read_program_image(pid, cached);
+  auto python = program ? find_python(cached, *program) : std::nullopt;
+  return python && *python
+             ? InspectedProcess{pid, memory, {}, {}, **std::move(python)}
+             : open_process(pid, &cached);
 }
 
 Error name_process(int pid, Error error) {

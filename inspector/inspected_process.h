@@ -26,6 +26,12 @@ struct InspectedProcess {
 Result<InspectedProcess> open_process(int pid,
                                       const MemoryReader* pages = nullptr);
 
+// For who asks for Python's stacks and values alone, no C stacks, tasks or
+// greenlets: where the program exports its Python, `maps` and `modules` stay
+// empty. They cost more than all the rest where hundreds of libraries are
+// loaded. Errors: the same.
+Result<InspectedProcess> open_python(int pid);
+
 // Of one that holds up for longer than its reader may wait.
 Error not_read_in_time(int pid);
 

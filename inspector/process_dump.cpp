@@ -54,6 +54,15 @@ std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
              : std::nullopt;
 }
 
+// They are threading's, in its dict: what a dump costs is theirs by half.
+ThreadNames names_of(const Subject& subject, const DumpOptions& options) {
+  if (!options.names) {
+    return {};
+  }
+  const auto heap = Heap::open(subject.memory, subject.python);
+  return heap ? read_thread_names(*heap, subject.python) : ThreadNames();
+}
+
 // A thread that ends while its list is walked may end the walk. The list's last
 // is main, as a rule: without it, it is walked again.
 Result<std::vector<PythonThread>> all_threads(const Subject& subject,
@@ -96,8 +105,10 @@ std::vector<DumpedThread> dump_threads(Dumper& dumper,
     }
   };
   const bool alone = dumper.native || !dumper.subject.live_pid();
-  const std::size_t most = std::min<std::size_t>(
-      std::thread::hardware_concurrency(), threads.size() / kThreadsForOne);
+  std::size_t most = threads.size() / kThreadsForOne;
+  if (most > 1) {  // else it need not be asked how many CPUs there are
+    most = std::min<std::size_t>(most, std::thread::hardware_concurrency());
+  }
   auto helpers = start_threads(alone || most == 0 ? 0 : most - 1, [&] {
     Dumper own{dumper.subject, dumper.options};
     work(own);
@@ -155,9 +166,7 @@ Result<ProcessDump> dump_process(const Subject& subject,
   dump.command_line = subject.command_line();
   dump.age_s = subject.age_s();
   dump.gil = gil_of(subject, tasks);
-  const auto heap = Heap::open(subject.memory, subject.python);
-  const ThreadNames names =
-      heap ? read_thread_names(*heap, subject.python) : ThreadNames();
+  const ThreadNames names = names_of(subject, options);
   if (options.native_all) {
     add_threads_without_python(subject, *threads);
   }

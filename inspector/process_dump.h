@@ -26,6 +26,7 @@ struct DumpOptions {
   bool native = false;               // C functions too
   bool native_all = false;           // and threads that run no Python
   bool tasks = false;                // asyncio's, that wait; and greenlets
+  bool names = true;                 // those that threading gave the threads
   std::size_t most_frames = PythonStackReader::kMostFrames;
 };
 

@@ -14,11 +14,16 @@ namespace hangdbg {
 bool PythonFinder::runs_python(int pid) {
   const auto program = read_proc_link(pid, "exe");
   if (!program) {
-    // Another user's, or a zombie. A kernel thread has no command line.
-    const auto words = read_proc_file(pid, "cmdline");
-    const auto name = read_proc_file(pid, "comm");
-    return (words && is_python_name(words->substr(0, words->find('\0')))) ||
-           (name && is_python_name(trim(*name)));
+    // Another user's; or a zombie or a kernel thread, which have no command
+    // line.
+    const auto name = read_proc_record(pid, "comm");
+    if (name && is_python_name(trim(*name))) {
+      return true;
+    }
+    const auto words = program.error().id == ErrorId::NotPermitted
+                           ? read_proc_file(pid, "cmdline")
+                           : "";
+    return words && is_python_name(words->substr(0, words->find('\0')));
   }
   if (is_python_name(*program)) {
     return true;

@@ -268,6 +268,16 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
               "hangdbg ps lists the Python processes");
 }
 
+Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
+                                                 const ElfImage& program) {
+  PythonRuntime candidate;
+  candidate.image = program;
+  if (!candidate.find(memory, "_PyRuntime")) {
+    return std::nullopt;
+  }
+  return describe(memory, {}, {}, std::move(candidate));
+}
+
 Result<bool> is_initialized(const MemoryReader& memory,
                             const PythonRuntime& python) {
   return TRY(memory.read_value<std::int32_t>(

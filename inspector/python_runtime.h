@@ -67,6 +67,12 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
                                   const std::vector<Module>& modules,
                                   const ReadFileSymbols& read_symbols = {});
 
+// The one that a program exports, if it does: no other that is loaded beside it
+// is used then. Its `module` is not known. Errors: UnsupportedPython,
+// Unreadable.
+Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
+                                                 const ElfImage& program);
+
 // Py_IsInitialized(), read from outside.
 Result<bool> is_initialized(const MemoryReader& memory,
                             const PythonRuntime& python);

@@ -50,17 +50,20 @@ Result<std::int64_t> offset_in_code(const MemoryReader& memory,
   return static_cast<std::int64_t>(frame.position - first.value);
 }
 
-Result<std::vector<std::byte>> read_bytes(const MemoryReader& memory,
+// Past the pages if it is longer than one: it may be longer than all of them.
+Result<std::vector<std::byte>> read_bytes(const MemoryReader& pages,
+                                          const MemoryReader& memory,
                                           const CPythonLayout& at,
                                           Address object) {
   const auto size =
-      TRY(memory.read_value<std::uint64_t>(object + at.bytes_size));
+      TRY(pages.read_value<std::uint64_t>(object + at.bytes_size));
   if (size > kMaxTable) {
     return fail(ErrorId::Unreadable,
                 fmt::format("no bytes at {:#x}", object.value));
   }
   std::vector<std::byte> bytes(size);
-  TRY(memory.read(object + at.bytes_data, bytes));
+  const bool is_short = size <= CachedMemory::kPageSize;
+  TRY((is_short ? pages : memory).read(object + at.bytes_data, bytes));
   return bytes;
 }
 
@@ -139,8 +142,7 @@ Result<PythonStackReader::Code> PythonStackReader::read_code(
       words.qualname ? TRY(read_str(memory, at, words.qualname, kMaxName))
                      : code.frame.function;
   code.frame.file = TRY(read_str(memory, at, words.file, kMaxName));
-  // Past the pages: a table may be longer than all of them.
-  code.lines = TRY(read_bytes(memory_, at, words.table));
+  code.lines = TRY(read_bytes(memory, memory_, at, words.table));
   if (at.code_first_traceable != CPythonLayout::kAbsent) {
     code.first_traceable =
         kUnitSize *

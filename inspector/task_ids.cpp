@@ -18,8 +18,9 @@ namespace {
 // Whether the process counts its threads as we do. When it cannot be told, the
 // numbers are translated one by one.
 bool same_namespace(int pid) {
+  static const auto ours =
+      read_proc_link(static_cast<int>(::getpid()), "ns/pid");
   const auto theirs = read_proc_link(pid, "ns/pid");
-  const auto ours = read_proc_link(static_cast<int>(::getpid()), "ns/pid");
   return theirs && ours && *theirs == *ours;
 }
 

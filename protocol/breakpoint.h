@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "protocol/types.h"
 
@@ -31,7 +32,8 @@ struct SourceBreakpoint {
   std::optional<std::string> log_message;
   std::optional<std::int64_t> ignore;  // so many hits, from the first one on
   std::optional<bool> temporary;       // gone once a thread has stopped there
-  std::optional<Collective> after;     // not before this rank has begun that
+  // Not before this rank has begun one of these.
+  std::optional<std::vector<Collective>> after;
 
   template <class V>
   void fields(V& v) {
@@ -54,7 +56,7 @@ struct FunctionBreakpoint {
   std::optional<std::string> path;  // of functions in that file only
   std::optional<std::int64_t> ignore;
   std::optional<bool> temporary;
-  std::optional<Collective> after;
+  std::optional<std::vector<Collective>> after;
 
   template <class V>
   void fields(V& v) {

@@ -1,6 +1,7 @@
 // What an adapter can do. Each handler sets the one that speaks of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ struct Capabilities {
   std::optional<bool> supports_single_thread_execution_requests;
   std::optional<std::vector<ExceptionFilter>> exception_breakpoint_filters;
   std::optional<std::vector<std::string>> completion_trigger_characters;
+  // version.h: with which our own extension sees whether we fit each other
+  std::optional<std::string> version;
+  std::optional<std::int64_t> protocol;
 
   template <class V>
   void fields(V& v) {
@@ -88,6 +92,8 @@ struct Capabilities {
       supports_single_thread_execution_requests);
     v("exceptionBreakpointFilters", exception_breakpoint_filters);
     v("completionTriggerCharacters", completion_trigger_characters);
+    v("hangdbg/version", version);
+    v("hangdbg/protocol", protocol);
   }
 };
 

@@ -58,10 +58,11 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
                                     Deadline deadline,
                                     Elsewhere elsewhere) {
   const Deadline patience = deadline.capped(kPatience);
-  for (bool halts = true, tried = false;; tried = true) {
+  for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
-    // It may have come to its line just before.
-    if (!held && tried && held.error().id != ErrorId::NoSafeThread &&
+    // It may have come to its line just before; also to that of an earlier try,
+    // which had given it up.
+    if (!held && held.error().id != ErrorId::NoSafeThread &&
         (co_await comes_to_stand(session, tid, deadline)).value_or(false)) {
       co_return Status();
     }

@@ -20,10 +20,6 @@ constexpr std::array<std::string_view, 7> kToOneOther = {"send",
                                                          "send_object_list",
                                                          "recv_object_list"};
 
-// Collectives that are begun one behind the other, and waited for together: the
-// buckets of a large model's gradients are some dozens.
-constexpr std::int64_t kMostApart = 200;
-
 std::int64_t begun_in(const dap::ProcessGroups::Body& groups) {
   std::int64_t begun = 0;
   for (const auto& one : groups.groups) {

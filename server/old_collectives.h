@@ -25,7 +25,7 @@
 namespace hangdbg {
 
 struct OldCollective {
-  std::string group;  // "group 0 (gloo)"
+  std::string group;  // "group 0", or the function that a rank is in
   std::int64_t number = 0;
   RankSet inside;   // they have begun it
   RankSet awaited;  // they have not; empty: who they are cannot be told
@@ -34,6 +34,10 @@ struct OldCollective {
 
 class OldCollectives {
  public:
+  // Collectives that are begun one behind the other, and waited for together:
+  // the buckets of a large model's gradients are some dozens.
+  static constexpr std::int64_t kMostApart = 200;
+
   // What a rank says after the timeouts of all were raised.
   void begin(int rank, const dap::ProcessGroups::Body& groups);
   // What it says later.

@@ -62,7 +62,7 @@ Status ProcessLook::open() {
     return {};  // its memory is gone, or may be had only when it wakes
   }
   TRY(check_permission(pid_, status));
-  process_ = TRY(open_process(pid_));
+  process_ = TRY(open_python(pid_));
   version_ = process_->python.version;
   stacks_.emplace(process_->memory, process_->python);
   const auto tasks = TRY(TaskIds::read(pid_));

@@ -17,7 +17,8 @@ namespace hangdbg {
 Result<std::string> read_proc_file(int pid, const std::string& name);
 
 // The same of a file that the kernel makes in one piece, as all of task/TID are
-// but for the lists (maps, smaps, numa_maps): half as many system calls.
+// but for the lists (maps, smaps, numa_maps), and auxv, comm and status of the
+// process: half as many system calls.
 Result<std::string> read_proc_record(int pid, const std::string& name);
 
 // The words of its command line; none of a kernel thread or a zombie.

@@ -64,12 +64,12 @@ void set_field(ProcStatus& status,
 }  // namespace
 
 Result<ProcStatus> read_status(int pid) {
-  return parse_status(TRY(read_proc_file(pid, "status")));
+  return parse_status(TRY(read_proc_record(pid, "status")));
 }
 
 Result<ProcStatus> read_task_status(int pid, int tid) {
   return parse_status(
-      TRY(read_proc_file(pid, fmt::format("task/{}/status", tid))));
+      TRY(read_proc_record(pid, fmt::format("task/{}/status", tid))));
 }
 
 bool ends_before(int pid, Deadline deadline) {

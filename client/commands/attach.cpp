@@ -15,8 +15,8 @@
 #include "client/only_hung.h"
 #include "client/prompt_options.h"
 #include "client/ranks/attached_ranks.h"
-#include "client/ranks/choice.h"
 #include "client/ranks/each_rank.h"
+#include "client/ranks/job_options.h"
 #include "inspector/stack_tree.h"
 
 namespace hangdbg {
@@ -138,8 +138,9 @@ std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline) {
     in_parallel<ProcessDump>(
         pids, deadline,
         [](int pid) -> Result<ProcessDump> {
-          const InspectedProcess process = TRY(open_process(pid));
-          return dump_process(LiveSubject(process), {.may_stop = false});
+          const InspectedProcess process = TRY(open_python(pid));
+          return dump_process(LiveSubject(process),
+                              {.may_stop = false, .names = false});
         },
         [&](int pid, std::optional<Result<ProcessDump>> dump) {
           if (dump && *dump) {

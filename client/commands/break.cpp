@@ -16,8 +16,10 @@
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/attached_ranks.h"
+#include "client/ranks/break_events.h"
 #include "client/ranks/breaks.h"
-#include "client/ranks/choice.h"
+#include "client/ranks/job_options.h"
+#include "client/ranks/rank_prefix.h"
 #include "client/ranks/together.h"
 
 namespace hangdbg {
@@ -36,7 +38,7 @@ struct Options {
   std::string condition;
   std::string log;
   std::string hold_until;
-  double hold_for_s = 600;
+  double hold_for_s = kHoldFor.count();
   double wait_s = 600;
   std::vector<std::string> commands;
 
@@ -46,18 +48,19 @@ struct Options {
 };
 
 int run(const Options& options);
-Result<int> break_in(const Options& options);
+Result<int> break_in(const Options& options,
+                     std::optional<BreakEvents>& events);
 Result<PromptBreakpoint> breakpoint_of(const Options& options);
 int show_log(AttachedRanks& attached, Deadline deadline);
 int prompt_at_stops(AttachedRanks& attached,
                     const ChosenRanks& chosen,
                     const RankSet& together,
                     Deadline deadline);
-int run_at_stops(AttachedRanks& attached,
-                 const ChosenRanks& chosen,
-                 const RankSet& together,
-                 const std::vector<std::string>& commands,
-                 Deadline deadline);
+Result<int> run_at_stops(AttachedRanks& attached,
+                         const ChosenRanks& chosen,
+                         const RankSet& together,
+                         const std::vector<std::string>& commands,
+                         Deadline deadline);
 Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
                                                const ChosenRanks& chosen,
                                                const RankSet& together,
@@ -109,6 +112,7 @@ void add_break(CLI::App& app, Run& chosen) {
       ->type_name("CMD")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_json_option(command, options->common);
   add_common_options(command, options->common, "--own-log");
   command.footer(
       "Before anything is set, the timeouts of the process groups are raised "
@@ -122,7 +126,8 @@ void add_break(CLI::App& app, Run& chosen) {
       "  hangdbg break train.py:120 --ranks 0,3 --if 'step > 100' --for 120\n"
       "  hangdbg break train.py:120 --log 'step {step}: {loss}'\n"
       "  hangdbg break train.py:120 --ranks 1,3 --hold-until 1,3 -c 'p step' "
-      "-c n -c w");
+      "-c n -c w\n"
+      "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
 }
@@ -130,13 +135,27 @@ void add_break(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
-  const auto code = break_in(options);
-  return code ? *code
-              : report(code.error(), Palette(options.common.colour, stderr));
+  std::optional<BreakEvents> events;  // from when there is a job
+  const auto result = break_in(options, events);
+  if (!result && events) {
+    events->error(result.error());
+  }
+  const int code =
+      result ? *result
+             : report(result.error(), Palette(options.common.colour, stderr));
+  if (events) {
+    events->end(code);
+  }
+  return code;
 }
 
-Result<int> break_in(const Options& options) {
+Result<int> break_in(const Options& options,
+                     std::optional<BreakEvents>& events) {
   TRY(options.common.configure_log());
+  if (options.common.json && options.commands.empty() && options.log.empty()) {
+    return fail(ErrorId::Usage, "--json has no prompt: it wants -c or --log",
+                "hangdbg break --help");
+  }
   if (!options.log.empty() &&
       (!options.commands.empty() || !options.hold_until.empty())) {
     return fail(ErrorId::Usage,
@@ -177,7 +196,13 @@ Result<int> break_in(const Options& options) {
   }
   const Deadline deadline = Deadline::in(std::chrono::nanoseconds(
       static_cast<std::int64_t>(options.wait_s * 1e9)));
-  AttachedRanks attached(options.common);
+  CommonOptions common = options.common;
+  if (common.json) {
+    common.colour = ColourChoice::Never;
+    events.emplace().job(chosen.job);
+  }
+  AttachedRanks attached(common);
+  attached.tell(events ? &*events : nullptr);
   if (wanted.log.empty()) {
     TRY(make_safe_to_hold(attached, chosen.job, options.hold_for(), deadline));
   } else {
@@ -236,7 +261,8 @@ int prompt_at_stops(AttachedRanks& attached,
                     const RankSet& together,
                     Deadline deadline) {
   const auto came = await_ranks(attached, chosen, together, deadline);
-  if (!came && came.error().id != ErrorId::Interrupted) {
+  if (!came && (came.error().id != ErrorId::Interrupted ||
+                ::isatty(STDIN_FILENO) != 1)) {
     return report(came.error(), attached.err());
   }
   AttachedRank* const first =
@@ -255,24 +281,30 @@ int prompt_at_stops(AttachedRanks& attached,
   return attached.prompt(first->pid, std::nullopt);
 }
 
-int run_at_stops(AttachedRanks& attached,
-                 const ChosenRanks& chosen,
-                 const RankSet& together,
-                 const std::vector<std::string>& commands,
-                 Deadline deadline) {
+Result<int> run_at_stops(AttachedRanks& attached,
+                         const ChosenRanks& chosen,
+                         const RankSet& together,
+                         const std::vector<std::string>& commands,
+                         Deadline deadline) {
+  BreakEvents* const events = attached.events();
   int code = 0;
   std::set<int> done;
   while (done.size() < chosen.ranks.size()) {
-    const auto came = await_ranks(attached, chosen, together, deadline);
-    if (!came) {
-      return report(came.error(), attached.err());
-    }
-    show_stops(*came);
+    const auto came = TRY(await_ranks(attached, chosen, together, deadline));
+    show_stops(
+        came, events == nullptr
+                  ? ShowPrinted(show_printed)
+                  : [&](const auto& rank, const auto&) { events->stop(rank); });
     for (const std::string& command : commands) {
-      const int last = run_together(*came, command);
+      const int last = run_together(
+          came, command,
+          events == nullptr ? ShowPrinted(show_printed)
+                            : [&](const auto& rank, const auto& printed) {
+                                events->output(rank, command, printed);
+                              });
       code = last != 0 ? last : code;
     }
-    for (AttachedRank* const one : *came) {
+    for (AttachedRank* const one : came) {
       done.insert(*one->rank);
       for (const std::int64_t tid : std::set(one->state->held)) {
         one->state->held.erase(tid);
@@ -318,6 +350,9 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
                  attached.err().dim(
                      fmt::format("rank {} has come; waits for all of {}",
                                  ranks.text(8), together.text(8))));
+      if (BreakEvents* const events = attached.events()) {
+        events->waits(ranks, together);
+      }
       said = ranks;
     }
     say_notes_of(attached);
@@ -361,6 +396,9 @@ void say_notes_of(AttachedRanks& attached) {
         fmt::print(stderr, "{} {}\n",
                    rank_prefix(one->rank.value_or(0), attached.err()),
                    attached.err().dim(note));
+        if (BreakEvents* const events = attached.events()) {
+          events->note(one->rank.value_or(0), note);
+        }
       }
     }
   }

@@ -22,7 +22,7 @@
 #include "client/dump/text.h"
 #include "client/dump/tree.h"
 #include "client/only_hung.h"
-#include "client/ranks/choice.h"
+#include "client/ranks/job_options.h"
 #include "injector/preflight.h"
 #include "inspector/jobs/jobs.h"
 #include "inspector/process_dump.h"
@@ -65,7 +65,7 @@ struct Output {
   std::vector<ProcessDump> to_merge = {};
   std::vector<MissingMember> missing = {};
   std::optional<ChosenRanks> ranks = {};
-  Jobs jobs = {};  // where all were looked for
+  std::optional<Jobs> jobs = {};  // where all processes were looked at
 
   void place(ProcessDump& dump) const;
   void show(const ProcessDump& dump);
@@ -83,7 +83,7 @@ std::string with_prefix(const std::optional<RankOfProcess>& rank,
                         const Palette& out);
 Result<Wanted> wanted(const Options& options);
 Wanted wanted_ranks(const Options& options, ChosenRanks chosen);
-Dump dump_one(int pid, const DumpOptions& options);
+Dump dump_one(int pid, const DumpOptions& options, bool find_rank);
 bool is_python(ErrorId why_not);
 
 }  // namespace
@@ -157,12 +157,13 @@ Result<int> dump(const Options& options) {
   Output output{options, TRY(options.shown.style())};
   output.ranks = ranks;
   if (ranks) {
-    output.jobs.jobs.push_back(ranks->job);
+    output.jobs = Jobs{{ranks->job}};
   } else if (options.all) {
     output.jobs = TRY(find_jobs(options.common.deadline()));
   }
   DumpOptions how = TRY(options.shown.dump_options());
   how.may_stop = !options.nonblocking;
+  how.names = !options.merge;  // a merged stack has none
   const auto show = [&](int pid, std::optional<Dump> result) {
     if (!result) {
       output.show(pid, not_read_in_time(pid));
@@ -175,29 +176,31 @@ Result<int> dump(const Options& options) {
     }
   };
   output.show_absent();
+  const auto work = [how, find_rank = !output.jobs](int pid) {
+    return dump_one(pid, how, find_rank);
+  };
   if (pids.size() == 1) {
     return in_time<Dump>(
-        options.common.deadline(), [&] { return dump_one(pids[0], how); },
+        options.common.deadline(), [&] { return work(pids[0]); },
         [&](std::optional<Dump> result) {
           show(pids[0], std::move(result));
           return output.finish();
         });
   }
-  in_parallel<ProcessDump>(
-      pids, options.common.deadline(),
-      [how](int pid) { return dump_one(pid, how); }, show);
+  in_parallel<ProcessDump>(pids, options.common.deadline(), work, show);
   return output.finish();
 }
 
-// Of a job that was found among all processes, as it was found there: what one
-// says of itself its children say as well, and who has launched it may.
+// As its job was found among all processes, where one was: what a process says
+// of itself its children say as well, and who has launched it may.
 void Output::place(ProcessDump& dump) const {
-  const auto found = jobs.find(dump.pid);
+  if (!jobs) {
+    return;
+  }
+  const auto found = jobs->find(dump.pid);
   if (found && !found->left_over) {
     dump.rank = {found->rank->rank, found->job->world_size, found->job->id,
                  found->rank->pid != dump.pid};
-  } else if (!jobs.jobs.empty()) {
-    dump.rank.reset();
   }
 }
 
@@ -393,11 +396,14 @@ Wanted wanted_ranks(const Options& options, ChosenRanks chosen) {
   return wanted;
 }
 
-Dump dump_one(int pid, const DumpOptions& options) {
+Dump dump_one(int pid, const DumpOptions& options, bool find_rank) {
   TRY(check_readable(pid));
-  const InspectedProcess process = TRY(open_process(pid));
+  const InspectedProcess process = TRY(
+      options.native || options.tasks ? open_process(pid) : open_python(pid));
   auto dump = TRY(dump_process(LiveSubject(process), options));
-  dump.rank = rank_of_process(pid);
+  if (find_rank) {
+    dump.rank = rank_of_process(pid);
+  }
   return dump;
 }
 

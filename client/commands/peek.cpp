@@ -175,7 +175,7 @@ Result<Answer> peek_at_process(int pid,
                                const Expression& expression,
                                const PlaceOptions& place) {
   TRY(check_readable(pid));
-  const InspectedProcess process = TRY(open_process(pid));
+  const InspectedProcess process = TRY(open_python(pid));
   Answer answer = TRY(peek_at(LiveSubject(process), expression, place));
   if (const auto rank = own_rank(pid)) {
     answer.rank = rank->rank;

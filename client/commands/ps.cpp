@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "client/ps/json.h"
 #include "client/ps/role.h"
-#include "client/ranks/choice.h"
+#include "client/ranks/job_options.h"
 #include "server/process_survey.h"
 
 namespace hangdbg {

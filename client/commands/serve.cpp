@@ -1,14 +1,29 @@
 #include "client/commands/serve.h"
 
 #include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "client/json_error.h"
+#include "protocol/json.h"
+#include "protocol/version.h"
 #include "server/dap/access.h"
 #include "server/dap/server.h"
 
@@ -22,13 +37,44 @@ struct Options {
   std::string certificate;
   std::string key;
   std::string token_file;
+  bool until_eof = false;
 };
 
 // Attaches that may be under way at once.
 constexpr std::size_t kPoolThreads = 4;
 
+// What --json says once the socket is there.
+struct Listening {
+  std::string address;
+  std::optional<std::string> token;  // if it is ours, and one is needed
+  std::optional<std::string> fingerprint;
+  std::string version = hangdbg::version();
+  int protocol = kProtocolVersion;
+
+  template <class V>
+  void fields(V& v) {
+    v("address", address);
+    v.nullable("token", token);
+    v.nullable("fingerprint", fingerprint);
+    v("version", version);
+    v("protocol", protocol);
+  }
+};
+
+struct NotServed {
+  JsonError error;
+
+  template <class V>
+  void fields(V& v) {
+    v("error", error);
+  }
+};
+
 int run(const Options& options);
 Status serve(const Options& options);
+asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
+                                  Server& server);
+void tell(const Listening& listening, bool json);
 bool is_unix(const ListenAddress& address);
 Result<std::optional<Tls>> encryption(const Options& options,
                                       const ListenAddress& address);
@@ -59,7 +105,11 @@ void add_serve(CLI::App& app, Run& chosen) {
       .add_option("--token-file", options->token_file,
                   "Use the token in this file, or in HANGDBG_TOKEN")
       ->type_name("FILE");
+  command.add_flag(
+      "--until-eof", options->until_eof,
+      "End when standard input does: with the program that started this");
   add_common_options(command, options->common);
+  add_json_option(command, options->common);
   command.footer(
       "A socket's file is ours alone. On a port, who is another user needs the "
       "token\n"
@@ -79,9 +129,14 @@ namespace {
 
 int run(const Options& options) {
   const Status served = serve(options);
-  return served
-             ? 0
-             : report(served.error(), Palette(options.common.colour, stderr));
+  if (served) {
+    return 0;
+  }
+  if (options.common.json) {
+    print_now(stdout,
+              encode(NotServed{JsonError::of(served.error())}).dump() + "\n");
+  }
+  return report(served.error(), Palette(options.common.colour, stderr));
 }
 
 Status serve(const Options& options) {
@@ -100,14 +155,64 @@ Status serve(const Options& options) {
       server->stop();
     }
   });
+  asio::posix::stream_descriptor input(io);
   // Whoever reads this may end us at once.
-  fmt::print(stderr, "listening at {}{}{}\n", to_text(server->address()),
-             given || is_unix(address) ? std::string() : " token " + token,
-             tls ? " fingerprint " + tls->fingerprint() : std::string());
-  asio::co_spawn(io, server->run(),
-                 [&](const std::exception_ptr&) { signals.cancel(); });
+  tell(
+      {.address = to_text(server->address()),
+       .token = given || is_unix(address) ? std::nullopt : std::optional(token),
+       .fingerprint = tls ? std::optional(tls->fingerprint()) : std::nullopt},
+      options.common.json);
+  asio::co_spawn(io, server->run(), [&](const std::exception_ptr&) {
+    signals.cancel();
+    input.close();
+  });
+  if (options.until_eof) {
+    // A descriptor of its own: what is done to it is not done to the caller's.
+    boost::system::error_code closed;
+    input.assign(::dup(STDIN_FILENO), closed);
+    if (closed) {
+      server->stop();
+    } else {
+      asio::co_spawn(io, stop_at_eof(input, *server), asio::detached);
+    }
+  }
   io.run();
   return {};
+}
+
+asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
+                                  Server& server) {
+  constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
+  for (;;) {
+    // Asio cannot wait for what epoll refuses: /dev/null and files, which are
+    // always ready.
+    pollfd ready{input.native_handle(), POLLIN, 0};
+    if (::poll(&ready, 1, 0) == 0) {
+      const auto [error] = co_await input.async_wait(
+          asio::posix::stream_descriptor::wait_read, kToken);
+      if (error) {
+        co_return;
+      }
+    }
+    char ignored[256];
+    const auto size = ::read(input.native_handle(), ignored, sizeof ignored);
+    if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN)) {
+      co_return server.stop();
+    }
+    // What never ends (/dev/zero) holds no session up.
+    co_await asio::post(asio::use_awaitable);
+  }
+}
+
+void tell(const Listening& listening, bool json) {
+  if (json) {
+    print_now(stdout, encode(listening).dump() + "\n");
+  } else {
+    fmt::print(stderr, "listening at {}{}{}\n", listening.address,
+               listening.token ? " token " + *listening.token : std::string(),
+               listening.fingerprint ? " fingerprint " + *listening.fingerprint
+                                     : std::string());
+  }
 }
 
 bool is_unix(const ListenAddress& address) {

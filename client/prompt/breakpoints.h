@@ -23,7 +23,7 @@ struct PromptBreakpoint {
   std::string function;  // else empty
   std::string condition;
   std::string log;  // to be printed instead of a stop
-  std::optional<dap::Collective> after;
+  std::optional<std::vector<dap::Collective>> after;
   bool temporary = false;
   bool enabled = true;
   std::int64_t ignore = 0;            // so many hits, from the first one on

@@ -33,7 +33,7 @@ int run_line(PromptState& state, std::string_view line);
 int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
-void await_input(PromptState& state);
+bool await_input(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
 bool target_is_lost(const PromptState& state);
 bool has_limit(const PromptState& state);
@@ -184,27 +184,30 @@ bool target_is_lost(const PromptState& state) {
 
 // How long threads may stand is looked after while nothing is typed, too.
 bool has_limit(const PromptState& state) {
-  return state.others != nullptr && state.others->standstill() != nullptr;
+  return state.others != nullptr && state.others->timer() != nullptr;
 }
 
-// Until there is something to read, or Ctrl-C.
-void await_input(PromptState& state) {
+// Whether there is something to read; Ctrl-C came otherwise.
+bool await_input(PromptState& state) {
   pollfd input = {STDIN_FILENO, POLLIN, 0};
-  while (has_limit(state) && ::poll(&input, 1, kBetweenLooks) == 0) {
+  while (has_limit(state)) {
+    if (const int ready = ::poll(&input, 1, kBetweenLooks); ready != 0) {
+      return ready > 0;
+    }
     state.others->look();
   }
+  return true;  // a read of it waits
 }
 
 // " 9:58": then what is held goes on by itself.
 std::string time_left(const PromptState& state) {
-  const Standstill* const standstill =
-      state.others == nullptr ? nullptr : state.others->standstill();
-  if (standstill == nullptr || !standstill->end()) {
+  const HoldTimer* const timer =
+      state.others == nullptr ? nullptr : state.others->timer();
+  if (timer == nullptr || !timer->end()) {
     return {};
   }
   const auto left =
-      std::chrono::ceil<std::chrono::seconds>(standstill->end()->left())
-          .count();
+      std::chrono::ceil<std::chrono::seconds>(timer->end()->left()).count();
   return fmt::format(" {}:{:02}", left / 60, left % 60);
 }
 
@@ -217,8 +220,8 @@ int run_pipe(PromptState& state) {
   std::setvbuf(stdin, nullptr, _IONBF,
                0);  // what was read cannot be waited for
   while (!state.leaving && !target_is_lost(state)) {
-    await_input(state);
-    const auto length = ::getline(&buffer, &capacity, stdin);
+    const auto length =
+        await_input(state) ? ::getline(&buffer, &capacity, stdin) : -1;
     if (length < 0) {
       code = Interruptible::take() ? exit_code(ErrorId::Interrupted) : 0;
       break;

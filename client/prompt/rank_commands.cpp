@@ -11,15 +11,12 @@
 #include "client/prompt/prompt.h"
 #include "client/ranks/attached_ranks.h"
 #include "client/ranks/breaks.h"
-#include "client/ranks/choice.h"
 #include "client/ranks/together.h"
+#include "inspector/jobs/choice.h"
 #include "inspector/process_dump.h"
 
 namespace hangdbg {
 namespace {
-
-// What `hangdbg break` has by default.
-constexpr auto kHoldFor = std::chrono::minutes(10);
 
 Status show_ranks(PromptState& state);
 Status run_in_ranks(PromptState& state, std::string_view argument);
@@ -42,7 +39,7 @@ Result<Job> job_here(const PromptState& state) {
 
 // Where its main thread is, and what it waits for.
 Result<std::string> whereabouts(int pid) {
-  const InspectedProcess process = TRY(open_process(pid));
+  const InspectedProcess process = TRY(open_python(pid));
   const DumpedThread main =
       TRY(dump_thread(LiveSubject(process), pid, {.may_stop = false}));
   // On top of one that is held is the agent.
@@ -112,7 +109,7 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
     return fail(ErrorId::Usage, "that is not for several ranks at once",
                 "ranks 0,3 p step");
   }
-  if (breaks && state.others->standstill() == nullptr) {
+  if (breaks && state.others->timer() == nullptr) {
     // Those that are not meant wait for these, too.
     TRY(make_safe_to_hold(*state.others, job, kHoldFor, state.deadline()));
   }

@@ -73,7 +73,7 @@ Status go_to_stop(PromptState& state) {
 
 void say_others_wait(PromptState& state) {
   if (!state.rank || state.others == nullptr ||
-      state.others->standstill() != nullptr || state.said_others_wait) {
+      state.others->timer() != nullptr || state.said_others_wait) {
     return;
   }
   state.said_others_wait = true;

@@ -11,21 +11,19 @@
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
-#include "client/ranks/choice.h"
-#include "client/ranks/together.h"
+#include "client/ranks/rank_prefix.h"
 #include "client/session_output.h"
+#include "inspector/jobs/choice.h"
 #include "protocol/events/output.h"
 #include "server/hold.h"
-#include "server/old_collectives.h"
 
 namespace hangdbg {
 namespace {
 
-constexpr auto kWatch = std::chrono::seconds(1);
-
 Session::Hooks hooks_of(AttachedRank& rank,
                         const Palette& out,
-                        const Palette& err);
+                        const Palette& err,
+                        BreakEvents* const& events);
 int run_in_turn(PromptState& state, std::deque<std::string>& commands);
 Result<std::optional<Stop>> stop_of_waiting(Session& session,
                                             Deadline deadline);
@@ -92,8 +90,7 @@ Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
   if (stop) {
     state.held.insert(stop->tid);
   }
-  return standstill_ ? standstill_->watch(session, options_.deadline())
-                     : Status();
+  return timer_ ? timer_->watch(rank) : Status();
 }
 
 Result<AttachedRank*> AttachedRanks::join(const JobRank& rank) {
@@ -147,34 +144,15 @@ AttachedRank* AttachedRanks::find_rank(int rank) {
   return found == all.end() ? nullptr : *found;
 }
 
-std::vector<AttachedRank*> AttachedRanks::standing() {
-  auto all = this->all();
-  std::erase_if(all, [](const AttachedRank* one) {
-    return !one->state || one->state->held.empty();
-  });
-  return all;
-}
-
 void AttachedRanks::look() {
-  std::vector<Standstill::Member> members;
   for (AttachedRank* const one : all()) {
-    if (!one->state || one->session->over()) {
-      continue;
+    if (one->state && !one->session->over()) {
+      // What is lost here is told by the next command.
+      [[maybe_unused]] const Status taken = take_stops(*one->state);
     }
-    PromptState& state = *one->state;
-    // What is lost here is told by the next command.
-    [[maybe_unused]] const Status taken = take_stops(state);
-    members.push_back(
-        {one->session.get(), !state.held.empty() || state.awaited.has_value()});
   }
-  if (standstill_) {
-    standstill_->follow(
-        members,
-        [this](Standstill::Ask what, OldCollectives& left) { ask(what, left); },
-        options_.deadline());
-    if (watch_fixed_timeouts()) {
-      look();
-    }
+  if (timer_) {
+    timer_->look();
   }
 }
 
@@ -201,90 +179,28 @@ void AttachedRanks::await(Deadline deadline) {
 Result<dap::ProcessGroups::Body> AttachedRanks::process_groups(
     AttachedRank& rank,
     std::optional<std::chrono::milliseconds> raise_by,
-    Deadline deadline) {
+    Deadline deadline,
+    bool recorded) {
   TRY(rank.session->need("engine", deadline));
   TRY(rank.session->need("process_groups", deadline));
   dap::ProcessGroups::Arguments arguments;
   if (raise_by) {
     arguments.raise_by_ms = raise_by->count();
   }
+  if (recorded) {
+    arguments.recorded = true;
+  }
   return rank.session->call<dap::ProcessGroups>(arguments, deadline);
 }
 
-Status AttachedRanks::limit(std::chrono::milliseconds longest,
-                            std::optional<std::chrono::milliseconds> shortest) {
-  standstill_.emplace(longest);
-  shortest_ = shortest;
+Status AttachedRanks::limit(RaisedTimeouts raised) {
+  timer_.emplace(*this, std::move(raised));
   for (AttachedRank* const one : all()) {
     if (one->state) {
-      TRY(standstill_->watch(*one->session, options_.deadline()));
+      TRY(timer_->watch(*one));
     }
   }
   return {};
-}
-
-void AttachedRanks::ask(Standstill::Ask what, OldCollectives& left) {
-  for (AttachedRank* const one : all()) {
-    if (!one->rank) {
-      continue;
-    }
-    // One that has ended is in no collective.
-    const auto groups =
-        one->session->over()
-            ? dap::ProcessGroups::Body()
-            : process_groups(*one, std::nullopt, Deadline::in(kWatch));
-    if (groups && what == Standstill::Ask::Begin) {
-      left.begin(*one->rank, *groups);
-    } else if (groups) {
-      left.look(*one->rank, *groups);
-    }
-  }
-}
-
-// Others may come to wait for one that is held in a call whose timeout was not
-// raised; and to make groups that have to be.
-bool AttachedRanks::watch_fixed_timeouts() {
-  if (!standstill_->end() || !next_watch_.expired()) {
-    return false;
-  }
-  bool shortened = false;
-  next_watch_ = Deadline::in(kWatch);
-  for (AttachedRank* const one : all()) {
-    if (one->session->over() || !one->rank ||
-        (one->state && !one->state->held.empty())) {
-      continue;
-    }
-    const auto groups =
-        process_groups(*one, std::nullopt, Deadline::in(kWatch));
-    // Made since: what began in them before this look has the timeout that they
-    // were made with.
-    for (const auto& group :
-         groups ? groups->groups : std::vector<dap::ProcessGroups::Group>()) {
-      const std::chrono::milliseconds timeout(group.timeout_ms.value_or(0));
-      if (!shortest_ && timeout.count() > 0 &&
-          standstill_->shorten(timeout / 2)) {
-        shortened = true;
-        fmt::print(stderr, "{}\n",
-                   err_.dim(fmt::format(
-                       "rank {} has made process groups since, with a timeout "
-                       "of {}: all go on in {}",
-                       *one->rank, human_duration(timeout),
-                       human_duration(timeout / 2))));
-      }
-    }
-    const std::string call =
-        groups && shortest_ ? with_fixed_timeout(*groups) : "";
-    if (!call.empty() && standstill_->shorten(*shortest_ / 2)) {
-      shortened = true;
-      fmt::print(stderr, "{}\n",
-                 err_.dim(fmt::format(
-                     "rank {} is in {}, whose timeout of {} stays: all go on "
-                     "in {}",
-                     *one->rank, printable(call), human_duration(*shortest_),
-                     human_duration(*shortest_ / 2))));
-    }
-  }
-  return shortened;
 }
 
 Result<AttachedRank*> AttachedRanks::find_or_attach(int pid,
@@ -294,8 +210,8 @@ Result<AttachedRank*> AttachedRanks::find_or_attach(int pid,
     there->second->rank = rank ? rank : there->second->rank;
     return there->second.get();
   }
-  if (there != all_.end() && standstill_) {
-    standstill_->forget(*there->second->session);
+  if (there != all_.end() && timer_) {
+    timer_->forget(pid);
   }
   if (there != all_.end()) {
     // A prompt may still be in it.
@@ -312,8 +228,8 @@ Result<std::unique_ptr<AttachedRank>> AttachedRanks::attach(
   auto attached = std::make_unique<AttachedRank>(
       AttachedRank{pid, rank, SourceText(pid), look_at_threads(pid)});
   const auto started = Deadline::Clock::now();
-  attached->session = TRY(Session::attach(pid, hooks_of(*attached, out_, err_),
-                                          options_.deadline()));
+  attached->session = TRY(Session::attach(
+      pid, hooks_of(*attached, out_, err_, events_), options_.deadline()));
   attached->took = Deadline::Clock::now() - started;
   if (!rank) {
     if (const auto own = rank_of_process(pid); own && !own->child) {
@@ -352,14 +268,19 @@ namespace {
 
 Session::Hooks hooks_of(AttachedRank& rank,
                         const Palette& out,
-                        const Palette& err) {
+                        const Palette& err,
+                        BreakEvents* const& events) {
   Session::Hooks hooks = show_on_terminal(err);
-  hooks.on_event = [&rank, &out,
+  hooks.on_event = [&rank, &out, &events,
                     show = std::move(hooks.on_event)](const dap::Event& event) {
     // A breakpoint's message; what an expression prints is shown as it comes.
     const auto said = dap::body_of<dap::Output>(event);
     if (rank.rank && event.event == dap::Output::event && said &&
         said->category == "console") {
+      if (events != nullptr) {
+        events->log(*rank.rank, said->output);
+        return true;
+      }
       print_now(stdout, rank_prefix(*rank.rank, out) + " ");
       print_foreign(stdout, said->output);
       return true;
@@ -388,7 +309,12 @@ Result<std::optional<Stop>> stop_of_waiting(Session& session,
     return std::nullopt;
   }
   TRY(take_waiting(session, deadline));
-  return next_stop(session, deadline);
+  for (;;) {
+    auto stop = TRY(next_stop(session, deadline));
+    if (!stop || !stop->goes_on) {
+      return stop;
+    }
+  }
 }
 
 Status show_banner(AttachedRank& rank) {

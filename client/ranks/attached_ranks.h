@@ -14,7 +14,8 @@
 
 #include "client/options.h"
 #include "client/prompt/prompt.h"
-#include "client/ranks/standstill.h"
+#include "client/ranks/break_events.h"
+#include "client/ranks/hold_timer.h"
 #include "client/render.h"
 #include "inspector/jobs/jobs.h"
 #include "protocol/requests/process_groups.h"
@@ -58,8 +59,6 @@ class AttachedRanks {
 
   std::vector<AttachedRank*> all();
   AttachedRank* find_rank(int rank);
-  // Those whose prompt has something that it is stopped for.
-  std::vector<AttachedRank*> standing();
 
   // Takes in what they have said, without a wait.
   void look();
@@ -69,17 +68,22 @@ class AttachedRanks {
   // Until one of them says something. Errors: none; Ctrl-C ends it too.
   void await(Deadline deadline);
 
-  // What process groups it has; `raise_by`: with their timeouts raised.
+  // What process groups it has; `raise_by`: with their timeouts raised;
+  // `recorded`: with what torch has recorded of them.
   Result<dap::ProcessGroups::Body> process_groups(
       AttachedRank& rank,
       std::optional<std::chrono::milliseconds> raise_by,
-      Deadline deadline);
+      Deadline deadline,
+      bool recorded = false);
 
-  // From now on, so long may threads stand; `shortest`: of the timeouts that
-  // cannot be raised, where a rank is seen to use one.
-  Status limit(std::chrono::milliseconds longest,
-               std::optional<std::chrono::milliseconds> shortest);
-  Standstill* standstill() { return standstill_ ? &*standstill_ : nullptr; }
+  // From now on threads stand for so long at most as these allow.
+  Status limit(RaisedTimeouts raised);
+  HoldTimer* timer() { return timer_ ? &*timer_ : nullptr; }
+
+  // Who is told what happens as JSON; none unless it is said. It must outlive
+  // this.
+  void tell(BreakEvents* events) { events_ = events; }
+  BreakEvents* events() const { return events_; }
 
   const CommonOptions& options() const { return options_; }
   const Palette& out() const { return out_; }
@@ -90,17 +94,14 @@ class AttachedRanks {
   Result<std::unique_ptr<AttachedRank>> attach(int pid,
                                                std::optional<int> rank);
   Result<int> go_to(int from, int rank);
-  void ask(Standstill::Ask what, OldCollectives& left);
-  bool watch_fixed_timeouts();
 
   const CommonOptions& options_;
   const Palette out_;
   const Palette err_;
+  BreakEvents* events_ = nullptr;
   std::map<int, std::unique_ptr<AttachedRank>> all_;  // by PID
   std::vector<std::unique_ptr<AttachedRank>> gone_;   // replaced by new ones
-  std::optional<Standstill> standstill_;
-  std::optional<std::chrono::milliseconds> shortest_;
-  Deadline next_watch_ = Deadline::in({});
+  std::optional<HoldTimer> timer_;
 };
 
 }  // namespace hangdbg

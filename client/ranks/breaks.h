@@ -9,15 +9,15 @@
 #include "base/result.h"
 #include "client/prompt/breakpoints.h"
 #include "client/ranks/attached_ranks.h"
-#include "client/ranks/choice.h"
+#include "inspector/jobs/choice.h"
 
 namespace hangdbg {
 
 // Attaches to all ranks of the job, raises the timeouts of their process
 // groups, and waits until no collective is left that began before, saying what
 // is done on stderr. From then on threads may be held for so long; for less, if
-// there are ranks whose timeouts stay. Errors: System, where none could be
-// attached; TimedOut; Interrupted.
+// there are ranks whose timeouts stay. Where it fails they are put back.
+// Errors: System, where none could be attached; TimedOut; Interrupted.
 Status make_safe_to_hold(AttachedRanks& attached,
                          const Job& job,
                          std::chrono::milliseconds hold_for,

@@ -1,7 +1,6 @@
 #include "client/ranks/each_rank.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -16,8 +15,8 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/host_name.h"
 #include "base/text.h"
+#include "client/ranks/rank_prefix.h"
 #include "server/exec_words.h"
 
 namespace hangdbg {
@@ -130,21 +129,11 @@ Result<std::vector<RankOutput>> run_for_each(
 void show_output(const RankOutput& output, ColourChoice colour) {
   for (const auto& [stream, text] :
        {std::pair(stdout, &output.out), {stderr, &output.err}}) {
-    const Palette palette(colour, stream);
-    const std::string prefix =
-        palette.bold(fmt::format("[{}:{}]", host_name(), output.rank.rank));
-    if (!text->empty()) {
-      for (const std::string_view line :
-           split(std::string_view(*text).substr(
-                     0, text->size() - (text->ends_with('\n') ? 1 : 0)),
-                 '\n')) {
-        print_now(stream, fmt::format("{} {}\n", prefix, line));
-      }
-    }
+    print_of_rank(stream, output.rank.rank, Palette(colour, stream), *text);
   }
   if (output.gave_up) {
-    fmt::print(stderr, "[{}:{}] {}\n", host_name(), output.rank.rank,
-               no_answer(output));
+    print_of_rank(stderr, output.rank.rank, Palette(colour, stderr),
+                  no_answer(output));
   }
 }
 

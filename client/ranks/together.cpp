@@ -1,6 +1,5 @@
 #include "client/ranks/together.h"
 
-#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,15 +9,14 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/host_name.h"
-#include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
+#include "client/ranks/rank_prefix.h"
 
 namespace hangdbg {
 namespace {
 
-int with_prefix(const AttachedRank& rank, const std::function<int()>& work);
+RankPrinted captured(const std::function<int()>& work);
 int await_step(AttachedRank& rank);
 
 // What is written to that stream while it lives.
@@ -62,40 +60,55 @@ class Captured {
 
 }  // namespace
 
+void show_printed(const AttachedRank& rank, const RankPrinted& printed) {
+  const int number = rank.rank.value_or(0);
+  print_of_rank(stdout, number, rank.state->out, printed.out);
+  print_of_rank(stderr, number, rank.state->err, printed.err);
+}
+
 int run_together(const std::vector<AttachedRank*>& ranks,
-                 const std::string& command) {
+                 const std::string& command,
+                 const ShowPrinted& show) {
   int code = 0;
+  const auto take = [&](const AttachedRank& rank, const RankPrinted& printed) {
+    show(rank, printed);
+    code = printed.code != 0 ? printed.code : code;
+  };
+  std::vector<std::pair<AttachedRank*, RankPrinted>> begun;
   for (AttachedRank* const one : ranks) {
     PromptState& state = *one->state;
     const Interruptible interruptible(*one->session);
     state.together = true;
-    const int done = with_prefix(*one, [&] {
+    auto printed = captured([&] {
       const Status there = go_to_stop(state);
       return there ? run_commands(state, {command})
                    : report(there.error(), state.err);
     });
     state.together = false;
-    code = done != 0 ? done : code;
-  }
-  for (AttachedRank* const one : ranks) {
-    if (one->state->awaited) {
-      const Interruptible interruptible(*one->session);
-      const int done = with_prefix(*one, [&] { return await_step(*one); });
-      code = done != 0 ? done : code;
+    if (state.awaited) {
+      begun.emplace_back(one, std::move(printed));
+    } else {
+      take(*one, printed);
     }
+  }
+  for (auto& [one, printed] : begun) {
+    const Interruptible interruptible(*one->session);
+    const RankPrinted more =
+        captured([rank = one] { return await_step(*rank); });
+    printed.out += more.out;
+    printed.err += more.err;
+    printed.code = more.code != 0 ? more.code : printed.code;
+    take(*one, printed);
   }
   return code;
 }
 
-void show_stops(const std::vector<AttachedRank*>& ranks) {
+void show_stops(const std::vector<AttachedRank*>& ranks,
+                const ShowPrinted& show) {
   for (AttachedRank* const one : ranks) {
     const Interruptible interruptible(*one->session);
-    with_prefix(*one, [&] { return await_step(*one); });
+    show(*one, captured([&] { return await_step(*one); }));
   }
-}
-
-std::string rank_prefix(int rank, const Palette& palette) {
-  return palette.bold(fmt::format("[{}:{}]", host_name(), rank));
 }
 
 namespace {
@@ -107,27 +120,14 @@ int await_step(AttachedRank& rank) {
   return came ? 0 : report(came.error(), state.err);
 }
 
-int with_prefix(const AttachedRank& rank, const std::function<int()>& work) {
+RankPrinted captured(const std::function<int()>& work) {
   Captured out(stdout);
   Captured err(stderr);
-  const int code = work();
-  const std::array<std::pair<std::FILE*, std::string>, 2> texts = {
-      {{stdout, out.end()}, {stderr, err.end()}}};
-  for (const auto& [stream, text] : texts) {
-    if (text.empty()) {
-      continue;
-    }
-    const Palette& palette =
-        stream == stdout ? rank.state->out : rank.state->err;
-    const std::string prefix = rank_prefix(rank.rank.value_or(0), palette);
-    for (const std::string_view line :
-         split(std::string_view(text).substr(
-                   0, text.size() - (text.ends_with('\n') ? 1 : 0)),
-               '\n')) {
-      print_now(stream, fmt::format("{} {}\n", prefix, line));
-    }
-  }
-  return code;
+  RankPrinted printed;
+  printed.code = work();
+  printed.out = out.end();
+  printed.err = err.end();
+  return printed;
 }
 
 }  // namespace

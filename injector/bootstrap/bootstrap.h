@@ -43,7 +43,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 22
+#define HD_BUILTINS 23
 #define HD_MAX_HELD 64
 
 enum HdPhase {
@@ -118,6 +118,14 @@ struct HdSession {
   char* buffer;     /* executor: what has been read and not yet handled */
   uint64_t capacity;
   uint64_t filled;
+};
+
+enum HdHeldPhase {
+  HD_HELD_FREE = 0,
+  HD_HELD_CLAIMED = 1, /* the injector is about to send a thread */
+  HD_HELD_STANDS = 2,
+  HD_HELD_LEAVES = 3, /* gone, as soon as it has written HD_LEFT */
+  HD_HELD_LOST = 4,   /* claimed by a client that died: it may still come */
 };
 
 /* A thread of the program that stands still for a session: its own code goes
@@ -281,6 +289,11 @@ int hd_held_left(struct HdState* state, const struct HdSession* session);
 int hd_held_debugged(const struct HdSession* session);
 /* One that stands, by the number that the agent has; 0 with an exception. */
 struct HdHeld* hd_held_of(HdPyObject* number);
+/* This thread comes to stand for that session; 0: that is not to be. It leaves
+ * by HD_HELD_FREE. */
+struct HdHeld* hd_come(struct HdState* state, unsigned long index);
+/* Whether a message of some KB can be written to that session's client now. */
+int hd_has_room(struct HdState* state, unsigned long index);
 /* Wakes those that stand for a session which is leaving; without the GIL. */
 void hd_held_wake(struct HdSession* session);
 /* A session that this thread stands for, or 0. */
@@ -289,7 +302,7 @@ struct HdSession* hd_held_session(struct HdState* state, uint64_t thread);
 void hd_held_end(struct HdSession* session);
 HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none);
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number);
-HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* milliseconds);
+HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* limit);
 HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number);
 HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index);

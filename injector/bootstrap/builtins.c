@@ -39,6 +39,10 @@ typedef HdPyObject* (*NamedFunction)(const char*);
 static HdPyObject* builtin_tid_of(HdPyObject* self, HdPyObject* ident);
 static HdPyObject* builtin_current_frames(HdPyObject* self, HdPyObject* none);
 static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes);
+static HdPyObject* builtin_send_to(HdPyObject* self, HdPyObject* args);
+static HdPyObject* send_to(struct HdSession* session,
+                           HdPyObject* bytes,
+                           int quietly);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
 static HdPyObject* builtin_run_debugged(HdPyObject* self, HdPyObject* args);
 static void stop_tracing(struct HdState* state, int guarded);
@@ -68,6 +72,7 @@ void hd_builtins(struct HdMethod* methods) {
   *next++ = (struct HdMethod){"_current_frames", builtin_current_frames,
                               METH_NOARGS, 0};
   *next++ = (struct HdMethod){"_send", builtin_send, METH_O, 0};
+  *next++ = (struct HdMethod){"_send_to", builtin_send_to, METH_VARARGS, 0};
   *next++ =
       (struct HdMethod){"_run_cancellable", builtin_run_cancellable, METH_O, 0};
   *next++ =
@@ -160,11 +165,38 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   (void)self;
   struct HdState* state = hd_state();
   struct HdSession* session = hd_this_session(state);
+  return session ? send_to(session, bytes,
+                           hd_held_session(state, self_of(state)) != 0)
+                 : 0;
+}
+
+/* (index, bytes): to another session's client, from any thread; lost where
+ * there is no room. Nothing of Python's runs in between, which might raise: the
+ * session cannot end before this thread has left. */
+static HdPyObject* builtin_send_to(HdPyObject* self, HdPyObject* args) {
+  (void)self;
+  struct HdState* state = hd_state();
+  const TupleGetFunction get =
+      HD_CALL(state, PyTuple_GetItem, TupleGetFunction);
+  const unsigned long index =
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(get(args, 0));
+  struct HdHeld* held = hd_has_room(state, index) ? hd_come(state, index) : 0;
+  if (!held) {
+    return hd_none(state);
+  }
+  HdPyObject* done = send_to(&state->sessions[index], get(args, 1), 1);
+  HD_STORE(held->phase, HD_HELD_FREE);
+  return done;
+}
+
+/* Quietly: in a thread of the program's an exception might come up in its own
+ * code. */
+static HdPyObject* send_to(struct HdSession* session,
+                           HdPyObject* bytes,
+                           int quietly) {
+  struct HdState* state = session->state;
   char* text = 0;
   long size = 0;
-  if (!session) {
-    return 0;
-  }
   if (hd_is_forked(state)) {
     return hd_none(state); /* what a child prints is lost */
   }
@@ -174,15 +206,12 @@ static HdPyObject* builtin_send(HdPyObject* self, HdPyObject* bytes) {
   }
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
   hd_begin_message(session);
-  const int held = hd_held_session(state, self_of(state)) != 0;
-  const int sent = held ? hd_write_quietly(session, text, (uint64_t)size)
-                        : hd_write_all(session, text, (uint64_t)size);
+  const int sent = quietly ? hd_write_quietly(session, text, (uint64_t)size)
+                           : hd_write_all(session, text, (uint64_t)size);
   hd_end_message(session);
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
-  /* In a thread of the program's, an exception might come up in its own code.
-   */
-  return sent || held ? hd_none(state)
-                      : hd_raise(state, "the hangdbg client has gone");
+  return sent || quietly ? hd_none(state)
+                         : hd_raise(state, "the hangdbg client has gone");
 }
 
 /* sys.settrace in an expression is for the rest of it: on our thread it would

@@ -29,14 +29,6 @@
  * would do no less. */
 #define GIL_PATIENCE_NS 50000000L
 
-enum HdHeldPhase {
-  HD_HELD_FREE = 0,
-  HD_HELD_CLAIMED = 1, /* the injector is about to send a thread */
-  HD_HELD_STANDS = 2,
-  HD_HELD_LEAVES = 3, /* gone, as soon as it has written HD_LEFT */
-  HD_HELD_LOST = 4,   /* claimed by a client that died: it may still come */
-};
-
 typedef uint64_t (*SelfFunction)(void);
 typedef int (*EnsureFunction)(void);
 typedef void (*ReleaseFunction)(int);
@@ -279,27 +271,32 @@ static struct HdHeld* claim(struct HdState* state, uint32_t session) {
   return 0;
 }
 
+struct HdHeld* hd_come(struct HdState* state, unsigned long index) {
+  if (index >= HD_MAX_SESSIONS ||
+      HD_LOAD(state->sessions[index].phase) != HD_PHASE_LIVE) {
+    return 0;
+  }
+  struct HdHeld* held = claim(state, (uint32_t)index);
+  uint32_t seen = HD_HELD_CLAIMED;
+  if (!held) {
+    return 0;
+  }
+  held->thread = HD_CALL(state, pthread_self, SelfFunction)();
+  /* Else the session has ended in between. */
+  return HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS) ? held : 0;
+}
+
 /* A thread of the program comes to stand by itself, for that session: the
  * number, or None if that is not to be. */
 HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index) {
   (void)self;
   struct HdState* state = hd_state();
-  const unsigned long at =
-      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index);
-  if (at >= HD_MAX_SESSIONS ||
-      HD_LOAD(state->sessions[at].phase) != HD_PHASE_LIVE) {
-    return hd_none(state);
-  }
-  struct HdHeld* held = claim(state, (uint32_t)at);
-  uint32_t seen = HD_HELD_CLAIMED;
-  if (!held) {
-    return hd_none(state);
-  }
-  held->thread = HD_CALL(state, pthread_self, SelfFunction)();
-  if (!HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS)) {
-    return hd_none(state); /* the session has ended in between */
-  }
-  return HD_CALL(state, PyLong_FromLong, NumberFunction)(held - state->held);
+  const struct HdHeld* held = hd_come(
+      state,
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index));
+  return held ? HD_CALL(state, PyLong_FromLong,
+                        NumberFunction)(held - state->held)
+              : hd_none(state);
 }
 
 /* And goes. */
@@ -318,13 +315,15 @@ HdPyObject* hd_builtin_gone(HdPyObject* self, HdPyObject* number) {
 HdPyObject* hd_builtin_has_room(HdPyObject* self, HdPyObject* index) {
   (void)self;
   struct HdState* state = hd_state();
-  const unsigned long at =
-      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index);
-  const int ready =
-      at < HD_MAX_SESSIONS
-          ? hd_poll(state->sessions[at].dap_write.number, POLLOUT, 0)
-          : 0;
-  return HD_CALL(state, PyLong_FromLong, NumberFunction)(ready == POLLOUT);
+  return HD_CALL(state, PyLong_FromLong, NumberFunction)(hd_has_room(
+      state,
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(index)));
+}
+
+int hd_has_room(struct HdState* state, unsigned long index) {
+  return index < HD_MAX_SESSIONS &&
+         hd_poll(state->sessions[index].dap_write.number, POLLOUT, 0) ==
+             POLLOUT;
 }
 
 /* The thread waits until there is work (1), or it may go (0): it was let go,
@@ -376,17 +375,17 @@ static int64_t hold_until(struct HdSession* session) {
   }
 }
 
-/* So many milliseconds its threads stand at most: from now on, or from when the
- * first comes to. 0: for ever. */
-HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* milliseconds) {
+/* index << 32 | milliseconds: so long that session's threads stand at most,
+ * from now on, or from when the first comes to. 0: for ever. */
+HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* limit) {
   (void)self;
   struct HdState* state = hd_state();
-  struct HdSession* session = hd_this_session(state);
-  if (!session) {
-    return 0;
-  }
   const unsigned long longest =
-      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(milliseconds);
+      HD_CALL(state, PyLong_AsUnsignedLongMask, AsNumberFunction)(limit);
+  if (longest >> 32 >= HD_MAX_SESSIONS) {
+    return hd_raise(state, "no such session");
+  }
+  struct HdSession* session = &state->sessions[longest >> 32];
   HD_STORE(session->hold_for, (int64_t)(longest & 0xffffffff) * 1000000);
   HD_STORE(session->hold_until, 0);
   hd_held_wake(session);

@@ -76,7 +76,7 @@ namespace {
 std::optional<DumpedThread> main_thread(int pid, bool locals) {
   constexpr ReprLimits kShort = {
       .depth = 0, .items = 1, .text = 10, .characters = 20};
-  const auto process = open_process(pid);
+  const auto process = open_python(pid);
   if (!process) {
     return std::nullopt;
   }

@@ -133,8 +133,14 @@ Result<std::optional<Address>> find_in_instance(const Heap& heap,
                                                 Address object,
                                                 const Type& type,
                                                 std::string_view name) {
+  const InstanceDict in = TRY(instance_dict(heap, object, type));
+  if (in.dict) {
+    return find_key(heap, in.dict, name);
+  }
   std::optional<Address> found;
-  TRY(each_in_instance(heap, object, type, look_for(heap, name, found)));
+  if (in.values) {
+    TRY(each_value(heap, in.keys, in.values, look_for(heap, name, found)));
+  }
   return found;
 }
 

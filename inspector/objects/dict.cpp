@@ -1,9 +1,10 @@
 #include "inspector/objects/dict.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace hangdbg {
@@ -11,6 +12,11 @@ namespace {
 
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxLog2Bytes = 40;  // of the indices
+
+// A key is sought among so many at once; of fewer, one after the other.
+constexpr std::size_t kKeysAtOnce = 128;
+constexpr std::size_t kKeysAtLeast = 8;
+constexpr std::size_t kLongestAtOnce = 100;  // bytes of its name
 
 // PyDictKeyEntry has a hash before the key; PyDictUnicodeEntry has none.
 constexpr std::uint64_t kWithHash = 24;
@@ -116,6 +122,63 @@ Status each_ordered(const Heap& heap, Address dict, const VisitEntry& visit) {
   return {};
 }
 
+// Most names differ in length, and that is told at once.
+std::uint64_t length_of(std::string_view utf8) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      utf8, [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
+
+// By the start of a str (text.cpp): one in ASCII has its text there.
+bool may_be(std::span<const std::byte> str,
+            const CPythonLayout& at,
+            std::string_view name) {
+  constexpr std::uint32_t kCompactAscii = 0b11'001;
+  std::uint64_t length = 0;
+  std::uint32_t state = 0;
+  std::memcpy(&length, str.data() + at.str_length, sizeof length);
+  std::memcpy(&state, str.data() + at.str_state, sizeof state);
+  if (length != length_of(name)) {
+    return false;
+  }
+  const bool is_ascii =
+      (state >> at.str_kind_shift & 0b11'111) == kCompactAscii;
+  return !is_ascii || std::memcmp(str.data() + at.str_ascii_data, name.data(),
+                                  name.size()) == 0;
+}
+
+// Keys lie all over the heap: of many at once, with one system call, those are
+// dropped that are plainly another text. What is left is for look_for to tell,
+// and so is what cannot be read here.
+void drop_other_names(const Heap& heap,
+                      std::string_view name,
+                      std::vector<DictEntry>& entries) {
+  if (entries.size() < kKeysAtLeast || name.size() > kLongestAtOnce) {
+    return;
+  }
+  const CPythonLayout& at = heap.layout();
+  const std::size_t size = at.str_ascii_data + name.size();
+  std::vector<std::byte> bytes(entries.size() * size);
+  std::vector<MemoryReader::Piece> pieces;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    pieces.push_back(
+        {entries[i].key, std::span(bytes).subspan(i * size, size)});
+  }
+  std::vector<DictEntry> kept;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::size_t filled =
+        i + heap.memory().read_each(std::span(pieces).subspan(i));
+    for (; i < filled; ++i) {
+      if (may_be(pieces[i].out, at, name)) {
+        kept.push_back(entries[i]);
+      }
+    }
+    if (i < entries.size()) {
+      kept.push_back(entries[i]);  // at the end of what is mapped
+    }
+  }
+  entries = std::move(kept);
+}
+
 }  // namespace
 
 Status each_entry(const Heap& heap, Address dict, const VisitEntry& visit) {
@@ -170,27 +233,40 @@ Result<std::optional<Address>> find_key(const Heap& heap,
                                         Address dict,
                                         std::string_view key) {
   std::optional<Address> found;
-  TRY(each_entry(heap, dict, look_for(heap, key, found)));
+  const VisitEntry visit = look_for(heap, key, found);
+  std::vector<DictEntry> some;
+  const auto look = [&] {
+    drop_other_names(heap, key, some);
+    const bool go_on = std::ranges::all_of(some, visit);
+    some.clear();
+    return go_on;
+  };
+  const Status walked = each_entry(heap, dict, [&](const DictEntry& entry) {
+    some.push_back(entry);
+    return some.size() < kKeysAtOnce || look();
+  });
+  look();
+  if (!found) {
+    TRY(walked);
+  }
   return found;
 }
 
 VisitEntry look_for(const Heap& heap,
                     std::string_view name,
                     std::optional<Address>& found) {
-  // Most differ in length, and that is told at once.
-  const auto length = static_cast<std::uint64_t>(std::ranges::count_if(
-      name, [](char byte) { return (byte & 0xc0) != 0x80; }));  // of UTF-8
-  return [&heap, name, length, &found](const DictEntry& entry) {
-    const auto type = heap.type_of(entry.key);
-    if (type && (*type)->kind == Kind::Str &&
-        heap.word(entry.key + heap.layout().str_length) == length) {
-      const auto text = heap.name(entry.key);
-      if (text && *text == name) {
-        found = entry.value;
-      }
-    }
-    return !found;
-  };
+  return
+      [&heap, name, length = length_of(name), &found](const DictEntry& entry) {
+        const auto type = heap.type_of(entry.key);
+        if (type && (*type)->kind == Kind::Str &&
+            heap.word(entry.key + heap.layout().str_length) == length) {
+          const auto text = heap.name(entry.key);
+          if (text && *text == name) {
+            found = entry.value;
+          }
+        }
+        return !found;
+      };
 }
 
 }  // namespace hangdbg

@@ -102,6 +102,14 @@ Status MeteredMemory::read(Address from, std::span<std::byte> out) const {
   return pages_.read(from, out);
 }
 
+std::size_t MeteredMemory::read_each(std::span<const Piece> pieces) const {
+  if (left_ < pieces.size()) {
+    return 0;
+  }
+  left_ -= pieces.size();
+  return pages_.read_each(pieces);
+}
+
 Result<Heap> Heap::open(const MemoryReader& memory,
                         const PythonRuntime& python) {
   const ObjectLayout* at =

@@ -105,6 +105,8 @@ class MeteredMemory final : public MemoryReader {
   explicit MeteredMemory(const MemoryReader& under) : pages_(under) {}
   void allow(std::uint64_t count) { left_ = count; }
   Status read(Address from, std::span<std::byte> out) const override;
+  // Of small pieces: each counts as one read.
+  std::size_t read_each(std::span<const Piece> pieces) const override;
 
  private:
   CachedMemory pages_;

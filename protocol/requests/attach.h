@@ -33,6 +33,9 @@ struct Attach {
     // What the command line's flags of these names take.
     std::optional<LooseText> job;
     std::optional<LooseText> ranks;
+    std::optional<std::int64_t>
+        hold_for;  // s, that ranks of a job stand at most
+    std::optional<std::string> overseer;  // oversee.h: of who has asked for it
     std::optional<LooseText> thread;
     std::optional<std::string> way;
     std::optional<std::string> token;  // of the server, where it wants one
@@ -44,6 +47,8 @@ struct Attach {
       v("connect", connect);
       v("job", job);
       v("ranks", ranks);
+      v("holdFor", hold_for);
+      v("hangdbg/overseer", overseer);
       v("thread", thread);
       v("way", way);
       v("token", token);

@@ -1,5 +1,6 @@
 // The process groups of torch.distributed that a rank is in; their timeouts are
 // raised by that request, until the session ends (agent/process_groups.py).
+// What torch has recorded of its last collectives, if that is asked for.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,12 @@ struct ProcessGroups {
 
   struct Arguments {
     std::optional<std::int64_t> raise_by_ms;
+    std::optional<bool> recorded;
 
     template <class V>
     void fields(V& v) {
       v("raiseByMs", raise_by_ms);
+      v("recorded", recorded);
     }
   };
 
@@ -57,14 +60,37 @@ struct ProcessGroups {
     }
   };
 
+  // Of torch's Flight Recorder.
+  struct Recorded {
+    std::string group;
+    std::int64_t number = 0;
+    std::string name;     // "gloo:all_reduce"
+    std::string tensors;  // "Float[4]"
+    std::int64_t age_ms = 0;
+    bool over = false;
+
+    template <class V>
+    void fields(V& v) {
+      v("group", group);
+      v("number", number);
+      v("name", name);
+      v("tensors", tensors);
+      v("ageMs", age_ms);
+      v("over", over);
+    }
+  };
+
   struct Body {
     std::vector<Group> groups;
     std::vector<Inside> inside;
+    // If that was asked for, and torch has such a thing.
+    std::optional<std::vector<Recorded>> recorded;
 
     template <class V>
     void fields(V& v) {
       v("groups", groups);
       v("inside", inside);
+      v("recorded", recorded);
     }
   };
 };

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "protocol/events/continued.h"
 #include "protocol/requests/frame_arguments.h"
+#include "protocol/requests/raise.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/whatis.h"
 #include "server/co_try.h"
@@ -257,6 +258,30 @@ Awaitable<ConsoleAnswer> debug(DebugSession& session, Typed typed) {
   co_return co_await tell_that_it_goes(session, thread);
 }
 
+Awaitable<ConsoleAnswer> raise(DebugSession& session, Typed typed) {
+  const auto thread = typed.place.thread;
+  if (!session.holds(thread)) {
+    co_return fail(ErrorId::Usage, "the thread is not held", "hold");
+  }
+  CO_CHECK(co_await session.agent().need("raising", session.deadline()));
+  dap::Raise::Arguments what{thread, typed.frame_id(),
+                             std::move(typed.argument)};
+  session.translation().inward(what);
+  session.goes_on(thread);
+  const auto raised = co_await session.agent().call<dap::Raise>(
+      std::move(what), session.deadline());
+  if (!raised) {
+    session.stays(thread);
+    co_return std::unexpected(raised.error());
+  }
+  CO_CHECK(co_await tell_that_it_goes(session, thread));
+  co_return ConsoleAnswer(
+      raised->when == "now"
+          ? std::string("it is raised now")
+          : std::string("it is raised when its call returns: only the main "
+                        "thread's can be broken"));
+}
+
 Awaitable<ConsoleAnswer> go_on(DebugSession& session, Typed typed) {
   CO_CHECK(co_await let_go(session, typed.place.thread));
   co_return co_await tell_that_it_goes(session, typed.place.thread);
@@ -306,7 +331,7 @@ Awaitable<ConsoleAnswer> help(DebugSession&, Typed) {
 
 std::span<const ConsoleCommand> commands() {
   using enum Takes;
-  static const std::array<ConsoleCommand, 18> table = {{
+  static const std::array<ConsoleCommand, 19> table = {{
       {{"p"}, Expression, print, "the value of an expression"},
       {{"pp"}, Expression, print_pretty, "the value, in lines"},
       {{"whatis"}, Expression, whatis, "its type"},
@@ -327,6 +352,7 @@ std::span<const ConsoleCommand> commands() {
       {{"j", "jump"}, Number, jump, "go on at another line"},
       {{"c", "cont", "continue", "release"}, Nothing, go_on, "let it go on"},
       {{"debug"}, Expression, debug, "run that here, and stop in it"},
+      {{"raise"}, Expression, raise, "let it go on with that exception"},
       {{"hold"}, Nothing, hold, "take hold of the thread"},
       {{"u", "up", "d", "down"}, Number, editors, "choose in the call stack"},
       {{"b", "break", "tbreak", "cl", "clear"},

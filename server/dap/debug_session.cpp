@@ -4,8 +4,10 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/log.h"
+#include "protocol/events/continued.h"
 #include "protocol/events/exited.h"
 #include "protocol/events/output.h"
+#include "protocol/events/overseer_left.h"
 #include "protocol/events/stopped.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminated.h"
@@ -70,6 +72,9 @@ asio::awaitable<void> DebugSession::run() {
     }
     agent_->close();
   }
+  if (job_) {
+    co_await job_->close();
+  }
   if (program_) {
     co_await program_->close(machine_.left);
   }
@@ -118,8 +123,8 @@ asio::awaitable<void> DebugSession::end_unless_attached(
   do {  // again, if it is about to
     patience_.expires_after(within);
     const auto [cut_short] = co_await patience_.async_wait(as_result);
-    over =
-        static_cast<bool>(cut_short) || phase_ == Phase::Attached || terminal_;
+    over = static_cast<bool>(cut_short) || phase_ == Phase::Attached || job_ ||
+           terminal_;
   } while (!over && running_);
   if (!over) {
     stop();
@@ -144,6 +149,9 @@ void DebugSession::hurry() {
   leaving_ = true;
   if (agent_) {
     agent_->interrupt();
+  }
+  if (job_) {
+    job_->interrupt();
   }
   if (terminal_) {
     terminal_->hang_up();
@@ -228,6 +236,8 @@ asio::awaitable<void> DebugSession::answer(dap::Request request) {
     response = refusal(
         request,
         {.id = ErrorId::Interrupted, .message = "cancelled", .hint = {}});
+  } else if (handler->needs == Phase::Attached && job_) {
+    response = JobSession::answer(request);
   } else if (handler->needs > phase_) {
     response = refusal(request, {.id = ErrorId::BadMessage,
                                  .message = phase_ == Phase::Connected
@@ -296,7 +306,7 @@ Translation DebugSession::translation_for(
 }
 
 Status DebugSession::check_new() const {
-  if (phase_ == Phase::Attached || terminal_ || program_) {
+  if (phase_ == Phase::Attached || job_ || terminal_ || program_) {
     return fail(ErrorId::BadMessage, "this session is attached already");
   }
   return {};
@@ -309,15 +319,19 @@ void DebugSession::attach(Injection made,
   before_ = std::move(before);
   wanted_thread_ = std::move(thread);
   translation_ = std::move(translation);
-  agent_ = std::make_unique<AgentSession>(
-      machine_.io, machine_.pool.get_executor(), std::move(made),
-      [this](const std::string& notice) { others_.spawn(note(notice)); });
+  agent_ = agent_for(std::move(made));
   if (options_.just_my_code.value_or(false)) {
     agent_->look_at_my_code();
   }
   outside_.emplace(agent_->target());
   others_.spawn(pass_events());
   phase_ = Phase::Attached;
+}
+
+std::unique_ptr<AgentSession> DebugSession::agent_for(Injection made) {
+  return std::make_unique<AgentSession>(
+      machine_.io, machine_.pool.get_executor(), std::move(made),
+      [this](const std::string& notice) { others_.spawn(note(notice)); });
 }
 
 asio::awaitable<Status> DebugSession::hold(std::int64_t thread) {
@@ -385,7 +399,16 @@ asio::awaitable<void> DebugSession::write_messages() {
 
 asio::awaitable<void> DebugSession::pass_events() {
   while (auto event = co_await agent_->next_event(Deadline::in(kNever))) {
+    if (event->event == dap::OverseerLeft::event) {
+      co_await tell_overseer_left();
+      continue;
+    }
     translation_->outward_event(*event);
+    if (event->event == dap::Continued::event) {  // its time was up
+      if (const auto body = dap::body_of<dap::Continued>(*event)) {
+        held_.erase(body->thread_id);
+      }
+    }
     if (event->event == dap::Stopped::event) {
       if (const auto body = dap::body_of<dap::Stopped>(*event)) {
         held_.insert(body->thread_id.value_or(0));
@@ -410,6 +433,13 @@ asio::awaitable<void> DebugSession::tell_early_stops() {
       co_await send(std::move(event));
     }
   }
+}
+
+// A rank's session is over with the job's: nobody keeps the others alive now.
+asio::awaitable<void> DebugSession::tell_overseer_left() {
+  co_await note("the session of the whole job has ended, and this one with it");
+  dap::Terminated::Body last;
+  co_await say<dap::Terminated>(std::move(last));
 }
 
 asio::awaitable<void> DebugSession::tell_end() {

@@ -25,6 +25,7 @@
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
 #include "server/agent_session.h"
+#include "server/dap/job_session.h"
 #include "server/dap/launched_program.h"
 #include "server/dap/left_programs.h"
 #include "server/dap/questions.h"
@@ -96,6 +97,8 @@ class DebugSession {
   void set_options(dap::DebugOptions options) { options_ = std::move(options); }
   const dap::DebugOptions& options() const { return options_; }
 
+  // One more agent: what it has to tell is noted.
+  std::unique_ptr<AgentSession> agent_for(Injection made);
   // From here on there is an agent.
   void attach(Injection made,
               ThreadLooks before,
@@ -141,6 +144,11 @@ class DebugSession {
   // It is let go on by the running request.
   void goes_on(std::int64_t thread);
   void stays(std::int64_t thread) { held_.insert(thread); }
+
+  // In place of an agent: the sessions of a job's ranks. Null: none.
+  void open_job(std::unique_ptr<JobSession> job) { job_ = std::move(job); }
+  void follow_job() { others_.spawn(job_->follow()); }
+  JobSession* job() { return job_.get(); }
 
   // In place of an agent: a person's `attach`, until that ends. Null: none.
   void open_terminal(std::unique_ptr<RemoteTerminal> terminal);
@@ -195,6 +203,7 @@ class DebugSession {
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_early_stops();
   boost::asio::awaitable<void> tell_end();
+  boost::asio::awaitable<void> tell_overseer_left();
   boost::asio::awaitable<void> pass_terminal();
   boost::asio::awaitable<void> end_unless_attached(
       Deadline::Clock::duration within);
@@ -230,6 +239,7 @@ class DebugSession {
   std::string wanted_thread_;
   std::unique_ptr<AgentSession> agent_;
   std::optional<OutsideValues> outside_;
+  std::unique_ptr<JobSession> job_;
   std::unique_ptr<RemoteTerminal> terminal_;
   std::unique_ptr<LaunchedProgram> program_;
   ShownPlaces shown_;

@@ -10,6 +10,7 @@ namespace asio = boost::asio;
 namespace {
 
 asio::awaitable<void> show_the_one_that_hangs(DebugSession& session);
+std::string badge_of(std::string_view wait);
 
 }  // namespace
 
@@ -40,7 +41,8 @@ asio::awaitable<void> show_thread(DebugSession& session,
                                   std::string description) {
   dap::Stopped::Body body;
   body.reason = std::move(reason);
-  body.description = std::move(description);
+  body.description = badge_of(description);
+  body.text = std::move(description);
   body.thread_id = thread;
   body.all_threads_stopped = false;
   return session.say<dap::Stopped>(std::move(body));
@@ -66,6 +68,14 @@ asio::awaitable<void> show_the_one_that_hangs(DebugSession& session) {
   // Not "pause": some editors go to a thread only if they hear of another
   // reason.
   co_await show_thread(session, thread->tid, "entry", std::move(wait));
+}
+
+// VS Code has it beside the name of a thread or a rank, and cuts that where it
+// is too long.
+std::string badge_of(std::string_view wait) {
+  constexpr std::string_view kAsleep = "asleep in ";
+  return std::string(wait.starts_with(kAsleep) ? wait.substr(kAsleep.size())
+                                               : wait);
 }
 
 }  // namespace

@@ -11,10 +11,12 @@
 #include "protocol/events/loaded_source.h"
 #include "protocol/events/module.h"
 #include "protocol/events/output.h"
+#include "protocol/events/overseer_left.h"
 #include "protocol/events/process.h"
 #include "protocol/events/progress_end.h"
 #include "protocol/events/progress_start.h"
 #include "protocol/events/progress_update.h"
+#include "protocol/events/standing.h"
 #include "protocol/events/stopped.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminal_output.h"
@@ -35,14 +37,19 @@
 #include "protocol/requests/goto.h"
 #include "protocol/requests/goto_targets.h"
 #include "protocol/requests/hello.h"
+#include "protocol/requests/hold.h"
 #include "protocol/requests/initialize.h"
+#include "protocol/requests/join.h"
 #include "protocol/requests/launch.h"
+#include "protocol/requests/limit.h"
 #include "protocol/requests/load.h"
 #include "protocol/requests/loaded_sources.h"
 #include "protocol/requests/modules.h"
 #include "protocol/requests/next.h"
 #include "protocol/requests/object_source.h"
+#include "protocol/requests/oversee.h"
 #include "protocol/requests/pause.h"
+#include "protocol/requests/process_groups.h"
 #include "protocol/requests/restart_frame.h"
 #include "protocol/requests/run_in_terminal.h"
 #include "protocol/requests/scopes.h"
@@ -90,14 +97,19 @@ inline constexpr Each<Attach,
                       Goto,
                       GotoTargets,
                       Hello,
+                      Hold,
                       Initialize,
+                      Join,
                       Launch,
+                      Limit,
                       Load,
                       LoadedSources,
                       Modules,
                       Next,
                       ObjectSource,
+                      Oversee,
                       Pause,
+                      ProcessGroups,
                       RestartFrame,
                       Scopes,
                       SetBreakpoints,
@@ -131,10 +143,12 @@ inline constexpr Each<BreakpointEvent,
                       LoadedSource,
                       ModuleEvent,
                       Output,
+                      OverseerLeft,
                       Process,
                       ProgressEnd,
                       ProgressStart,
                       ProgressUpdate,
+                      Standing,
                       Stopped,
                       TerminalEnded,
                       TerminalOutput,

@@ -229,11 +229,11 @@ class Outcome:
             assert str(word) in self.err, self
 
 
-def start_hangdbg(*args, env=None):
+def start_hangdbg(*args, env=None, stdin=subprocess.DEVNULL):
     """Starts hangdbg and returns its Popen, with pipes for stdout and stderr."""
     process = subprocess.Popen(
         [str(PROGRAM), *map(str, args)],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(os.environ, **(env or {})),

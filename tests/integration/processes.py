@@ -23,6 +23,7 @@ _SYSCALLS = {
     0: "read",
     7: "poll",
     23: "select",
+    34: "pause",
     35: "nanosleep",
     45: "recvfrom",
     202: "futex",

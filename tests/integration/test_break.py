@@ -45,8 +45,7 @@ class Job:
             port = str(free.getsockname()[1])
         self.process = track(subprocess.Popen(
             [str(word) for word in (
-                python, "-m", "torch.distributed.run", "--nproc-per-node=%d" % ranks,
-                "--master-addr=127.0.0.1", "--master-port=" + port,
+                *torches.torchrun(python, ranks), "--master_port=" + port,
                 SOURCE, way, directory, rounds, timeout)],
             stdout=subprocess.DEVNULL, stderr=open(directory / "log", "w"),
             start_new_session=True, preexec_fn=die_with_us,
@@ -65,6 +64,9 @@ class Job:
         """At its end, which is a good one."""
         assert self.process.wait(IMPORT) == 0, (self.directory / "log").read_text()[-3000:]
         return (self.directory / "loss").read_text()
+
+    def goes_late_on(self):
+        (self.directory / "go on").touch()
 
     def started(self):
         until("all run", lambda: all(self.rounds(rank) > 3 for rank in range(4)), IMPORT)
@@ -114,6 +116,39 @@ def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
     assert client.wait(10) == 0
     job.goes_on()
     assert job.timeout_of(0) == job.timeout_of(3) == 20
+    assert job.loss() == loss_alone
+
+
+def attach(pid, *words):
+    return track(subprocess.Popen(
+        [str(word) for word in (PROGRAM, "attach", pid, *words)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, preexec_fn=die_with_us))
+
+
+def test_dies_of_a_debugger_that_raises_nothing(torch_python, tmp_path):
+    """So the others of these tests could fail."""
+    job = Job(torch_python, "plain", tmp_path, 2000, 4).started()
+    client = attach(job.pid_of(1))
+    ask(client, "b %s:%d" % (SOURCE, LINE), "Breakpoint 1")
+    ask(client, "c", "weight = ")
+    assert job.process.wait(60) != 0
+    assert "Timed out" in (tmp_path / "log").read_text()
+
+
+def test_from_the_prompt_of_one_rank(torch_python, tmp_path, loss_alone):
+    """Where ranks are to stop, the timeouts of all are raised by the prompt, too."""
+    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    client = attach(job.pid_of(1))
+    client.stdin.write("ranks 1,3 b %s:%d\n" % (SOURCE, LINE))
+    ask(client, "", ":3] Breakpoint 1")
+    assert job.timeout_of(0) == 20 + 2 * 600
+    ask(client, "c", "weight = ")
+    ask(client, "p 'held', rank", "('held', 1)")
+    client.stdin.close()
+    assert client.wait(10) == 0
+    job.goes_on()
+    assert job.timeout_of(0) == 20
     assert job.loss() == loss_alone
 
 

@@ -35,17 +35,25 @@ class Story:
 
     def played_by(self, *command, **environment):
         """What the client prints."""
-        process = track(subprocess.Popen(
-            [str(word) for word in command], text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=die_with_us,
-            env=dict(os.environ, HANGDBG_STORY=json.dumps(self.told), **environment)))
-        out, _ = process.communicate(timeout=2 * PATIENCE)
-        assert process.returncode == 0, out
+        out = run(*command, HANGDBG_STORY=json.dumps(self.told), **environment)
+        self.ends_as_before()
+        return out
+
+    def ends_as_before(self):
         self.target.assert_as_before(self.before, arenas=4)
         result = self.target.finish()
         assert result["exact"] and result["bonuses"] == [0], result
-        return out
+
+
+def run(*command, seconds=2 * PATIENCE, **environment):
+    """What it prints; it ends well."""
+    process = track(subprocess.Popen(
+        [str(word) for word in command], text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        preexec_fn=die_with_us, env=dict(os.environ, **environment)))
+    out, _ = process.communicate(timeout=seconds)
+    assert process.returncode == 0, out
+    return out
 
 
 def client(name, program, absent="scripts/get-clients has not been run"):

@@ -80,14 +80,14 @@ def test_shows_what_dump_did(flags, readable_python, tmp_path):
     process = start(readable_python, tmp_path)
     live = hangdbg("dump", process.pid, "--json", *flags)
     assert live.rc == 0, live
-    core = crash(process, signal.SIGQUIT, tmp_path)
+    core = crash(process, signal.SIGABRT, tmp_path)
     done = hangdbg("core", core, "--json", *flags)
     assert done.rc == 0 and done.err == "", done
     (before,), (after,) = live.json()["processes"], done.json()["processes"]
     assert frames(after) == frames(before)
     assert after["pid"] == process.pid and after["python"] == before["python"]
     assert after["gil"] == before["gil"]
-    assert after["end"]["signal"] == "SIGQUIT" and after["end"]["sender"] == os.getpid()
+    assert after["end"]["signal"] == "SIGABRT" and after["end"]["sender"] == os.getpid()
     for thread in after["threads"]:
         assert thread["exact"] and thread["syscall"]["name"] == "futex", thread
 
@@ -220,7 +220,7 @@ def test_bad_input(make, rc, says, tmp_path):
 def test_not_python(tmp_path):
     process = subprocess.Popen(["sleep", "60"], cwd=tmp_path)
     resource.prlimit(process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
-    core = crash(process, signal.SIGQUIT, tmp_path)
+    core = crash(process, signal.SIGABRT, tmp_path)
     done = hangdbg("core", core)
     assert done.rc == 2 and "no Python" in done.err, done
     assert json.loads(hangdbg("core", core, "--json").out)["processes"][0]["error"]

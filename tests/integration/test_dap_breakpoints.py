@@ -5,12 +5,8 @@ import linecache
 import pytest
 
 import harness
-import interpreters
-import processes
 from dap_client import DapClient, Refused
-from harness import NORMAL_EXIT, PATIENCE, TARGETS, hangdbg, start, until
-from test_namespaces import needs_root
-from test_namespaces import start as start_behind
+from harness import NORMAL_EXIT, PATIENCE, TARGETS, start, until
 
 FILE = str(TARGETS / "loop_beside.py")
 SLEEPS = ("clock_nanosleep", "select", "pselect6")
@@ -284,103 +280,6 @@ def test_in_code_that_is_not_there_yet(edge_python, editor, tmp_path):
     assert target.finish()["exact"]
 
 
-@pytest.fixture
-def failing(python, editor, tmp_path):
-    """A target; a function that has a thread of it fail; where that will be."""
-    target = start("loop_beside", python)
-    (tmp_path / "failing.py").write_text(FAILING)
-    hung = editor.attach(target.pid)["threadId"]
-    editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
-        "sys.path.append(%r); import failing; threading.excepthook = lambda *_: None"
-        % str(tmp_path)))
-
-    def fail():
-        editor.call("evaluate", frameId=top(editor, hung)["id"], context="repl", expression=(
-            "threading.Thread(target=failing.fail, args=('x',)).start()"))
-    return target, fail
-
-
-FAILING = """
-def fail(key):
-    try:
-        return {}[key]
-    except KeyError as error:
-        raise ValueError("not " + key) from error
-"""
-
-
-def test_exceptions(failing, editor, python):
-    target, fail = failing
-    answers = editor.call("setExceptionBreakpoints", filters=[], filterOptions=[
-        {"filterId": "raised", "condition": "KeyError"}])["breakpoints"]
-    assert [answer["verified"] for answer in answers] == [True]
-    costs = interpreters.minor(python) < 12
-    assert ("all that runs is traced" in answers[0].get("message", "")) == costs
-    fail()
-    stopped = editor.event("stopped", reason="exception")
-    thread = stopped["threadId"]
-    assert (stopped["text"], stopped["description"]) == ("KeyError", "KeyError: 'x'")
-    assert top(editor, thread)["name"] == "fail" and value(editor, thread, "key") == "'x'"
-    about = editor.call("exceptionInfo", threadId=thread)
-    assert (about["exceptionId"], about["breakMode"]) == ("KeyError", "always")
-    assert editor.call("setExceptionBreakpoints", filters=[]) == {"breakpoints": []}
-    ends(target, editor, thread)
-
-    for kind, mode in (("userUnhandled", "userUnhandled"), ("uncaught", "unhandled")):
-        editor.call("setExceptionBreakpoints", filters=[kind])
-        fail()
-        thread = editor.event("stopped", reason="exception")["threadId"]
-        about = editor.call("exceptionInfo", threadId=thread)
-        assert (about["exceptionId"], about["description"]) == ("ValueError", "not x")
-        assert about["breakMode"] == mode
-        inner, = about["details"]["innerException"]
-        assert inner["typeName"] == "KeyError" and "fail" in inner["stackTrace"]
-        editor.call("setExceptionBreakpoints", filters=[])
-        ends(target, editor, thread)
-    hung, = [one["id"] for one in editor.call("threads")["threads"]
-             if one["name"] == "MainThread"]
-    with pytest.raises(Refused, match="has not stopped for an exception"):
-        editor.call("exceptionInfo", threadId=hung)
-    wrong, syntax = editor.call("setExceptionBreakpoints", filters=["all"], filterOptions=[
-        {"filterId": "raised", "condition": "= KeyError"}])["breakpoints"]
-    assert not wrong["verified"] and "no filter all" in wrong["message"]
-    assert not syntax["verified"] and "invalid syntax" in syntax["message"]
-    editor.disconnect()
-    target.noise = target.stderr()  # 3.7 has no excepthook to be quiet in
-    assert target.finish()["exact"]
-
-
-def ends(target, editor, thread):
-    """It goes on, and its exception meets no other filter."""
-    go_on(editor, thread)
-    until("the thread's end", lambda: thread not in processes.threads(target.pid))
-
-
-@pytest.mark.parametrize("kind, vanishes", [
-    ("uncaught", False), ("uncaught", True), ("raised", True)])
-def test_exceptions_of_the_main_thread(kind, vanishes, python):
-    target = start("told", python)
-    with DapClient.stdio() as editor:
-        main = editor.attach(target.pid)["threadId"]
-        answer, = editor.call("setExceptionBreakpoints", filters=[kind])["breakpoints"]
-        assert answer["verified"]
-        target.process.stdin.write(b"1 / 0\n")
-        target.process.stdin.flush()
-        stopped = editor.event("stopped", reason="exception")
-        assert (stopped["threadId"], stopped["text"]) == (main, "ZeroDivisionError")
-        frames = editor.call("stackTrace", threadId=main)["stackFrames"]
-        assert [frame["name"] for frame in frames][1:3] == ["listen", "<module>"]
-        assert editor.call("evaluate", frameId=frames[1]["id"], expression="line",
-                           context="watch")["result"] == repr("1 / 0\n")
-        if vanishes:
-            editor.process.kill()
-        else:
-            editor.disconnect()
-    until("told of", lambda: "ZeroDivisionError" in target.stderr(), seconds=1)
-    own = "[sys.excepthook is sys.__excepthook__ for sys in [__import__('sys')]][0]"
-    assert hangdbg("eval", target.pid, own).out.strip() == "True"
-
-
 # ---- order and junk
 
 
@@ -463,71 +362,3 @@ def test_nothing_set_costs_nothing(newest_python, editor):
                  ".monitoring.get_tool(tool)]") == "[]"
     editor.disconnect()
     target.finish()
-
-
-# ---- files and lines
-
-
-def test_where_one_can_be(edge_python, editor):
-    target = start("loop_beside", edge_python)
-    editor.attach(target.pid)
-    first, last = line_of("turns = 0"), line_of("time.sleep(0.001)")
-    found = editor.call("breakpointLocations", source={"path": FILE}, line=first,
-                        endLine=last)["breakpoints"]
-    assert [place["line"] for place in found] == list(range(first, last + 1))
-    between, = set_breakpoints(editor, dict(line=line_of("def loop(results):") - 1))
-    assert not between["verified"] or between["line"] != line_of("def loop(results):") - 1
-    editor.disconnect()
-    target.finish()
-
-
-def test_mapped_paths_and_lines_from_0(newest_python, editor):
-    target = start("loop_beside", newest_python)
-    editor.call("initialize", adapterID="hangdbg", linesStartAt1=False)
-    editor.call("attach", processId=target.pid, pathMappings=[
-        {"localRoot": "/home/ada/src", "remoteRoot": str(TARGETS)}])
-    line = line_of("turns += 1") - 1
-    path = "/home/ada/src/loop_beside.py"
-    turn, = set_breakpoints(editor, dict(line=line), path=path)
-    assert (turn["source"]["path"], turn["line"]) == (path, line)
-    editor.call("configurationDone")
-    worker = hit(editor, turn)
-    frame = top(editor, worker)
-    assert (frame["source"]["path"], frame["line"]) == (path, line)
-    set_breakpoints(editor, dict(line=line, logMessage="here"), path=path)
-    go_on(editor, worker)
-    said = editor.event("output", output="here\n")
-    assert (said["source"]["path"], said["line"]) == (path, line)
-    editor.disconnect()
-    assert target.finish()["exact"]
-
-
-@needs_root
-def test_in_a_file_that_only_the_target_sees(newest_python, editor):
-    target = start_behind(
-        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
-        targets="/mnt", name="loop_beside", python=newest_python)
-    frames = editor.call("stackTrace",
-                         threadId=editor.attach(target.pid)["threadId"])["stackFrames"]
-    source = frames[0]["source"]
-    assert source["sourceReference"] > 0
-    turn, = editor.call(
-        "setBreakpoints", source={"sourceReference": source["sourceReference"]},
-        breakpoints=[dict(line=line_of("turns += 1"))])["breakpoints"]
-    assert turn["verified"] and turn["source"] == source
-    worker = hit(editor, turn)
-    assert top(editor, worker)["source"] == source
-    editor.disconnect()
-    assert target.finish()["exact"]
-
-
-@needs_root
-def test_threads_go_by_our_numbers(newest_python, editor):
-    target = start_behind("unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
-                          name="loop_beside", python=newest_python)
-    editor.attach(target.pid)
-    worker = hit(editor, *set_breakpoints(editor, dict(line=line_of("turns += 1"))))
-    assert worker in harness.processes.threads(target.pid) and worker != target.pid
-    assert line_at(editor, worker) == "turns += 1"
-    editor.disconnect()
-    assert target.finish()["exact"]

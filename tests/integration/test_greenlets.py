@@ -95,8 +95,13 @@ def test_that_switch_all_the_time(edge_python):
             assert one["complete"] and places(one) in target.ready["places"], one
             exact += 1
     assert exact > 120
+    moved = 0
     for one in looks_at(target, "--nonblocking"):
-        assert not one["frames"] or not one["exact"], one
+        # On a busy machine its thread may wait for memory, and not run for a moment.
+        if one["frames"] and one["exact"]:
+            assert one["complete"] and places(one) in target.ready["places"], one
+        moved += not one["exact"]
+    assert moved > 60
     target.finish()
 
 
@@ -120,7 +125,7 @@ def test_of_a_core_file(newest_python, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where the core goes
     target = start_with("greenlet", "greenlets", newest_python)
     resource.prlimit(target.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
-    core = crash(target.process, signal.SIGQUIT, tmp_path)
+    core = crash(target.process, signal.SIGABRT, tmp_path)
     assert_as_said(target, greenlets_of("core", core))
 
 

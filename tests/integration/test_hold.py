@@ -105,6 +105,7 @@ def call_of(target):
     return Path("/proc/%d/task/%d/syscall" % (target.pid, target.tid)).read_text()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "recv"])
 @pytest.mark.parametrize("kills", [3, pytest.param(23, marks=pytest.mark.slow)])
 def test_goes_on_when_we_die(hang, kills, edge_python):

@@ -129,6 +129,19 @@ def test_by_any_of_its_processes(newest_python):
     assert "rank 1 of 2" in lines[0]
 
 
+def test_in_which_c_functions_they_are(newest_python):
+    """All are at one line of Python; below it they part in C."""
+    name, ranks = ranks_of(4, newest_python, target="native_parted")
+    assert "they part" not in hangdbg("dump", "--job", name, "--merge").out
+    done = hangdbg("dump", "--job", name, "--merge", "--native")
+    first, second = done.out.splitlines()[:2]
+    assert first.startswith("rank 2: in ") and "pause" in first, done
+    assert second.startswith("    ranks 0,1,3: in ") and "pause" not in second, done
+    together, _, apart = done.out.partition("\n    wait (")
+    assert "[0-3] 4 ranks" in together and "[2]" not in together, done
+    assert "pause" in apart.partition("[2] 1 rank\n")[2], done
+
+
 def test_in_what_they_differ(readable_edge_python):
     """Where they part, the step of one is another."""
     name, ranks = ranks_of(4, readable_edge_python, target="parted")
@@ -206,6 +219,7 @@ def test_one_does_not_answer(newest_python):
 def test_we_are_ended_in_the_middle(number, newest_python):
     """Ctrl-C ends what runs in each rank; our death leaves nothing in any."""
     name, ranks = ranks_of(3, newest_python)
+    before = {rank: target.snapshot() for rank, target in ranks.items()}
     begun = time.monotonic()
     run = start_hangdbg("eval", "--job", name, "--timeout", "60",
                         "[__import__('time').sleep(0.01) for _ in range(6000)]")
@@ -219,6 +233,8 @@ def test_we_are_ended_in_the_middle(number, newest_python):
         until("nothing is left", lambda: not any(
             one.startswith("hangdbg-") for one in processes.threads(target.pid).values()))
     assert time.monotonic() - begun < 20
+    for rank, target in ranks.items():
+        target.assert_as_before(before[rank], arenas=3)  # one of who cancels
     end_normally(ranks)
 
 

@@ -21,6 +21,7 @@ from harness import PROGRAM, evaluate, hangdbg, place, start
 from stress import MODES, Churn, compile_churn, run_to_end
 from test_restart import ends_on_time
 
+pytestmark = pytest.mark.once
 NAIVE = PROGRAM.parent / "tests" / "naive" / "naive_debugger"
 SECONDS = 2.5  # how long the target's call takes
 

@@ -160,8 +160,8 @@ def test_tree(newest_python):
     child = until("the worker", lambda: processes.children(parent))[0]
     worker = seen_when("hangs", child, lambda one: one["hung"])
     assert worker["ppid"] == parent, worker
-    launcher = seen(parent)
-    assert launcher["state"] == "loops" and not launcher["hung"], launcher
+    launcher = seen_when("loops", parent, lambda one: one["state"] == "loops")
+    assert not launcher["hung"], launcher
     head, *rows = hangdbg("ps", "--tree").out.splitlines()
     at = [i for i, row in enumerate(rows) if row.split()[0] == str(parent)][0]
     assert rows[at + 1].split()[0] == str(child), rows

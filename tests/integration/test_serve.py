@@ -14,7 +14,7 @@ import harness
 import processes
 from dap_client import DapClient, Refused
 from dap_server import Server, WebSocketClient
-from harness import PROGRAM, as_nobody, hangdbg, start, start_hangdbg, until
+from harness import PROGRAM, as_nobody, hangdbg, outcome, start, start_hangdbg, until
 from test_namespaces import needs_root
 
 
@@ -316,3 +316,45 @@ def test_nothing_listens_but_serve(newest_python):
     assert len(listens(server.process.pid)) == 1
     server.stop()
     target.finish()
+
+
+def test_what_starts_it_reads_where_it_listens_and_ends_it(newest_python):
+    def session(address):
+        host, port = address.split(":")[1:]
+        connection = socket.create_connection((host, int(port)))
+        return connection, DapClient(connection.fileno(), connection.fileno())
+
+    target = start("lock_main", newest_python)
+    before = target.snapshot()
+    server = start_hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--json", "--until-eof",
+                           stdin=subprocess.PIPE)
+    said = json.loads(server.stdout.readline())
+    assert said["version"] in hangdbg("--version").out and said["protocol"] >= 1
+    assert len(said["token"]) == 64 and said["fingerprint"] is None
+    connection, editor = session(said["address"])
+    look(editor, target)
+    server.stdin.write("what it does not read\n")
+    server.stdin.flush()
+    assert editor.call("threads")["threads"]
+    server.stdin.close()
+    server.stdin = None
+    assert editor.at_end(5)
+    done = outcome(server)
+    assert (done.rc, done.out, done.err) == (0, "", "")
+    target.assert_as_before(before, arenas=4)
+    target.finish()
+    connection.close()
+
+
+def test_a_token_that_was_given_is_not_told():
+    token = "a" * 64
+    server = start_hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--json", "--until-eof",
+                           env={"HANGDBG_TOKEN": token})
+    done = outcome(server)
+    assert json.loads(done.out)["token"] is None and token not in done.out + done.err
+
+
+def test_why_it_does_not_listen_as_json():
+    done = hangdbg("serve", "--listen", "tcp:localhost:0", "--json")
+    done.assert_refused(2, "ssh -L")
+    assert "error" in json.loads(done.out)

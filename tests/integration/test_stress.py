@@ -10,6 +10,7 @@ import pytest
 import processes
 from harness import evaluate, outcome, start, start_hangdbg, until
 
+pytestmark = pytest.mark.once
 HEARTBEAT = 0.06  # seconds; injector/borrowed_thread.cpp
 
 

@@ -9,6 +9,7 @@ from harness import evaluate, hangdbg, place, start
 from test_matrix import ends_normally
 
 
+pytestmark = pytest.mark.once
 MODULES = "try: import _interpreters\nexcept ImportError: import _xxsubinterpreters"
 
 

@@ -28,7 +28,7 @@ def test_of_what_is_only_looked_at(edge_python, editor):
     editor.call("disconnect", suspendDebuggee=True)
     assert "kill -CONT %d" % target.pid in editor.event("output", category="console")["output"]
     assert editor.process.wait(5) == 0
-    assert state_of(target) == "T"
+    until("it is stopped", lambda: state_of(target) == "T", 3)
     goes_on(target, before)
     assert target.finish()["answer"] == 41
 
@@ -46,7 +46,7 @@ def test_of_what_is_held(edge_python, editor):
     assert stack(editor, thread)[0]["line"]
     editor.call("disconnect", suspendDebuggee=True)
     assert editor.process.wait(5) == 0
-    assert state_of(target) == "T"
+    until("it is stopped", lambda: state_of(target) == "T", 3)
     stands = call_of(target)
     assert stands == call_of(target) and not asleep_at(target, "second.acquire()")
     goes_on(target, before)

@@ -123,7 +123,7 @@ def test_of_a_core_file(newest_python, tmp_path):
                                preexec_fn=unlimited_core)
     assert process.stdout.readline() == b"ready\n"
     live = tasks_of("dump", process.pid)
-    assert tasks_of("core", crash(process, signal.SIGQUIT, tmp_path)) == live
+    assert tasks_of("core", crash(process, signal.SIGABRT, tmp_path)) == live
 
 
 def test_there_may_be_none(edge_python):

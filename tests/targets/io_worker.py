@@ -11,6 +11,7 @@ import struct
 import sys
 import tempfile
 
+import raw_calls
 import timed_calls
 from common import finish, ready
 
@@ -21,7 +22,7 @@ AT_FDCWD = -100
 
 def start_worker():
     parameters = ctypes.create_string_buffer(120)  # struct io_uring_params
-    ring = timed_calls.syscall(425, 1, parameters)()
+    ring = raw_calls.syscall(425, 1, parameters)()
     if ring < 0:
         sys.exit("no io_uring: " + os.strerror(ctypes.get_errno()))
     # struct io_sqring_offsets: head, tail, ring_mask, ring_entries, flags, dropped, array
@@ -30,13 +31,13 @@ def start_worker():
     entries = mmap.mmap(ring, 4096, offset=IORING_OFF_SQES)
     path = tempfile.mkdtemp() + "/fifo"
     os.mkfifo(path)
-    name = timed_calls.keep(ctypes.create_string_buffer(path.encode()))
+    name = raw_calls.keep(ctypes.create_string_buffer(path.encode()))
     struct.pack_into("BBHiQQII", entries, 0, IORING_OP_OPENAT, IOSQE_ASYNC, 0, AT_FDCWD,
                      0, ctypes.addressof(name), 0, os.O_RDONLY)
     struct.pack_into("I", queue, array, 0)
     struct.pack_into("I", queue, tail, 1)
-    assert timed_calls.syscall(426, ring, 1, 0, 0, 0, 0)() == 1
-    timed_calls.keep(queue, entries)
+    assert raw_calls.syscall(426, ring, 1, 0, 0, 0, 0)() == 1
+    raw_calls.keep(queue, entries)
 
 
 def wait(seconds):

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+import raw_calls
 import timed_calls
 from common import finish, ready
 
@@ -20,7 +21,7 @@ from common import finish, ready
 def call_and_measure(name, seconds):
     answer = 41
     normal = result_of(name, 0.05)
-    ready("call_and_measure", [str(timed_calls.last_number)], go_on="wait", frame=1)
+    ready("call_and_measure", [str(raw_calls.last_number)], go_on="wait", frame=1)
     start = time.monotonic()
     result = result_of(name, seconds)
     finish(answer=answer, duration=time.monotonic() - start, normal=normal,

@@ -1,26 +1,37 @@
 """torch_loop.py WAY DIRECTORY ROUNDS TIMEOUT: a training loop on some ranks, gloo, with a
 timeout of so many seconds. Each rank appends a byte to DIRECTORY/RANK a round; rank
-0 writes DIRECTORY/loss at the end."""
+0 writes DIRECTORY/loss at the end. WAY: plain, or
+late    rank 2 sleeps for 2 s in each round
+once    rank 2 waits in the fourth for the file DIRECTORY/go on
+pairs   rank 1 also sends something to rank 0
+pair    ranks 0 and 1, and 2 and 3, reduce for themselves
+"""
 
+import ctypes
 import datetime
 import os
 import pathlib
+import signal
 import sys
 import time
 
 import torch
 import torch.distributed as dist
 
+PR_SET_PDEATHSIG = 1
 WAY, DIRECTORY, ROUNDS, TIMEOUT = sys.argv[1:5]
 
 
-def train(rank, progress):
+def train(rank, progress, group):
     weight = torch.zeros(8)
     for step in range(int(ROUNDS)):
         gradient = torch.full((8,), float(rank + 1)) + weight * 0.25 + step
         if WAY == "late" and rank == 2:
             time.sleep(2)
-        dist.all_reduce(gradient)
+        if WAY == "once" and rank == 2 and step == 3:
+            while not os.path.exists(os.path.join(DIRECTORY, "go on")):
+                time.sleep(0.01)
+        dist.all_reduce(gradient, group=group)
         weight = weight - gradient * 0.01
         loss = float(weight.sum())
         os.write(progress, b".")
@@ -38,12 +49,19 @@ def pass_on(rank, gradient):
 
 
 def main():
+    # Else they go on when their launcher is killed.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=float(TIMEOUT)))
     rank = dist.get_rank()
     progress = os.open(os.path.join(DIRECTORY, str(rank)),
                        os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    loss = train(rank, progress)
+    group = None
+    if WAY == "pair":
+        dist.barrier()
+        pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+        group = pairs[rank // 2]
+    loss = train(rank, progress, group)
     if rank == 0:
         with open(os.path.join(DIRECTORY, "loss"), "w") as file:
             file.write(repr(loss))

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/source_folder.h"
+
 namespace hangdbg {
 namespace {
 
@@ -23,7 +25,7 @@ std::vector<std::string> passed() {
   const std::regex call("checkpoint\\(\"([^\"]*)\"\\)");
   std::vector<std::string> names;
   for (const auto& file :
-       fs::directory_iterator(HANGDBG_SOURCE_DIR "/injector")) {
+       fs::directory_iterator(source_folder() + "/injector")) {
     if (file.path().extension() != ".cpp") {
       continue;
     }

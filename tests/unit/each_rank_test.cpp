@@ -10,6 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 
 namespace hangdbg {
 namespace {
@@ -28,6 +30,9 @@ std::vector<JobRank> ranks(int count) {
 std::vector<RankOutput> run(int count,
                             std::chrono::seconds patience,
                             const std::function<const char*(int rank)>& does) {
+  // Of a part of the tests as well, which would not be that of the child's.
+  ::unsetenv("GTEST_TOTAL_SHARDS");
+  ::unsetenv("GTEST_SHARD_INDEX");
   return run_for_each(
              ranks(count),
              [&](const JobRank& rank) -> std::vector<std::string> {

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "inspector/danger.h"
 #include "inspector/gil.h"
+#include "inspector/inspected_process.h"
 #include "inspector/native_stack.h"
 #include "inspector/python_runtime.h"
 #include "tests/unit/interpreters.h"
@@ -106,6 +107,12 @@ TEST_P(InspectorLive, HungInALock) {
   const long find_us =
       microseconds_of([&] { python = find_python(look.memory, look.modules); });
   ASSERT_TRUE(python) << python.error().text();
+  // The same without its maps, or by them where the program exports none.
+  const auto opened = open_python(target.pid());
+  ASSERT_TRUE(opened) << opened.error().text();
+  EXPECT_EQ(opened->python.runtime, python->runtime);
+  EXPECT_EQ(opened->python.code_type, python->code_type);
+  EXPECT_EQ(opened->python.version.text(), python->version.text());
   if (GetParam() != "system") {
     EXPECT_EQ("3." + std::to_string(python->version.minor), GetParam());
   }

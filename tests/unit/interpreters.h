@@ -23,6 +23,7 @@
 
 #include "base/fd.h"
 #include "inspector/task_ids.h"
+#include "tests/unit/source_folder.h"
 #include "tracee/memory.h"
 #include "tracee/proc_maps.h"
 
@@ -41,7 +42,7 @@ inline std::vector<std::string> candidates() {
   for (const std::string& pattern :
        {home + "/.pyenv/versions/*/bin/python", std::string("/usr/bin/python3"),
         std::string("/usr/local/bin/python3"),
-        std::string(HANGDBG_SOURCE_DIR "/.cache/pythons/*/python")}) {
+        source_folder() + "/.cache/pythons/*/python"}) {
     glob_t matches{};
     if (::glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
       found.insert(found.end(), matches.gl_pathv,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/unit/source_folder.h"
 
 namespace hangdbg {
 namespace {
@@ -103,7 +104,7 @@ std::string read_file(const fs::path& path) {
 }
 
 TEST(Layers, NoIncludeBreaksThem) {
-  const fs::path root = HANGDBG_SOURCE_DIR;
+  const fs::path root = source_folder();
   int files = 0;
   std::vector<std::string> broken;
   for (const auto& [folder, allowed] : kMayInclude) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "inspector/objects/dict.h"
 #include "inspector/objects/heap.h"
 #include "inspector/objects/repr.h"
 #include "tests/unit/interpreters.h"
@@ -180,6 +181,49 @@ TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
     ++compared;
   }
   EXPECT_GT(compared, 100);
+}
+
+// Of all kinds of keys, and one that cannot be read among them. Its lines: what
+// is sought, and the address of its value or 0.
+constexpr const char* kManyKeys = R"py(
+class Text(str): pass
+class Wild(object): __slots__ = ()
+names = ["first", "k7", "k299", "k3000", "absent", "\u0438\u043c\u044f", "\u0438\u043c\u0438",
+         "h\xe9", "sub", "x" * 99, "x" * 200, "", "last"]
+wild = Wild()
+many = {"first": object(), 7: object(), (1, 2): object(), None: object()}
+many.update(("k%d" % i, object()) for i in range(300))
+many.update((key, object()) for key in (
+    "\u0438\u043c\u044f", "h\xe9", Text("sub"), "x" * 99, "x" * 200, "", wild, "last"))
+few = {"first": object(), Text("sub"): object()}
+lines = ["%d\x1f%s\x1f%d" % (id(keys), name, id(keys[name]) if name in keys else 0)
+         for keys in (many, few, {}) for name in names]
+ctypes.c_uint64.from_address(id(wild) + object.__basicsize__ - 8).value = 0x123456789abc
+os.write(1, "\x1e".join(lines).encode() + b"\n")
+gate = threading.Lock()
+gate.acquire(), gate.acquire()
+)py";
+
+TEST_P(ObjectsLive, KeysAreFoundAmongMany) {
+  const PythonChild target(path_, kManyKeys);
+  const Look look(target.pid());
+  const auto python = find_python(look.memory, look.modules);
+  ASSERT_TRUE(python) << python.error().text();
+  const auto heap = Heap::open(look.memory, *python);
+  ASSERT_TRUE(heap) << heap.error().text();
+  heap->allow_reads();
+  std::size_t sought = 0;
+  for (const std::string_view line : split(target.said(), '\x1e')) {
+    const auto fields = split(line, '\x1f');
+    ASSERT_EQ(fields.size(), 3) << target.said();
+    const Address dict{parse_number<std::uint64_t>(fields[0]).value()};
+    const Address value{parse_number<std::uint64_t>(fields[2]).value()};
+    const auto found = find_key(*heap, dict, fields[1]);
+    ASSERT_TRUE(found) << line << found.error().text();
+    EXPECT_EQ(found->value_or(Address{}).value, value.value) << line;
+    ++sought;
+  }
+  EXPECT_EQ(sought, 39);
 }
 
 // Objects whose memory has been written over: each comes to an end, and says

@@ -1,4 +1,5 @@
 // initialize: who the editor is, and what we can do.
+#include "protocol/version.h"
 #include "server/dap/handlers.h"
 
 namespace hangdbg {
@@ -14,7 +15,10 @@ Answer<dap::Initialize> InitializeHandler::handle(DebugSession& session,
                    "pathFormat: \"path\"");
   }
   session.begin(std::move(arguments));
-  co_return all_capabilities();
+  dap::Capabilities capabilities = all_capabilities();
+  capabilities.version = version();
+  capabilities.protocol = kProtocolVersion;
+  co_return capabilities;
 }
 
 }  // namespace hangdbg

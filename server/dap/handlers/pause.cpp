@@ -13,7 +13,7 @@ boost::asio::awaitable<void> PauseHandler::after(DebugSession& session,
                                                  Pair::Arguments arguments) {
   const std::int64_t thread = arguments.thread_id;
   if (session.holds(thread)) {
-    co_return;
+    co_return co_await show_thread(session, thread, "pause", "held");
   }
   // The agent says that it stands.
   if (const Status held = co_await session.hold(thread); !held) {

@@ -1,7 +1,9 @@
 """Timeouts of process groups are raised for a session, and put back after it."""
 
 import datetime
+import json
 import sys
+import time
 import types
 
 from harness import Agent
@@ -89,6 +91,12 @@ def check_raised_and_put_back():
     assert first.seconds == 110
     agent.names["forget"](3)
     assert first.seconds == 80
+    ask(session=2, raiseByMs=0)
+    assert first.seconds == 80
+    assert [one["raisedToMs"] for one in ask(raiseByMs=0)] == [None] * 3
+    assert (first.seconds, old.options._timeout.total_seconds()) == (20, 5)
+    ask(raiseByMs=60000)
+    assert first.seconds == 80
     agent.names["forget"](2)
     agent.names["forget"](1)
     assert (first.seconds, second.seconds, old.options._timeout.total_seconds()) == (
@@ -131,12 +139,24 @@ def check_a_group_that_is_being_destroyed():
 def check_how_far_it_has_come():
     first, second = Gloo(20, 3), Gloo(20, None)
     fake_torch(first, second)
-    has_begun = loaded_agent().names["has_begun"]
-    assert has_begun({"group": "0", "device": "cpu", "number": 3})
-    assert not has_begun({"group": "0", "device": "cpu", "number": 4})
+    agent = loaded_agent()
+
+    def is_due(*numbers, group="0", device="cpu", seen=None):
+        return agent.names["is_due"](
+            [{"group": group, "device": device, "number": number} for number in numbers],
+            [] if seen is None else seen)
+
+    assert is_due(3) and is_due(4, 3)
+    assert not is_due(4)
     # Of one that has been destroyed, or does not count, nobody waits for a number.
-    assert has_begun({"group": "0", "device": "cuda", "number": 4})
-    assert has_begun({"group": "1", "device": "cpu", "number": 4})
+    assert is_due(4, device="cuda") and is_due(4, group="1")
+    # Nor of one that does not go on while the thread comes by.
+    seen = []
+    assert not is_due(9, seen=seen)
+    agent.names["_PATIENCE"] = 0
+    first.sequence = 4
+    assert not is_due(9, seen=seen)
+    assert is_due(9, seen=seen)
 
 
 def check_one_that_cannot_be_raised():
@@ -148,3 +168,62 @@ def check_one_that_cannot_be_raised():
     first, second = agent.request("hangdbg/processGroups", raiseByMs=1000)["groups"]
     assert first["timeoutMs"] is None and "options" in first["problem"]
     assert second["raisedToMs"] == 21000
+
+
+def recorded(number, **more):
+    """An entry of torch 2.13's Flight Recorder."""
+    return {"collective_seq_id": number, "input_dtypes": ["Float"], "input_sizes": [[4, 2]],
+            "is_p2p": False, "p2p_seq_id": 0, "process_group": ["0", "undefined"],
+            "profiling_name": "gloo:all_reduce", "retired": True, "state": "scheduled",
+            "time_created_ns": int((time.time() - 60) * 1e9), **more}
+
+
+def fake_recorder(*entries):
+    module = types.ModuleType("torch._C._distributed_c10d")
+    module.asked = []
+
+    def dump(*arguments):
+        module.asked.append(arguments)
+        return json.dumps({"version": "2.10", "entries": list(entries)}).encode()
+
+    module._dump_fr_trace_json = dump
+    sys.modules[module.__name__] = module
+    return module
+
+
+def check_what_torch_has_recorded():
+    fake_torch(Gloo(20, 9))
+    recorder = fake_recorder(
+        *[recorded(number) for number in range(1, 6)],
+        recorded(6, retired=False), recorded(7, retired=False),
+        recorded(1, process_group=["1", ""], state="completed", retired=False,
+                 input_dtypes=["Float"] * 5, input_sizes=[[1]] * 5),
+        recorded(0, process_group=["1", ""], is_p2p=True, p2p_seq_id=3),
+        {"of": "another version"})
+    agent = loaded_agent()
+    assert "recorded" not in agent.request("hangdbg/processGroups")
+    assert recorder.asked == []
+    body = agent.request("hangdbg/processGroups", recorded=True)["recorded"]
+    assert [(one["group"], one["number"], one["over"]) for one in body] == [
+        ("0", 5, True), ("0", 6, False), ("0", 7, False), ("1", 1, True), ("1", 3, True)]
+    assert body[0]["name"] == "gloo:all_reduce" and body[0]["tensors"] == "Float[4, 2]"
+    assert 59000 < body[0]["ageMs"] < 90000
+    assert body[3]["tensors"] == "Float[1], Float[1], Float[1], and 2 more"
+
+
+def check_many_that_are_not_over():
+    fake_torch(Gloo(20, 9))
+    fake_recorder(*[recorded(number, retired=False) for number in range(2000)])
+    body = loaded_agent().request("hangdbg/processGroups", recorded=True)["recorded"]
+    assert [one["number"] for one in body] == list(range(1970, 2000))
+
+
+def check_a_torch_without_a_recorder():
+    fake_torch(Gloo(20, 9))
+    sys.modules.pop("torch._C._distributed_c10d", None)
+    assert loaded_agent().request("hangdbg/processGroups", recorded=True)["recorded"] is None
+    # Of one without groups it is not asked, which would make one.
+    recorder = fake_recorder()
+    sys.modules["torch.distributed.distributed_c10d"]._pg_map = {}
+    assert "recorded" not in loaded_agent().request("hangdbg/processGroups", recorded=True)
+    assert recorder.asked == []

@@ -1,14 +1,13 @@
-#include "client/ranks/choice.h"
+#include "inspector/jobs/choice.h"
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/text.h"
-#include "tracee/proc_list.h"
+#include "inspector/jobs/process_tree.h"
 
 namespace hangdbg {
 namespace {
@@ -18,18 +17,6 @@ std::string names_of(const std::vector<Job>& jobs);
 std::string list(const std::vector<int>& pids);
 
 }  // namespace
-
-void add_job_options(CLI::App& command, JobOptions& options) {
-  command
-      .add_option("--job", options.job,
-                  "The ranks of a parallel job: its name, its launcher's PID, "
-                  "or auto")
-      ->type_name("JOB");
-  command
-      .add_option("--ranks", options.ranks,
-                  "Those alone: 0 or 0,3-5 or all or !0 (all others)")
-      ->type_name("SET");
-}
 
 Result<ChosenRanks> choose_ranks(const JobOptions& options, Deadline deadline) {
   return choose_ranks(options, TRY(find_jobs(deadline)));
@@ -147,10 +134,12 @@ bool is_meant(const Job& job, const std::string& word) {
   if (job.launcher == pid || job.find(*pid) != nullptr) {
     return true;
   }
-  const auto below = descendants_of(*pid);
-  return below && std::ranges::any_of(job.ranks, [&](const JobRank& rank) {
-           return std::ranges::binary_search(*below, rank.pid);
-         });
+  ProcessTree above;
+  return std::ranges::any_of(job.ranks, [&](const JobRank& rank) {
+    add_with_ancestors(above, rank.pid);
+    const auto all = ancestors(rank.pid, above);
+    return std::ranges::find(all, *pid) != all.end();
+  });
 }
 
 std::string names_of(const std::vector<Job>& jobs) {

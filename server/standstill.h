@@ -4,42 +4,47 @@
 // is left in a collective that began meanwhile: a rank that goes on and stops
 // again before it has come there has the rest of the time.
 //
-// The agents are told how long, so that a thread goes on also when we do
-// nothing any more.
+// Who follows the ranks tells their agents what comes out here, so that a
+// thread goes on also when nobody does anything any more.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "base/deadline.h"
 #include "server/old_collectives.h"
-#include "server/session.h"
 
 namespace hangdbg {
 
 class Standstill {
  public:
+  // What the agent of a process is to be told: so long its threads may stand.
+  struct Limit {
+    int pid;
+    std::chrono::milliseconds left;
+  };
+
   explicit Standstill(std::chrono::milliseconds longest) : longest_(longest) {}
 
-  // A session in which threads may come to stand from now on. Again: nothing.
-  Status watch(Session& session, Deadline deadline);
-  // One that ends.
-  void forget(Session& session);
+  // A process in which threads may come to stand from now on. Nothing: it is
+  // known.
+  std::optional<Limit> watch(int pid);
+  // One that is attached anew.
+  void forget(int pid);
+  // One that could not be told the last limit.
+  void missed(int pid) { told_.erase(pid); }
 
-  struct Member {
-    Session* session;
-    bool stands;
-  };
-  // Asks all ranks how far they are.
-  enum class Ask { Begin, Look };
-  using Collectives = std::function<void(Ask, OldCollectives&)>;
-  // To be told again and again who stands.
-  void follow(const std::vector<Member>& members,
-              const Collectives& ask,
-              Deadline deadline);
+  // Who stands now; to be said again and again.
+  std::vector<Limit> follow(const std::set<int>& standing);
+
+  // Whether all ranks are to be asked how far they are, for left(). After that,
+  // `asked`.
+  enum class Ask { Nothing, Begin, Look };
+  Ask wants() const;
+  OldCollectives& left();
+  std::vector<Limit> asked();
 
   // It is to end so soon; whether it would not have before.
   bool shorten(std::chrono::milliseconds left);
@@ -48,13 +53,11 @@ class Standstill {
   std::optional<Deadline> end() const { return end_; }
 
  private:
-  void limit(const std::vector<Member>& members, Deadline deadline);
-  void let_end(const Collectives& ask, Deadline deadline);
-
   std::chrono::milliseconds longest_;
   std::optional<Deadline> end_;
-  std::set<Session*> watched_;
-  std::set<Session*> told_;  // of them, when it ends
+  bool stands_ = false;
+  std::set<int> watched_;
+  std::set<int> told_;  // of them, when it ends
   // Since none stands: the collectives in which somebody may wait.
   std::optional<OldCollectives> left_;
   Deadline next_look_ = Deadline::in({});

@@ -9,10 +9,6 @@
 #include "base/result.h"
 #include "inspector/jobs/jobs.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): not ours
-class App;
-}
-
 namespace hangdbg {
 
 struct JobOptions {
@@ -21,7 +17,6 @@ struct JobOptions {
 
   bool given() const { return !job.empty() || !ranks.empty(); }
 };
-void add_job_options(CLI::App& command, JobOptions& options);
 
 struct ChosenRanks {
   Job job;                     // all of it

@@ -1,0 +1,11 @@
+// hangdbg dist PID | --job JOB: the process groups of a job, who of it is
+// behind, and between whom nothing comes any more.
+#pragma once
+
+#include "client/options.h"
+
+namespace hangdbg {
+
+void add_dist(CLI::App& app, Run& chosen);
+
+}  // namespace hangdbg

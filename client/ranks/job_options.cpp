@@ -1,0 +1,19 @@
+#include "client/ranks/job_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace hangdbg {
+
+void add_job_options(CLI::App& command, JobOptions& options) {
+  command
+      .add_option("--job", options.job,
+                  "The ranks of a parallel job: its name, its launcher's PID, "
+                  "or auto")
+      ->type_name("JOB");
+  command
+      .add_option("--ranks", options.ranks,
+                  "Those alone: 0 or 0,3-5 or all or !0 (all others)")
+      ->type_name("SET");
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,14 @@
+// One file, since VS Code loads it when a session begins.
+import { build } from "esbuild";
+
+await build({
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.js",
+  bundle: true,
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+  minify: true,
+  legalComments: "none",
+});

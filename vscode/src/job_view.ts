@@ -1,0 +1,107 @@
+// The view "Hung Python": jobs with their ranks, then processes of none, each with what it waits for.
+import * as vscode from "vscode";
+
+import { ProgramError } from "./failure";
+import { tooltipOf } from "./picker";
+import { doing, howLong, rankSet, ranksOf, shortCommand, sorted, type Job, type Process, type Survey } from "./processes";
+import type { Program } from "./program";
+
+export type JobItem =
+  | { kind: "job"; job: Job; ranks?: number[] }
+  | { kind: "rank"; process: Process }
+  | { kind: "process"; process: Process }
+  | { kind: "missing"; rank: number; job: string }
+  | { kind: "failure"; text: string };
+
+export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private survey: Survey = { processes: [], jobs: [] };
+
+  constructor(private readonly program: Program) {}
+
+  refresh(): void {
+    this.changed.fire(undefined);
+  }
+
+  dispose(): void {
+    this.changed.dispose();
+  }
+
+  async getChildren(item?: JobItem): Promise<JobItem[]> {
+    if (item === undefined) {
+      return this.roots();
+    }
+    if (item.kind !== "job") {
+      return [];
+    }
+    return [
+      ...ranksOf(this.survey, item.job.job).map((process): JobItem => ({ kind: "rank", process })),
+      ...item.job.missing.map((rank): JobItem => ({ kind: "missing", rank, job: item.job.job })),
+    ];
+  }
+
+  getTreeItem(item: JobItem): vscode.TreeItem {
+    switch (item.kind) {
+      case "job":
+        return this.jobItem(item.job);
+      case "rank":
+      case "process":
+        return processItem(item.process, item.kind);
+      case "missing":
+        return labelled(`rank ${item.rank}`, "missing: it was to be here", "error");
+      case "failure":
+        return labelled(item.text, "", "error");
+    }
+  }
+
+  private async roots(): Promise<JobItem[]> {
+    try {
+      this.survey = await this.program.json<Survey>(["ps"]);
+    } catch (error) {
+      if (!(error instanceof ProgramError)) {
+        throw error;
+      }
+      return [{ kind: "failure", text: error.failure.message }];
+    }
+    return [
+      ...this.survey.jobs.map((job): JobItem => ({ kind: "job", job })),
+      ...sorted(this.survey.processes)
+        .filter((process) => process.job === null)
+        .map((process): JobItem => ({ kind: "process", process })),
+    ];
+  }
+
+  private jobItem(job: Job): vscode.TreeItem {
+    const hung = ranksOf(this.survey, job.job).filter((rank) => rank.hung);
+    const item = new vscode.TreeItem(job.job, vscode.TreeItemCollapsibleState.Expanded);
+    const missing = job.missing.length > 0 ? `, missing ${rankSet(job.missing)}` : "";
+    item.description = `${job.kind}, ${hung.length} of ${job.ranks.length} hung${missing}`;
+    item.iconPath = icon(hung.length > 0 || missing ? "warning" : "pass");
+    item.contextValue = "job";
+    return item;
+  }
+}
+
+function processItem(one: Process, kind: string): vscode.TreeItem {
+  const label = kind === "rank" ? `rank ${one.rank ?? "?"}` : `${one.pid} ${shortCommand(one.cmdline)}`;
+  const time = one.hung && one.waiting_s !== null ? `${howLong(one.waiting_s)} ` : "";
+  const item = labelled(label, `${time}${one.error ?? (one.waits || one.state)}`, one.hung ? "warning" : "pass");
+  item.tooltip = tooltipOf(one);
+  item.contextValue = kind;
+  item.accessibilityInformation = { label: `${label}, ${one.hung ? "hung" : "not hung"}, ${doing(one)}` };
+  return item;
+}
+
+function labelled(label: string, description: string, name: string): vscode.TreeItem {
+  const item = new vscode.TreeItem(label);
+  item.description = description;
+  item.iconPath = icon(name);
+  return item;
+}
+
+function icon(name: string): vscode.ThemeIcon {
+  const colours: Record<string, string> = { warning: "list.warningForeground", error: "list.errorForeground" };
+  const colour = colours[name];
+  return new vscode.ThemeIcon(name, colour === undefined ? undefined : new vscode.ThemeColor(colour));
+}
