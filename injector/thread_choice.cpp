@@ -45,6 +45,7 @@ bool has_stack_below(const Target& target,
                      Address sp,
                      std::uint64_t needed = StubStack::kNeeded);
 bool is_on_own_stack(const Target& target, const Registers& registers);
+bool is_look(const Registers& registers);
 
 }  // namespace
 
@@ -164,6 +165,9 @@ Status judge(const Target& target,
   if (!unwound) {
     return refuse("not to be unwound: " + unwound.error().text());
   }
+  if (unwound->baseless && is_look(registers)) {
+    return {};  // the stop will tell
+  }
   const auto verdict = target.danger.judge(*unwound, at);
   if (!verdict.safe) {
     return refuse(verdict.reason);
@@ -249,12 +253,17 @@ const Mapping* mapping_of(const Target& target, Address address) {
 // mapping, and what is below it is somebody else's. A thread's own stack has
 // its control block on top, in glibc and musl; main's has a name.
 bool is_on_own_stack(const Target& target, const Registers& registers) {
-  if (registers.raw.fs_base == 0) {
-    return true;  // from a look without a stop, which cannot know
+  if (is_look(registers)) {
+    return true;  // the stop will tell
   }
   const Mapping* stack = mapping_of(target, registers.sp());
   return stack != nullptr &&
          (stack->path == "[stack]" || stack->contains({registers.raw.fs_base}));
+}
+
+// Without a stop: then most are not known.
+bool is_look(const Registers& registers) {
+  return registers.raw.fs_base == 0;
 }
 
 bool has_stack_below(const Target& target, Address sp, std::uint64_t needed) {

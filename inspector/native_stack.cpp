@@ -117,8 +117,9 @@ struct NativeUnwinder::Impl {
   Deadline deadline_ = Deadline::in({});
   std::uint64_t reads_ = 0;
   unw_cursor_t* cursor_ = nullptr;
-  bool lost_ = false;    // no unwind information for some frame
-  unw_word_t base_ = 0;  // rbp there
+  bool lost_ = false;      // no unwind information for some frame
+  bool baseless_ = false;  // rbp was asked for, and is not known
+  unw_word_t base_ = 0;    // rbp there
 };
 
 // libunwind calls these with the Impl as `arg`.
@@ -164,6 +165,9 @@ struct NativeUnwinder::Access {
       return -UNW_EBADREG;
     }
     *value = *found;
+    if (number == UNW_X86_64_RBP && *found == 0) {
+      static_cast<Impl*>(arg)->baseless_ = true;
+    }
     return 0;
   }
   static int access_fpreg(unw_addr_space_t,
@@ -315,6 +319,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
     interrupted = is_signal_return(Address{pc});
 
     lost_ = false;
+    baseless_ = false;
     const int rc = unw_step(&cursor);
     if (lost_ && interrupted) {
       // libunwind knows a signal's frame by its table alone.
@@ -329,6 +334,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
     stack.base = Address{base_};
     if (stack.untabled || rc < 0 || reads_ > kMaxReads) {
       // Where DWARF ends libunwind goes on by frame pointers; we do not.
+      stack.baseless = !stack.untabled && rc < 0 && baseless_;
       break;
     }
     if (rc == 0) {

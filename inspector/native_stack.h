@@ -43,6 +43,7 @@ struct NativeStack {
   bool complete = false;     // the last frame's own CFI says it has no caller
   bool null_caller = false;  // or it has, and returns to 0
   bool untabled = false;  // it has none: the code is without unwind information
+  bool baseless = false;  // its caller is found by rbp, which is not known
   Address base;           // rbp where it is untabled, as far as that is known
 };
 
@@ -62,7 +63,8 @@ class NativeUnwinder {
 
   // `registers` of a thread that is stopped, or whose stack does not change.
   // For one asleep in a system call rip and rsp (TaskSyscall) nearly always
-  // do: a rehearsal before the stop, which reads what will be needed in it.
+  // do, the others being 0, and else the stack ends `baseless`: a rehearsal
+  // before the stop, which reads what will be needed in it.
   // Errors: Unreadable, System (no memory).
   Result<NativeStack> unwind(const user_regs_struct& registers,
                              Deadline deadline,

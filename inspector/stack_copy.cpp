@@ -50,7 +50,7 @@ Result<NativeStack> CopyUnwinder::unwind(const StackCopy& copy,
                                          Deadline deadline) {
   overlay_.copy = &copy;
   auto stack = unwinder_.unwind(copy.registers.raw, deadline, kMostFrames);
-  if (stack && stack->untabled) {
+  if (stack && (stack->untabled || stack->baseless)) {
     gaps_.cross(*stack, copy, deadline);
   }
   overlay_.copy = nullptr;

@@ -17,6 +17,9 @@ constexpr std::uint64_t kMostOfGap = 1U << 16;
 // At a call the stack is aligned so, and the return address lies below.
 constexpr std::uint64_t kAlignment = 16;
 
+// How far from a function's stack pointer its frame's address may be.
+constexpr std::uint64_t kMostOfFrame = 1U << 12;
+
 // For one stack.
 constexpr int kMostTries = 1000;
 
@@ -49,8 +52,12 @@ class GapCrosser::Crossing {
   bool go_on();
 
  private:
+  bool go_on_with(Address base);
+  bool cross_gap();
   bool go_on_from(Address slot, Address return_address, Address base);
+  bool append(const NativeStack& rest, std::size_t first, bool behind_gap);
   bool has_unwound(const NativeStack& rest);
+  bool can_have_called(const NativeFrame& caller, const NativeFrame& callee);
   std::vector<Address> bases(Address first, Address slot);
   Address word(Address at) const;
 
@@ -83,6 +90,36 @@ void GapCrosser::cross(NativeStack& stack,
 }
 
 bool GapCrosser::Crossing::go_on() {
+  if (!stack_.baseless) {
+    return cross_gap();
+  }
+  const Address sp = stack_.frames.back().sp;
+  const Address last = std::min(sp + kMostOfFrame, copied_);
+  for (Address base{(sp.value + 7) & ~7ULL}; base < last; base = base + 8) {
+    if (++tries_ > kMostTries || deadline_.expired()) {
+      return false;
+    }
+    if (go_on_with(base)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool GapCrosser::Crossing::go_on_with(Address base) {
+  const NativeFrame last = stack_.frames.back();
+  user_regs_struct registers{};
+  registers.rip = last.code().value;
+  registers.rsp = last.sp.value;
+  registers.rbp = base.value;
+  const auto rest = process_.unwinder_.unwind(
+      registers, deadline_, CopyUnwinder::kMostFrames - stack_.frames.size());
+  return rest && rest->frames.size() > 1 && has_unwound(*rest) &&
+         can_have_called(rest->frames[1], last) &&
+         append(*rest, 1, last.behind_gap);
+}
+
+bool GapCrosser::Crossing::cross_gap() {
   const Address sp = stack_.frames.back().sp;
   const Address last = std::min(sp + kMostOfGap, copy_.end);
   if (sp < copy_.from || copied_ < last) {
@@ -118,29 +155,35 @@ bool GapCrosser::Crossing::go_on_from(Address slot,
   registers.rip = return_address.value - 1;
   registers.rsp = slot.value + 8;
   registers.rbp = base.value;
-  const std::size_t before = stack_.frames.size();
-  const Address base_before = stack_.base;
-  auto rest = process_.unwinder_.unwind(registers, deadline_,
-                                        CopyUnwinder::kMostFrames - before);
+  auto rest = process_.unwinder_.unwind(
+      registers, deadline_, CopyUnwinder::kMostFrames - stack_.frames.size());
   if (!rest) {
     return false;
   }
   rest->frames.front().pc = return_address;
   rest->frames.front().interrupted = false;
-  if (!has_unwound(*rest)) {
-    return false;
+  return has_unwound(*rest) && append(*rest, 0, true);
+}
+
+// And on from there, or not at all.
+bool GapCrosser::Crossing::append(const NativeStack& rest,
+                                  std::size_t first,
+                                  bool behind_gap) {
+  const std::size_t before = stack_.frames.size();
+  const NativeStack ended = {.baseless = stack_.baseless, .base = stack_.base};
+  for (std::size_t i = first; i < rest.frames.size(); ++i) {
+    stack_.frames.push_back(rest.frames[i]);
+    stack_.frames.back().behind_gap |= behind_gap;
   }
-  for (NativeFrame& frame : rest->frames) {
-    frame.behind_gap = true;
-    stack_.frames.push_back(frame);
-  }
-  stack_.complete = rest->complete;
-  stack_.base = rest->base;
-  if (rest->complete || go_on()) {
+  stack_.complete = rest.complete;
+  stack_.baseless = rest.baseless;
+  stack_.base = rest.base;
+  if (rest.complete || go_on()) {
     return true;
   }
   stack_.frames.resize(before);
-  stack_.base = base_before;
+  stack_.baseless = ended.baseless;
+  stack_.base = ended.base;
   return false;
 }
 
@@ -149,9 +192,10 @@ bool GapCrosser::Crossing::go_on_from(Address slot,
 bool GapCrosser::Crossing::has_unwound(const NativeStack& rest) {
   const NativeFrame& last = rest.frames.back();
   const bool ends = rest.complete && !rest.null_caller;
-  const bool at_gap = rest.untabled && (last.interrupted ||
-                                        call_before(process_.memory_, last.pc));
-  if (!ends && !at_gap) {
+  const bool goes_on =
+      (rest.untabled || rest.baseless) &&
+      (last.interrupted || call_before(process_.memory_, last.pc));
+  if (!ends && !goes_on) {
     return false;
   }
   const auto callers = std::min(rest.frames.size(), kMostLinks);
@@ -165,6 +209,15 @@ bool GapCrosser::Crossing::has_unwound(const NativeStack& rest) {
     }
   }
   return true;
+}
+
+bool GapCrosser::Crossing::can_have_called(const NativeFrame& caller,
+                                           const NativeFrame& callee) {
+  const auto call = call_before(process_.memory_, caller.pc);
+  const auto function = process_.unwinder_.function_at(callee.code());
+  return call && function &&
+         (!call->target ||
+          behind_stub(process_.memory_, call->target) == function->start);
 }
 
 // What rbp may have been at the return address: what it is in the gap's frame,

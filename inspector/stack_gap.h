@@ -6,6 +6,10 @@
 // word that does not contradict what the code says, and from which the unwinder
 // comes to the stack's end. Older calls have left return addresses too; most of
 // them lead nowhere, or to a call that calls something else.
+//
+// Of a thread asleep, which is not stopped for a look, rbp is not known. Where a
+// function keeps its frame's address there (one that makes room as it goes, like
+// libffi's), that is looked for in the same way.
 #pragma once
 
 #include <unordered_map>
@@ -29,9 +33,10 @@ class GapCrosser {
              const std::vector<Module>& modules,
              NativeUnwinder& unwinder);
 
-  // Goes on with a stack that ends `untabled`, and marks what it adds. Where no
-  // word leads to the end the stack stays as it is; where none is there at all,
-  // it has come to its end.
+  // Goes on with a stack that ends `untabled` or `baseless`, and marks what it
+  // adds behind code without unwind information. Where no word leads to the end
+  // the stack stays as it is; where none is there at all, it has come to its
+  // end.
   void cross(NativeStack& stack, const StackCopy& copy, Deadline deadline);
 
  private:

@@ -23,7 +23,7 @@ WAITS_AT = {
     "blocked_import": "lock.acquire()",
     "asyncio_idle": "loop.run_until_complete(done)",
     "gevent_lock": "lock.acquire()",
-    "c_call": "libc.read(0, buffer, 1)",
+    "c_call": "libc.read(0, buffer, 1, *passed",
     "read_ignoring_eintr": "function(0)",
     "spin": "function(0)",
     "churn": "function(0)",

@@ -1,4 +1,7 @@
-"""A C function that released the GIL blocks: read(2) through ctypes."""
+"""A C function that released the GIL blocks: read(2) through ctypes, whose frame
+on the stack is found by a register. It gets one argument too many, an address in
+malloc: as what an earlier call may have left, it looks as if malloc were running.
+"""
 
 import ctypes
 
@@ -11,7 +14,9 @@ def call_c():
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(1)
     ready("call_c", ["read"], go_on="stdin")
-    count = libc.read(0, buffer, 1)
+    in_malloc = ctypes.cast(libc.malloc, ctypes.c_void_p).value + 8
+    passed = [ctypes.c_void_p(0)] * 3  # in registers
+    count = libc.read(0, buffer, 1, *passed, ctypes.c_void_p(in_malloc))
     return answer, sorted(seen), count, ctypes.get_errno()
 
 

@@ -69,7 +69,8 @@ struct Program {
     record(kMain, "\x07\x10"sv);                     // it has no caller
     record(kCaller, "\x0e\x20"sv);                   // CFA is rsp+0x20
     record(kOther, "\x0e\x20"sv);
-    record(kByBase, "\x0c\x06\x10"sv);  // CFA is rbp+0x10
+    record(kByBase, "\x0c\x06\x10\x86\x02"sv);  // CFA is rbp+0x10, which
+                                                // is kept below rip
     record(kLeaf, ""sv);
     for (const Address function : {kMain, kCaller, kOther, kByBase}) {
       call(function, "\xff\xd0"sv);  // of whatever it is
@@ -261,6 +262,53 @@ TEST(StackGap, AFramePointerIsFoundInIt) {
   program.push(13, behind_call(kMain));
   EXPECT_EQ(code_of(program.unwind(kMadeAt)),
             (Code{kMadeAt, behind_call(kByBase), behind_call(kMain)}));
+}
+
+// A thread asleep in kLeaf, of which only rip and rsp are known.
+TEST(StackGap, AFramePointerThatWasNotGivenIsFound) {
+  Program program;
+  program.push(0, behind_call(kByBase));
+  program.push(11, behind_call(kMain));
+  const auto stack = program.unwind(kLeaf + 8);
+  EXPECT_EQ(code_of(stack),
+            (Code{kLeaf + 8, behind_call(kByBase), behind_call(kMain)}));
+  EXPECT_TRUE(stack.complete);
+  EXPECT_FALSE(stack.baseless || stack.frames[2].behind_gap);
+}
+
+TEST(StackGap, TheNextFramePointerIsWhereTheCodeSays) {
+  Program program;
+  program.push(0, behind_call(kByBase));
+  program.push(10, kStack + 28 * 8);
+  program.push(11, behind_call(kCaller));
+  program.push(15, behind_call(kByBase));
+  program.push(29, behind_call(kMain));
+  EXPECT_EQ(code_of(program.unwind(kLeaf + 8)),
+            (Code{kLeaf + 8, behind_call(kByBase), behind_call(kCaller),
+                  behind_call(kByBase), behind_call(kMain)}));
+}
+
+TEST(StackGap, AFramePointerIsNotTakenBelowACallOfOtherCode) {
+  Program program;
+  program.call(kOther, kLeaf);
+  program.call(kMain, kCaller);
+  program.push(0, behind_call(kByBase));
+  program.push(5, behind_call(kOther));  // it would lead to kMain too
+  program.push(9, behind_call(kMain));
+  program.push(12, behind_call(kCaller));
+  program.push(16, behind_call(kMain));
+  EXPECT_EQ(code_of(program.unwind(kLeaf + 8)),
+            (Code{kLeaf + 8, behind_call(kByBase), behind_call(kCaller),
+                  behind_call(kMain)}));
+}
+
+TEST(StackGap, WithoutItsFramePointerTheStackIsIncomplete) {
+  Program program;
+  program.push(0, behind_call(kByBase));
+  const auto stack = program.unwind(kLeaf + 8);
+  EXPECT_EQ(code_of(stack), (Code{kLeaf + 8, behind_call(kByBase)}));
+  EXPECT_TRUE(stack.baseless);
+  EXPECT_FALSE(stack.complete);
 }
 
 TEST(StackGap, WhereNoWordLeadsToTheEndTheStackIsIncomplete) {
