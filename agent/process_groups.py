@@ -4,7 +4,8 @@
 # them have ended. (torch/distributed/distributed_c10d.py: _set_pg_timeout.)
 #
 # A collective has the timeout that its group had when it began. gloo's send and
-# receive have that with which the group was made.
+# receive have that with which the group was made; so has all of gloo in a torch whose
+# backends have no _set_default_timeout (2.2 and before; ProcessGroupGloo.cpp).
 
 _raisers = {}  # session -> milliseconds
 _raised = {}  # (group, device) -> (timeout that it had, timeout that we gave it)
@@ -52,6 +53,7 @@ def _group_body(name, device, backend, ranks):
     body = {"name": name, "device": device, "backend": type_name(type(backend)),
             "ranks": ranks, "timeoutMs": None, "raisedToMs": None, "sequence": None}
     try:
+        body["timeoutMs"] = _in_ms(backend.options._timeout)
         body["timeoutMs"] = _in_ms(_raise_or_put_back(name, device, backend))
         if (name, device) in _raised:
             body["raisedToMs"] = _in_ms(_raised[name, device][1])
@@ -109,7 +111,9 @@ def _raise_or_put_back(name, device, backend):
     if wanted != now:
         if hasattr(backend, "_set_default_timeout"):
             backend._set_default_timeout(wanted)
-        else:  # torch 1.13
+        elif "Gloo" in type_name(type(backend)):
+            raise RuntimeError("this torch's gloo keeps the timeout of the group's beginning")
+        else:
             backend.options._timeout = wanted
         if backend.options._timeout != wanted:
             raise RuntimeError("its timeout stays as it is")

@@ -26,8 +26,15 @@ PLACE = "%s:%d" % (SOURCE, LINE)
 
 
 @pytest.fixture(params=TORCHES, scope="module")
-def torch_python(request):
+def any_torch_python(request):
     return request.param
+
+
+@pytest.fixture(scope="module")
+def torch_python(any_torch_python):
+    if torches.keeps_timeouts(any_torch_python):
+        pytest.skip("the timeouts of this torch's gloo cannot be raised")
+    return any_torch_python
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +88,9 @@ class Job:
         """That of its process group, in seconds."""
         return float(hangdbg(
             "eval", self.pid_of(rank), "--frame", "train",
-            "next(iter(dist.distributed_c10d._pg_map))._get_backend("
-            "torch.device('cpu')).options._timeout.total_seconds()").out)
+            "(lambda group: getattr(group, '_get_backend', lambda _: group)("  # not in 1.13
+            "torch.device('cpu')))(next(iter(dist.distributed_c10d._pg_map)))"
+            ".options._timeout.total_seconds()").out)
 
     def break_at(self, *words):
         """A hangdbg with a prompt: its Popen, with pipes."""
@@ -259,6 +267,23 @@ def test_a_rank_that_cannot_be_asked(torch_python, tmp_path, loss_alone):
     assert "timeout of 8 s stays: threads are held for 4 s at most" in said, said
     tracer.terminate()
     assert job.loss() == loss_alone
+
+
+def test_a_torch_whose_timeouts_cannot_be_raised(any_torch_python, tmp_path):
+    if not torches.keeps_timeouts(any_torch_python):
+        pytest.skip("this torch's can be")
+    job = Job(any_torch_python, "plain", tmp_path, 600, 8).started()
+    client = job.break_at("--ranks", "1", "--for", 60)
+    ask(client, "p 'held', rank", "('held', 1)")
+    held = job.rounds()
+    until("it goes on", lambda: job.rounds() > held, 6)
+    client.stdin.close()
+    assert client.wait(10) == 0
+    said = client.stderr.read()
+    assert "rank 0-3: " in said and "keeps the timeout" in said, said
+    assert "timeout of 8 s stays: threads are held for 4 s at most" in said, said
+    assert job.timeout_of(0) == 8
+    assert job.loss()
 
 
 def test_who_waits_in_recv(torch_python, tmp_path):

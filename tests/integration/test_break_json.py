@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness import PROGRAM, hangdbg, track, until
-from test_break import IMPORT, LINE, PLACE, SOURCE, Job, torch_python  # noqa: F401
+from test_break import IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, torch_python  # noqa: F401
 
 pytestmark = pytest.mark.slow
 

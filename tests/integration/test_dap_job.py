@@ -11,7 +11,7 @@ import pytest
 
 from dap_client import DapClient, Refused
 from harness import PROGRAM, hangdbg, until
-from test_break import IMPORT, LINE, PLACE, SOURCE, Job, loss_alone, torch_python  # noqa: F401
+from test_break import IMPORT, LINE, PLACE, SOURCE, Job, loss_alone, any_torch_python, torch_python  # noqa: F401
 from test_clients import SCRIPTS, client, run
 
 pytestmark = pytest.mark.slow

@@ -37,6 +37,13 @@ def torchrun(python, ranks):
             "--nproc_per_node=%d" % ranks, "--master_addr=127.0.0.1"]
 
 
+def keeps_timeouts(python):
+    """Whether gloo's groups of that torch have the timeout of their beginning for ever
+    (2.2 and before; agent/process_groups.py)."""
+    version = next(version for version, path in found() if path == python)
+    return [int(part) for part in version.split(".")[:2]] < [2, 3]
+
+
 def _version(path):
     # find_spec and the metadata take milliseconds, an import of torch seconds.
     code = (

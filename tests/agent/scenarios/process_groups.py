@@ -37,6 +37,10 @@ class Old:  # as of torch 1.13: the group is its own backend
         self.options = Options(seconds)
 
 
+class OldGloo(Old):
+    pass
+
+
 class Group:
     _device_types = [types.SimpleNamespace(type="cpu"), types.SimpleNamespace(type="cuda")]
 
@@ -101,6 +105,16 @@ def check_raised_and_put_back():
     agent.names["forget"](1)
     assert (first.seconds, second.seconds, old.options._timeout.total_seconds()) == (
         20, 1800, 5)
+
+
+def check_old_gloo_keeps_its_timeout():
+    """And says so: it would go by what its connections were made with."""
+    gloo = OldGloo(20)
+    fake_torch(gloo)
+    (group,) = loaded_agent().request("hangdbg/processGroups", raiseByMs=60000)["groups"]
+    assert (group["timeoutMs"], group["raisedToMs"], gloo.options._timeout.seconds) == (
+        20000, None, 20)
+    assert "keeps the timeout" in group["problem"]
 
 
 def check_what_the_program_changes_stays():
