@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "client/commands/attach.h"
 #include "client/commands/break.h"
+#include "client/commands/completion.h"
 #include "client/commands/connect.h"
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
@@ -28,6 +29,7 @@
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
+#include "client/manual.h"
 #include "client/options.h"
 #include "client/render.h"
 #include "client/run/words.h"
@@ -51,7 +53,11 @@ int run_command_line(int argc, char** argv) {
   Run chosen;
   const std::span words(argv, static_cast<std::size_t>(argc));
   const RunWords run_words = split_run_words(words);
-  set_up(app, chosen, words.size() > 1 ? words[1] : "", run_words);
+  const std::string_view first = words.size() > 1 ? words[1] : "";
+  set_up(app, chosen, first, run_words);
+  if (first == "__complete") {
+    return print_completions(app, words.subspan(2));
+  }
   try {
     app.parse(argc - static_cast<int>(run_words.program.size()), argv);
   } catch (const CLI::ParseError& error) {
@@ -88,6 +94,14 @@ void set_up(CLI::App& app,
   app.add_flag_callback("--self-test-exception",
                         [&chosen] { chosen = exceptions_work; })
       ->group("");
+  app.add_flag_callback("--manual",
+                        [&] {
+                          chosen = [&app] {
+                            print_now(stdout, manual(app));
+                            return 0;
+                          };
+                        })
+      ->group("");
   const std::pair<std::string_view, std::function<void()>> commands[] = {
       {"ps", [&] { add_ps(app, chosen); }},
       {"eval", [&] { add_eval(app, chosen); }},
@@ -103,6 +117,7 @@ void set_up(CLI::App& app,
       {"doctor", [&] { add_doctor(app, chosen); }},
       {"serve", [&] { add_serve(app, chosen); }},
       {"run", [&] { add_run(app, chosen, run_words); }},
+      {"completion", [&] { add_completion(app, chosen); }},
   };
   // To make those that nobody asks for takes a tenth of a small dump's time.
   const auto* const named = std::ranges::find(

@@ -28,9 +28,10 @@ void add_common_options(CLI::App& command,
       {"always", ColourChoice::Always},
       {"never", ColourChoice::Never}};
   command
-      .add_option("--color", options.colour,
-                  "auto (the default), always or never; NO_COLOR means never")
-      ->type_name("WHEN")
+      .add_option(
+          "--color", options.colour,
+          "In colour; auto, the default, means at a terminal without NO_COLOR")
+      ->type_name("auto|always|never")
       ->transform(CLI::CheckedTransformer(choices).description(""));
   command
       .add_option("--timeout", options.timeout_s,

@@ -7,9 +7,9 @@
 // comes to the stack's end. Older calls have left return addresses too; most of
 // them lead nowhere, or to a call that calls something else.
 //
-// Of a thread asleep, which is not stopped for a look, rbp is not known. Where a
-// function keeps its frame's address there (one that makes room as it goes, like
-// libffi's), that is looked for in the same way.
+// Of a thread asleep, which is not stopped for a look, rbp is not known. Where
+// a function keeps its frame's address there (one that makes room as it goes,
+// like libffi's), that is looked for in the same way.
 #pragma once
 
 #include <unordered_map>

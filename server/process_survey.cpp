@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/in_parallel.h"
@@ -58,6 +59,15 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
     processes.push_back(std::move(one.process));
   }
   return processes;
+}
+
+void hung_first(std::vector<SurveyedProcess>& processes) {
+  std::ranges::stable_sort(processes, {}, [](const SurveyedProcess& process) {
+    const Verdict& verdict = process.verdict;
+    return std::tuple(!verdict.hung,
+                      verdict.hung ? -verdict.waiting_s.value_or(0) : 0,
+                      process.pid);
+  });
 }
 
 namespace {

@@ -28,4 +28,7 @@ constexpr double kHungAfterS = 10;
 Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
                                             Deadline deadline);
 
+// Those that hang the longest first, then the others by number.
+void hung_first(std::vector<SurveyedProcess>& processes);
+
 }  // namespace hangdbg

@@ -46,8 +46,10 @@ void add_connect(CLI::App& app, Run& chosen) {
       .add_option("ADDRESS", options->address,
                   "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT")
       ->required();
-  command.add_option("PID", options->pid,
-                     "The process there; without it the one that hangs");
+  command
+      .add_option("PID", options->pid,
+                  "The process there; without it the one that hangs")
+      ->type_name("NUMBER");
   add_prompt_options(command, options->prompt);
   command
       .add_option("--token-file", options->token_file,

@@ -70,7 +70,7 @@ void add_merge(CLI::App& app, Run& chosen) {
   command
       .add_option("--job", options->job,
                   "Of several jobs in these files, that one")
-      ->type_name("JOB");
+      ->type_name("NAME");
   command.add_flag("--full-filenames", options->full_filenames,
                    "Paths as Python has them");
   add_picture_options(command, options->picture);

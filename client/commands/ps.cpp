@@ -10,7 +10,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <tuple>
 
 #include "base/text.h"
 #include "client/ps/json.h"
@@ -40,7 +39,6 @@ using Processes = std::vector<SurveyedProcess>;
 int run(const Options& options);
 Result<int> list(const Options& options);
 Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
-void hung_first(Processes& processes);
 void show_table(const Options& options,
                 const Processes& processes,
                 const Jobs& jobs);
@@ -128,16 +126,6 @@ Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes) {
   jobs.jobs.clear();
   jobs.jobs.push_back(std::move(chosen.job));
   return {};
-}
-
-// Of those that hang the longest first.
-void hung_first(Processes& processes) {
-  std::ranges::stable_sort(processes, {}, [](const SurveyedProcess& process) {
-    const Verdict& verdict = process.verdict;
-    return std::tuple(!verdict.hung,
-                      verdict.hung ? -verdict.waiting_s.value_or(0) : 0,
-                      process.pid);
-  });
 }
 
 void show_table(const Options& options,

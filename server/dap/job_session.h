@@ -110,7 +110,7 @@ class JobSession {
   bool attached_ = false;  // as far as they could be
   RaisedTimeouts raised_;
   std::optional<Standstill> standstill_;  // once threads may be held
-  boost::asio::steady_timer turns_;  // until then
+  boost::asio::steady_timer turns_;       // until then
   boost::asio::steady_timer wake_;
   Deadline next_watch_ = Deadline::in({});
   std::optional<std::chrono::seconds> said_left_;
