@@ -40,11 +40,13 @@ def merged(job, *words):
 
 
 def until_parted(job):
-    """What --merge says once rank 2 is the odd one, in its own code."""
+    """What --merge says once rank 2 is the odd one, in its own code, and nothing is
+    read from a disk any more."""
     def parted():
         done = merged(job)
         odd = re.findall(r"^rank .*", done.out, re.M)
-        return len(odd) == 1 and re.match(r"rank 2: in .* (\S+\.)?train ", odd[0])
+        return (len(odd) == 1 and re.match(r"rank 2: in .* (\S+\.)?train ", odd[0])
+                and "uninterruptible" not in done.out)
     try:
         until("rank 2 is odd", parted, BEGUN)
     except AssertionError as late:
