@@ -60,7 +60,7 @@ No colour, whatever is a terminal.
 The token of
 .BR serve " and " connect .
 .TP
-.B PYTHONBREAKPOINT=hangdbg.set_trace
+.B PYTHONBREAKPOINT=hangdbg.breakpoint
 In a program that has the package: breakpoint() waits for
 .BR "hangdbg attach" .
 .SH FILES

@@ -1,8 +1,9 @@
 """Lets a program wait for a debugger, at a place of its own choice.
 
-    breakpoint()                   # with PYTHONBREAKPOINT=hangdbg.set_trace
-    hangdbg.wait_for_debugger(60)  # or go on after a minute
-    hangdbg.post_mortem()          # in an except clause
+    breakpoint()                # with PYTHONBREAKPOINT=hangdbg.breakpoint
+    hangdbg.breakpoint(rank=3)  # of a parallel job that one; also several, (0, 3)
+    hangdbg.wait(60)            # or go on after a minute
+    hangdbg.post_mortem()       # in an except clause
 
 The thread says which command to type, and waits; `hangdbg attach PID` opens its
 prompt in the function that has called. There `s`, `n` and all the others work; `c`,
@@ -15,7 +16,7 @@ import os
 import sys
 from _thread import allocate_lock
 
-__all__ = ["post_mortem", "set_trace", "wait_for_debugger"]
+__all__ = ["breakpoint", "post_mortem", "set_trace", "wait", "wait_for_debugger"]
 __hangdbg__ = True  # frames with these globals are not the program's
 
 _waiting = {}  # the lock at which a thread waits -> the process that it is in
@@ -24,14 +25,24 @@ _stand_in = 0  # the process that this is true of, and not what that forks
 _caller = None  # (its pid, ours, seconds, signal): who has started us, and comes if called
 
 
-def set_trace() -> None:
-    """Waits for a debugger, and stops here for it. For `breakpoint()`, too."""
-    _wait("breakpoint", None, None)
+def breakpoint(*, rank: "int | typing.Iterable[int] | None" = None) -> None:
+    """Waits for a debugger, and stops here for it; on these ranks of a parallel job
+    alone, if they are named. What is no job is rank 0."""
+    if rank is None or _rank() in ((rank,) if isinstance(rank, int) else tuple(rank)):
+        _wait("breakpoint", None, None)
 
 
-def wait_for_debugger(timeout: "float | None" = None) -> bool:
-    """Like set_trace(), for so many seconds at most. Whether one has come."""
+def wait(timeout: "float | None" = None) -> bool:
+    """Like breakpoint(), for so many seconds at most. Whether a debugger has come."""
     return _wait("breakpoint", None, timeout)
+
+
+wait_for_debugger = wait
+
+
+def set_trace() -> None:
+    """breakpoint(), as pdb has it."""
+    _wait("breakpoint", None, None)
 
 
 def post_mortem(error: "BaseException | None" = None) -> None:
@@ -42,6 +53,17 @@ def post_mortem(error: "BaseException | None" = None) -> None:
     if error is None or error.__traceback__ is None:
         raise ValueError("there is no exception that has left a function")
     _wait("exception", error, None)
+
+
+def _rank():
+    """As torch says, or by what launchers set (inspector/jobs/rank_identity.cpp)."""
+    torch = sys.modules.get("torch.distributed")
+    if torch is not None and torch.is_available() and torch.is_initialized():
+        return torch.get_rank()
+    for name in "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID":
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return 0
 
 
 def _wait(reason, error, timeout):

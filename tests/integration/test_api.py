@@ -54,10 +54,12 @@ class Process:
 def program(some_python, tmp_path):
     """Starts PROGRAM with these two pieces."""
     def start(statement, result="calls()", **environment):
-        path = tmp_path / "program.py"
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        path = folder / "program.py"
         path.write_text(PROGRAM % (statement, result))
         environment = dict(os.environ, PYTHONPATH=PACKAGE, **environment)
-        return Process([some_python, path], environment, tmp_path)
+        return Process([some_python, path], environment, folder)
     return start
 
 
@@ -72,11 +74,33 @@ def test_set_trace(program):
 
 
 def test_breakpoint(program):
-    process = program("breakpoint()", PYTHONBREAKPOINT="hangdbg.set_trace")
+    process = program("breakpoint()", PYTHONBREAKPOINT="hangdbg.breakpoint")
     process.wait_for_call()
     done = hangdbg("attach", process.pid, "-c", "p near", "-c", "c")
     assert re.search(r"^40$", done.out, re.M), done
     assert process.result() == (0, "result 40\n")
+
+
+JOB = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20000 + os.getpid() % 20000)}
+
+
+@pytest.mark.parametrize("ranks", ["1", "(1, 5)", "range(1, 2)"])
+def test_breakpoint_on_a_rank(program, ranks):
+    """That one alone stops, for who attaches to it by its number."""
+    first, second = (program("hangdbg.breakpoint(rank=%s)" % ranks, RANK=str(rank), **JOB)
+                     for rank in range(2))
+    assert first.result() == (0, "result 40\n")
+    second.wait_for_call()
+    done = hangdbg("attach", "--job", second.pid, "--ranks", "1", "-c", "near = 42", "-c", "w")
+    assert done.rc == 0 and re.search(r"> \S*program\.py\(\d+\)calls\(\)", done.out), done
+    assert second.result() == (0, "result 42\n")
+
+
+def test_breakpoint_on_rank_0_of_no_job(program):
+    process = program("hangdbg.breakpoint(rank=1); hangdbg.breakpoint(rank=0)")
+    process.wait_for_call()
+    assert hangdbg("attach", process.pid, "-c", "near = 42").rc == 0
+    assert process.result() == (0, "result 42\n")
 
 
 def test_prompt_of_a_thread(program, terminal):
@@ -101,12 +125,12 @@ def stands_with(session, value):
 
 
 def test_time_is_up(program):
-    process = program("near = hangdbg.wait_for_debugger(0.2)")
+    process = program("near = hangdbg.wait(0.2)")
     assert process.result() == (0, "result False\n")
 
 
 def test_a_debugger_that_is_killed(program, terminal):
-    process = program("near = hangdbg.wait_for_debugger()")
+    process = program("near = hangdbg.wait()")
     process.wait_for_call()
     session = terminal(process.pid)
     session.expect_prompt()
