@@ -179,7 +179,11 @@ class Editor {
   // Of a row, by the menu that the right button opens.
   async menu(row, title) {
     await row.click({ button: 'right' });
-    await this.page.locator('.monaco-menu').getByText(title, { exact: true }).click();
+    const item = this.page.locator('.monaco-menu').getByText(title, { exact: true });
+    // A menu that has just come up takes no click for a tenth of a second.
+    do {
+      await item.click();
+    } while (!await item.waitFor({ state: 'hidden', timeout: 1000 }).then(() => true, () => false));
   }
 
   // The side bar, by so many pixels.
@@ -201,6 +205,14 @@ class Editor {
 
   unfold(view) {
     return this.page.locator('.pane-header:not(.expanded)', { hasText: view }).click();
+  }
+
+  // Its rows, once there are any; the button is there while the mouse is.
+  async collapseAll(view) {
+    const header = this.page.locator('.pane-header', { hasText: view });
+    await this.page.locator('.customview-tree .monaco-list-row').first().waitFor();
+    await header.hover();
+    await header.locator('[aria-label*="Collapse All"]').click();
   }
 
   press(keys) {

@@ -36,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.debug.registerDebugConfigurationProvider("hangdbg", configurations),
     vscode.debug.registerDebugConfigurationProvider(
       "hangdbg", new OfferedConfigurations(program), vscode.DebugConfigurationProviderTriggerKind.Dynamic),
-    vscode.window.registerTreeDataProvider("hangdbg.jobs", jobs),
+    vscode.window.createTreeView("hangdbg.jobs", { treeDataProvider: jobs, showCollapseAll: true }),
     command("pickProcess", () => pickProcess(program)),
     command("attach", () => attach.process()),
     command("attachJob", () => attach.job()),
