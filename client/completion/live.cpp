@@ -79,7 +79,10 @@ std::vector<Candidate> jobs() {
   const auto found = find_jobs(Deadline::in(kPatience));
   std::vector<Candidate> candidates;
   for (const Job& job : found ? found->jobs : std::vector<Job>()) {
-    candidates.push_back({job.id, job_text(job)});
+    // What a shell puts into a line is run as it is, and others name their jobs.
+    if (shell_quote(job.id) == job.id) {
+      candidates.push_back({job.id, job_text(job)});
+    }
     if (job.launcher) {
       candidates.push_back(
           {fmt::format("{}", *job.launcher), "launcher of " + job_text(job)});

@@ -1,5 +1,6 @@
 """Completion by Tab, in real shells at a real terminal (tmux); and the manual page."""
 
+import os
 import shutil
 import subprocess
 
@@ -100,6 +101,22 @@ def test_jobs_and_ranks(shell, newest_python):
     shell.type("--ranks \t\t", str(ranks[1].pid))
     shell.clear()
     shell.type("hangdbg dump --job=%s\t" % name[:-2], "--job=%s " % name)
+
+
+def test_a_name_that_a_shell_would_run(newest_python):
+    ranks_of(2, newest_python, TORCHELASTIC_RUN_ID="$(reboot)")
+    words = [line.split("\t")[0] for line in hangdbg("__complete", "ps", "--job", "").out.splitlines()]
+    assert "auto" in words
+    assert not any("reboot" in word for word in words) and str(os.getpid()) in words
+
+
+def test_manual_at_a_terminal(shell, tmp_path):
+    if shutil.which("man") is None:
+        pytest.skip("no man here")
+    (tmp_path / "hangdbg.1").write_text(hangdbg("--manual").out)
+    shell.type("man -l %s\n" % (tmp_path / "hangdbg.1"), "HANGDBG(1)")
+    shell.type("/PYTHONBREAKPOINT\n", "PYTHONBREAKPOINT=hangdbg.breakpoint")
+    shell.type("q", "man -l")
 
 
 def test_of_what_is_no_shell():
