@@ -39,9 +39,9 @@ def check_cancel():
         assert (refused.id, refused.text) == ("cancelled", "cancelled")
         assert sys.stdout is stdout
     assert agent.output() == [("stdout", "out\n")]
-    started.set()
+    started.clear()
     sys.modules["__main__"].Loop = type("Loop", (), {
-        "__repr__": lambda self: [None for _ in iter(int, 1)]})
+        "__repr__": lambda self: [None for _ in iter(int, started.set() or 1)]})
     assert agent.refused("evaluate", expression="Loop()").id == "cancelled"
 
 
