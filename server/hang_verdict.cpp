@@ -30,6 +30,14 @@ std::string innermost(const Sight& sight) {
   return sight.frames.empty() ? "" : place_of(sight.frames.front());
 }
 
+// In hangdbg.wait() and its like, which are then the innermost frames
+// (python/hangdbg).
+bool calls_for_us(const Sight& sight) {
+  return !sight.frames.empty() &&
+         sight.frames.front().function == "_call_for_one" &&
+         sight.frames.front().file.ends_with("/hangdbg/__init__.py");
+}
+
 // " at selectors.py:468 in select, from train.py:88 in main": where it stands,
 // and where the program's own code is.
 std::string where(const Sight& sight) {
@@ -40,6 +48,12 @@ std::string where(const Sight& sight) {
     return fmt::format("{} in {}", place_of(frame), printable(frame.function));
   };
   const PythonFrame& top = sight.frames.front();
+  if (calls_for_us(sight)) {
+    const auto caller = std::ranges::find_if(
+        sight.frames,
+        [&](const auto& frame) { return frame.file != top.file; });
+    return caller == sight.frames.end() ? "" : " at " + tell(*caller);
+  }
   std::string text = " at " + tell(top);
   const auto own = std::ranges::find_if(
       sight.frames, [](const auto& frame) { return !is_library(frame.file); });
@@ -105,6 +119,9 @@ bool is_idle(const Evidence& evidence, double hung_after_s) {
 }
 
 std::string call_of(const Evidence& evidence) {
+  if (calls_for_us(evidence.sights.back())) {
+    return "a debugger";
+  }
   const WaitLook& wait = evidence.sights.back().wait;
   const std::string call = wait.syscall.empty() ? "the kernel" : wait.syscall;
   return evidence.file.empty()

@@ -66,6 +66,8 @@ def program(some_python, tmp_path):
 def test_set_trace(program):
     process = program("hangdbg.set_trace()")
     process.wait_for_call()
+    listed = {one["pid"]: one for one in hangdbg("ps", "--json").json()["processes"]}
+    assert listed[process.pid]["waits"].startswith("a debugger at program.py:7 in calls")
     done = hangdbg("attach", process.pid, "-c", "p near", "-c", "n", "-c", "near = 42", "-c", "w")
     assert done.rc == 0 and "it has waited for you" in done.out, done
     assert re.search(r"program\.py\(7\)calls\(\)\n.*\n40\n(.*\n)*> \S*program\.py\(8\)calls\(\)",

@@ -115,6 +115,19 @@ TEST(Judge, WhoIsAskedByFrames) {
   EXPECT_FALSE(hangs(worker)) << "its parent may have no work for it";
 }
 
+TEST(Judge, WhoCallsForADebugger) {
+  const std::string package = "/venv/site-packages/hangdbg/__init__.py";
+  Evidence evidence = asleep(SYS_futex, 60);
+  evidence.sights[0].frames = {frame(package, "_call_for_one"),
+                               frame(package, "_wait"),
+                               frame("/home/ada/train.py", "train")};
+  const Verdict verdict = judge(evidence, kHungAfter);
+  EXPECT_EQ(verdict.waits, "a debugger at train.py:42 in train");
+  EXPECT_TRUE(verdict.hung);
+  evidence.sights[0].frames.resize(2);
+  EXPECT_EQ(judge(evidence, kHungAfter).waits, "a debugger");
+}
+
 TEST(Judge, AMainThatWaitsForOthers) {
   Evidence join = asleep(SYS_futex, 6720);
   join.sights[0].frames[0] = frame("/usr/lib/python3.11/threading.py", "join");
