@@ -24,6 +24,7 @@
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
+#include "client/commands/fds.h"
 #include "client/commands/merge.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
@@ -111,6 +112,7 @@ void set_up(CLI::App& app,
       {"merge", [&] { add_merge(app, chosen); }},
       {"break", [&] { add_break(app, chosen); }},
       {"dist", [&] { add_dist(app, chosen); }},
+      {"fds", [&] { add_fds(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

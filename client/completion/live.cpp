@@ -79,7 +79,8 @@ std::vector<Candidate> jobs() {
   const auto found = find_jobs(Deadline::in(kPatience));
   std::vector<Candidate> candidates;
   for (const Job& job : found ? found->jobs : std::vector<Job>()) {
-    // What a shell puts into a line is run as it is, and others name their jobs.
+    // What a shell puts into a line is run as it is, and others name their
+    // jobs.
     if (shell_quote(job.id) == job.id) {
       candidates.push_back({job.id, job_text(job)});
     }
