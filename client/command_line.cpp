@@ -20,6 +20,7 @@
 #include "client/commands/connect.h"
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
+#include "client/commands/diagnose.h"
 #include "client/commands/dist.h"
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
@@ -112,6 +113,7 @@ void set_up(CLI::App& app,
       {"merge", [&] { add_merge(app, chosen); }},
       {"break", [&] { add_break(app, chosen); }},
       {"dist", [&] { add_dist(app, chosen); }},
+      {"diagnose", [&] { add_diagnose(app, chosen); }},
       {"fds", [&] { add_fds(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},

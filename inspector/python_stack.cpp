@@ -105,6 +105,7 @@ Result<PythonStack> PythonStackReader::name(const FrameChain& chain) {
     PythonFrame& frame = stack.frames.emplace_back(code->frame);
     frame.address = raw.address;
     frame.code = raw.code;
+    frame.offset = offset;
     frame.entry = raw.entry;
     frame.loop = raw.loop;
   }

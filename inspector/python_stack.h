@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -23,16 +24,17 @@
 namespace hangdbg {
 
 struct PythonFrame {
-  std::string function;  // its plain name
-  std::string qualname;  // from 3.11 on; before, the plain name too
-  std::string file;      // as in co_filename
-  int line = 0;          // 0: the instruction belongs to none
-  SourceSpan span;       // what of the source it is, line and columns
-  int first_line = 0;    // of the function
-  Address address;       // of the frame itself
-  Address code;          // of its code object
-  bool entry = false;    // the outermost of a C eval loop's frames
-  Address loop;          // of an entry: in that loop's C frame; from 3.12 on
+  std::string function;     // its plain name
+  std::string qualname;     // from 3.11 on; before, the plain name too
+  std::string file;         // as in co_filename
+  int line = 0;             // 0: the instruction belongs to none
+  SourceSpan span;          // what of the source it is, line and columns
+  int first_line = 0;       // of the function
+  Address address;          // of the frame itself
+  Address code;             // of its code object
+  std::int64_t offset = 0;  // of the instruction in it: bytes from the first
+  bool entry = false;       // the outermost of a C eval loop's frames
+  Address loop;             // of an entry: in that loop's C frame; from 3.12 on
 };
 
 struct PythonStack {

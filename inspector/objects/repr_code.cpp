@@ -6,6 +6,7 @@
 
 #include "inspector/objects/attributes.h"
 #include "inspector/objects/generator.h"
+#include "inspector/objects/locks.h"
 #include "inspector/objects/quoted.h"
 #include "inspector/objects/repr_writer.h"
 
@@ -156,32 +157,14 @@ Status write_weak_reference(ReprWriter& to, Address object) {
   return {};
 }
 
-// The locks of Modules/_threadmodule.c differ between patch releases, and by
-// their sizes: a PyMutex alone, or two words and a flag.
 Status write_lock(ReprWriter& to, Address object, const Type& type) {
-  const auto head = to.heap.at().object_size;
-  const auto state = TRY(to.heap.memory().read_value<std::uint8_t>(
-      object + head + (type.basic_size >= head + 24 ? 16 : 0)));
-  to.put(fmt::format("<{} {} object at {:#x}>",
-                     (state & 1) != 0 ? "locked" : "unlocked", type.path,
-                     object.value));
-  return {};
-}
-
-// A lock, its owner, how often it holds it and a word more; or a PyMutex, its
-// owner, and how often besides the first.
-Status write_rlock(ReprWriter& to, Address object, const Type& type) {
-  const auto head = to.heap.at().object_size;
-  const Address place = object + head;
-  auto owner = TRY(to.heap.word(place + 8));
-  auto count = TRY(to.heap.word(place + 16));
-  if (type.basic_size < head + 32) {
-    const bool locked = (TRY(to.heap.word(place)) & 1) != 0;
-    count = locked ? count + 1 : 0;
-    owner = locked ? owner : 0;
-  }
-  to.put(fmt::format("<{} {} object owner={} count={} at {:#x}>",
-                     count > 0 ? "locked" : "unlocked", type.path, owner, count,
+  const PythonLock lock = TRY(read_python_lock(to.heap, object));
+  const std::string owner =
+      lock.kind == Kind::RLock
+          ? fmt::format(" owner={} count={}", lock.owner, lock.count)
+          : "";
+  to.put(fmt::format("<{} {} object{} at {:#x}>",
+                     lock.locked ? "locked" : "unlocked", type.path, owner,
                      object.value));
   return {};
 }
@@ -222,9 +205,8 @@ Status write_code(ReprWriter& to, Address object, const Type& type) {
     case Kind::WeakReference:
       return write_weak_reference(to, object);
     case Kind::Lock:
-      return write_lock(to, object, type);
     case Kind::RLock:
-      return write_rlock(to, object, type);
+      return write_lock(to, object, type);
     case Kind::MemoryView:
       to.put(fmt::format("<memory at {:#x}>", object.value));
       return {};

@@ -92,12 +92,17 @@ Peeked show(const Heap& heap, const SliceOf& slice, const ReprLimits& limits) {
 
 }  // namespace
 
+Result<Value> evaluate(const Heap& heap,
+                       const PythonFrame& frame,
+                       const Expression& expression) {
+  return Evaluator{heap, frame}(expression);
+}
+
 Result<Peeked> peek(const Heap& heap,
                     const PythonFrame& frame,
                     const Expression& expression,
                     const ReprLimits& limits) {
-  const Evaluator evaluator{heap, frame};
-  const Value value = TRY(evaluator(expression));
+  const Value value = TRY(evaluate(heap, frame, expression));
   if (const auto* scalar = std::get_if<Scalar>(&value)) {
     return show(*scalar, limits);
   }

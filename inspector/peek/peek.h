@@ -9,6 +9,7 @@
 #include "inspector/objects/heap.h"
 #include "inspector/objects/repr.h"
 #include "inspector/peek/expression.h"
+#include "inspector/peek/value.h"
 #include "inspector/python_stack.h"
 
 namespace hangdbg {
@@ -27,6 +28,11 @@ struct Peeked {
   std::string type;
   std::string text;
 };
+
+// What the expression comes to. Errors: as peek().
+Result<Value> evaluate(const Heap& heap,
+                       const PythonFrame& frame,
+                       const Expression& expression);
 
 // Errors: ExpressionFailed, "NameError: ...", as the expression would raise,
 // or where it would have to run code (the hint is kEvalHint then); Usage for

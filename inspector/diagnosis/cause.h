@@ -1,0 +1,48 @@
+// Cause: why one thread does not go on, with what shows it and what to do. What
+// a rule finds, and what `hangdbg diagnose` says.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hangdbg {
+
+struct ThreadId {
+  int pid = 0;
+  int tid = 0;
+  auto operator<=>(const ThreadId&) const = default;
+};
+
+enum class Standing {
+  Works,  // it does something
+  Idle,   // it waits for what may come, as servers and pools do
+  Waits,  // for something that does not come by itself, or does not come soon
+  Stuck,  // nothing that is there can let it go on
+};
+std::string_view standing_name(Standing standing);  // "stuck"
+
+enum class Confidence { Possible, Likely, Certain };
+std::string_view confidence_name(Confidence confidence);  // "likely"
+
+// A command to type, and what for.
+struct NextStep {
+  std::string command;
+  std::string why;
+};
+
+struct Cause {
+  std::string id;  // stable: "stale-lock-file"
+  Standing standing = Standing::Waits;
+  Confidence confidence = Confidence::Likely;
+  // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...".
+  // Safe to print, as all text here.
+  std::string sentence;
+  std::vector<std::string> evidence = {};
+  std::vector<NextStep> next = {};
+  std::vector<ThreadId> behind =
+      {};  // who holds it up, as far as that is known
+};
+
+}  // namespace hangdbg

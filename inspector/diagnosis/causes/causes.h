@@ -1,0 +1,37 @@
+// The rules, a file each: what a thread waits for, if it is the rule's
+// business. rules.cpp has the order in which they are asked.
+#pragma once
+
+#include <optional>
+
+#include "inspector/diagnosis/case.h"
+#include "inspector/diagnosis/cause.h"
+
+namespace hangdbg::causes {
+
+using Found = std::optional<Cause>;
+
+Found stopped(const Case& of, const CaseThread& thread);
+Found mount(const Case& of, const CaseThread& thread);
+Found gil(const Case& of, const CaseThread& thread);
+Found stale_lock_file(const Case& of, const CaseThread& thread);
+Found file_lock(const Case& of, const CaseThread& thread);
+Found import_lock(const Case& of, const CaseThread& thread);
+Found join(const Case& of, const CaseThread& thread);
+Found condition(const Case& of, const CaseThread& thread);
+Found python_lock(const Case& of, const CaseThread& thread);
+Found mutex(const Case& of, const CaseThread& thread);
+Found shared_semaphore(const Case& of, const CaseThread& thread);
+Found openmp(const Case& of, const CaseThread& thread);
+Found asyncio(const Case& of, const CaseThread& thread);
+Found data_loader(const Case& of, const CaseThread& thread);
+Found collective(const Case& of, const CaseThread& thread);
+Found child(const Case& of, const CaseThread& thread);
+Found pipe(const Case& of, const CaseThread& thread);
+Found connection(const Case& of, const CaseThread& thread);
+Found terminal(const Case& of, const CaseThread& thread);
+Found events(const Case& of, const CaseThread& thread);
+Found sleep(const Case& of, const CaseThread& thread);
+Found running(const Case& of, const CaseThread& thread);
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,108 @@
+// A lock on a file: flock(2), fcntl(2), or the library filelock, which asks
+// again and again.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/holders.h"
+
+namespace hangdbg::causes {
+namespace {
+
+bool waits_in_kernel(const CaseThread& thread) {
+  const auto& call = thread.wait.call;
+  return !call.running &&
+         (call.number == SYS_flock ||
+          (call.number == SYS_fcntl &&
+           (call.args[1] == F_SETLKW || call.args[1] == F_OFD_SETLKW)));
+}
+
+// Who has what this thread waits for, by the number that they share.
+std::vector<ThreadId> holders_of(const Case& of) {
+  std::vector<ThreadId> holders;
+  const auto& locks = of.world.file_locks();
+  for (const FileLock& mine : locks) {
+    if (!mine.waits || mine.pid != of.pid) {
+      continue;
+    }
+    for (const FileLock& other : locks) {
+      if (!other.waits && other.number == mine.number && other.pid > 0) {
+        holders.push_back({other.pid, other.pid});
+      }
+    }
+  }
+  return holders;
+}
+
+Cause held(const CaseThread& thread,
+           const std::string& path,
+           std::vector<ThreadId> holders) {
+  Cause cause{.id = "file-lock",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Certain};
+  cause.evidence.push_back(thread.place());
+  if (holders.empty()) {
+    cause.confidence = Confidence::Likely;
+    cause.sentence = fmt::format(
+        "waits for the lock on {}, and who has it is not to be seen from here",
+        printable(path));
+    cause.evidence.push_back("/proc/locks names nobody that we can see");
+    cause.next.push_back({fmt::format("lslocks | grep {}", shell_quote(path)),
+                          "as root, outside of the container"});
+    return cause;
+  }
+  // One that has ended since has left it to who has the descriptor from it.
+  const int pid = holders.front().pid;
+  const bool alive = read_status(pid).has_value();
+  cause.sentence = fmt::format("waits for the lock on {}, which {} has",
+                               printable(path), process_text(pid));
+  cause.evidence.push_back(fmt::format("/proc/locks: {} holds it{}",
+                                       process_text(pid),
+                                       alive ? "" : ", which has ended"));
+  if (!alive) {
+    cause.evidence.push_back(
+        "a child of it has the descriptor, and so the lock");
+    cause.next.push_back({fmt::format("fuser -v {}", shell_quote(path)),
+                          "who has the file open"});
+    return cause;
+  }
+  cause.next.push_back({fmt::format("hangdbg diagnose {}", pid),
+                        "why that one does not let go of it"});
+  cause.behind = std::move(holders);
+  return cause;
+}
+
+// filelock's locks: BaseFileLock.acquire() tries, and sleeps.
+std::optional<std::string> polled_path(const Case& of,
+                                       const CaseThread& thread) {
+  const PythonFrame* const frame =
+      of.is_python() ? thread.find("acquire", "filelock/_api.py", 4) : nullptr;
+  if (frame == nullptr) {
+    return {};
+  }
+  auto path = of.text(*frame, "self._context.lock_file");
+  return path ? path : of.text(*frame, "self._lock_file");
+}
+
+}  // namespace
+
+Found file_lock(const Case& of, const CaseThread& thread) {
+  if (waits_in_kernel(thread)) {
+    const auto file = of.file(static_cast<int>(thread.wait.call.args[0]));
+    return held(thread, file ? file->name : "a file", holders_of(of));
+  }
+  const auto path = polled_path(of, thread);
+  const auto seen = path ? seen_by(of.pid, *path) : std::nullopt;
+  if (!seen) {
+    return std::nullopt;
+  }
+  auto holders = who_locks(of, *seen);
+  return holders.empty() ? std::nullopt
+                         : Found(held(thread, *path, std::move(holders)));
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,89 @@
+// The GIL: who waits for it, and who keeps it without running Python.
+#include <fmt/core.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "inspector/diagnosis/causes/causes.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// The GIL's own condition lies beside its flag (struct _gil_runtime_state).
+bool waits_for_gil(const Case& of, const CaseThread& thread) {
+  constexpr std::uint64_t kNear = 256;
+  const auto& call = thread.wait.call;
+  return thread.python && !call.running && call.number == SYS_futex &&
+         of.gil->locked_word && Address{call.args[0]} >= of.gil->locked_word &&
+         Address{call.args[0]} < of.gil->locked_word + kNear;
+}
+
+bool waits_in(const Case& of, const CaseThread& thread) {
+  return of.gil && of.gil->locked && of.gil->holder_tid &&
+         of.gil->holder_tid != thread.id.tid && waits_for_gil(of, thread);
+}
+
+// It has the GIL and does not run Python: it sleeps in a call, or has been at
+// one place in all looks while others wait.
+bool keeps_it(const Case& of, const CaseThread& thread) {
+  if (!of.gil || !of.gil->locked || of.gil->holder_tid != thread.id.tid) {
+    return false;
+  }
+  const auto others = std::ranges::count_if(
+      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
+  const bool sleeps = thread.wait.state == 'S' && !thread.ran;
+  return sleeps ||
+         (others > 0 && thread.looks > 1 && thread.places.size() == 1);
+}
+
+}  // namespace
+
+Found gil(const Case& of, const CaseThread& thread) {
+  if (waits_in(of, thread)) {
+    const CaseThread* const holder = of.thread(*of.gil->holder_tid);
+    return Cause{
+        .id = "gil",
+        .standing = Standing::Waits,
+        .confidence = Confidence::Certain,
+        .sentence = fmt::format(
+            "waits for the GIL, which {} has",
+            holder != nullptr ? holder->who()
+                              : fmt::format("thread {}", *of.gil->holder_tid)),
+        .evidence = {fmt::format("asleep in futex on the GIL's condition at {}",
+                                 thread.place())},
+        .behind = {{of.pid, *of.gil->holder_tid}}};
+  }
+  if (!keeps_it(of, thread)) {
+    return std::nullopt;
+  }
+  const auto functions = of.native(thread);
+  const std::string in =
+      functions.empty()
+          ? thread.place()
+          : fmt::format("{}, called at {}", functions.front(), thread.place());
+  Cause cause{.id = "gil-held",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely,
+              .sentence = fmt::format(
+                  "keeps the GIL in C code: {}{}", in,
+                  thread.wait.syscall.empty()
+                      ? fmt::format(", cpu {:.0f} %", thread.cpu_percent)
+                      : ", asleep in " + thread.wait.syscall)};
+  const auto others = std::ranges::count_if(
+      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
+  cause.evidence.push_back(
+      fmt::format("{} other {} for the GIL", others,
+                  others == 1 ? "thread waits" : "threads wait"));
+  for (const std::string& function : functions) {
+    cause.evidence.push_back("in " + function);
+    if (cause.evidence.size() > 8) {
+      break;
+    }
+  }
+  cause.next.push_back({fmt::format("hangdbg dump {} --native", of.pid),
+                        "the C functions that it is in"});
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,87 @@
+// A thread that a file system keeps waiting: in uninterruptible sleep, or until
+// a FUSE server answers.
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "inspector/diagnosis/causes/causes.h"
+#include "inspector/syscall_text.h"
+#include "tracee/mounts.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// The file that the call is about: of its descriptor or of its path. Nothing
+// of a thread in state D is read but what /proc has for everybody.
+std::string path_of(const Case& of, const CaseThread& thread) {
+  const auto& call = thread.wait.call;
+  const std::string& name = thread.wait.syscall;
+  if (call.running || name.empty()) {
+    return "";
+  }
+  const bool at = name.ends_with("at") || name == "statx" ||
+                  name == "faccessat2" || name == "openat2";
+  const bool by_path = at || name == "open" || name == "stat" ||
+                       name == "lstat" || name == "access" || name == "chdir" ||
+                       name == "unlink" || name == "mkdir" ||
+                       name == "rename" || name == "readlink" ||
+                       name == "statfs";
+  if (!by_path) {
+    const auto file = of.file(static_cast<int>(call.args[0]));
+    return file && (file->kind == FileKind::File) ? file->name : "";
+  }
+  if (thread.wait.state == 'D') {
+    return "";
+  }
+  const auto text =
+      LiveMemory(of.pid).read_string(Address{call.args[at ? 1 : 0]}, 4096);
+  if (!text || text->empty() || text->front() == '/') {
+    return text.value_or("");
+  }
+  return read_proc_link(of.pid, "cwd").value_or("") + "/" + *text;
+}
+
+}  // namespace
+
+Found mount(const Case& of, const CaseThread& thread) {
+  const auto wchan =
+      read_proc_record(of.pid, fmt::format("task/{}/wchan", thread.id.tid));
+  const std::string in = wchan.value_or("");
+  const bool fuse =
+      in.starts_with("request_wait_answer") || in.starts_with("fuse_");
+  if (thread.wait.state != 'D' && !fuse) {
+    return std::nullopt;
+  }
+  const std::string path = path_of(of, thread);
+  const auto on = path.empty() ? std::nullopt : mount_of(of.pid, path);
+  Cause cause{.id = "mount",
+              .standing = Standing::Waits,
+              .confidence = fuse ? Confidence::Certain : Confidence::Likely};
+  cause.sentence = fmt::format(
+      "waits for {} in {}{}",
+      fuse ? "a FUSE server, which does not answer,"
+           : "the kernel, in uninterruptible sleep,",
+      thread.wait.syscall.empty() ? "a page fault" : thread.wait.syscall,
+      path.empty() ? "" : " of " + printable(path));
+  if (on) {
+    cause.sentence +=
+        fmt::format(" on {} ({})", printable(on->point), printable(on->type));
+    cause.evidence.push_back(
+        fmt::format("{} is mounted from {}, type {}", printable(on->point),
+                    printable(on->source), printable(on->type)));
+    cause.next.push_back(
+        {fmt::format("umount -l {}", shell_quote(printable(on->point))),
+         "once nobody needs it: others do not run into it then"});
+  }
+  cause.evidence.push_back(fmt::format("state {}, in the kernel's {}",
+                                       thread.wait.state,
+                                       in.empty() || in == "0" ? "?" : in));
+  cause.next.push_back({fmt::format("cat /proc/{}/stack", thread.id.tid),
+                        "where in the kernel, as root"});
+  return cause;
+}
+
+}  // namespace hangdbg::causes

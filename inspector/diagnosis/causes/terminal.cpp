@@ -1,0 +1,47 @@
+// A program that waits for somebody to type.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "inspector/diagnosis/awaited_files.h"
+#include "inspector/diagnosis/causes/causes.h"
+
+namespace hangdbg::causes {
+
+Found terminal(const Case& of, const CaseThread& thread) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  const auto tty =
+      std::ranges::find_if(awaited.files, [](const AwaitedFile& one) {
+        return one.to_read && (one.file.name.starts_with("/dev/pts/") ||
+                               one.file.name.starts_with("/dev/tty"));
+      });
+  const bool input = thread.sleeps_in("read") && thread.wait.call.args[0] == 0;
+  if (tty == awaited.files.end() && !input) {
+    return std::nullopt;
+  }
+  const auto asks =
+      std::ranges::find_if(thread.frames(), [](const PythonFrame& frame) {
+        return frame.file.ends_with("/pdb.py") ||
+               frame.file.ends_with("/bdb.py");
+      });
+  const std::string where =
+      tty == awaited.files.end()
+          ? "its standard input"
+          : fmt::format("its terminal, {}", printable(tty->file.name));
+  Cause cause{.id = "terminal-input",
+              .standing = Standing::Idle,
+              .confidence = Confidence::Certain};
+  cause.sentence =
+      asks == thread.frames().end()
+          ? fmt::format("waits for input from {}", where)
+          : fmt::format(
+                "stands at a prompt of pdb, and waits for input from {}",
+                where);
+  cause.evidence.push_back(fmt::format(
+      "{} of fd {} at {}", thread.wait.syscall,
+      tty == awaited.files.end() ? 0 : tty->file.fd, thread.place()));
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,179 @@
+#include "inspector/diagnosis/diagnose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "inspector/diagnosis/case.h"
+#include "inspector/diagnosis/rules.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostLinks = 50;
+constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
+
+struct Chain {
+  std::vector<Link> links;  // may be empty
+  Cause cause;              // the last one's, or the circle
+};
+
+struct Finder {
+  World& world;
+  double hung_after_s;
+  std::map<ThreadId, std::optional<Link>> links = {};
+
+  // None of one that cannot be looked at.
+  const std::optional<Link>& link(ThreadId id);
+  Chain chain_from(ThreadId start);
+  bool hangs(const Chain& chain) const;
+};
+
+bool has(const Chain& chain, ThreadId id) {
+  return std::ranges::find(chain.links, id, &Link::id) != chain.links.end();
+}
+
+// The worst among those that one waits for: where the way goes on.
+std::optional<ThreadId> next_of(Finder& finder, const Link& link);
+Cause circle(const std::vector<Link>& links);
+
+}  // namespace
+
+Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
+  const Case* const of = world.look_at(pid);
+  if (of == nullptr) {
+    const auto status = TRY(read_status(pid));
+    return fail(ErrorId::NotPermitted,
+                fmt::format("process {} may not be looked into", pid),
+                fmt::format("sudo hangdbg diagnose {}", pid));
+  }
+  Finder finder{world, hung_after_s};
+  Diagnosis found{.pid = pid, .title = of->title()};
+  Chain first = finder.chain_from({pid, pid});
+  if (first.links.empty()) {
+    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
+  }
+  found.hung = finder.hangs(first);
+  // Threads that main does not wait for may hang all the same.
+  std::size_t seen = 0;
+  for (const CaseThread& thread : of->threads) {
+    if (!thread.python || has(first, thread.id) || ++seen > kMostThreads) {
+      continue;
+    }
+    Chain chain = finder.chain_from(thread.id);
+    if (chain.links.empty() || !finder.hangs(chain) ||
+        chain.cause.confidence == Confidence::Possible) {
+      continue;
+    }
+    if (!found.hung && chain.cause.standing == Standing::Stuck) {
+      first = std::move(chain);
+      found.hung = true;
+    } else if (!has(first, chain.links.back().id)) {
+      found.also.push_back(std::move(chain.links.back()));
+    }
+  }
+  found.chain = std::move(first.links);
+  found.cause = std::move(first.cause);
+  found.skipped = world.skipped();
+  return found;
+}
+
+namespace {
+
+const std::optional<Link>& Finder::link(ThreadId id) {
+  const auto [at, fresh] = links.try_emplace(id);
+  if (!fresh) {
+    return at->second;
+  }
+  const Case* const of = world.look_at(id.pid);
+  const CaseThread* const thread = of != nullptr ? of->thread(id.tid) : nullptr;
+  if (thread != nullptr) {
+    Link made{.id = id,
+              .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
+              .place = thread->place(),
+              .state = describe(thread->wait),
+              .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+              .cause = cause_of(*of, *thread)};
+    links[id] = std::move(made);
+  }
+  return links[id];
+}
+
+Chain Finder::chain_from(ThreadId start) {
+  Chain chain;
+  std::optional<ThreadId> next = start;
+  while (next && chain.links.size() < kMostLinks &&
+         !world.deadline().expired()) {
+    const auto met = std::ranges::find(chain.links, *next, &Link::id);
+    if (met != chain.links.end()) {
+      chain.cause = circle({met, chain.links.end()});
+      break;
+    }
+    const auto& one = link(*next);
+    if (!one) {
+      break;
+    }
+    chain.links.push_back(*one);
+    chain.cause = one->cause;
+    next = next_of(*this, *one);
+  }
+  return chain;
+}
+
+// Who polls without a limit that is known may be at work that is slow.
+bool Finder::hangs(const Chain& chain) const {
+  const auto& waiting_s = chain.links.back().waiting_s;
+  return chain.cause.standing == Standing::Stuck ||
+         (chain.cause.standing == Standing::Waits &&
+          (waiting_s ? *waiting_s >= hung_after_s
+                     : chain.cause.confidence != Confidence::Possible));
+}
+
+std::optional<ThreadId> next_of(Finder& finder, const Link& link) {
+  std::optional<ThreadId> best;
+  Standing worst = Standing::Works;
+  for (const ThreadId id : link.cause.behind) {
+    const auto& behind = finder.link(id);
+    if (behind && (!best || behind->cause.standing > worst)) {
+      best = id;
+      worst = behind->cause.standing;
+    }
+  }
+  return best;
+}
+
+Cause circle(const std::vector<Link>& links) {
+  Cause cause{.id = "deadlock",
+              .standing = Standing::Stuck,
+              .confidence = Confidence::Certain};
+  const bool pipe = std::ranges::any_of(
+      links, [](const Link& link) { return link.cause.id == "pipe-full"; });
+  const bool processes = links.front().id.pid != links.back().id.pid;
+  if (pipe) {
+    cause.id = "subprocess-pipe";
+  }
+  cause.sentence =
+      links.size() == 1
+          ? fmt::format("waits for itself: {}", links.front().cause.sentence)
+          : fmt::format("{} {} wait for each other", links.size(),
+                        processes ? "processes" : "threads");
+  for (const Link& link : links) {
+    if (links.size() > 1) {
+      cause.sentence +=
+          fmt::format("{}{} {}", &link == &links.front() ? ": " : "; ",
+                      link.who, link.cause.sentence);
+    }
+    cause.confidence = std::min(cause.confidence, link.cause.confidence);
+    for (const std::string& evidence : link.cause.evidence) {
+      cause.evidence.push_back(fmt::format("{}: {}", link.who, evidence));
+    }
+  }
+  cause.next = links.front().cause.next;
+  return cause;
+}
+
+}  // namespace
+}  // namespace hangdbg

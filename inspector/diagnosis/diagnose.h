@@ -1,0 +1,45 @@
+// Why a process hangs, if it does: from the thread that a person would look at
+// along who waits for whom to the one at the end of it.
+//
+// Each thread's cause is found by the rules (rules.h). A cause that names who
+// is behind it leads to that one's, in other processes too; where the way comes
+// back to where it has been, they wait for each other, and that is the cause.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "inspector/diagnosis/cause.h"
+#include "inspector/diagnosis/world.h"
+
+namespace hangdbg {
+
+// One thread on the way, and why it waits.
+struct Link {
+  ThreadId id;
+  std::string who;    // "thread 12 "worker""
+  std::string place;  // "lock.py:42 in wait"
+  std::string state;  // "asleep in futex for 3 min"
+  std::optional<double> waiting_s;
+  Cause cause;
+};
+
+struct Diagnosis {
+  int pid = 0;
+  std::string title;  // "process 79655 (python train.py)"
+  bool hung = false;
+  // From the thread that was asked for to the one whose cause it is.
+  std::vector<Link> chain;
+  Cause cause;                       // the last one's, or the circle
+  std::vector<Link> also;            // others that hang by themselves
+  std::vector<std::string> skipped;  // what could not be looked at
+};
+
+// `hung_after_s`: who waits for so long hangs, if not for what idle programs
+// wait for. Errors: NoSuchProcess, NotPermitted.
+Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s);
+
+}  // namespace hangdbg

@@ -1,0 +1,110 @@
+#include "inspector/diagnosis/holders.h"
+
+#include <dirent.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "base/in_parallel.h"
+#include "base/text.h"
+#include "tracee/proc_file.h"
+#include "tracee/proc_list.h"
+
+namespace hangdbg {
+namespace {
+
+// A file system that is dead keeps whoever asks: he is left behind then.
+constexpr auto kPatience = std::chrono::milliseconds(500);
+
+struct stat stat_of(const std::string& path, bool& found) {
+  struct stat file {};
+  found = ::stat(path.c_str(), &file) == 0;
+  return file;
+}
+
+// Whether the process has a descriptor of it. The links are read, and only who
+// leads to the same name is asked for more.
+bool has_open(int pid, const std::string& name, const SeenFile& file) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  DIR* const fds = ::opendir(folder.c_str());
+  if (fds == nullptr) {
+    return false;
+  }
+  bool open = false;
+  while (const dirent* const entry = ::readdir(fds)) {
+    const auto link = read_proc_link(pid, fmt::format("fd/{}", entry->d_name));
+    if (!link || link->substr(link->rfind('/') + 1) != name) {
+      continue;
+    }
+    bool there = false;
+    const auto seen =
+        stat_of(fmt::format("{}/{}", folder, entry->d_name), there);
+    if (there && seen.st_ino == file.inode && seen.st_dev == file.device) {
+      open = true;
+      break;
+    }
+  }
+  ::closedir(fds);
+  return open;
+}
+
+}  // namespace
+
+std::optional<SeenFile> seen_by(int pid, const std::string& path) {
+  std::optional<SeenFile> seen;
+  const std::string from = path.starts_with('/') ? "root" : "cwd/";
+  in_parallel<SeenFile>(
+      {pid}, Deadline::in(kPatience),
+      [=](int of) -> Result<SeenFile> {
+        bool there = false;
+        const auto file =
+            stat_of(fmt::format("/proc/{}/{}{}", of, from, path), there);
+        if (!there) {
+          return fail_errno("stat");
+        }
+        const double age =
+            std::difftime(std::time(nullptr), file.st_mtim.tv_sec);
+        return SeenFile{file.st_dev, file.st_ino, std::max(age, 0.0)};
+      },
+      [&](int, std::optional<Result<SeenFile>> result) {
+        if (result && *result) {
+          seen = **result;
+          seen->name = path.substr(path.rfind('/') + 1);
+        }
+      });
+  return seen;
+}
+
+std::string age_text(const SeenFile& file) {
+  return human_duration(
+      std::chrono::nanoseconds(static_cast<std::int64_t>(file.age_s * 1e9)));
+}
+
+std::vector<ThreadId> who_has_open(const Case& of, const SeenFile& file) {
+  std::vector<ThreadId> holders;
+  const auto pids = list_processes();
+  for (const int pid : pids ? *pids : std::vector<int>()) {
+    if (pid != of.pid && has_open(pid, file.name, file)) {
+      holders.push_back({pid, pid});
+    }
+  }
+  return holders;
+}
+
+std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {
+  std::vector<ThreadId> holders;
+  for (const FileLock& lock : of.world.file_locks()) {
+    const bool same = lock.inode == file.inode &&
+                      makedev(lock.major, lock.minor) == file.device;
+    if (same && !lock.waits && lock.pid > 0 && lock.pid != of.pid) {
+      holders.push_back({lock.pid, lock.pid});
+    }
+  }
+  return holders;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,31 @@
+// Files as a process sees them, and which processes have them open or locked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspector/diagnosis/case.h"
+
+namespace hangdbg {
+
+struct SeenFile {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  double age_s = 0;  // since it was last written
+  std::string name;  // the last part of its path
+};
+
+// The file of that path, as the process sees it. None: it is not there, or its
+// file system did not answer in time.
+std::optional<SeenFile> seen_by(int pid, const std::string& path);
+std::string age_text(const SeenFile& file);  // "2 d 3 h"
+
+// The main threads of the processes, but for `of` itself, that have it open.
+std::vector<ThreadId> who_has_open(const Case& of, const SeenFile& file);
+
+// Of those that hold a lock on it, by whatever way.
+std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);
+
+}  // namespace hangdbg

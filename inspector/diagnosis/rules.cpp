@@ -1,0 +1,87 @@
+#include "inspector/diagnosis/rules.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "inspector/diagnosis/causes/causes.h"
+
+namespace hangdbg {
+namespace {
+
+struct Rule {
+  std::string_view name;
+  std::optional<Cause> (*find)(const Case&, const CaseThread&);
+};
+
+// What the kernel says for certain is asked first; then who knows more of a
+// wait than those after it.
+constexpr Rule kRules[] = {
+    {"stopped", causes::stopped},
+    {"mount", causes::mount},
+    {"GIL", causes::gil},
+    {"asyncio", causes::asyncio},
+    {"stale lock file", causes::stale_lock_file},
+    {"file lock", causes::file_lock},
+    {"import lock", causes::import_lock},
+    {"data loader", causes::data_loader},
+    {"collective", causes::collective},
+    {"join", causes::join},
+    {"condition", causes::condition},
+    {"OpenMP", causes::openmp},
+    {"Python lock", causes::python_lock},
+    {"mutex", causes::mutex},
+    {"shared semaphore", causes::shared_semaphore},
+    {"child", causes::child},
+    {"pipe", causes::pipe},
+    {"connection", causes::connection},
+    {"terminal", causes::terminal},
+    {"events", causes::events},
+    {"time", causes::sleep},
+    {"busy", causes::running},
+};
+
+Cause unknown(const CaseThread& thread) {
+  std::string ruled_out;
+  for (const Rule& rule : kRules) {
+    ruled_out += fmt::format("{}{}", ruled_out.empty() ? "" : ", ", rule.name);
+  }
+  const std::string in = thread.wait.syscall.empty()
+                             ? "in no system call"
+                             : "in " + thread.wait.syscall;
+  Cause cause{.id = "unknown",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Possible,
+              .sentence = fmt::format("{}, and what for is not known here: {}",
+                                      describe(thread.wait), thread.place())};
+  cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
+  cause.next.push_back({fmt::format("hangdbg dump {} --native", thread.id.pid),
+                        "its stacks, with C functions"});
+  return cause;
+}
+
+Cause first_of(const Rule* begin, const Case& of, const CaseThread& thread) {
+  for (const Rule* rule = begin; rule != std::end(kRules); ++rule) {
+    if (auto found = rule->find(of, thread)) {
+      return *std::move(found);
+    }
+  }
+  return unknown(thread);
+}
+
+}  // namespace
+
+Cause cause_of(const Case& of, const CaseThread& thread) {
+  return first_of(std::begin(kRules), of, thread);
+}
+
+Cause cause_behind(std::string_view rule,
+                   const Case& of,
+                   const CaseThread& thread) {
+  const auto* const own = std::ranges::find(kRules, rule, &Rule::name);
+  return first_of(std::next(own), of, thread);
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,111 @@
+#include "inspector/diagnosis/world.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/in_parallel.h"
+#include "base/text.h"
+#include "inspector/diagnosis/case.h"
+#include "tracee/proc_list.h"
+#include "tracee/proc_status.h"
+
+namespace hangdbg {
+
+World::World(Deadline deadline) : deadline_(deadline) {}
+World::~World() = default;
+
+const Case* World::look_at(int pid) {
+  const auto [at, fresh] = cases_.try_emplace(pid);
+  if (fresh) {
+    auto made = Case::open(pid, *this);
+    if (made) {
+      at->second = *std::move(made);
+    } else {
+      skipped_.push_back(
+          fmt::format("process {}: {}", pid, made.error().text()));
+    }
+  }
+  return cases_.at(pid).get();
+}
+
+std::vector<PipeEnd> World::pipe_ends(std::uint64_t inode) {
+  if (!pipes_) {
+    pipes_.emplace();
+    const auto pids = list_processes();
+    in_parallel<std::vector<PipeEnd>>(
+        pids ? *pids : std::vector<int>(), deadline_,
+        [](int pid) { return read_pipe_ends(pid); },
+        [&](int, std::optional<Result<std::vector<PipeEnd>>> ends) {
+          if (!ends ||
+              (!*ends && (*ends).error().id != ErrorId::NoSuchProcess)) {
+            ++unseen_;
+            return;
+          }
+          for (const PipeEnd& end : *ends ? **ends : std::vector<PipeEnd>()) {
+            pipes_->emplace(end.inode, end);
+          }
+        });
+    if (unseen_ > 0) {
+      skipped_.push_back(fmt::format(
+          "of {} processes it could not be seen which pipes they have",
+          unseen_));
+    }
+  }
+  std::vector<PipeEnd> found;
+  const auto [begin, end] = pipes_->equal_range(inode);
+  for (auto at = begin; at != end; ++at) {
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+const std::vector<FileLock>& World::file_locks() {
+  if (!locks_) {
+    auto read = read_file_locks();
+    if (!read) {
+      skipped_.push_back(read.error().text());
+    }
+    locks_ = std::move(read).value_or(std::vector<FileLock>());
+  }
+  return *locks_;
+}
+
+const std::vector<TcpSocket>& World::tcp_sockets(int pid) {
+  const auto network = network_namespace(pid).value_or(0);
+  const auto [at, fresh] = sockets_.try_emplace(network);
+  if (fresh) {
+    auto read = read_tcp_sockets(pid, deadline_);
+    if (read) {
+      at->second = std::move(read->sockets);
+    } else {
+      skipped_.push_back(fmt::format("TCP connections of process {}: {}", pid,
+                                     read.error().text()));
+    }
+  }
+  return at->second;
+}
+
+std::optional<TcpSocket> World::tcp_socket(int pid, std::uint64_t inode) {
+  for (const TcpSocket& socket : tcp_sockets(pid)) {
+    if (socket.inode == inode) {
+      return socket;
+    }
+  }
+  return {};
+}
+
+const std::multimap<int, int>& World::children() {
+  if (!children_) {
+    children_ = children_by_parent().value_or(std::multimap<int, int>());
+  }
+  return *children_;
+}
+
+std::string process_text(int pid) {
+  const auto status = read_status(pid);
+  return status ? fmt::format("process {} ({})", pid, printable(status->name))
+                : fmt::format("process {}", pid);
+}
+
+}  // namespace hangdbg

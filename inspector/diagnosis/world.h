@@ -1,0 +1,63 @@
+// World: what rules ask of the machine around a process, each asked once: other
+// processes, who has the other end of a pipe, who holds which file lock, TCP
+// connections. All of it within one deadline, and what could not be had is
+// said.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "tracee/file_locks.h"
+#include "tracee/open_files.h"
+#include "tracee/tcp_sockets.h"
+
+namespace hangdbg {
+
+class Case;
+
+class World {
+ public:
+  explicit World(Deadline deadline);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Of a live process; null if it cannot be looked at.
+  const Case* look_at(int pid);
+  // Its Error, then.
+  const std::vector<std::string>& skipped() const { return skipped_; }
+
+  // Who has an end of a pipe, of all processes that we may see.
+  std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
+  bool saw_all_pipes() const { return unseen_ == 0; }
+
+  const std::vector<FileLock>& file_locks();
+  // The TCP socket with that inode, in the network of process `pid`.
+  std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
+  // All of that network; none if it could not be asked.
+  const std::vector<TcpSocket>& tcp_sockets(int pid);
+
+  const std::multimap<int, int>& children();  // by parent
+
+  Deadline deadline() const { return deadline_; }
+
+ private:
+  Deadline deadline_;
+  std::map<int, std::unique_ptr<Case>> cases_;
+  std::vector<std::string> skipped_;
+  std::optional<std::multimap<std::uint64_t, PipeEnd>> pipes_;
+  std::size_t unseen_ = 0;
+  std::optional<std::vector<FileLock>> locks_;
+  std::map<std::uint64_t, std::vector<TcpSocket>> sockets_;  // by network
+  std::optional<std::multimap<int, int>> children_;
+};
+
+// "process 99 (cc1plus)".
+std::string process_text(int pid);
+
+}  // namespace hangdbg
