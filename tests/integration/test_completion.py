@@ -87,7 +87,7 @@ def test_files_are_the_shells_own(shell, tmp_path):
 def test_processes_and_threads(shell, newest_python):
     target = start("lock_worker", newest_python)
     pid = str(target.pid)
-    shell.type("hangdbg dump -p \t\t", "lock_worker")
+    shell.type("hangdbg dump -p \t\t\t", "lock_worker")  # the first may complete what all begin with
     shell.clear()
     shell.type("hangdbg attach %s --thread mai\t" % pid, "--thread main ")
     shell.clear()
