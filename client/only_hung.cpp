@@ -8,6 +8,12 @@
 
 namespace hangdbg {
 
+Result<int> chosen_process(const TargetOption& target, Deadline deadline) {
+  const std::string& word =
+      target.flag.empty() ? target.positional : target.flag;
+  return word.empty() ? only_hung_process(deadline) : parse_pid(word);
+}
+
 Result<int> only_hung_process(Deadline deadline) {
   const auto all = TRY(survey(kHungAfterS, deadline));
   std::vector<int> hung;

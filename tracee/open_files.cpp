@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tracee/file_locks.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -220,16 +221,12 @@ void tell_info(OpenFile& file, std::string_view line) {
 
 // "1: POSIX  ADVISORY  WRITE 4242 fe:01:1179650 0 EOF"
 std::optional<HeldLock> parse_lock(std::string_view text) {
-  const auto words = split_words(text);
-  if (words.size() < 8) {
+  const auto locks = parse_file_locks(text);
+  if (locks.empty()) {
     return {};
   }
-  HeldLock lock;
-  lock.type = words[1];
-  lock.write = words[3] == "WRITE";
-  lock.start = parse_number<std::uint64_t>(words[6]).value_or(0);
-  lock.end = parse_number<std::uint64_t>(words[7]);
-  return lock;
+  const FileLock& lock = locks.front();
+  return HeldLock{lock.type, lock.write, lock.start, lock.end};
 }
 
 // "tfd:        5 events:       19 data:  5 pos:0 ino:..."

@@ -103,7 +103,7 @@ void add_diagnose(CLI::App& app, Run& chosen) {
   add_common_options(command, options->common);
   command.footer(
       "Follows who waits for whom: locks, threads, children, pipes, files, "
-      "peers, ranks.\n"
+      "peers.\n"
       "No code runs in any process; one that runs stands still for some tens "
       "of\n"
       "microseconds.\n"
@@ -125,12 +125,8 @@ int run(const Options& options) {
 
 Result<int> diagnose_one(const Options& options) {
   TRY(options.common.configure_log());
-  const std::string& word = options.target.flag.empty()
-                                ? options.target.positional
-                                : options.target.flag;
   const Deadline deadline = options.common.deadline();
-  const int pid =
-      word.empty() ? TRY(only_hung_process(deadline)) : TRY(parse_pid(word));
+  const int pid = TRY(chosen_process(options.target, deadline));
   TRY(check_readable(pid));
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
@@ -161,14 +157,14 @@ int print(const Options& options, const Diagnosis& found) {
 }
 
 std::string text_of(const Diagnosis& found, const Palette& out) {
-  const Link& last = found.chain.back();
+  const Link& last = found.chain[found.root];
   const std::string subject =
       found.cause.id == "deadlock" || found.cause.id == "subprocess-pipe"
           ? ""
           : last.who + " ";
-  const std::string head = fmt::format("{} {}: {}{}", found.title,
-                                       found.hung ? "hangs" : "does not hang",
-                                       subject, found.cause.sentence);
+  const std::string head = printable(fmt::format(
+      "{} {}: {}{}", found.title, found.hung ? "hangs" : "does not hang",
+      subject, found.cause.sentence));
   std::string text = (found.hung ? out.red(head) : out.bold(head)) + "\n";
   text +=
       out.dim(fmt::format("  {} · {}", confidence_name(found.cause.confidence),
@@ -177,24 +173,27 @@ std::string text_of(const Diagnosis& found, const Palette& out) {
   if (found.chain.size() > 1) {
     text += out.bold("who waits for whom") + "\n";
     for (const Link& link : found.chain) {
-      text += fmt::format("  {} {}\n    {} · {}\n", link.who,
-                          link.cause.sentence, link.state, link.place);
+      text += fmt::format("  {}\n    {} · {}\n",
+                          printable(link.who + " " + link.cause.sentence),
+                          link.state, printable(link.place));
     }
   } else {
-    text += fmt::format("  {} · {}\n", last.state, last.place);
+    text += fmt::format("  {} · {}\n", last.state, printable(last.place));
   }
   text += out.bold("evidence") + "\n";
   for (const std::string& evidence : found.cause.evidence) {
-    text += fmt::format("  {}\n", evidence);
+    text += fmt::format("  {}\n", printable(evidence));
   }
   for (const Link& link : found.also) {
-    text += fmt::format("also: {} {}\n", link.who, link.cause.sentence);
+    text += fmt::format("also: {}\n",
+                        printable(link.who + " " + link.cause.sentence));
   }
   for (const std::string& skipped : found.skipped) {
-    text += out.dim(fmt::format("not seen: {}", skipped)) + "\n";
+    text += out.dim(fmt::format("not seen: {}", printable(skipped))) + "\n";
   }
   for (const NextStep& step : found.cause.next) {
-    text += fmt::format("try: {}    {}\n", out.bold(step.command), step.why);
+    text += fmt::format("try: {}    {}\n", out.bold(printable(step.command)),
+                        printable(step.why));
   }
   return text;
 }

@@ -164,12 +164,8 @@ int run(const Options& options) {
 
 Result<int> show(const Options& options) {
   TRY(options.common.configure_log());
-  const std::string& word = options.target.flag.empty()
-                                ? options.target.positional
-                                : options.target.flag;
   const Deadline deadline = options.common.deadline();
-  const int pid =
-      word.empty() ? TRY(only_hung_process(deadline)) : TRY(parse_pid(word));
+  const int pid = TRY(chosen_process(options.target, deadline));
   TRY(read_status(pid));  // whether there is one
   return in_time<Result<Descriptors>>(
       deadline,

@@ -53,6 +53,10 @@ std::string place_of(const PythonFrame& frame) {
                      frame.line, printable(frame.function));
 }
 
+bool CaseThread::wakes_by_itself() const {
+  return sleeps_in("futex") && wait.call.args[3] != 0;
+}
+
 const PythonFrame* CaseThread::find(std::string_view function,
                                     std::string_view file,
                                     std::size_t depth) const {

@@ -44,6 +44,8 @@ struct CaseThread {
   bool sleeps_in(std::string_view call) const {
     return wait.state != 'R' && wait.syscall == call;
   }
+  // In a futex(2) that is given a time to come back at.
+  bool wakes_by_itself() const;
   // The innermost frame of that function in a file that ends so; null if there
   // is none among the `depth` innermost.
   const PythonFrame* find(std::string_view function,

@@ -37,12 +37,14 @@ struct Cause {
   Standing standing = Standing::Waits;
   Confidence confidence = Confidence::Likely;
   // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...".
-  // Safe to print, as all text here.
+  // As the target names things: whoever prints it makes it safe, and all text
+  // here.
   std::string sentence;
   std::vector<std::string> evidence = {};
   std::vector<NextStep> next = {};
-  std::vector<ThreadId> behind =
-      {};  // who holds it up, as far as that is known
+  std::vector<ThreadId> behind = {};  // who holds it up, if that is known
+  // They have what this thread wants, and keep it while they rest.
+  bool held = false;
 };
 
 }  // namespace hangdbg

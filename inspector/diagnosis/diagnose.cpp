@@ -18,7 +18,8 @@ constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
 
 struct Chain {
   std::vector<Link> links;  // may be empty
-  Cause cause;              // the last one's, or the circle
+  Cause cause;              // the root's, or the circle
+  std::size_t root = 0;     // whose cause it is
 };
 
 struct Finder {
@@ -45,7 +46,7 @@ Cause circle(const std::vector<Link>& links);
 Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   const Case* const of = world.look_at(pid);
   if (of == nullptr) {
-    const auto status = TRY(read_status(pid));
+    TRY(read_status(pid));
     return fail(ErrorId::NotPermitted,
                 fmt::format("process {} may not be looked into", pid),
                 fmt::format("sudo hangdbg diagnose {}", pid));
@@ -71,11 +72,12 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
     if (!found.hung && chain.cause.standing == Standing::Stuck) {
       first = std::move(chain);
       found.hung = true;
-    } else if (!has(first, chain.links.back().id)) {
-      found.also.push_back(std::move(chain.links.back()));
+    } else if (!has(first, chain.links[chain.root].id)) {
+      found.also.push_back(std::move(chain.links[chain.root]));
     }
   }
   found.chain = std::move(first.links);
+  found.root = first.root;
   found.cause = std::move(first.cause);
   found.skipped = world.skipped();
   return found;
@@ -104,28 +106,36 @@ const std::optional<Link>& Finder::link(ThreadId id) {
 
 Chain Finder::chain_from(ThreadId start) {
   Chain chain;
+  auto& links = chain.links;
   std::optional<ThreadId> next = start;
-  while (next && chain.links.size() < kMostLinks &&
-         !world.deadline().expired()) {
-    const auto met = std::ranges::find(chain.links, *next, &Link::id);
-    if (met != chain.links.end()) {
-      chain.cause = circle({met, chain.links.end()});
-      break;
+  while (next && links.size() < kMostLinks && !world.deadline().expired()) {
+    const auto met = std::ranges::find(links, *next, &Link::id);
+    if (met != links.end()) {
+      chain.root = links.size() - 1;
+      chain.cause = circle({met, links.end()});
+      return chain;
     }
     const auto& one = link(*next);
     if (!one) {
       break;
     }
-    chain.links.push_back(*one);
-    chain.cause = one->cause;
+    links.push_back(*one);
     next = next_of(*this, *one);
+  }
+  if (!links.empty()) {
+    // Who rests with what others want is not the one who hangs.
+    const bool kept = links.size() > 1 &&
+                      links.back().cause.standing == Standing::Idle &&
+                      links[links.size() - 2].cause.held;
+    chain.root = links.size() - (kept ? 2 : 1);
+    chain.cause = links[chain.root].cause;
   }
   return chain;
 }
 
 // Who polls without a limit that is known may be at work that is slow.
 bool Finder::hangs(const Chain& chain) const {
-  const auto& waiting_s = chain.links.back().waiting_s;
+  const auto& waiting_s = chain.links[chain.root].waiting_s;
   return chain.cause.standing == Standing::Stuck ||
          (chain.cause.standing == Standing::Waits &&
           (waiting_s ? *waiting_s >= hung_after_s
@@ -170,6 +180,9 @@ Cause circle(const std::vector<Link>& links) {
     for (const std::string& evidence : link.cause.evidence) {
       cause.evidence.push_back(fmt::format("{}: {}", link.who, evidence));
     }
+  }
+  if (cause.confidence == Confidence::Possible) {
+    cause.standing = Standing::Waits;  // another thread may be about to do it
   }
   cause.next = links.front().cause.next;
   return cause;

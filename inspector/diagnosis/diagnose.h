@@ -6,6 +6,7 @@
 // back to where it has been, they wait for each other, and that is the cause.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct Diagnosis {
   int pid = 0;
   std::string title;  // "process 79655 (python train.py)"
   bool hung = false;
-  // From the thread that was asked for to the one whose cause it is.
+  // From the thread that was asked for along who waits for whom.
   std::vector<Link> chain;
-  Cause cause;                       // the last one's, or the circle
+  std::size_t root = 0;              // in it: whose cause it is
+  Cause cause;                       // the root's, or the circle
   std::vector<Link> also;            // others that hang by themselves
   std::vector<std::string> skipped;  // what could not be looked at
 };

@@ -6,11 +6,14 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 
 #include "base/in_parallel.h"
 #include "base/text.h"
+#include "tracee/mounts.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_list.h"
 
@@ -27,12 +30,13 @@ struct stat stat_of(const std::string& path, bool& found) {
 }
 
 // Whether the process has a descriptor of it. The links are read, and only who
-// leads to the same name is asked for more.
-bool has_open(int pid, const std::string& name, const SeenFile& file) {
+// leads to the same name is asked for more. Empty: we may not see them.
+std::optional<bool> has_open(int pid, const SeenFile& file) {
+  const std::string name = file.path.substr(file.path.rfind('/') + 1);
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   DIR* const fds = ::opendir(folder.c_str());
   if (fds == nullptr) {
-    return false;
+    return errno == ENOENT ? std::optional(false) : std::nullopt;
   }
   bool open = false;
   while (const dirent* const entry = ::readdir(fds)) {
@@ -50,6 +54,13 @@ bool has_open(int pid, const std::string& name, const SeenFile& file) {
   }
   ::closedir(fds);
   return open;
+}
+
+// Those that no other machine has as well.
+bool is_local(std::string_view type) {
+  constexpr std::array<std::string_view, 7> kTypes = {
+      "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
 }  // namespace
@@ -73,7 +84,11 @@ std::optional<SeenFile> seen_by(int pid, const std::string& path) {
       [&](int, std::optional<Result<SeenFile>> result) {
         if (result && *result) {
           seen = **result;
-          seen->name = path.substr(path.rfind('/') + 1);
+          const std::string folder =
+              path.starts_with('/')
+                  ? ""
+                  : read_proc_link(pid, "cwd").value_or("") + "/";
+          seen->path = folder + path;
         }
       });
   return seen;
@@ -84,15 +99,19 @@ std::string age_text(const SeenFile& file) {
       std::chrono::nanoseconds(static_cast<std::int64_t>(file.age_s * 1e9)));
 }
 
-std::vector<ThreadId> who_has_open(const Case& of, const SeenFile& file) {
-  std::vector<ThreadId> holders;
+Openers who_has_open(const Case& of, const SeenFile& file) {
+  Openers openers;
   const auto pids = list_processes();
   for (const int pid : pids ? *pids : std::vector<int>()) {
-    if (pid != of.pid && has_open(pid, file.name, file)) {
-      holders.push_back({pid, pid});
+    const auto open = has_open(pid, file);
+    openers.unseen += open ? 0 : 1;
+    if (open.value_or(false)) {
+      openers.known.push_back({pid, pid});
     }
   }
-  return holders;
+  const auto mount = mount_of(of.pid, file.path);
+  openers.elsewhere = !mount || !is_local(mount->type);
+  return openers;
 }
 
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {

@@ -14,7 +14,7 @@ struct SeenFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   double age_s = 0;  // since it was last written
-  std::string name;  // the last part of its path
+  std::string path;  // as the process names it, from its root
 };
 
 // The file of that path, as the process sees it. None: it is not there, or its
@@ -22,8 +22,13 @@ struct SeenFile {
 std::optional<SeenFile> seen_by(int pid, const std::string& path);
 std::string age_text(const SeenFile& file);  // "2 d 3 h"
 
-// The main threads of the processes, but for `of` itself, that have it open.
-std::vector<ThreadId> who_has_open(const Case& of, const SeenFile& file);
+// The main threads of the processes that have it open.
+struct Openers {
+  std::vector<ThreadId> known;
+  std::size_t unseen = 0;  // processes of which we may not see what they have
+  bool elsewhere = false;  // machines that share its file system may have it
+};
+Openers who_has_open(const Case& of, const SeenFile& file);
 
 // Of those that hold a lock on it, by whatever way.
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);

@@ -39,14 +39,13 @@ class World {
   const std::vector<FileLock>& file_locks();
   // The TCP socket with that inode, in the network of process `pid`.
   std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
-  // All of that network; none if it could not be asked.
-  const std::vector<TcpSocket>& tcp_sockets(int pid);
 
   const std::multimap<int, int>& children();  // by parent
 
   Deadline deadline() const { return deadline_; }
 
  private:
+  const std::vector<TcpSocket>& tcp_sockets(int pid);
   Deadline deadline_;
   std::map<int, std::unique_ptr<Case>> cases_;
   std::vector<std::string> skipped_;

@@ -4,15 +4,12 @@
 import json
 import logging
 import os
-import queue
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-
-from common import native_id
 
 folder = sys.argv[2]
 
@@ -103,7 +100,7 @@ def fork_lock():
     os.waitpid(child, 0)
 
 
-def logging_fork():
+def logging_lock():
     taken = threading.Event()
 
     class Slow(logging.Handler):
@@ -134,12 +131,6 @@ def flock():
 def child_pipe():
     child = subprocess.Popen([sys.executable, "-c", "print('x' * 1000000)"],
                              stdout=subprocess.PIPE)
-    ready(child=child.pid)
-    child.wait()
-
-
-def wait_child():
-    child = subprocess.Popen(["sleep", "1000"])
     ready(child=child.pid)
     child.wait()
 
@@ -290,6 +281,49 @@ def computes():
     total = 0
     while True:
         total += sum(range(1000))
+
+
+def wait_child():
+    child = subprocess.Popen(["sleep", "1000"])
+    ready(child=child.pid)
+    child.wait()
+
+
+def slow_reader():
+    """The child's pipe is full for a moment, again and again; main waits for its end."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: print('x' * 9999)"],
+                             stdout=subprocess.PIPE)
+
+    def read():
+        while True:
+            os.read(child.stdout.fileno(), 4096)
+            time.sleep(0.05)
+
+    threading.Thread(target=read, daemon=True).start()
+    ready(child=child.pid)
+    child.wait()
+
+
+def one_dead_client():
+    """A server, one of whose clients does not read what it was sent."""
+    import selectors
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1)
+    client = socket.create_connection(listener.getsockname())
+    served, _ = listener.accept()
+    served.setblocking(False)
+    try:
+        while True:
+            served.send(b"x" * 65536)
+    except BlockingIOError:
+        pass
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    selector.register(served, selectors.EVENT_READ)
+    ready(client=client.fileno())
+    selector.select()
 
 
 def waits_for_input():

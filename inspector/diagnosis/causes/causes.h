@@ -14,6 +14,7 @@ using Found = std::optional<Cause>;
 Found stopped(const Case& of, const CaseThread& thread);
 Found mount(const Case& of, const CaseThread& thread);
 Found gil(const Case& of, const CaseThread& thread);
+Found idle_worker(const Case& of, const CaseThread& thread);
 Found stale_lock_file(const Case& of, const CaseThread& thread);
 Found file_lock(const Case& of, const CaseThread& thread);
 Found import_lock(const Case& of, const CaseThread& thread);

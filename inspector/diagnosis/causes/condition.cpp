@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
 #include "inspector/diagnosis/idle_loops.h"
-#include "inspector/diagnosis/times.h"
 #include "inspector/waiting_rooms.h"
 
 namespace hangdbg::causes {
@@ -50,13 +49,6 @@ Found condition(const Case& of, const CaseThread& thread) {
       thread.frames().empty()) {
     return std::nullopt;
   }
-  if (const PythonFrame* const loop = idle_loop(thread)) {
-    return Cause{.id = "idle",
-                 .standing = Standing::Idle,
-                 .confidence = Confidence::Certain,
-                 .sentence = "waits for work, as it does when there is none",
-                 .evidence = {place_of(*loop)}};
-  }
   const PythonFrame* const what = called(thread);
   const PythonFrame* const cond = thread.find("wait", "/threading.py", 3);
   if (what == nullptr || cond == nullptr) {
@@ -71,7 +63,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   cause.sentence =
       fmt::format("waits in {}.{} for another thread", kind, what->function);
   cause.evidence.push_back(thread.place());
-  if (wakes_by_itself(thread)) {
+  if (thread.wakes_by_itself()) {
     cause.evidence.push_back("it waits for a limited time, and may ask again");
   }
   if (what->function == "result" || what->function == "exception" ||
@@ -92,7 +84,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   const auto others = of.python_threads();
   const bool nobody = std::ranges::all_of(
       others, [&](const CaseThread* one) { return one == &thread; });
-  if (nobody && !wakes_by_itself(thread)) {
+  if (nobody && !thread.wakes_by_itself()) {
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Likely;
     cause.id = "nobody-left";

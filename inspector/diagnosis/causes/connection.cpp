@@ -62,46 +62,38 @@ Found trouble_of(const TcpSocket& socket) {
 }  // namespace
 
 Found connection(const Case& of, const CaseThread& thread) {
+  // Whoever waits for several is a server, which one dead client does not keep
+  // from the others.
   const AwaitedFiles awaited = awaited_files(of, thread);
-  const TcpSocket* only = nullptr;
-  std::optional<TcpSocket> socket;
-  bool one = awaited.files.size() == 1;
-  bool reads = false;
-  for (const auto& [file, to_read] : awaited.files) {
-    if (file.kind != FileKind::Socket) {
-      continue;
-    }
-    const auto found = of.world.tcp_socket(of.pid, file.inode);
-    if (!found) {
-      continue;
-    }
-    if (auto cause = trouble_of(*found)) {
-      cause->evidence.push_back(
-          fmt::format("fd {}, at {}", file.fd, thread.place()));
-      return cause;
-    }
-    socket = found;
-    only = one ? &*socket : nullptr;
-    reads = to_read;
-  }
-  if (only == nullptr || only->state == TcpState::Listen) {
+  if (awaited.files.size() != 1 ||
+      awaited.files[0].file.kind != FileKind::Socket) {
     return std::nullopt;
+  }
+  const auto& [file, reads] = awaited.files[0];
+  const auto socket = of.world.tcp_socket(of.pid, file.inode);
+  if (!socket || socket->state == TcpState::Listen) {
+    return std::nullopt;
+  }
+  if (auto cause = trouble_of(*socket)) {
+    cause->evidence.push_back(
+        fmt::format("fd {}, at {}", file.fd, thread.place()));
+    return cause;
   }
   Cause cause{.id = "peer-silent",
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
-  cause.sentence = fmt::format("waits for {}, which {}", only->remote.text(),
-                               only->state == TcpState::CloseWait
+  cause.sentence = fmt::format("waits for {}, which {}", socket->remote.text(),
+                               socket->state == TcpState::CloseWait
                                    ? "has closed the connection"
                                : reads ? "sends nothing"
                                        : "does not read");
-  cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(*only),
-                                       tcp_state_name(only->state),
+  cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(*socket),
+                                       tcp_state_name(socket->state),
                                        thread.place()));
-  if (only->progress) {
+  if (socket->progress) {
     cause.evidence.push_back(
         fmt::format("last data from it {} ago",
-                    human_duration(only->progress->last_received)));
+                    human_duration(socket->progress->last_received)));
   }
   return cause;
 }

@@ -73,6 +73,7 @@ Cause held(const CaseThread& thread,
   cause.next.push_back({fmt::format("hangdbg diagnose {}", pid),
                         "why that one does not let go of it"});
   cause.behind = std::move(holders);
+  cause.held = true;
   return cause;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/task_ids.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -30,9 +31,19 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
   if (!of.gil || !of.gil->locked || of.gil->holder_tid != thread.id.tid) {
     return false;
   }
+  // What was seen of the thread is older than what was seen of the GIL.
+  const auto& process = of.process();
+  const auto tasks = TaskIds::read(of.pid);
+  const auto now = look_at_wait(of.pid, thread.id.tid);
+  const auto gil = tasks ? read_gil(process.memory, process.python, *tasks)
+                         : std::unexpected(Error());
+  if (!gil || !gil->locked || gil->holder_tid != thread.id.tid || !now) {
+    return false;
+  }
   const auto others = std::ranges::count_if(
       of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
-  const bool sleeps = thread.wait.state == 'S' && !thread.ran;
+  const bool sleeps =
+      now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
   return sleeps ||
          (others > 0 && thread.looks > 1 && thread.places.size() == 1);
 }

@@ -16,8 +16,11 @@ Found import_lock(const Case& of, const CaseThread& thread) {
   const std::string module =
       printable(of.text(*frame, "self.name").value_or("?"));
   const auto owner = of.number(*frame, "self.owner");
+  if (!owner) {
+    return std::nullopt;  // it is just let go of
+  }
   const CaseThread* const holder =
-      owner ? of.by_ident(static_cast<std::uint64_t>(*owner)) : nullptr;
+      of.by_ident(static_cast<std::uint64_t>(*owner));
   Cause cause{.id = "import-lock",
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
@@ -34,6 +37,7 @@ Found import_lock(const Case& of, const CaseThread& thread) {
   cause.sentence = fmt::format("waits until {} has imported module '{}'",
                                holder->who(), module);
   cause.behind.push_back(holder->id);
+  cause.held = true;
   return cause;
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
-#include "inspector/diagnosis/times.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -71,7 +70,7 @@ Found join(const Case& of, const CaseThread& thread) {
           : "a thread";
   cause.sentence = fmt::format(
       "{}waits for the end of {}{}", at_exit ? "has come to its end, and " : "",
-      whom, wakes_by_itself(thread) ? " (for a limited time)" : "");
+      whom, thread.wakes_by_itself() ? " (for a limited time)" : "");
   if (at_exit) {
     cause.evidence.push_back(
         "the interpreter ends when the threads that are no daemons have");

@@ -62,9 +62,10 @@ Found mutex(const Case& of, const CaseThread& thread) {
   if (owner) {
     const CaseThread* const holder = of.thread(*owner);
     cause.behind.push_back({of.pid, *owner});
+    cause.held = true;
     cause.sentence =
         fmt::format("waits for a mutex of C code, which {} has",
-                    *owner == thread.id.tid ? "it has itself"
+                    *owner == thread.id.tid ? "it itself"
                     : holder != nullptr     ? holder->who()
                                             : fmt::format("thread {}", *owner));
     return cause;

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "inspector/diagnosis/awaited_files.h"
 #include "inspector/diagnosis/causes/causes.h"
-#include "inspector/diagnosis/idle_loops.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -31,6 +30,14 @@ std::vector<ThreadId> others_with(const Case& of,
     }
   }
   return others;
+}
+
+// Another thread than main may be the one who reads or writes there.
+bool any_with_threads(const Case& of, const std::vector<ThreadId>& processes) {
+  return std::ranges::any_of(processes, [&](const ThreadId& id) {
+    const Case* const other = of.world.look_at(id.pid);
+    return other == nullptr || other->threads.size() > 1;
+  });
 }
 
 std::string names_of(const std::vector<ThreadId>& processes) {
@@ -58,8 +65,10 @@ Cause reads(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
   if (!writers.empty()) {
     cause.sentence =
         fmt::format("waits for what {} writes into a pipe", names_of(writers));
-    // Its parent has the end of a queue's pipe, too, and rarely writes.
     cause.behind = writers;
+    if (any_with_threads(of, writers)) {
+      cause.confidence = Confidence::Possible;
+    }
     return cause;
   }
   if (!of.world.saw_all_pipes()) {
@@ -107,6 +116,9 @@ Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
           : fmt::format("writes into a pipe that is full: {} does not read it",
                         names_of(readers));
   cause.behind = readers;
+  if (any_with_threads(of, readers)) {
+    cause.confidence = Confidence::Possible;
+  }
   cause.standing = readers.empty() && own && of.python_threads().size() <= 1
                        ? Standing::Stuck
                        : Standing::Waits;
@@ -122,13 +134,6 @@ Found pipe(const Case& of, const CaseThread& thread) {
   if (awaited.files.size() != 1 ||
       awaited.files[0].file.kind != FileKind::Pipe) {
     return std::nullopt;
-  }
-  if (const PythonFrame* const loop = idle_loop(thread)) {
-    return Cause{.id = "idle",
-                 .standing = Standing::Idle,
-                 .confidence = Confidence::Certain,
-                 .sentence = "waits for work, as it does when there is none",
-                 .evidence = {place_of(*loop)}};
   }
   const auto& [file, to_read] = awaited.files[0];
   return to_read ? reads(of, thread, file) : writes(of, thread, file);

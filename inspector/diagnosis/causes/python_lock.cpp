@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
-#include "inspector/diagnosis/times.h"
 #include "inspector/python_locks.h"
 
 namespace hangdbg::causes {
@@ -84,30 +83,54 @@ bool has_handlers(const Case& of) {
           ((1ULL << 31) - 1)) != 0;
 }
 
-void tell_nobody_left(const Case& of, Cause& cause) {
-  const int parent = of.status.ppid;
-  const bool forked = of.forked_from(parent);
+// Of a process that was forked: whether a thread of the parent has it there, at
+// the same address.
+bool parent_has_it(const Case& of, const PythonLock& lock) {
+  const Case* const parent = of.world.look_at(of.status.ppid);
+  if (parent == nullptr || !parent->is_python()) {
+    return false;
+  }
+  const auto threads = parent->python_threads();
+  return std::ranges::any_of(threads, [&](const CaseThread* one) {
+    return frame_that_holds(*parent, *one, lock.object) != nullptr;
+  });
+}
+
+// Certain only if nothing is left that we cannot read: a handler of a signal
+// may let go of it, or C code in a thread without Python.
+void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
   cause.standing = Standing::Stuck;
-  cause.confidence =
-      has_handlers(of) ? Confidence::Likely : Confidence::Certain;
+  cause.confidence = has_handlers(of) || of.threads.size() > 1
+                         ? Confidence::Likely
+                         : Confidence::Certain;
   if (has_handlers(of)) {
     cause.evidence.push_back(
         "it catches signals: a handler of one could let go of the lock");
   }
-  if (forked) {
-    cause.id = "fork-lock";
+  if (!of.forked_from(of.status.ppid)) {
+    return;
+  }
+  const std::string parent = process_text(of.status.ppid);
+  cause.id = "fork-lock";
+  cause.evidence.push_back(fmt::format(
+      "forked from {}: the same memory, but none of its other threads",
+      parent));
+  if (parent_has_it(of, lock)) {
     cause.sentence += fmt::format(
         ": it was held when {} forked this process, by a thread that is only "
         "there",
-        process_text(parent));
-    cause.evidence.push_back(fmt::format(
-        "forked from {}: the same memory, but none of its other threads",
-        process_text(parent)));
-    cause.next.push_back(
-        {fmt::format("kill {}", of.pid),
-         "nothing can free it; use the start method \"spawn\" or fork before "
-         "threads start"});
+        parent);
+    cause.evidence.push_back(
+        fmt::format("a thread of {} is inside its `with` there", parent));
+  } else {
+    cause.confidence = Confidence::Likely;
+    cause.sentence += fmt::format(
+        ": perhaps it was held when {} forked this process", parent);
   }
+  cause.next.push_back(
+      {fmt::format("kill {}", of.pid),
+       "nothing can free it; use the start method \"spawn\" or fork before "
+       "threads start"});
 }
 
 }  // namespace
@@ -147,6 +170,7 @@ Found python_lock(const Case& of, const CaseThread& thread) {
     cause.sentence += ", which it has itself: a Lock is not to be taken twice";
     cause.behind.clear();
   } else if (!cause.behind.empty()) {
+    cause.held = true;
     cause.confidence = Confidence::Certain;
     cause.sentence += fmt::format(", which {} has",
                                   of.thread(cause.behind.front().tid)->who());
@@ -156,18 +180,18 @@ Found python_lock(const Case& of, const CaseThread& thread) {
     cause.id = "lock-of-ended-thread";
     cause.sentence += ", whose owner is no thread of this process";
     if (of.forked_from(of.status.ppid)) {
-      tell_nobody_left(of, cause);
+      tell_nobody_left(of, lock->lock, cause);
     }
   } else if (alone) {
     cause.sentence += ", and no other thread is here that could release it";
-    tell_nobody_left(of, cause);
+    tell_nobody_left(of, lock->lock, cause);
   } else {
     cause.confidence = Confidence::Possible;
     cause.sentence += ", and who has it is not recorded";
     cause.evidence.push_back(
         "no thread is inside a `with` block of it; a Lock has no owner");
   }
-  if (wakes_by_itself(thread)) {
+  if (thread.wakes_by_itself()) {
     cause.standing = Standing::Waits;
     cause.evidence.push_back("it waits for a limited time only");
   }

@@ -118,6 +118,7 @@ Found shared_semaphore(const Case& of, const CaseThread& thread) {
   }
   if (!cause.behind.empty()) {
     cause.confidence = Confidence::Certain;
+    cause.held = true;
     cause.sentence +=
         fmt::format(", which {} has", process_text(cause.behind.front().pid));
     return cause;

@@ -45,42 +45,57 @@ Found stale_lock_file(const Case& of, const CaseThread& thread) {
   if (!polled) {
     return std::nullopt;
   }
-  const std::string path = printable(polled->path);
   const auto seen = seen_by(of.pid, polled->path);
   if (!seen) {
     return std::nullopt;
   }
-  const auto holders = who_has_open(of, *seen);
-  Cause cause{
-      .id = "stale-lock-file",
-      .standing = holders.empty() ? Standing::Stuck : Standing::Waits,
-      .confidence = holders.empty() ? Confidence::Certain : Confidence::Likely};
+  const Openers openers = who_has_open(of, *seen);
   const std::string old = age_text(*seen);
-  cause.evidence.push_back(
-      fmt::format("{} at {}", polled->frame->qualname, thread.place()));
-  cause.evidence.push_back(fmt::format("{} is there, {} old", path, old));
-  if (holders.empty()) {
+  Cause cause{
+      .id = "lock-file",
+      .standing = Standing::Waits,
+      .confidence = Confidence::Likely,
+      .evidence = {
+          fmt::format("{} at {}", polled->frame->qualname, thread.place()),
+          fmt::format("{} is there, {} old", seen->path, old)}};
+  if (!openers.known.empty()) {
+    const int pid = openers.known.front().pid;
     cause.sentence = fmt::format(
-        "waits until the lock file {} is gone: it is {} old, and nobody has it "
-        "open who could remove it",
-        path, old);
-    cause.evidence.push_back(
-        "no process has it open: whoever made it has ended");
-    cause.next.push_back({fmt::format("rm {}", shell_quote(polled->path)),
-                          "it goes on by itself then"});
+        "waits until the lock file {} is gone, {} old, which {} has open",
+        seen->path, old, pid == of.pid ? "it itself" : process_text(pid));
+    cause.evidence.push_back(process_text(pid) + " has it open");
+    if (pid != of.pid) {
+      cause.behind = openers.known;
+      cause.held = true;
+      cause.next.push_back({fmt::format("hangdbg diagnose {}", pid),
+                            "why that one does not come to its end"});
+    }
     return cause;
   }
-  cause.id = "lock-file";
+  cause.id = "stale-lock-file";
+  cause.standing = Standing::Stuck;
   cause.sentence = fmt::format(
-      "waits until the lock file {} is gone, which {} "
-      "has made {} ago",
-      path, process_text(holders.front().pid), old);
-  for (const ThreadId& holder : holders) {
-    cause.evidence.push_back(process_text(holder.pid) + " has it open");
+      "waits until the lock file {} is gone: it is {} old, and nobody here has "
+      "it open who could remove it",
+      seen->path, old);
+  cause.confidence = openers.unseen == 0 && !openers.elsewhere
+                         ? Confidence::Certain
+                         : Confidence::Likely;
+  cause.evidence.push_back("no process that can be seen has it open");
+  if (openers.unseen > 0) {
+    cause.evidence.push_back(fmt::format(
+        "what {} other processes have open may not be seen: ask as root",
+        openers.unseen));
   }
-  cause.behind = holders;
-  cause.next.push_back({fmt::format("hangdbg diagnose {}", holders.front().pid),
-                        "why that one does not come to its end"});
+  if (openers.elsewhere) {
+    cause.evidence.push_back(
+        "its file system may be shared: look on the other machines, too");
+  }
+  // By a way that leads there from outside of a container as well.
+  cause.next.push_back(
+      {fmt::format("rm {}", shell_quote(fmt::format("/proc/{}/root{}", of.pid,
+                                                    seen->path))),
+       "once it is sure that nobody builds: it goes on by itself then"});
   return cause;
 }
 
