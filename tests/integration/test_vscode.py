@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness import (
-    PATIENCE, PROGRAM, ROOT, TARGETS, as_nobody, die_with_us, start, track)
+    PATIENCE, PROGRAM, ROOT, TARGETS, as_nobody, die_with_us, hangdbg, start, track, until)
 from test_clients import Story, run
 from test_jobs import ranks_of
 from test_namespaces import needs_root
@@ -133,6 +133,9 @@ def test_picker(newest_python):
 
 def test_offered(newest_python):
     target = start("lock_main", newest_python)
+    until("it is called hung", lambda: any(
+        one["pid"] == target.pid and one["hung"]
+        for one in hangdbg("ps", "--json").json()["processes"]))
     play("offered", pid=target.pid)
     target.finish()
 
