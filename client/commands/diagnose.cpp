@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,82 +11,41 @@
 #include <vector>
 
 #include "base/in_time.h"
-#include "base/text.h"
+#include "client/diagnose/json.h"
+#include "client/diagnose/text.h"
 #include "client/only_hung.h"
+#include "client/ranks/job_options.h"
 #include "injector/preflight.h"
 #include "inspector/diagnosis/diagnose.h"
-#include "protocol/json.h"
+#include "inspector/diagnosis/job_diagnosis.h"
 #include "server/process_survey.h"
+#include "tracee/proc_list.h"
 
 namespace hangdbg {
 namespace {
 
 struct Options {
   CommonOptions common;
-  TargetOption target;
+  std::vector<std::string> positional;
+  std::vector<std::string> flagged;
+  JobOptions job;
   double hung_after_s = kHungAfterS;
 };
 
-// As JSON has it.
-struct JsonStep {
-  std::string command, why;
-
-  template <class V>
-  void fields(V& v) {
-    v("command", command);
-    v("why", why);
-  }
-};
-
-struct JsonLink {
-  std::int64_t pid = 0, tid = 0;
-  std::string who, place, state, id, sentence, standing;
-  std::optional<double> waiting_s;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("tid", tid);
-    v("who", who);
-    v("place", place);
-    v("state", state);
-    v("cause", id);
-    v("sentence", sentence);
-    v("standing", standing);
-    v.nullable("waiting_s", waiting_s);
-  }
-};
-
-struct JsonDiagnosis {
-  std::int64_t pid = 0;
-  bool hung = false;
-  std::string cause, sentence, standing, confidence;
-  std::vector<std::string> evidence;
-  std::vector<JsonStep> next;
-  std::vector<JsonLink> chain, also;
-  std::vector<std::string> skipped;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("hung", hung);
-    v("cause", cause);
-    v("sentence", sentence);
-    v("standing", standing);
-    v("confidence", confidence);
-    v("evidence", evidence);
-    v("next", next);
-    v("chain", chain);
-    v("also", also);
-    v("skipped", skipped);
-  }
+// Either.
+struct Meant {
+  std::vector<int> pids;
+  std::optional<ChosenRanks> ranks;
 };
 
 int run(const Options& options);
-Result<int> diagnose_one(const Options& options);
-int print(const Options& options, const Diagnosis& found);
-std::string text_of(const Diagnosis& found, const Palette& out);
-JsonDiagnosis to_json(const Diagnosis& found);
+Result<int> diagnose_them(const Options& options);
+Result<Meant> meant(const Options& options);
+std::optional<ChosenRanks> launched_by(int pid, Deadline deadline);
+int diagnose_one(const Options& options, int pid);
+int diagnose_several(const Options& options, const std::vector<int>& pids);
+int diagnose_ranks(const Options& options, const ChosenRanks& chosen);
+void print(const Json& json);
 
 }  // namespace
 
@@ -93,7 +53,15 @@ void add_diagnose(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command =
       *app.add_subcommand("diagnose", "Say why it hangs, with the evidence");
-  add_pid_option(command, options->target);
+  command.add_option("PID", options->positional, "The processes")
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("-p,--pid", options->flagged,
+                  "A process, as py-spy has it; may be repeated")
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  add_job_options(command, options->job);
   command
       .add_option("--hung-after", options->hung_after_s,
                   "Who waits for so long hangs (default 10)")
@@ -103,14 +71,17 @@ void add_diagnose(CLI::App& app, Run& chosen) {
   add_common_options(command, options->common);
   command.footer(
       "Follows who waits for whom: locks, threads, children, pipes, files, "
-      "peers.\n"
+      "peers,\n"
+      "and ranks of a job. The PID of a job's launcher means the job.\n"
       "No code runs in any process; one that runs stands still for some tens "
       "of\n"
       "microseconds.\n"
-      "Without a PID the only process that hangs is meant.\n"
+      "Without a PID the only job here is meant, or the only process that "
+      "hangs.\n"
       "Examples:\n"
       "  hangdbg diagnose 79655\n"
-      "  hangdbg diagnose 79655 --json");
+      "  hangdbg diagnose 79655 --json\n"
+      "  hangdbg diagnose --job auto");
   command.final_callback(
       [options, &chosen] { chosen = [options] { return run(*options); }; });
 }
@@ -118,16 +89,77 @@ void add_diagnose(CLI::App& app, Run& chosen) {
 namespace {
 
 int run(const Options& options) {
-  const auto code = diagnose_one(options);
+  const auto code = diagnose_them(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> diagnose_one(const Options& options) {
+Result<int> diagnose_them(const Options& options) {
   TRY(options.common.configure_log());
+  const auto [pids, ranks] = TRY(meant(options));
+  if (ranks) {
+    return diagnose_ranks(options, *ranks);
+  }
+  if (pids.size() > 1) {
+    return diagnose_several(options, pids);
+  }
+  TRY(check_readable(pids[0]));
+  return diagnose_one(options, pids[0]);
+}
+
+Result<Meant> meant(const Options& options) {
   const Deadline deadline = options.common.deadline();
-  const int pid = TRY(chosen_process(options.target, deadline));
-  TRY(check_readable(pid));
+  std::vector<int> pids;
+  for (const auto* const words : {&options.positional, &options.flagged}) {
+    for (const std::string& word : *words) {
+      const int pid = TRY(parse_pid(word));
+      if (std::ranges::find(pids, pid) == pids.end()) {
+        pids.push_back(pid);
+      }
+    }
+  }
+  if (!pids.empty() && options.job.given()) {
+    return fail(ErrorId::Usage, "either processes are named, or a job is",
+                "hangdbg diagnose --help");
+  }
+  if (options.job.given()) {
+    return Meant{.ranks = TRY(choose_ranks(options.job, deadline))};
+  }
+  if (pids.empty()) {
+    if (auto only = only_job(deadline)) {
+      fmt::print(stderr, "{} is meant, the only one here\n",
+                 job_text(only->job));
+      return Meant{.ranks = std::move(only)};
+    }
+    return Meant{.pids = {TRY(only_hung_process(deadline))}};
+  }
+  if (pids.size() == 1) {
+    if (auto launched = launched_by(pids[0], deadline)) {
+      return Meant{.ranks = std::move(launched)};
+    }
+  }
+  return Meant{.pids = std::move(pids)};
+}
+
+// The whole job, where that is its launcher.
+std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
+  const auto children = children_by_parent();
+  if (!children || !children->contains(pid)) {
+    return std::nullopt;
+  }
+  auto jobs = find_jobs(deadline.capped(deadline.left() / 4));
+  for (Job& job : jobs ? jobs->jobs : std::vector<Job>()) {
+    if (job.launcher == pid && job.find(pid) == nullptr) {
+      ChosenRanks all{.ranks = job.ranks};
+      all.job = std::move(job);
+      return all;
+    }
+  }
+  return std::nullopt;
+}
+
+int diagnose_one(const Options& options, int pid) {
+  const Deadline deadline = options.common.deadline();
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
   const auto world =
@@ -144,93 +176,72 @@ Result<int> diagnose_one(const Options& options) {
                .hint = fmt::format("hangdbg diagnose {} --timeout 60", pid)},
               err);
         }
-        return *found ? print(options, **found) : report(found->error(), err);
+        if (!*found) {
+          return report(found->error(), err);
+        }
+        if (options.common.json) {
+          print(diagnosis_json(**found));
+        } else {
+          print_now(
+              stdout,
+              diagnosis_text(**found, Palette(options.common.colour, stdout)));
+        }
+        return 0;
       });
 }
 
-int print(const Options& options, const Diagnosis& found) {
-  print_now(stdout,
-            options.common.json
-                ? encode(to_json(found)).dump() + "\n"
-                : text_of(found, Palette(options.common.colour, stdout)));
-  return 0;
-}
-
-std::string text_of(const Diagnosis& found, const Palette& out) {
-  const Link& last = found.chain[found.root];
-  const std::string subject =
-      found.cause.id == "deadlock" || found.cause.id == "subprocess-pipe"
-          ? ""
-          : last.who + " ";
-  const std::string head = printable(fmt::format(
-      "{} {}: {}{}", found.title, found.hung ? "hangs" : "does not hang",
-      subject, found.cause.sentence));
-  std::string text = (found.hung ? out.red(head) : out.bold(head)) + "\n";
-  text +=
-      out.dim(fmt::format("  {} · {}", confidence_name(found.cause.confidence),
-                          found.cause.id)) +
-      "\n";
-  if (found.chain.size() > 1) {
-    text += out.bold("who waits for whom") + "\n";
-    for (const Link& link : found.chain) {
-      text += fmt::format("  {}\n    {} · {}\n",
-                          printable(link.who + " " + link.cause.sentence),
-                          link.state, printable(link.place));
-    }
+// 1 if some could not be looked at.
+int diagnose_several(const Options& options, const std::vector<int>& pids) {
+  const auto all =
+      diagnose_all(pids, options.hung_after_s, options.common.deadline());
+  if (options.common.json) {
+    print(diagnoses_json(all));
   } else {
-    text += fmt::format("  {} · {}\n", last.state, printable(last.place));
+    print_now(stdout,
+              diagnoses_text(all, Palette(options.common.colour, stdout)));
   }
-  text += out.bold("evidence") + "\n";
-  for (const std::string& evidence : found.cause.evidence) {
-    text += fmt::format("  {}\n", printable(evidence));
+  int code = 0;
+  for (const ProcessDiagnosis& one : all) {
+    if (!one.found) {
+      code = 1;
+      if (!options.common.json) {
+        report(one.found.error(), Palette(options.common.colour, stderr));
+      }
+    }
   }
-  for (const Link& link : found.also) {
-    text += fmt::format("also: {}\n",
-                        printable(link.who + " " + link.cause.sentence));
-  }
-  for (const std::string& skipped : found.skipped) {
-    text += out.dim(fmt::format("not seen: {}", printable(skipped))) + "\n";
-  }
-  for (const NextStep& step : found.cause.next) {
-    text += fmt::format("try: {}    {}\n", out.bold(printable(step.command)),
-                        printable(step.why));
-  }
-  return text;
+  return code;
 }
 
-JsonLink to_json(const Link& link) {
-  return {.pid = link.id.pid,
-          .tid = link.id.tid,
-          .who = link.who,
-          .place = link.place,
-          .state = link.state,
-          .id = link.cause.id,
-          .sentence = link.cause.sentence,
-          .standing = std::string(standing_name(link.cause.standing)),
-          .waiting_s = link.waiting_s};
+// All are looked at: who one waits for may not be among those that are meant.
+int diagnose_ranks(const Options& options, const ChosenRanks& chosen) {
+  const JobDiagnosis found =
+      diagnose_job(chosen.job, options.hung_after_s, options.common.deadline());
+  RankSet shown;
+  for (const JobRank& rank : chosen.ranks) {
+    shown.add(rank.rank);
+  }
+  if (options.common.json) {
+    print(job_diagnosis_json(found, shown));
+  } else {
+    print_now(stdout,
+              job_diagnosis_text(found, shown,
+                                 Palette(options.common.colour, stdout)));
+  }
+  if (!chosen.absent.empty()) {
+    report({.id = ErrorId::NoSuchProcess,
+            .message = fmt::format("rank {} of {} is not here",
+                                   chosen.absent.text(8), job_text(found.job)),
+            .hint = "hangdbg ps"},
+           Palette(options.common.colour, stderr));
+  }
+  const bool all = std::ranges::all_of(
+      found.ranks,
+      [](const RankDiagnosis& one) { return one.found.has_value(); });
+  return all && chosen.absent.empty() ? 0 : 1;
 }
 
-JsonDiagnosis to_json(const Diagnosis& found) {
-  const Cause& cause = found.cause;
-  JsonDiagnosis json{
-      .pid = found.pid,
-      .hung = found.hung,
-      .cause = cause.id,
-      .sentence = cause.sentence,
-      .standing = std::string(standing_name(cause.standing)),
-      .confidence = std::string(confidence_name(cause.confidence)),
-      .evidence = cause.evidence,
-      .skipped = found.skipped};
-  for (const NextStep& step : cause.next) {
-    json.next.push_back({step.command, step.why});
-  }
-  for (const Link& link : found.chain) {
-    json.chain.push_back(to_json(link));
-  }
-  for (const Link& link : found.also) {
-    json.also.push_back(to_json(link));
-  }
-  return json;
+void print(const Json& json) {
+  print_now(stdout, json.dump() + "\n");
 }
 
 }  // namespace

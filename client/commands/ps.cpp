@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "client/ps/causes.h"
 #include "client/ps/json.h"
 #include "client/ps/role.h"
 #include "client/ranks/job_options.h"
@@ -25,6 +26,7 @@ struct Options {
   JobOptions job;
   bool tree = false;
   double hung_after_s = kHungAfterS;
+  bool causes = false;  // why they hang, too
 };
 
 struct Row {
@@ -82,7 +84,7 @@ void add_ps(CLI::App& app, Run& chosen) {
 }
 
 int run_ps() {
-  return run({});
+  return run({.causes = true});
 }
 
 namespace {
@@ -95,8 +97,9 @@ int run(const Options& options) {
 
 Result<int> list(const Options& options) {
   TRY(options.common.configure_log());
-  auto processes = TRY(survey(options.hung_after_s, options.common.deadline()));
-  Jobs jobs = TRY(find_jobs(options.common.deadline()));
+  const Deadline deadline = options.common.deadline();
+  auto processes = TRY(survey(options.hung_after_s, deadline));
+  Jobs jobs = TRY(find_jobs(deadline));
   if (options.job.given()) {
     TRY(keep_job(options.job, jobs, processes));
   }
@@ -105,7 +108,11 @@ Result<int> list(const Options& options) {
     print_now(stdout, processes_json(processes, jobs).dump() + "\n");
   } else {
     show_table(options, processes, jobs);
-    show_next(processes, jobs, Palette(options.common.colour, stderr));
+    const Palette err(options.common.colour, stderr);
+    show_next(processes, jobs, err);
+    if (options.causes) {
+      fmt::print(stderr, "{}", causes_text(processes, jobs, deadline, err));
+    }
   }
   return 0;
 }

@@ -44,36 +44,6 @@ std::string flow_words(const DistReport& report, const PeerFlow& flow) {
   return begin + (flow.quiet ? "nothing" + since : "nothing under way");
 }
 
-std::string call_words(const CollectiveCall& call) {
-  std::string words = printable(call.function);
-  if (!call.group.empty()) {
-    words += " of group " + printable(call.group);
-  }
-  std::string details;
-  const auto add = [&details](const std::string& text) {
-    details += (details.empty() ? "" : ", ") + text;
-  };
-  if (!call.operation.empty()) {
-    add(call.operation);
-  }
-  if (call.tensor) {
-    add(fmt::format("{} {}", printable(call.tensor->dtype),
-                    call.tensor->text()));
-  }
-  if (call.peer) {
-    add(fmt::format("{} {}",
-                    call.function.find("recv") == std::string::npos &&
-                            call.function.find("send") == std::string::npos
-                        ? "root"
-                        : "other rank",
-                    *call.peer));
-  }
-  if (!call.inner.empty()) {
-    add("now in " + printable(call.inner));
-  }
-  return details.empty() ? words : fmt::format("{} ({})", words, details);
-}
-
 const PythonFrame* program_frame(const DistThread& thread) {
   const std::size_t first =
       thread.call ? thread.call->caller.value_or(thread.frames.size()) : 0;

@@ -15,9 +15,6 @@ std::string group_words(const GroupProgress& group);
 // "rank 1 -> rank 2: 96 bytes have come, and are not read, for 12 s"
 std::string flow_words(const DistReport& report, const PeerFlow& flow);
 
-// "all_reduce of group 0 (sum, float32 (4,))"
-std::string call_words(const CollectiveCall& call);
-
 // Where the program stands: in its own code, if it has any.
 const PythonFrame* program_frame(const DistThread& thread);
 

@@ -331,6 +331,20 @@ const InspectedProcess* Case::whole() const {
   return *whole_ ? &**whole_ : nullptr;
 }
 
+const ProcessGroups& Case::process_groups() const {
+  if (!groups_) {
+    const InspectedProcess* const process = heap_ ? whole() : nullptr;
+    if (process != nullptr) {
+      heap_->allow_reads();
+      auto read = read_process_groups(*heap_, LiveSubject(*process));
+      groups_ = std::move(read).value_or(ProcessGroups());
+    } else {
+      groups_.emplace();
+    }
+  }
+  return *groups_;
+}
+
 std::vector<std::string> Case::native(const CaseThread& thread) const {
   const InspectedProcess* const process = whole();
   if (process == nullptr || !thread.python) {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "inspector/diagnosis/cause.h"
 #include "inspector/diagnosis/world.h"
+#include "inspector/dist/process_groups.h"
 #include "inspector/gil.h"
 #include "inspector/inspected_process.h"
 #include "inspector/objects/heap.h"
@@ -101,6 +102,8 @@ class Case {
   bool forked_from(int parent) const;
   // With all modules. None if they cannot be read.
   const InspectedProcess* whole() const;
+  // Of torch.distributed; none where they cannot be read.
+  const ProcessGroups& process_groups() const;
   // The C functions that a thread's innermost Python function has called, the
   // innermost first, with their modules:
   // "gomp_team_start (libgomp.so.1)". Empty if they cannot be told.
@@ -115,6 +118,7 @@ class Case {
   std::optional<InspectedProcess> process_;
   std::optional<Heap> heap_;
   mutable std::optional<Result<InspectedProcess>> whole_;
+  mutable std::optional<ProcessGroups> groups_;
 };
 
 }  // namespace hangdbg

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ struct Cause {
   std::vector<ThreadId> behind = {};  // who holds it up, if that is known
   // They have what this thread wants, and keep it while they rest.
   bool held = false;
+  // So long it has waited, where its thread's own sleep does not say.
+  std::optional<double> waited_s = {};
+  double patience = 1;  // so many times longer than others, before it hangs
 };
 
 }  // namespace hangdbg

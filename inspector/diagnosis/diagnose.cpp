@@ -83,6 +83,31 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   return found;
 }
 
+std::optional<Link> link_of(World& world, ThreadId id) {
+  const Case* const of = world.look_at(id.pid);
+  const CaseThread* const thread = of != nullptr ? of->thread(id.tid) : nullptr;
+  if (thread == nullptr) {
+    return std::nullopt;
+  }
+  return Link{.id = id,
+              .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
+              .place = thread->place(),
+              .state = describe(thread->wait),
+              .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+              .cause = cause_of(*of, *thread)};
+}
+
+std::string story(const Diagnosis& found) {
+  if (found.cause.id == "deadlock" || found.cause.id == "subprocess-pipe") {
+    return "hangs: " + found.cause.sentence;
+  }
+  const Link& root = found.chain[found.root];
+  return found.root == 0
+             ? root.cause.sentence
+             : fmt::format("{}: {} {}", found.chain.front().cause.sentence,
+                           root.who, root.cause.sentence);
+}
+
 namespace {
 
 const std::optional<Link>& Finder::link(ThreadId id) {
@@ -90,17 +115,7 @@ const std::optional<Link>& Finder::link(ThreadId id) {
   if (!fresh) {
     return at->second;
   }
-  const Case* const of = world.look_at(id.pid);
-  const CaseThread* const thread = of != nullptr ? of->thread(id.tid) : nullptr;
-  if (thread != nullptr) {
-    Link made{.id = id,
-              .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
-              .place = thread->place(),
-              .state = describe(thread->wait),
-              .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
-              .cause = cause_of(*of, *thread)};
-    links[id] = std::move(made);
-  }
+  links[id] = link_of(world, id);
   return links[id];
 }
 
@@ -135,10 +150,12 @@ Chain Finder::chain_from(ThreadId start) {
 
 // Who polls without a limit that is known may be at work that is slow.
 bool Finder::hangs(const Chain& chain) const {
-  const auto& waiting_s = chain.links[chain.root].waiting_s;
+  const auto waiting_s = chain.cause.waited_s
+                             ? chain.cause.waited_s
+                             : chain.links[chain.root].waiting_s;
   return chain.cause.standing == Standing::Stuck ||
          (chain.cause.standing == Standing::Waits &&
-          (waiting_s ? *waiting_s >= hung_after_s
+          (waiting_s ? *waiting_s >= hung_after_s * chain.cause.patience
                      : chain.cause.confidence != Confidence::Possible));
 }
 

@@ -44,4 +44,11 @@ struct Diagnosis {
 // wait for. Errors: NoSuchProcess, NotPermitted.
 Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s);
 
+// Of one thread, whoever is behind it. None, if it cannot be looked at.
+std::optional<Link> link_of(World& world, ThreadId id);
+
+// What it does, all in one sentence that begins with a verb: what it waits
+// for, and who is at the end of that. Of a circle, the whole.
+std::string story(const Diagnosis& found);
+
 }  // namespace hangdbg

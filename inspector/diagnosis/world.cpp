@@ -2,11 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/in_parallel.h"
 #include "base/text.h"
 #include "inspector/diagnosis/case.h"
+#include "inspector/inspected_process.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_status.h"
 
@@ -16,17 +19,32 @@ World::World(Deadline deadline) : deadline_(deadline) {}
 World::~World() = default;
 
 const Case* World::look_at(int pid) {
-  const auto [at, fresh] = cases_.try_emplace(pid);
-  if (fresh) {
-    auto made = Case::open(pid, *this);
-    if (made) {
-      at->second = *std::move(made);
-    } else {
-      skipped_.push_back(
-          fmt::format("process {}: {}", pid, made.error().text()));
-    }
+  if (!cases_.contains(pid)) {
+    add(pid, Case::open(pid, *this));
   }
   return cases_.at(pid).get();
+}
+
+void World::look_at_all(const std::vector<int>& pids) {
+  std::vector<int> fresh;
+  std::ranges::copy_if(pids, std::back_inserter(fresh),
+                       [&](int pid) { return !cases_.contains(pid); });
+  // Who is left behind may still be at it.
+  in_parallel<std::unique_ptr<Case>>(
+      fresh, deadline_, [this](int pid) { return Case::open(pid, *this); },
+      [&](int pid, std::optional<Result<std::unique_ptr<Case>>> made) {
+        add(pid,
+            made ? *std::move(made) : std::unexpected(not_read_in_time(pid)));
+      });
+}
+
+void World::add(int pid, Result<std::unique_ptr<Case>> made) {
+  std::unique_ptr<Case>& into = cases_[pid];
+  if (made) {
+    into = *std::move(made);
+  } else {
+    skipped_.push_back(fmt::format("process {}: {}", pid, made.error().text()));
+  }
 }
 
 std::vector<PipeEnd> World::pipe_ends(std::uint64_t inode) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/result.h"
 #include "tracee/file_locks.h"
 #include "tracee/open_files.h"
 #include "tracee/tcp_sockets.h"
@@ -29,6 +30,8 @@ class World {
 
   // Of a live process; null if it cannot be looked at.
   const Case* look_at(int pid);
+  // At all of them at once.
+  void look_at_all(const std::vector<int>& pids);
   // Its Error, then.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
@@ -44,7 +47,12 @@ class World {
 
   Deadline deadline() const { return deadline_; }
 
+  // Each rank of the job is looked at in a world of its own, and who waits for
+  // whom among them is somebody else's business.
+  bool ranks_apart = false;
+
  private:
+  void add(int pid, Result<std::unique_ptr<Case>> made);
   const std::vector<TcpSocket>& tcp_sockets(int pid);
   Deadline deadline_;
   std::map<int, std::unique_ptr<Case>> cases_;

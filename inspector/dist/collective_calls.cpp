@@ -1,10 +1,13 @@
 #include "inspector/dist/collective_calls.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "inspector/objects/items.h"
 #include "inspector/objects/numbers.h"
 #include "inspector/python_locals.h"
@@ -126,6 +129,36 @@ std::optional<CollectiveCall> read_collective_call(
       return call;
     }
   }
+}
+
+std::string call_words(const CollectiveCall& call) {
+  std::string words = printable(call.function);
+  if (!call.group.empty()) {
+    words += " of group " + printable(call.group);
+  }
+  std::string details;
+  const auto add = [&details](const std::string& text) {
+    details += (details.empty() ? "" : ", ") + text;
+  };
+  if (!call.operation.empty()) {
+    add(call.operation);
+  }
+  if (call.tensor) {
+    add(fmt::format("{} {}", printable(call.tensor->dtype),
+                    call.tensor->text()));
+  }
+  if (call.peer) {
+    add(fmt::format("{} {}",
+                    call.function.find("recv") == std::string::npos &&
+                            call.function.find("send") == std::string::npos
+                        ? "root"
+                        : "other rank",
+                    *call.peer));
+  }
+  if (!call.inner.empty()) {
+    add("now in " + printable(call.inner));
+  }
+  return details.empty() ? words : fmt::format("{} ({})", words, details);
 }
 
 }  // namespace hangdbg

@@ -30,4 +30,7 @@ std::optional<CollectiveCall> read_collective_call(const Heap& heap,
                                                    const PythonStack& stack,
                                                    const ProcessGroups& groups);
 
+// "all_reduce of group 0 (sum, float32 (4,))"
+std::string call_words(const CollectiveCall& call);
+
 }  // namespace hangdbg

@@ -2,25 +2,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/text.h"
+#include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/causes/causes.h"
-#include "inspector/dist/collective_calls.h"
+#include "inspector/diagnosis/meeting.h"
+#include "inspector/diagnosis/rank_words.h"
+#include "inspector/diagnosis/rules.h"
 #include "inspector/jobs/jobs.h"
 
 namespace hangdbg::causes {
 namespace {
-
-std::optional<CollectiveCall> call_of(const Case& of,
-                                      const CaseThread& thread) {
-  const bool distributed =
-      std::ranges::any_of(thread.frames(), [](const PythonFrame& frame) {
-        return frame.file.find("/torch/distributed/") != frame.file.npos;
-      });
-  return distributed && of.is_python()
-             ? read_collective_call(of.heap(), thread.stack, {})
-             : std::nullopt;
-}
 
 const Job* job_of(const Jobs& jobs, int pid) {
   const auto job = std::ranges::find_if(
@@ -28,68 +22,110 @@ const Job* job_of(const Jobs& jobs, int pid) {
   return job == jobs.jobs.end() ? nullptr : &*job;
 }
 
-bool any_in_call(const Case& process) {
-  return std::ranges::any_of(process.threads, [&](const CaseThread& thread) {
-    return call_of(process, thread).has_value();
-  });
+RankAtMeeting at_meeting(const Case& of, int rank) {
+  RankAtMeeting seen{.rank = rank, .groups = &of.process_groups()};
+  for (const CaseThread& thread : of.threads) {
+    if (seen.call = awaited_call(of, thread); seen.call) {
+      return seen;
+    }
+  }
+  const CaseThread* const main = of.thread(of.pid);
+  if (main != nullptr && cause_of(of, *main).id == "collective") {
+    seen.call = pending_call(of, *main);
+  }
+  return seen;
 }
 
-}  // namespace
+// Who of the job this one waits for.
+void follow(const Case& of, const Job& job, Cause& cause) {
+  std::vector<int> pids;
+  std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
+  of.world.look_at_all(pids);
+  std::vector<RankAtMeeting> ranks;
+  const bool before = std::exchange(of.world.ranks_apart, true);
+  int own = 0;
+  for (const JobRank& rank : job.ranks) {
+    if (const Case* const other = of.world.look_at(rank.pid)) {
+      ranks.push_back(at_meeting(*other, rank.rank));
+    }
+    own = rank.pid == of.pid ? rank.rank : own;
+  }
+  of.world.ranks_apart = before;
+  const Meeting meeting = meet(ranks, job.missing);
+  const auto waits_for = meeting.waits_for.find(own);
+  if (waits_for == meeting.waits_for.end()) {
+    return;  // it has gone on since
+  }
+  const RankSet& awaited = waits_for->second;
+  RankSet ended;
+  for (const int rank : awaited.numbers()) {
+    const auto other = std::ranges::find(job.ranks, rank, &JobRank::rank);
+    if (other == job.ranks.end()) {
+      ended.add(rank);
+    } else {
+      cause.behind.push_back({other->pid, other->pid});
+    }
+  }
+  const std::string in = fmt::format(
+      "waits in {} for ",
+      call_words(*std::ranges::find(ranks, own, &RankAtMeeting::rank)->call));
+  if (!ended.empty()) {
+    cause.id = "rank-ended";
+    cause.standing = Standing::Stuck;
+    cause.confidence = Confidence::Certain;
+    cause.behind.clear();
+    cause.sentence = fmt::format("{}{}, which {} ended", in, ranks_text(ended),
+                                 ended.size() == 1 ? "has" : "have");
+  } else if (!awaited.empty()) {
+    cause.confidence = Confidence::Certain;
+    cause.sentence =
+        fmt::format("{}{}, which {} not come there", in, ranks_text(awaited),
+                    awaited.size() == 1 ? "has" : "have");
+  } else if (!meeting.mismatched.empty()) {
+    cause = mismatch_cause(meeting);
+    cause.evidence.push_back(of.thread(of.pid)->place());
+  } else if (job.elsewhere.empty()) {
+    cause.sentence = in + "the other ranks, which have all come there";
+  }
+}
 
-Found collective(const Case& of, const CaseThread& thread) {
-  const auto call = call_of(of, thread);
+Found cause_in(const Case& of,
+               const CaseThread& thread,
+               const std::optional<CollectiveCall>& call) {
   if (!call) {
     return std::nullopt;
   }
   Cause cause{.id = "collective",
               .standing = Standing::Waits,
-              .confidence = Confidence::Likely};
-  cause.evidence.push_back(thread.place());
-  cause.next.push_back(
-      {"hangdbg dist", "how far the ranks of each process group have come"});
+              .confidence = Confidence::Likely,
+              .sentence = fmt::format("waits in {} for the other ranks",
+                                      call_words(*call)),
+              .evidence = {thread.place()},
+              .next = {{"hangdbg dist",
+                        "how far the ranks of each process group have come"}}};
+  if (of.world.ranks_apart) {
+    return cause;
+  }
   const auto jobs = find_jobs(of.world.deadline());
   const Job* const job = jobs ? job_of(*jobs, of.pid) : nullptr;
-  cause.sentence =
-      fmt::format("waits in {} for the other ranks", printable(call->function));
-  if (job == nullptr) {
-    return cause;
-  }
-  for (const int rank : job->missing.numbers()) {
-    cause.id = "rank-ended";
-    cause.standing = Standing::Stuck;
-    cause.confidence = Confidence::Certain;
-    cause.evidence.push_back(fmt::format("rank {} has ended", rank));
-  }
-  if (cause.id == "rank-ended") {
-    cause.sentence =
-        fmt::format("waits in {} for rank {}, which has ended",
-                    printable(call->function), job->missing.numbers().front());
-    return cause;
-  }
-  std::string odd;
-  for (const JobRank& rank : job->ranks) {
-    const Case* const other =
-        rank.pid == of.pid ? nullptr : of.world.look_at(rank.pid);
-    if (other != nullptr && !any_in_call(*other)) {
-      cause.behind.push_back({rank.pid, rank.pid});
-      odd += fmt::format("{}{}", odd.empty() ? "" : ", ", rank.rank);
-    }
-  }
-  if (!odd.empty()) {
-    cause.confidence = Confidence::Certain;
-    cause.sentence =
-        fmt::format("waits in {} for rank {}, which {} not come there",
-                    printable(call->function), odd,
-                    cause.behind.size() == 1 ? "has" : "have");
-  } else if (job->elsewhere.empty()) {
-    cause.id = "collective-mismatch";
-    cause.confidence = Confidence::Possible;
-    cause.sentence = fmt::format(
-        "waits in {}, as all ranks here wait in a collective: perhaps not in "
-        "the same one",
-        printable(call->function));
+  if (job != nullptr) {
+    follow(of, *job, cause);
+    cause.next.insert(cause.next.begin(),
+                      {fmt::format("hangdbg diagnose --job {}",
+                                   job->launcher ? *job->launcher : of.pid),
+                       "all ranks at once, and who is odd"});
   }
   return cause;
+}
+
+}  // namespace
+
+Found collective(const Case& of, const CaseThread& thread) {
+  return cause_in(of, thread, awaited_call(of, thread));
+}
+
+Found pending_collective(const Case& of, const CaseThread& thread) {
+  return cause_in(of, thread, pending_call(of, thread));
 }
 
 }  // namespace hangdbg::causes

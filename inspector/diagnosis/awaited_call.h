@@ -1,0 +1,20 @@
+// In which collective of torch.distributed a thread waits for other ranks.
+#pragma once
+
+#include <optional>
+
+#include "inspector/diagnosis/case.h"
+#include "inspector/dist/collective_calls.h"
+
+namespace hangdbg {
+
+// By its frames: it has called one, and is inside.
+std::optional<CollectiveCall> awaited_call(const Case& of,
+                                           const CaseThread& thread);
+
+// By what its process has begun and not completed, where the thread waits in C
+// code: for `work.wait()`, and for the gradients in a `backward()`.
+std::optional<CollectiveCall> pending_call(const Case& of,
+                                           const CaseThread& thread);
+
+}  // namespace hangdbg

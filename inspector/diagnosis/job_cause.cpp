@@ -1,0 +1,331 @@
+#include "inspector/diagnosis/job_cause.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "inspector/diagnosis/meeting.h"
+#include "inspector/diagnosis/rank_words.h"
+#include "inspector/jobs/choice.h"
+
+namespace hangdbg {
+namespace {
+
+struct Finder {
+  JobDiagnosis& job;
+  double hung_after_s;
+  Meeting meeting = {};
+
+  void find();
+  void blame_gone(const RankSet& gone);
+  void blame_odd(const RankSet& odd);
+  void blame_circle(const std::vector<int>& circle);
+  void blame_unread();
+  void blame_nobody();
+  void without_waiters();
+
+  const RankDiagnosis* find_rank(int rank) const;
+  // Of those, all that do the same as the worst of them.
+  const RankDiagnosis* worst_of(const RankSet& ranks) const;
+  RankSet alike(const RankSet& among, const Diagnosis& found) const;
+  RankSet waiters() const;
+  RankSet waiters_for(const RankSet& ranks) const;
+  bool long_enough(const RankSet& ranks) const;
+  bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
+  std::string waits_in(const RankSet& ranks) const;
+};
+
+const Link& root_of(const Diagnosis& found) {
+  return found.chain[found.root];
+}
+
+Meeting meeting_of(const JobDiagnosis& job);
+
+}  // namespace
+
+void find_job_cause(JobDiagnosis& job, double hung_after_s) {
+  Finder finder{job, hung_after_s, meeting_of(job)};
+  finder.find();
+  for (std::string& finding : findings(job.job)) {
+    job.cause.evidence.push_back(std::move(finding));
+  }
+  const std::string name = job.job.launcher
+                               ? fmt::format("{}", *job.job.launcher)
+                               : shell_quote(job.job.id);
+  if (!finder.meeting.waits_for.empty()) {
+    job.cause.next.push_back(
+        {fmt::format("hangdbg dump --job {} --merge", name),
+         "where the ranks part, line by line"});
+  }
+}
+
+namespace {
+
+Meeting meeting_of(const JobDiagnosis& job) {
+  std::vector<RankAtMeeting> ranks;
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (rank.found) {
+      ranks.push_back({rank.rank, rank.call, &rank.groups});
+    }
+  }
+  Meeting meeting = meet(ranks, job.job.missing);
+  // Who waits for what another rank holds.
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (!rank.found || rank.call) {
+      continue;
+    }
+    const auto other = std::ranges::find(job.ranks, root_of(*rank.found).id.pid,
+                                         &RankDiagnosis::pid);
+    if (other != job.ranks.end() && other->rank != rank.rank) {
+      meeting.waits_for[rank.rank].add(other->rank);
+    }
+  }
+  return meeting;
+}
+
+void Finder::find() {
+  if (meeting.waits_for.empty()) {
+    return without_waiters();
+  }
+  const RankSet odd = meeting.odd();
+  RankSet gone;
+  for (const int rank : odd.numbers()) {
+    if (job.job.missing.contains(rank)) {
+      gone.add(rank);
+    }
+  }
+  if (!gone.empty()) {
+    return blame_gone(gone);
+  }
+  if (worst_of(odd) != nullptr) {
+    return blame_odd(odd);
+  }
+  if (!meeting.mismatched.empty()) {
+    job.cause = mismatch_cause(meeting);
+    job.odd = meeting.mismatched;
+    job.hung = long_enough(waiters());
+    return;
+  }
+  if (const auto circle = meeting.circle(); !circle.empty()) {
+    return blame_circle(circle);
+  }
+  if (waiters().size() < job.ranks.size()) {
+    // Who is not there is not awaited there either, or could not be read.
+    const bool unread = std::ranges::any_of(
+        job.ranks, [](const RankDiagnosis& one) { return !one.found; });
+    return unread ? blame_unread() : without_waiters();
+  }
+  blame_nobody();
+}
+
+void Finder::blame_gone(const RankSet& gone) {
+  const RankSet waiting = waiters_for(gone);
+  job.odd = gone;
+  job.hung = long_enough(waiting);
+  job.cause = {.id = "rank-ended",
+               .standing = Standing::Stuck,
+               .confidence = Confidence::Certain,
+               .sentence = fmt::format(
+                   "{} {} ended; {} in {}", ranks_text(gone),
+                   gone.size() == 1 ? "has" : "have",
+                   waits_text(waiting, gone.size()), waits_in(waiting))};
+  if (job.job.launcher) {
+    job.cause.next.push_back(
+        {fmt::format("kill {}", *job.job.launcher),
+         "ends the job, and its launcher may say how that rank has ended"});
+  }
+}
+
+void Finder::blame_odd(const RankSet& odd) {
+  const RankDiagnosis& worst = *worst_of(odd);
+  const Diagnosis& found = *worst.found;
+  job.odd = alike(odd, found);
+  const RankSet waiting = waiters_for(job.odd);
+  job.hung = hangs(found, waiting);
+  job.cause = found.cause;
+  job.cause.sentence =
+      fmt::format("{} {}; {} in {}", ranks_text(job.odd), story(found),
+                  waits_text(waiting, job.odd.size()), waits_in(waiting));
+  job.cause.evidence.push_back(fmt::format("rank {} is process {}, at {}",
+                                           worst.rank, worst.pid,
+                                           found.chain.front().place));
+}
+
+void Finder::blame_circle(const std::vector<int>& circle) {
+  RankSet all;
+  std::string text;
+  bool collectives = true;
+  for (const int rank : circle) {
+    const RankDiagnosis& one = *find_rank(rank);
+    all.add(rank);
+    collectives = collectives && one.call;
+    text += fmt::format(
+        "{}rank {} {} for {}", text.empty() ? "" : "; ", rank,
+        one.call ? "waits in " + call_words(*one.call)
+                 : "waits (" + one.found->chain.front().cause.sentence + ")",
+        ranks_text(meeting.waits_for.at(rank)));
+    job.cause.evidence.push_back(fmt::format("rank {}: {}, {}", rank,
+                                             one.found->chain.front().place,
+                                             one.found->chain.front().state));
+  }
+  job.odd = all;
+  job.hung = long_enough(all);
+  job.cause.id = collectives ? "collective-mismatch" : "deadlock";
+  job.cause.standing = Standing::Stuck;
+  job.cause.confidence = Confidence::Certain;
+  job.cause.sentence =
+      fmt::format("{} wait for each other: {}", ranks_text(all), text);
+}
+
+void Finder::blame_unread() {
+  RankSet unread;
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (!rank.found) {
+      unread.add(rank.rank);
+    }
+  }
+  job.odd = unread;
+  job.hung = long_enough(waiters());
+  job.cause = {.id = "unknown",
+               .standing = Standing::Waits,
+               .confidence = Confidence::Possible,
+               .sentence = fmt::format(
+                   "{} could not be looked at; {} in {}", ranks_text(unread),
+                   waits_text(waiters(), unread.size()), waits_in(waiters()))};
+}
+
+void Finder::blame_nobody() {
+  const bool more = !job.job.elsewhere.empty();
+  job.hung = long_enough(waiters());
+  job.cause = {
+      .id = "collective",
+      .standing = Standing::Waits,
+      .confidence = Confidence::Possible,
+      .sentence = fmt::format(
+          "{}{} wait in {}, and all have come there: {}", more ? "" : "all ",
+          more ? ranks_text(waiters()) + ", those that are here,"
+               : fmt::format("{} ranks", job.ranks.size()),
+          waits_in(waiters()),
+          more ? "for those on other machines, or the network"
+               : "for what does not get through the network, or a device"),
+      .next = {{"hangdbg dist --job auto",
+                "what is under way between them, and since when"}}};
+}
+
+void Finder::without_waiters() {
+  RankSet all;
+  for (const RankDiagnosis& rank : job.ranks) {
+    all.add(rank.rank);
+  }
+  const RankDiagnosis* const worst = worst_of(all);
+  if (worst == nullptr) {
+    job.cause = {.id = "unknown",
+                 .confidence = Confidence::Possible,
+                 .sentence = "no rank could be looked at"};
+    return;
+  }
+  const RankSet same = alike(all, *worst->found);
+  job.odd = same.size() == all.size() ? RankSet() : same;
+  job.hung = worst->found->hung;
+  job.cause = worst->found->cause;
+  job.cause.sentence =
+      fmt::format("{} {}",
+                  same.size() == all.size() && all.size() > 1
+                      ? fmt::format("each of the {} ranks", all.size())
+                      : ranks_text(same),
+                  story(*worst->found));
+}
+
+const RankDiagnosis* Finder::find_rank(int rank) const {
+  const auto found = std::ranges::find(job.ranks, rank, &RankDiagnosis::rank);
+  return found == job.ranks.end() ? nullptr : &*found;
+}
+
+const RankDiagnosis* Finder::worst_of(const RankSet& ranks) const {
+  const RankDiagnosis* worst = nullptr;
+  const auto badness = [](const RankDiagnosis& one) {
+    return std::tuple(one.found->hung, one.found->cause.standing,
+                      one.found->cause.confidence);
+  };
+  for (const RankDiagnosis& one : job.ranks) {
+    if (ranks.contains(one.rank) && one.found &&
+        (worst == nullptr || badness(one) > badness(*worst))) {
+      worst = &one;
+    }
+  }
+  return worst;
+}
+
+RankSet Finder::alike(const RankSet& among, const Diagnosis& found) const {
+  RankSet same;
+  for (const RankDiagnosis& one : job.ranks) {
+    if (among.contains(one.rank) && one.found &&
+        one.found->cause.id == found.cause.id &&
+        one.found->chain.front().place == found.chain.front().place) {
+      same.add(one.rank);
+    }
+  }
+  return same;
+}
+
+RankSet Finder::waiters() const {
+  RankSet waiting;
+  for (const auto& [rank, awaited] : meeting.waits_for) {
+    waiting.add(rank);
+  }
+  return waiting;
+}
+
+RankSet Finder::waiters_for(const RankSet& ranks) const {
+  RankSet waiting;
+  for (const auto& [rank, awaited] : meeting.waits_for) {
+    if (std::ranges::any_of(awaited.numbers(),
+                            [&](int other) { return ranks.contains(other); })) {
+      waiting.add(rank);
+    }
+  }
+  return waiting;
+}
+
+bool Finder::long_enough(const RankSet& ranks) const {
+  return std::ranges::all_of(ranks.numbers(), [this](int rank) {
+    const auto& waited = find_rank(rank)->found->chain.front().waiting_s;
+    return waited && *waited >= hung_after_s;
+  });
+}
+
+// Who works lets nobody hang; who rests does, as others wait for it.
+bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
+  switch (odd.cause.standing) {
+    case Standing::Works:
+      return false;
+    case Standing::Idle:
+      return root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
+             long_enough(waiting);
+    case Standing::Waits:
+      return odd.hung || (odd.cause.id == "polls" && long_enough(waiting));
+    case Standing::Stuck:
+      return true;
+  }
+  return false;
+}
+
+std::string Finder::waits_in(const RankSet& ranks) const {
+  std::string name;
+  for (const int rank : ranks.numbers()) {
+    const auto& call = find_rank(rank)->call;
+    const std::string own = call ? call->function : "other things";
+    if (!name.empty() && name != own) {
+      return "different collectives";
+    }
+    name = own;
+  }
+  return name;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,173 @@
+#include "inspector/diagnosis/job_diagnosis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "base/in_parallel.h"
+#include "inspector/diagnosis/awaited_call.h"
+#include "inspector/diagnosis/case.h"
+#include "inspector/diagnosis/job_cause.h"
+#include "inspector/inspected_process.h"
+
+namespace hangdbg {
+namespace {
+
+struct Seen {
+  Result<Diagnosis> found;
+  std::optional<CollectiveCall> call = {};
+  ProcessGroups groups = {};
+};
+
+Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
+Seen look_at_launcher(int pid, Deadline deadline);
+void add_skipped(JobDiagnosis& job);
+
+}  // namespace
+
+JobDiagnosis diagnose_job(const Job& job,
+                          double hung_after_s,
+                          Deadline deadline) {
+  JobDiagnosis all{.job = job};
+  std::vector<int> pids;
+  std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
+  if (job.launcher && job.find(*job.launcher) == nullptr) {
+    pids.push_back(*job.launcher);
+  }
+  // Each leaves something for who puts it together.
+  const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
+  in_parallel<Seen>(
+      pids, theirs,
+      [launcher = job.launcher, hung_after_s, theirs](int pid) -> Result<Seen> {
+        return pid == launcher ? look_at_launcher(pid, theirs)
+                               : look_at_rank(pid, hung_after_s, theirs);
+      },
+      [&](int pid, std::optional<Result<Seen>> seen) {
+        Seen one = seen ? **std::move(seen)
+                        : Seen{.found = std::unexpected(not_read_in_time(pid))};
+        const auto rank = std::ranges::find(job.ranks, pid, &JobRank::pid);
+        if (rank != job.ranks.end()) {
+          all.ranks.push_back({.rank = rank->rank,
+                               .pid = pid,
+                               .found = std::move(one.found),
+                               .call = std::move(one.call),
+                               .groups = std::move(one.groups)});
+        } else if (one.found) {
+          all.launcher = std::move(one.found->chain.front());
+        } else {
+          all.skipped.push_back("the launcher: " + one.found.error().text());
+        }
+      });
+  add_skipped(all);
+  find_job_cause(all, hung_after_s);
+  return all;
+}
+
+std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
+                                           double hung_after_s,
+                                           Deadline deadline) {
+  std::vector<ProcessDiagnosis> all;
+  const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
+  in_parallel<Diagnosis>(
+      pids, theirs,
+      [hung_after_s, theirs](int pid) {
+        World world(theirs);
+        return diagnose(world, pid, hung_after_s);
+      },
+      [&](int pid, std::optional<Result<Diagnosis>> found) {
+        all.push_back({pid, found ? *std::move(found)
+                                  : std::unexpected(not_read_in_time(pid))});
+      });
+  return all;
+}
+
+std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
+  std::vector<AlikeRanks> alike;
+  const auto key = [this](const RankSet& ranks, const Diagnosis& found) {
+    const Link& first = found.chain.front();
+    return std::tuple(odd.contains(ranks.ranges().front().first),
+                      found.cause.id, found.root, first.place);
+  };
+  for (const RankDiagnosis& rank : ranks) {
+    if (!rank.found || !among.contains(rank.rank)) {
+      continue;
+    }
+    RankSet own;
+    own.add(rank.rank);
+    const auto same = std::ranges::find_if(alike, [&](const AlikeRanks& one) {
+      return key(one.ranks, *one.first) == key(own, *rank.found);
+    });
+    if (same != alike.end()) {
+      same->ranks.add(rank.rank);
+    } else {
+      alike.push_back({std::move(own), &*rank.found});
+    }
+  }
+  std::ranges::stable_sort(alike, {}, [this](const AlikeRanks& one) {
+    return std::pair(!odd.contains(one.ranks.ranges().front().first),
+                     one.ranks.size());
+  });
+  return alike;
+}
+
+namespace {
+
+Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
+  World world(deadline);
+  world.ranks_apart = true;
+  Seen seen{.found = diagnose(world, pid, hung_after_s)};
+  const Case* const of = world.look_at(pid);
+  if (!seen.found || of == nullptr || !of->is_python()) {
+    return seen;
+  }
+  seen.groups = of->process_groups();
+  const Link& root = seen.found->chain[seen.found->root];
+  const CaseThread* const thread =
+      root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
+  if (thread != nullptr && seen.found->cause.id == "collective") {
+    seen.call = awaited_call(*of, *thread);
+    if (!seen.call) {
+      seen.call = pending_call(*of, *thread);
+    }
+  }
+  return seen;
+}
+
+// Who it waits for are its ranks, which are looked at anyhow.
+Seen look_at_launcher(int pid, Deadline deadline) {
+  World world(deadline);
+  world.ranks_apart = true;
+  auto link = link_of(world, {pid, pid});
+  if (!link) {
+    return {.found = std::unexpected(Error{
+                .id = ErrorId::NotPermitted,
+                .message = world.skipped().empty() ? "it is gone"
+                                                   : world.skipped().front()})};
+  }
+  Diagnosis found{.pid = pid};
+  found.chain.push_back(*std::move(link));
+  return {.found = std::move(found)};
+}
+
+// What several could not see is said once.
+void add_skipped(JobDiagnosis& job) {
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (!rank.found) {
+      job.skipped.push_back(
+          fmt::format("rank {}: {}", rank.rank, rank.found.error().text()));
+      continue;
+    }
+    for (const std::string& skipped : rank.found->skipped) {
+      if (std::ranges::find(job.skipped, skipped) == job.skipped.end()) {
+        job.skipped.push_back(skipped);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

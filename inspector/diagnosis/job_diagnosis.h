@@ -1,0 +1,57 @@
+// Why a job hangs: the cause of each of its ranks, looked at all at once, and
+// of these the one that the others wait for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "inspector/diagnosis/diagnose.h"
+#include "inspector/dist/collective_calls.h"
+#include "inspector/dist/process_groups.h"
+#include "inspector/jobs/jobs.h"
+
+namespace hangdbg {
+
+struct RankDiagnosis {
+  int rank = 0;
+  int pid = 0;
+  Result<Diagnosis> found;
+  std::optional<CollectiveCall> call = {};  // it waits there
+  ProcessGroups groups = {};
+};
+
+// Ranks of which the same is to be said.
+struct AlikeRanks {
+  RankSet ranks;
+  const Diagnosis* first;  // the lowest one's
+};
+
+struct JobDiagnosis {
+  Job job;
+  std::vector<RankDiagnosis> ranks;  // ascending
+  std::optional<Link> launcher;
+  bool hung = false;
+  RankSet odd;  // whose cause it is; empty: all ranks alike
+  Cause cause;  // the sentence says of whom
+  std::vector<std::string> skipped;
+
+  // Those among these, the odd ones first.
+  std::vector<AlikeRanks> alike(const RankSet& among) const;
+};
+
+JobDiagnosis diagnose_job(const Job& job,
+                          double hung_after_s,
+                          Deadline deadline);
+
+// Several processes at once, that have nothing to do with each other.
+struct ProcessDiagnosis {
+  int pid = 0;
+  Result<Diagnosis> found;
+};
+std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
+                                           double hung_after_s,
+                                           Deadline deadline);
+
+}  // namespace hangdbg
