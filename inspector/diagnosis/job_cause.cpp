@@ -25,6 +25,7 @@ struct Finder {
   void blame_odd(const RankSet& odd);
   void blame_circle(const std::vector<int>& circle);
   void blame_unread();
+  void blame_network();
   void blame_nobody();
   void without_waiters();
 
@@ -35,6 +36,7 @@ struct Finder {
   RankSet waiters() const;
   RankSet waiters_for(const RankSet& ranks) const;
   bool long_enough(const RankSet& ranks) const;
+  bool some_long_enough(const RankSet& ranks) const;
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
 };
@@ -44,6 +46,7 @@ const Link& root_of(const Diagnosis& found) {
 }
 
 Meeting meeting_of(const JobDiagnosis& job);
+std::string flow_text(const PeerFlow& flow);
 
 }  // namespace
 
@@ -87,6 +90,24 @@ Meeting meeting_of(const JobDiagnosis& job) {
   return meeting;
 }
 
+// "rank 0 gets nothing through to rank 1, sent again 5 times"
+std::string flow_text(const PeerFlow& flow) {
+  const auto who = [](std::optional<int> rank, const SocketAddress& address) {
+    return rank ? fmt::format("rank {}", *rank) : address.text();
+  };
+  const std::string from = who(flow.from, flow.sender);
+  const std::string to = who(flow.to, flow.receiver);
+  const std::string since =
+      flow.quiet ? ", for " + human_duration(*flow.quiet) : "";
+  return flow.state == TcpState::SynSent
+             ? fmt::format("{} gets no answer from {}, to which it connects",
+                           from, flow.receiver.text())
+             : fmt::format(
+                   "{} does not reach {}: {} bytes are sent again and again, "
+                   "{} times by now{}",
+                   from, to, flow.undelivered, flow.retransmits, since);
+}
+
 void Finder::find() {
   if (meeting.waits_for.empty()) {
     return without_waiters();
@@ -103,6 +124,9 @@ void Finder::find() {
   }
   if (worst_of(odd) != nullptr) {
     return blame_odd(odd);
+  }
+  if (!job.stuck_flows.empty()) {
+    return blame_network();
   }
   if (!meeting.mismatched.empty()) {
     job.cause = mismatch_cause(meeting);
@@ -125,7 +149,7 @@ void Finder::find() {
 void Finder::blame_gone(const RankSet& gone) {
   const RankSet waiting = waiters_for(gone);
   job.odd = gone;
-  job.hung = long_enough(waiting);
+  job.hung = some_long_enough(waiting);
   job.cause = {.id = "rank-ended",
                .standing = Standing::Stuck,
                .confidence = Confidence::Certain,
@@ -196,6 +220,36 @@ void Finder::blame_unread() {
                .sentence = fmt::format(
                    "{} could not be looked at; {} in {}", ranks_text(unread),
                    waits_text(waiters(), unread.size()), waits_in(waiters()))};
+}
+
+void Finder::blame_network() {
+  const PeerFlow& worst = job.stuck_flows.front();
+  for (const auto& rank : {worst.from, worst.to}) {
+    if (rank) {
+      job.odd.add(*rank);
+    }
+  }
+  job.hung = some_long_enough(waiters());
+  job.cause = {
+      .id = "peer-unreachable",
+      .standing = Standing::Waits,
+      .confidence = Confidence::Certain,
+      .sentence = fmt::format("{}; {} in {}", flow_text(worst),
+                              waits_text(waiters(), 1), waits_in(waiters()))};
+  constexpr std::size_t kMost = 8;
+  for (const PeerFlow& flow : job.stuck_flows) {
+    if (job.cause.evidence.size() < kMost) {
+      job.cause.evidence.push_back(
+          fmt::format("{} ({} -> {}, {})", flow_text(flow), flow.sender.text(),
+                      flow.receiver.text(), tcp_state_name(flow.state)));
+    }
+  }
+  const std::string peer = worst.receiver.text();
+  job.cause.next.push_back(
+      {fmt::format("ping {}", peer.substr(0, peer.rfind(':'))),
+       "from that rank's machine or container: whether it is there"});
+  job.cause.next.push_back(
+      {"hangdbg dist --job auto", "all that is under way between the ranks"});
 }
 
 void Finder::blame_nobody() {
@@ -295,6 +349,15 @@ bool Finder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const auto& waited = find_rank(rank)->found->chain.front().waiting_s;
     return waited && *waited >= hung_after_s;
+  });
+}
+
+// Who looks again and again whether others have come tells no time.
+bool Finder::some_long_enough(const RankSet& ranks) const {
+  return std::ranges::any_of(ranks.numbers(), [this](int rank) {
+    RankSet one;
+    one.add(rank);
+    return long_enough(one);
   });
 }
 

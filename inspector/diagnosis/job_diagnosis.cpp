@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/in_parallel.h"
+#include "inspector/connections.h"
 #include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/case.h"
 #include "inspector/diagnosis/job_cause.h"
@@ -25,6 +26,7 @@ struct Seen {
 
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
 Seen look_at_launcher(int pid, Deadline deadline);
+void read_flows(JobDiagnosis& job, Deadline deadline);
 void add_skipped(JobDiagnosis& job);
 
 }  // namespace
@@ -62,6 +64,7 @@ JobDiagnosis diagnose_job(const Job& job,
           all.skipped.push_back("the launcher: " + one.found.error().text());
         }
       });
+  read_flows(all, deadline);
   add_skipped(all);
   find_job_cause(all, hung_after_s);
   return all;
@@ -151,6 +154,29 @@ Seen look_at_launcher(int pid, Deadline deadline) {
   Diagnosis found{.pid = pid};
   found.chain.push_back(*std::move(link));
   return {.found = std::move(found)};
+}
+
+void read_flows(JobDiagnosis& job, Deadline deadline) {
+  std::vector<int> pids;
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (rank.found && !rank.call) {
+      return;  // who is elsewhere is why they wait
+    }
+    pids.push_back(rank.pid);
+  }
+  const auto sockets = read_connections(pids, deadline);
+  std::vector<RankConnections> ends;
+  for (const RankDiagnosis& rank : job.ranks) {
+    const auto its = sockets.find(rank.pid);
+    if (its != sockets.end() && its->second) {
+      ends.push_back({rank.rank, &*its->second});
+    }
+  }
+  for (PeerFlow& flow : match_peers(ends, 0)) {
+    if (flow.flow == Flow::Unreachable) {
+      job.stuck_flows.push_back(std::move(flow));
+    }
+  }
 }
 
 // What several could not see is said once.

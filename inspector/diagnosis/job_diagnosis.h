@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "inspector/diagnosis/diagnose.h"
 #include "inspector/dist/collective_calls.h"
+#include "inspector/dist/peers.h"
 #include "inspector/dist/process_groups.h"
 #include "inspector/jobs/jobs.h"
 
@@ -32,6 +33,8 @@ struct JobDiagnosis {
   Job job;
   std::vector<RankDiagnosis> ranks;  // ascending
   std::optional<Link> launcher;
+  // What does not get through; looked for where all wait in collectives.
+  std::vector<PeerFlow> stuck_flows;
   bool hung = false;
   RankSet odd;  // whose cause it is; empty: all ranks alike
   Cause cause;  // the sentence says of whom

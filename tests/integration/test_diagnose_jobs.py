@@ -3,6 +3,7 @@ with its own cause; and of a job that is only slow none is said to hang."""
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,7 +12,8 @@ import pytest
 
 import processes
 import torches
-from harness import TARGETS, die_with_us, hangdbg, track, until
+from harness import TARGETS, die_with_us, hangdbg, start, track, until
+from test_namespaces import needs_root
 
 TORCHES = [pytest.param(path, id=version, marks=pytest.mark.slow)
            for version, path in torches.found()][-1:] or [
@@ -60,8 +62,8 @@ class Job:
                        for rank in range(self.ranks))
         until("all have gone on after %s" % self.turns[self.number], done, IMPORT)
 
-    def diagnosed(self, *words):
-        done = hangdbg("diagnose", "--job", self.pid, "--json", "--hung-after", AFTER, *words)
+    def diagnosed(self, *words, after=AFTER):
+        done = hangdbg("diagnose", "--job", self.pid, "--json", "--hung-after", after, *words)
         assert done.rc == 0 and done.err == "", done
         return done.json()
 
@@ -124,3 +126,267 @@ def test_the_odd_rank_is_named_first(torch_python, tmp_path):
         remedies[way](said)
         job.turn_is_over()
     assert job.process.wait(IMPORT) == 0
+
+
+def test_what_is_waited_for_in_c_code(torch_python, tmp_path):
+    """No function of torch.distributed is to be seen in these stacks."""
+    job = Job(torch_python, tmp_path, "work", "backward").met()
+    for _ in range(2):
+        job.begin_turn()
+        said = job.until_said(
+            "sleeps", "^rank 2 sleeps, .*; ranks 0,1 wait for it in ALLREDUCE$")
+        assert [one["call"] for one in said["ranks"]] == ["ALLREDUCE of group 0"] * 2 + [None]
+        os.kill(said["ranks"][2]["pid"], signal.SIGUSR1)
+        job.turn_is_over()
+
+
+# turn: which ranks are odd, what is said of them and the others
+MISMATCHES = {
+    "gather": ([2], r"^rank 2 is in all_gather, ranks 0,1 in all_reduce \(sum, torch\.float32 "
+               r"\(4,\)\), as collective 2 of group 0: they do not match"),
+    "barrier": ([2], r"^rank 2 is in barrier, ranks 0,1 in all_reduce "),
+    "more": ([2], r"^rank 2 is in broadcast \(.*, root 2\), ranks 0,1 in all_reduce "),
+    "order": ([0, 1], r"^ranks 0,1 wait for each other: rank 0 waits in all_reduce of group 1 "
+              r"\(.*\) for rank 1; rank 1 waits in all_reduce of group 2 "),
+}
+
+
+@pytest.mark.parametrize("turn", sorted(MISMATCHES))
+def test_collectives_that_do_not_match(turn, torch_python, tmp_path):
+    odd, sentence = MISMATCHES[turn]
+    job = Job(torch_python, tmp_path, turn).met()
+    job.begin_turn()
+    said = job.until_said("collective-mismatch", sentence)
+    assert (said["odd"], said["confidence"]) == (odd, "certain"), said
+
+
+def test_a_rank_has_ended_before_the_others_met(torch_python, tmp_path):
+    """Its launcher waits for another, and has not taken notice."""
+    job = Job(torch_python, tmp_path, "missing@1")
+    until("two are there", lambda: set(job.pids()) == {0, 2}, IMPORT)
+    job.begin_turn()
+    said = job.until_said(
+        "rank-ended", "^rank 1 has ended; ranks 0,2 wait for it in init_process_group$")
+    assert (said["odd"], said["missing"], said["confidence"]) == ([1], [1], "certain"), said
+    assert any("ended, and not waited for by %d" % job.pid in one for one in said["evidence"])
+
+
+def test_a_worker_of_the_odd_rank_is_followed(torch_python, tmp_path):
+    """The first turns are of who works, however long: none hangs for that."""
+    job = Job(torch_python, tmp_path, "trains", "saves@0", "loader", "worker").met()
+    for who in (2, 0, 2):
+        turn = job.begin_turn()
+        said = until("the others wait in %s" % turn, lambda: next((
+            one for one in [job.diagnosed(after="5")]
+            if len([rank for rank in one["ranks"] if rank["call"]]) == 2), None), IMPORT)
+        for _ in range(5):
+            assert not said["hung"] and said["odd"] == [who], said
+            said = job.diagnosed(after="5")
+        (tmp_path / "enough").touch()
+        job.turn_is_over()
+        (tmp_path / "enough").unlink()
+    job.begin_turn()
+    said = job.until_said("fork-lock", r"^rank 2 waits for a batch from its DataLoader: .*: "
+                          r"process \d+ \(pt_data_worker\) waits for the Lock.*"
+                          r"; ranks 0,1 wait for it in all_reduce$")
+    assert said["odd"] == [2] and said["ranks"][2]["diagnosis"]["chain"][0][
+        "cause"] == "data-loader", said
+
+
+def test_under_torchrun(torch_python, tmp_path):
+    """Its agent is well; its PID means the job; a rank's alone leads to the odd one."""
+    job = Job(torch_python, tmp_path, "input@0", "baton@1", ranks=2, torchrun=True).met()
+    job.begin_turn()
+    job.until_said("terminal-input", "^rank 0 waits for input .*; rank 1 waits for it in all_red")
+    job.process.stdin.write(b"\n")
+    job.process.stdin.flush()
+    job.turn_is_over()
+    (tmp_path / "lock-1").touch()
+    job.begin_turn()
+    said = job.until_said("stale-lock-file", "^rank 1 waits until the lock file ")
+    assert (said["launcher"]["pid"], said["launcher"]["cause"]) == (job.pid, "launcher"), said
+    out = hangdbg("diagnose", job.pid).out
+    assert re.match(r"job \S+ \(torch, 2 ranks\) hangs: rank 1 waits until the lock file", out)
+    pids = job.pids()
+    alone = hangdbg("diagnose", pids[0], "--json").json()
+    assert alone["cause"] == "stale-lock-file" and alone["hung"], alone
+    assert [link["pid"] for link in alone["chain"]] == [pids[0], pids[1]], alone
+    assert "for rank 1, which has not come there" in alone["chain"][0]["sentence"], alone
+    # Of some ranks: all are looked at, these are shown.
+    shown = job.diagnosed("--ranks", "0")
+    assert [one["rank"] for one in shown["ranks"]] == [0] and shown["odd"] == [1], shown
+    # Processes without their job.
+    both = hangdbg("diagnose", pids[0], pids[1], "--json").json()["processes"]
+    assert [one["diagnosis"]["cause"] for one in both] == ["stale-lock-file"] * 2, both
+    # Who is stopped himself lets nobody wait for longer than the others do.
+    os.kill(job.pid, signal.SIGSTOP)
+    until("it is stopped", lambda: processes.state(job.pid, job.pid) == "T")
+    assert job.diagnosed()["launcher"]["cause"] == "stopped"
+    os.kill(job.pid, signal.SIGCONT)
+
+
+def test_hangdbg_alone_says_the_cause(torch_python, tmp_path):
+    job = Job(torch_python, tmp_path, "stop", ranks=2).met()
+    job.begin_turn()
+
+    def told():
+        done = hangdbg()
+        assert done.rc == 0, done
+        return "rank 1 is stopped, by SIGSTOP" in done.err and done.err
+    err = until("it has hung for ten seconds", told, IMPORT)
+    assert "rank 0 waits for it in all_reduce\n  try: kill -CONT %d    " % job.pids()[1] in err, err
+    assert "  try: hangdbg diagnose %d    the evidence\n" % job.pid in err, err
+    assert "by SIGSTOP" not in hangdbg("ps").err
+
+
+RENDEZVOUS = {
+    "elastic": (["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:%s"], "2 nodes"),
+    "static": (["--node-rank=0", "--master_addr=127.0.0.1", "--master_port=%s"], "all nodes"),
+}
+
+
+@pytest.mark.parametrize("way", sorted(RENDEZVOUS))
+def test_a_node_does_not_come(way, torch_python, tmp_path):
+    """Nodes are started one after the other: not at once does that hang."""
+    words, whom = RENDEZVOUS[way]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    agent = track(subprocess.Popen(
+        [torch_python, "-m", "torch.distributed.run", "--nnodes=2", "--nproc_per_node=1",
+         *words[:-1], words[-1] % port, str(SOURCE), str(tmp_path), "sleep"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=die_with_us))
+
+    def diagnosed(after):
+        return hangdbg("diagnose", agent.pid, "--json", "--hung-after", after).json()
+
+    def told():
+        said = diagnosed("0.5")
+        return said["cause"] == "rendezvous" and said["hung"] and said
+    said = until("it waits", told, IMPORT)
+    assert "until the launchers of %s are there" % whom in said["sentence"], said
+    assert not diagnosed("60")["hung"]
+
+
+# ---- several processes, without torch
+
+def test_several_processes():
+    """Equal answers are said once; one that is gone does not cost the others."""
+    waiting = [start("event_wait", "/usr/bin/python3") for _ in range(2)]
+    other = start("sleep", "/usr/bin/python3")
+    pids = [one.pid for one in (*waiting, other)]
+    done = hangdbg("diagnose", *pids)
+    assert done.rc == 0 and done.out.count(" hang") == 2, done
+    assert "\nthe same: %d\n" % pids[1] in done.out, done
+    some = hangdbg("diagnose", "--json", *pids, 999999999)
+    assert some.rc == 1, some
+    answers = some.json()["processes"]
+    assert [one["pid"] for one in answers] == [*pids, 999999999]
+    assert [one["error"] is None for one in answers] == [True, True, True, False], answers
+    assert answers[0]["diagnosis"]["cause"] == answers[1]["diagnosis"]["cause"], answers
+    assert answers[3]["error"]["type"] == "no-such-process", answers
+    for target in (*waiting, other):
+        target.finish()
+
+
+@pytest.mark.parametrize("words, cause", [
+    (["1", "--job", "auto"], "either processes are named, or a job is"),
+    (["--job", "nobody's job"], "no job here is called nobody's job"),
+    (["--job", "auto", "--ranks", "x"], "x"),
+    (["1", "x"], "not the number of a process"),
+])
+def test_bad_input(words, cause):
+    done = hangdbg("diagnose", *words)
+    assert done.rc == 2 and done.out == "" and cause in done.err.splitlines()[0], done
+
+
+# ---- the network between two ranks: each in a namespace of its own, and a third one between
+
+class Parted:
+    """Job.pids() and the like, of two ranks 10.77.1.2 and 10.77.2.2."""
+
+    ranks = 2
+
+    def __init__(self, python, folder, *turns, connected=True):
+        self.folder, self.turns, self.number = folder, turns, -1
+        spaces = [self.namespace() for _ in range(3)]
+        self.router = spaces[2]
+        for number, space in enumerate(spaces[:2]):
+            net = "10.77.%d." % (number + 1)
+            self.ip("link", "add", "to%d" % number, "netns", self.router, "type", "veth", "peer",
+                    "name", "eth7", "netns", space)
+            self.ip("link", "set", "lo", "up", inside=space)
+            self.ip("addr", "add", net + "2/24", "dev", "eth7", inside=space)
+            self.ip("link", "set", "eth7", "up", inside=space)
+            self.ip("addr", "add", net + "1/24", "dev", "to%d" % number, inside=self.router)
+            self.ip("link", "set", "to%d" % number, "up", inside=self.router)
+            self.ip("route", "add", "default", "via", net + "1", inside=space)
+        self.connect(connected)
+        for rank, space in enumerate(spaces[:2]):
+            track(subprocess.Popen(
+                ["nsenter", "-t", str(space), "-n", str(python), str(SOURCE), str(folder),
+                 *turns],
+                stdout=subprocess.DEVNULL, stderr=open(folder / "log", "a"),
+                start_new_session=True, preexec_fn=die_with_us,
+                env=dict(os.environ, OMP_NUM_THREADS="1", RANK=str(rank), LOCAL_RANK=str(rank),
+                         WORLD_SIZE="2", MASTER_ADDR="10.77.1.2", MASTER_PORT="29500",
+                         GLOO_SOCKET_IFNAME="eth7")))
+        self.pid = "10.77.1.2:29500"
+
+    met, begin_turn, turn_is_over = Job.met, Job.begin_turn, Job.turn_is_over
+    diagnosed, until_said, pids = Job.diagnosed, Job.until_said, Job.pids
+
+    @staticmethod
+    def namespace():
+        holder = track(subprocess.Popen(["unshare", "-n", "sleep", "1000"],
+                                        start_new_session=True, preexec_fn=die_with_us))
+        own = os.readlink("/proc/self/ns/net")
+        until("a network of its own",
+              lambda: os.readlink("/proc/%d/ns/net" % holder.pid) != own)
+        return holder.pid
+
+    @staticmethod
+    def ip(*words, inside=None):
+        enter = ["nsenter", "-t", str(inside), "-n"] if inside else []
+        done = subprocess.run([*enter, "ip", *map(str, words)], stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            pytest.skip("no network of its own here: %s" % done.stderr.decode())
+
+    def connect(self, connected):
+        """Whether the one between them lets packets through."""
+        subprocess.run(["nsenter", "-t", str(self.router), "-n", "sh", "-c",
+                        "echo %d > /proc/sys/net/ipv4/ip_forward" % connected], check=True)
+
+
+needs_ip = pytest.mark.skipif(not shutil.which("ip"), reason="ip (iproute2) is not installed")
+
+
+@needs_root
+@needs_ip
+def test_what_the_network_loses(torch_python, tmp_path):
+    """And when it is well again, they go on."""
+    job = Parted(torch_python, tmp_path, "all").met()
+    job.begin_turn()
+    job.connect(False)
+    (tmp_path / "cut").touch()
+    said = job.until_said(
+        "peer-unreachable", r"^rank (0 does not reach rank 1|1 does not reach rank 0): \d+ bytes "
+        r"are sent again and again, \d+ times by now.*; ranks 0,1 wait for it in all_reduce$")
+    assert (said["odd"], said["confidence"]) == ([0, 1], "certain"), said
+    assert any("10.77.1.2:" in one and "ESTABLISHED" in one for one in said["evidence"]), said
+    job.connect(True)
+    job.turn_is_over()
+
+
+@needs_root
+@needs_ip
+def test_a_rank_that_gets_no_connection(torch_python, tmp_path):
+    job = Parted(torch_python, tmp_path, "all", connected=False)
+    until("both are there", lambda: "no job here" not in hangdbg(
+        "ps", "--job", job.pid).err and set(job.pids()) == {0, 1}, IMPORT)
+    job.begin_turn()
+    said = job.until_said(
+        "peer-unreachable", r"^rank 1 gets no answer from 10\.77\.1\.2:29500, to which it "
+        r"connects; ranks 0,1 wait for it in init_process_group$")
+    assert said["next"][0]["command"] == "ping 10.77.1.2", said

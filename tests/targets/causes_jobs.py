@@ -12,6 +12,8 @@ busy        a loop in which nothing changes, until SIGUSR1
 stop        stops itself
 polls       looks for a file again and again
 store       wants a key of the store that nobody has set
+work        sleeps, until SIGUSR1, while the others are in `work.wait()`
+backward    the same, while the others are in the backward() of a DistributedDataParallel
 trains      computes, for long (ends when DIRECTORY/enough is there)
 saves       writes a checkpoint, again and again (the same)
 worker      its DataLoader's worker hangs on a lock held across fork
@@ -161,11 +163,19 @@ def loader(number):
 
 WAYS = {"baton": baton, "sleep": sleep, "input": wants_input, "busy": busy, "stop": stop,
         "polls": polls, "store": store, "trains": trains, "saves": saves, "worker": worker,
-        "loader": loader}
+        "loader": loader, "work": sleep, "backward": sleep}
 
 
 def step(tensor):
     dist.all_reduce(tensor)
+
+
+def work_step(tensor):
+    dist.all_reduce(tensor, async_op=True).wait()
+
+
+def backward_step(tensor):
+    backward_step.model(tensor).sum().backward()
 
 
 def mismatch(way, odd, groups):
@@ -204,10 +214,12 @@ def take_turn(number, turn, groups):
         threading.Thread(target=sets_key, args=(number,), daemon=True).start()
     tensor = torch.ones(4)
     step(tensor)
+    if way == "backward":
+        backward_step.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4))
     if way in WAYS:
         if odd:
             WAYS[way](number)
-        step(tensor)
+        {"work": work_step, "backward": backward_step}.get(way, step)(tensor)
     elif way == "all":
         wait_for("cut")
         step(tensor)

@@ -2,8 +2,11 @@
 // a FUSE server answers.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
@@ -44,6 +47,20 @@ std::string path_of(const Case& of, const CaseThread& thread) {
   return read_proc_link(of.pid, "cwd").value_or("") + "/" + *text;
 }
 
+// Of one that has not slept for long: whoever writes much is in state D most of
+// the time. None of others.
+std::optional<WaitLook> a_moment_later(const Case& of,
+                                       const CaseThread& thread) {
+  constexpr auto kMoment = std::chrono::milliseconds(50);
+  constexpr double kLong = 1;  // seconds
+  if (thread.wait.asleep_s >= kLong || of.world.deadline().expired()) {
+    return std::nullopt;
+  }
+  std::this_thread::sleep_for(kMoment);
+  auto later = look_at_wait(of.pid, thread.id.tid);
+  return later ? std::optional(*std::move(later)) : std::nullopt;
+}
+
 }  // namespace
 
 Found mount(const Case& of, const CaseThread& thread) {
@@ -55,11 +72,22 @@ Found mount(const Case& of, const CaseThread& thread) {
   if (thread.wait.state != 'D' && !fuse) {
     return std::nullopt;
   }
+  const auto later = a_moment_later(of, thread);
+  if (thread.ran || (later && later->runs != thread.wait.runs)) {
+    return Cause{
+        .id = "runs",
+        .standing = Standing::Works,
+        .confidence = Confidence::Likely,
+        .sentence = fmt::format(
+            "works, and waits for the disk in between, at {}", thread.place()),
+        .evidence = {"in uninterruptible sleep, and has run since"}};
+  }
   const std::string path = path_of(of, thread);
   const auto on = path.empty() ? std::nullopt : mount_of(of.pid, path);
   Cause cause{.id = "mount",
               .standing = Standing::Waits,
-              .confidence = fuse ? Confidence::Certain : Confidence::Likely};
+              .confidence = fuse ? Confidence::Certain : Confidence::Likely,
+              .waited_s = later ? later->asleep_s : thread.wait.asleep_s};
   cause.sentence = fmt::format(
       "waits for {} in {}{}",
       fuse ? "a FUSE server, which does not answer,"

@@ -17,15 +17,22 @@ constexpr int kLooks = 4;
 
 using Values = std::map<std::string, std::string>;
 
-// With a memory of its own: what was read before may have changed.
-Values locals_now(const Case& of, const PythonFrame& frame) {
+// Of the function that runs and those that have called it: a loop may do its
+// work in small functions. With a memory of its own: what was read before may
+// have changed.
+Values locals_now(const Case& of, const CaseThread& thread) {
+  constexpr std::size_t kFrames = 3;
   Values values;
   const auto heap = Heap::open(of.process().memory, of.process().python);
-  const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
-                              : std::unexpected(Error());
-  for (const Variable& one : variables ? *variables : std::vector<Variable>()) {
-    values[one.name] =
-        repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
+  for (std::size_t i = 0; heap && i < thread.frames().size() && i < kFrames;
+       ++i) {
+    const PythonFrame& frame = thread.frames()[i];
+    const auto variables = read_locals(*heap, frame.address, frame.code);
+    for (const Variable& one :
+         variables ? *variables : std::vector<Variable>()) {
+      values[i == 0 ? one.name : frame.function + "." + one.name] =
+          repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
+    }
   }
   return values;
 }
@@ -65,12 +72,11 @@ Found running(const Case& of, const CaseThread& thread) {
   if (thread.frames().empty() || !of.is_python() || thread.cpu_percent < 50) {
     return cause;
   }
-  const PythonFrame& frame = thread.frames().front();
-  const Values before = locals_now(of, frame);
+  const Values before = locals_now(of, thread);
   std::string changes;
   for (int look = 0; look < kLooks && changes.empty(); ++look) {
     std::this_thread::sleep_for(kMoment);
-    const Values now = locals_now(of, frame);
+    const Values now = locals_now(of, thread);
     if (now.empty() || before.empty()) {
       return cause;  // it has none, or they change as they are read
     }
