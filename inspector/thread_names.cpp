@@ -11,29 +11,35 @@
 namespace hangdbg {
 namespace {
 
-// threading._active: ident to Thread.
-Result<std::optional<Address>> active_threads(const Heap& heap,
-                                              Address interpreter) {
+Result<std::optional<Address>> attribute(const Heap& heap,
+                                         Address object,
+                                         std::string_view name) {
+  return find_in_instance(heap, object, *TRY(heap.type_of(object)), name);
+}
+
+// Of the module threading.
+Result<std::optional<Address>> threadings(const Heap& heap,
+                                          Address interpreter,
+                                          std::string_view name) {
   const Address modules =
       TRY(heap.pointer(interpreter + heap.at().interpreter_modules));
   const auto threading = TRY(find_key(heap, modules, "threading"));
   if (!threading) {
     return std::nullopt;
   }
-  return find_in_instance(heap, *threading, *TRY(heap.type_of(*threading)),
-                          "_active");
+  return attribute(heap, *threading, name);
 }
 
 Result<std::string> name_in(const Heap& heap, Address thread) {
-  const auto name =
-      TRY(find_in_instance(heap, thread, *TRY(heap.type_of(thread)), "_name"));
+  const auto name = TRY(attribute(heap, thread, "_name"));
   return name ? heap.name(*name) : nothing_at("name of a thread", thread);
 }
 
 Status read_of(const Heap& heap,
                const Interpreter& interpreter,
                ThreadNames& names) {
-  const auto active = TRY(active_threads(heap, interpreter.state));
+  // By ident.
+  const auto active = TRY(threadings(heap, interpreter.state, "_active"));
   if (!active) {
     return {};
   }
@@ -49,7 +55,30 @@ Status read_of(const Heap& heap,
   });
 }
 
+// Up to 3.8 only the main thread's object is marked.
+Result<bool> is_shut_down(const Heap& heap, Address interpreter) {
+  if (const auto down = TRY(threadings(heap, interpreter, "_SHUTTING_DOWN"))) {
+    return TRY(int_value(heap, *down)).value_or(0) != 0;
+  }
+  const auto main = TRY(threadings(heap, interpreter, "_main_thread"));
+  const auto stopped =
+      main ? TRY(attribute(heap, *main, "_is_stopped")) : std::nullopt;
+  return stopped && TRY(int_value(heap, *stopped)).value_or(0) != 0;
+}
+
 }  // namespace
+
+bool is_at_exit(const Heap& heap, const PythonRuntime& python) {
+  heap.allow_reads();
+  const auto interpreters = read_interpreters(heap.memory(), python);
+  for (const Interpreter& one :
+       interpreters ? *interpreters : std::vector<Interpreter>()) {
+    if (one.id == 0) {
+      return is_shut_down(heap, one.state).value_or(false);
+    }
+  }
+  return false;
+}
 
 ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python) {
   heap.allow_reads();

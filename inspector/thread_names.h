@@ -21,6 +21,11 @@ using ThreadNames =
 // Those that can be read: none, where nothing has imported threading.
 ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python);
 
+// Whether threading has been told that the program has come to its end
+// (threading._shutdown): what its main thread runs from then on are handlers of
+// atexit and the like. No, where that cannot be read.
+bool is_at_exit(const Heap& heap, const PythonRuntime& python);
+
 // As threading calls a thread of that process; where that does not know it,
 // "MainThread" or the kernel's own name for it, which may be none.
 std::string name_of(const ThreadNames& names,

@@ -1,6 +1,7 @@
 #include "inspector/diagnosis/case.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,6 +121,15 @@ std::string Case::title() const {
                      : command.size() > kMost
                          ? to_utf8(command.substr(0, kMost)) + "…"
                          : command);
+}
+
+bool Case::handles_signals() const {
+  std::uint64_t own = status.signals_caught & ((1ULL << 31) - 1);
+  for (const int number :
+       {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
+    own &= ~(1ULL << (number - 1));
+  }
+  return own != 0;
 }
 
 const CaseThread* Case::thread(int tid) const {

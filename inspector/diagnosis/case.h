@@ -78,6 +78,9 @@ class Case {
   bool is_python() const { return process_.has_value(); }
   const InspectedProcess& process() const { return *process_; }
   std::string title() const;  // "process 79655 (python train.py)"
+  // A handler of a signal may do what a thread waits for: of other signals than
+  // Ctrl-C and those of crashes.
+  bool handles_signals() const;
 
   const CaseThread* thread(int tid) const;
   const CaseThread* by_ident(std::uint64_t ident) const;

@@ -176,8 +176,9 @@ Cause circle(const std::vector<Link>& links) {
   Cause cause{.id = "deadlock",
               .standing = Standing::Stuck,
               .confidence = Confidence::Certain};
-  const bool pipe = std::ranges::any_of(
-      links, [](const Link& link) { return link.cause.id == "pipe-full"; });
+  const bool pipe = std::ranges::any_of(links, [](const Link& link) {
+    return link.cause.id == "pipe-full" || link.cause.id == "terminal-input";
+  });
   const bool processes = links.front().id.pid != links.back().id.pid;
   if (pipe) {
     cause.id = "subprocess-pipe";

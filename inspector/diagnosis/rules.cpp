@@ -21,6 +21,8 @@ struct Rule {
 constexpr Rule kRules[] = {
     {"stopped", causes::stopped},
     {"mount", causes::mount},
+    {"exit", causes::exit},
+    {"CUDA", causes::cuda},
     {"GIL", causes::gil},
     {"idle worker", causes::idle_worker},
     {"launcher", causes::launcher},
@@ -31,6 +33,7 @@ constexpr Rule kRules[] = {
     {"data loader", causes::data_loader},
     {"collective", causes::collective},
     {"join", causes::join},
+    {"pool", causes::pool},
     {"condition", causes::condition},
     {"OpenMP", causes::openmp},
     {"Python lock", causes::python_lock},

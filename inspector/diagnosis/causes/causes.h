@@ -13,12 +13,15 @@ using Found = std::optional<Cause>;
 
 Found stopped(const Case& of, const CaseThread& thread);
 Found mount(const Case& of, const CaseThread& thread);
+Found exit(const Case& of, const CaseThread& thread);
+Found cuda(const Case& of, const CaseThread& thread);
 Found gil(const Case& of, const CaseThread& thread);
 Found idle_worker(const Case& of, const CaseThread& thread);
 Found stale_lock_file(const Case& of, const CaseThread& thread);
 Found file_lock(const Case& of, const CaseThread& thread);
 Found import_lock(const Case& of, const CaseThread& thread);
 Found join(const Case& of, const CaseThread& thread);
+Found pool(const Case& of, const CaseThread& thread);
 Found condition(const Case& of, const CaseThread& thread);
 Found python_lock(const Case& of, const CaseThread& thread);
 Found mutex(const Case& of, const CaseThread& thread);

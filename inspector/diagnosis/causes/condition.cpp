@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
 #include "inspector/diagnosis/idle_loops.h"
+#include "inspector/diagnosis/pools.h"
 #include "inspector/waiting_rooms.h"
 
 namespace hangdbg::causes {
@@ -42,6 +43,53 @@ std::vector<ThreadId> busy_workers(const Case& of) {
   return busy;
 }
 
+void find_workers(const Case& of, Cause& cause) {
+  cause.behind = busy_workers(of);
+  if (!cause.behind.empty()) {
+    cause.confidence = Confidence::Likely;
+    cause.evidence.push_back(fmt::format(
+        "all {} threads of the pool are at work", cause.behind.size()));
+    return;
+  }
+  const PoolWorkers workers =
+      pool_workers(of, "_process_worker", "/concurrent/futures/process.py");
+  if (!workers.busy.empty()) {
+    cause.confidence = Confidence::Likely;
+    cause.evidence.push_back(
+        fmt::format("of {} processes of the pool {} have work",
+                    workers.busy.size() + workers.idle, workers.busy.size()));
+    cause.behind = workers.busy;
+  }
+}
+
+// What the object says of who is missing; "" if it says nothing.
+std::string missing(const Case& of,
+                    const PythonFrame& what,
+                    std::string_view kind) {
+  const auto number = [&](const char* name) {
+    return of.number(what, name).value_or(-1);
+  };
+  if (kind == "Barrier") {
+    return fmt::format("{} of {} have come", number("self._count"),
+                       number("self._parties"));
+  }
+  if (kind.ends_with("Semaphore")) {
+    return fmt::format("its value is {}", number("self._value"));
+  }
+  if (what.function == "join") {
+    return fmt::format("{} tasks of the queue are not done",
+                       number("self.unfinished_tasks"));
+  }
+  return "";
+}
+
+// Its own, or one that waits for the same: such cannot end it either.
+bool waits_likewise(const Case& of, const CaseThread& thread, Address self) {
+  const PythonFrame* const what =
+      thread.wakes_by_itself() ? nullptr : called(thread);
+  return what != nullptr && of.object(*what, "self") == self;
+}
+
 }  // namespace
 
 Found condition(const Case& of, const CaseThread& thread) {
@@ -72,25 +120,24 @@ Found condition(const Case& of, const CaseThread& thread) {
       cause.id = "future";
       cause.sentence =
           fmt::format("waits for the result of a Future ({})", what->function);
-      cause.behind = busy_workers(of);
-      if (!cause.behind.empty()) {
-        cause.confidence = Confidence::Likely;
-        cause.evidence.push_back(fmt::format(
-            "all {} threads of the pool are at work", cause.behind.size()));
-      }
+      find_workers(of, cause);
       return cause;
     }
   }
   const auto others = of.python_threads();
-  const bool nobody = std::ranges::all_of(
-      others, [&](const CaseThread* one) { return one == &thread; });
+  const bool nobody = std::ranges::all_of(others, [&](const CaseThread* one) {
+    return one == &thread || (self && waits_likewise(of, *one, *self));
+  });
+  if (const std::string lacks = missing(of, *what, kind); !lacks.empty()) {
+    cause.sentence += ": " + lacks;
+  }
   if (nobody && !thread.wakes_by_itself()) {
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Likely;
     cause.id = "nobody-left";
-    cause.sentence = fmt::format(
-        "waits in {}.{}, and no other thread is here that could end that", kind,
-        what->function);
+    cause.sentence += others.size() == 1
+                          ? ", and no other thread is here that could end that"
+                          : ", and all threads that are here wait for the same";
     if (of.forked_from(of.status.ppid)) {
       cause.evidence.push_back(
           fmt::format("forked from {}, without that one's other threads",

@@ -80,13 +80,20 @@ Cause held(const CaseThread& thread,
 // filelock's locks: BaseFileLock.acquire() tries, and sleeps.
 std::optional<std::string> polled_path(const Case& of,
                                        const CaseThread& thread) {
-  const PythonFrame* const frame =
-      of.is_python() ? thread.find("acquire", "filelock/_api.py", 4) : nullptr;
-  if (frame == nullptr) {
+  if (!of.is_python()) {
     return {};
   }
-  auto path = of.text(*frame, "self._context.lock_file");
-  return path ? path : of.text(*frame, "self._lock_file");
+  for (const char* const function : {"_poll_until_acquired", "acquire"}) {
+    const PythonFrame* const frame =
+        thread.find(function, "filelock/_api.py", 4);
+    for (const char* const name :
+         {"lock_filename", "self._context.lock_file", "self._lock_file"}) {
+      if (auto path = frame != nullptr ? of.text(*frame, name) : std::nullopt) {
+        return path;
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/rules.h"
 #include "inspector/task_ids.h"
 
 namespace hangdbg::causes {
@@ -68,6 +69,18 @@ Found gil(const Case& of, const CaseThread& thread) {
   if (!keeps_it(of, thread)) {
     return std::nullopt;
   }
+  const auto others = std::ranges::count_if(
+      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
+  const std::string awaited =
+      fmt::format("{} other {} for the GIL", others,
+                  others == 1 ? "thread waits" : "threads wait");
+  // What it waits for meanwhile, if somebody has that.
+  if (Cause inner = cause_behind("GIL", of, thread);
+      inner.held || inner.standing == Standing::Stuck) {
+    inner.sentence = "keeps the GIL, and " + inner.sentence;
+    inner.evidence.push_back(awaited);
+    return inner;
+  }
   const auto functions = of.native(thread);
   const std::string in =
       functions.empty()
@@ -81,11 +94,7 @@ Found gil(const Case& of, const CaseThread& thread) {
                   thread.wait.syscall.empty()
                       ? fmt::format(", cpu {:.0f} %", thread.cpu_percent)
                       : ", asleep in " + thread.wait.syscall)};
-  const auto others = std::ranges::count_if(
-      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
-  cause.evidence.push_back(
-      fmt::format("{} other {} for the GIL", others,
-                  others == 1 ? "thread waits" : "threads wait"));
+  cause.evidence.push_back(awaited);
   for (const std::string& function : functions) {
     cause.evidence.push_back("in " + function);
     if (cause.evidence.size() > 8) {

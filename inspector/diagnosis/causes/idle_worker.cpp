@@ -4,10 +4,16 @@
 
 namespace hangdbg::causes {
 
-Found idle_worker(const Case&, const CaseThread& thread) {
+Found idle_worker(const Case& of, const CaseThread& thread) {
   const PythonFrame* const loop = idle_loop(thread);
   if (loop == nullptr || thread.wait.state == 'R') {
     return std::nullopt;
+  }
+  // Workers take turns at their queue: whoever has its lock may have been
+  // killed.
+  if (auto lock = shared_semaphore(of, thread);
+      lock && lock->standing == Standing::Stuck) {
+    return lock;
   }
   return Cause{.id = "idle",
                .standing = Standing::Idle,

@@ -50,7 +50,24 @@ std::string names_of(const std::vector<ThreadId>& processes) {
              : names;
 }
 
-Cause reads(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
+// A pipe to itself is how a handler of a signal, or another thread, wakes a
+// loop.
+Cause wakes_itself(const CaseThread& thread, const OpenFile& pipe) {
+  return {
+      .id = "idle",
+      .standing = Standing::Idle,
+      .confidence = Confidence::Possible,
+      .sentence =
+          "waits for a pipe into which only it itself can write: "
+          "its handlers of signals, if anybody",
+      .evidence = {fmt::format("{} of fd {}, {}, at {}", thread.wait.syscall,
+                               pipe.fd, printable(pipe.name), thread.place())}};
+}
+
+Cause reads(const Case& of,
+            const CaseThread& thread,
+            const OpenFile& pipe,
+            bool with_time) {
   bool own = false;
   const auto writers = others_with(of, pipe, /*writers=*/true, own);
   Cause cause{.id = "pipe-read",
@@ -59,9 +76,8 @@ Cause reads(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
   cause.evidence.push_back(fmt::format("reads fd {}, {}, at {}", pipe.fd,
                                        printable(pipe.name), thread.place()));
   const bool queue =
-      std::ranges::any_of(thread.frames(), [](const PythonFrame& frame) {
-        return frame.file.find("/multiprocessing/") != frame.file.npos;
-      });
+      !thread.frames().empty() &&
+      thread.frames()[0].file.find("/multiprocessing/") != std::string::npos;
   if (!writers.empty()) {
     cause.sentence =
         fmt::format("waits for what {} writes into a pipe", names_of(writers));
@@ -77,11 +93,17 @@ Cause reads(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
         "seen from here";
     return cause;
   }
+  const bool handled = of.handles_signals();
+  if (own && !queue && thread.wait.syscall != "read" &&
+      (with_time || handled)) {
+    return wakes_itself(thread, pipe);
+  }
   const bool alone = of.python_threads().size() <= 1;
   cause.id = "writer-gone";
   cause.standing = Standing::Stuck;
-  cause.confidence =
-      queue || alone ? Confidence::Certain : Confidence::Possible;
+  cause.confidence = !queue && !alone ? Confidence::Possible
+                     : own && handled ? Confidence::Likely
+                                      : Confidence::Certain;
   if (!queue && !alone) {
     cause.id = "pipe-read";
     cause.standing = Standing::Waits;
@@ -136,7 +158,8 @@ Found pipe(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const auto& [file, to_read] = awaited.files[0];
-  return to_read ? reads(of, thread, file) : writes(of, thread, file);
+  return to_read ? reads(of, thread, file, awaited.with_time)
+                 : writes(of, thread, file);
 }
 
 }  // namespace hangdbg::causes

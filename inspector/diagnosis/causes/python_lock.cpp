@@ -1,7 +1,6 @@
 // A Lock or RLock of Python: who has it, and whether there is anybody who
 // could let go of it.
 #include <fmt/core.h>
-#include <signal.h>
 
 #include <algorithm>
 
@@ -77,12 +76,6 @@ void find_holders(const Case& of, const PythonLock& lock, Cause& cause) {
   }
 }
 
-// A handler in Python may let go of it: all but SIGINT's is the program's own.
-bool has_handlers(const Case& of) {
-  return (of.status.signals_caught & ~(1ULL << (SIGINT - 1)) &
-          ((1ULL << 31) - 1)) != 0;
-}
-
 // Of a process that was forked: whether a thread of the parent has it there, at
 // the same address.
 bool parent_has_it(const Case& of, const PythonLock& lock) {
@@ -100,10 +93,10 @@ bool parent_has_it(const Case& of, const PythonLock& lock) {
 // may let go of it, or C code in a thread without Python.
 void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
   cause.standing = Standing::Stuck;
-  cause.confidence = has_handlers(of) || of.threads.size() > 1
+  cause.confidence = of.handles_signals() || of.threads.size() > 1
                          ? Confidence::Likely
                          : Confidence::Certain;
-  if (has_handlers(of)) {
+  if (of.handles_signals()) {
     cause.evidence.push_back(
         "it catches signals: a handler of one could let go of the lock");
   }

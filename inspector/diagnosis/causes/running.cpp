@@ -69,7 +69,8 @@ Found running(const Case& of, const CaseThread& thread) {
   cause.evidence.push_back(fmt::format(
       "{} {} in {} looks: {}", thread.places.size(),
       thread.places.size() == 1 ? "place" : "places", thread.looks, places));
-  if (thread.frames().empty() || !of.is_python() || thread.cpu_percent < 50) {
+  if (thread.frames().empty() || !of.is_python() ||
+      (thread.cpu_percent < 50 && thread.wait.state != 'R')) {
     return cause;
   }
   const Values before = locals_now(of, thread);

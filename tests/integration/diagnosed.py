@@ -1,0 +1,75 @@
+"""What `hangdbg diagnose` says of a target, checked and kept: scripts/confusion-table
+makes of it the table in docs/diagnose.md.
+
+    said = named_first("flock", target.pid, "file-lock", "certain", r"waits for the lock")
+    not_hung("an idle web server", target.pid)
+
+The first verdict that something hangs counts, not the first one that is right.
+"""
+
+import json
+import os
+import re
+
+from harness import PATIENCE, ROOT, hangdbg, until
+
+AFTER = "0.3"  # seconds after which a wait counts as a hang here
+LOOKS = 5  # at one that is well
+
+KEPT = ROOT / "build" / "results" / "diagnosed.jsonl"
+
+
+def diagnosed(pid, *args):
+    """`pid` may be a list of words that choose, as ["--job", "auto"]."""
+    chosen = pid if isinstance(pid, list) else [pid]
+    done = hangdbg("diagnose", *chosen, "--json", "--hung-after", AFTER, *args)
+    assert done.rc == 0 and done.err == "", done
+    return done.json()
+
+
+def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=PATIENCE):
+    """Asks until it says that something hangs, and returns that. It is to be `cause`
+    (one, or a tuple of them), as sure as `confidence` ("certain"; None: any), with
+    the regular expression `sentence` in it, and with evidence. `made`: what the test
+    did, in some words."""
+    answers = []
+
+    def told():
+        answers[:] = [ask(pid)]
+        return answers[0]["hung"]
+    try:
+        until("hung", told, seconds)
+    except AssertionError:
+        keep(made, cause, answers[0])
+        raise AssertionError("%s is not called hung: %s" % (made, answers)) from None
+    said = answers[0]
+    keep(made, cause, said)
+    assert said["cause"] in _any_of(cause), (made, said)
+    assert confidence in (None, said["confidence"]), (made, said)
+    assert re.search(sentence, said["sentence"]), (made, said)
+    assert said["evidence"], (made, said)
+    return said
+
+
+def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
+    """Of `looks` looks none says that it hangs; returns the last."""
+    for _ in range(looks):
+        said = ask(pid)
+        if said["hung"]:
+            break
+    keep(made, "well", said)
+    assert not said["hung"], (made, said)
+    return said
+
+
+def keep(made, cause, said):
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    line = {"made": made, "expected": _any_of(cause)[0], "said": said["cause"],
+            "hung": said["hung"], "confidence": said["confidence"],
+            "test": os.environ.get("PYTEST_CURRENT_TEST", "")}
+    with open(KEPT, "a") as kept:  # one write: other tests write beside us
+        kept.write(json.dumps(line) + "\n")
+
+
+def _any_of(cause):
+    return cause if isinstance(cause, tuple) else (cause,)

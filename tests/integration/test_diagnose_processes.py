@@ -1,0 +1,67 @@
+"""hangdbg diagnose: pools, children, and the ends of programs, each made for real and
+named first."""
+
+import re
+
+import pytest
+
+from diagnosed import diagnosed, named_first, not_hung
+from harness import TARGETS, Target, hangdbg, until
+
+
+def begin(case, python, folder):
+    return Target([python, TARGETS / "causes_processes.py", case, folder])
+
+
+# case: its cause, how sure, what is in the sentence, and the causes on the way there
+HANGS = {
+    "future": ("pipe-read", None, "a pipe", ["future", "pipe-read"]),
+    "future_of_itself": ("deadlock", "likely", "waits for itself: .* a Future",
+                         ["future", "future"]),
+    "future_of_process": ("writer-gone", None, "a pipe", ["future", "writer-gone"]),
+    "pool_task": ("writer-gone", None, "a pipe", ["pool-result", "writer-gone"]),
+    "pool_worker_killed": ("task-lost", "likely", "none of its 2 workers is at", ["task-lost"]),
+    "pool_lock_died": ("lock-of-dead-process", "likely", "who had it has ended",
+                       ["pool-result", "lock-of-dead-process"]),
+    "child_reads": ("subprocess-pipe", "certain", "its standard input",
+                    ["child", "terminal-input"]),
+    "queue_not_read": ("subprocess-pipe", "certain", "into a pipe that is full",
+                       ["child", "exit-join", "pipe-full"]),
+    "queue_writer_killed": ("writer-gone", "certain", "a queue that nobody writes into",
+                            ["writer-gone"]),
+    "pool_at_exit": ("pipe-read", None, "a pipe", ["exit-join", "pipe-read"]),
+    "process_at_exit": ("writer-gone", None, "a pipe", ["child", "writer-gone"]),
+    "handler_at_exit": ("exit-handler", "possible", "has come to its end, and waits in Event",
+                        ["exit-handler"]),
+}
+
+
+@pytest.mark.parametrize("case", sorted(HANGS))
+def test_between_processes(case, some_python, tmp_path):
+    cause, sure, sentence, way = HANGS[case]
+    target = begin(case, some_python, tmp_path)
+    said = named_first(case, target.pid, cause, sure, sentence)
+    assert [link["cause"] for link in said["chain"]] == way, said
+
+
+def test_a_child_that_nobody_waits_for(some_python, tmp_path):
+    target = begin("zombie", some_python, tmp_path)
+    done = hangdbg("diagnose", target.ready["child"])
+    done.assert_refused(2, "has ended; only its parent %d has not yet asked" % target.pid)
+
+
+# Those are named, and not called hung: nobody can tell that they are not to go round.
+ROUND = {
+    "polls": ("polls", "comes back to .* in polls again and again"),
+    "counts_forever": ("runs", "runs, cpu"),
+    "select_loop": ("idle", "into which only it itself can write"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(ROUND))
+def test_who_goes_round(case, some_python, tmp_path):
+    target = begin(case, some_python, tmp_path)
+    cause, sentence = ROUND[case]
+    until(cause, lambda: diagnosed(target.pid)["cause"] == cause)
+    said = not_hung(case, target.pid)
+    assert re.search(sentence, said["sentence"]), said
