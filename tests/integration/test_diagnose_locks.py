@@ -57,6 +57,8 @@ OF_PYTHON = {
     "queue_join": ("condition", "possible", r"Queue\.join for .* 1 tasks of the queue"),
     "import_waits": ("import-lock", "certain", '"imports" has imported module \'slow_module\''),
     "shared": ("shared-lock", "certain", r"processes share, which process \d+"),
+    "shared_spawn": ("shared-lock", "certain", r"processes share, which process \d+"),
+    "shared_twice": ("deadlock", "likely", "processes share, which it has itself"),
     "shared_of_dead": ("lock-of-dead-process", "likely", "who had it has ended"),
 }
 

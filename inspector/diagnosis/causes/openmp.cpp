@@ -46,10 +46,12 @@ Found openmp(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const auto functions = of.native(thread);
+  // "GOMP_parallel (libgomp.so.1)", or of one without a name
+  // "libgomp.so.1+0x1f823".
   const auto in = std::ranges::find_if(functions, [](const std::string& one) {
     const auto module = one.rfind('(');
-    return module != one.npos &&
-           is_openmp(std::string_view(one).substr(module + 1));
+    return is_openmp(
+        std::string_view(one).substr(module == one.npos ? 0 : module + 1));
   });
   if (in == functions.end() || in - functions.begin() > 3) {
     return std::nullopt;
