@@ -29,31 +29,41 @@ struct stat stat_of(const std::string& path, bool& found) {
   return file;
 }
 
-// Whether the process has a descriptor of it. The links are read, and only who
-// leads to the same name is asked for more. Empty: we may not see them.
-std::optional<bool> has_open(int pid, const SeenFile& file) {
-  const std::string name = file.path.substr(file.path.rfind('/') + 1);
+// A process's descriptors, as long as `one` (of the descriptor's path and what
+// it leads to) says true. False: we may not see them.
+template <class One>
+bool each_link(int pid, One one) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   DIR* const fds = ::opendir(folder.c_str());
   if (fds == nullptr) {
-    return errno == ENOENT ? std::optional(false) : std::nullopt;
+    return errno == ENOENT;
   }
-  bool open = false;
   while (const dirent* const entry = ::readdir(fds)) {
     const auto link = read_proc_link(pid, fmt::format("fd/{}", entry->d_name));
-    if (!link || link->substr(link->rfind('/') + 1) != name) {
-      continue;
-    }
-    bool there = false;
-    const auto seen =
-        stat_of(fmt::format("{}/{}", folder, entry->d_name), there);
-    if (there && seen.st_ino == file.inode && seen.st_dev == file.device) {
-      open = true;
+    if (link && !one(fmt::format("{}/{}", folder, entry->d_name), *link)) {
       break;
     }
   }
   ::closedir(fds);
-  return open;
+  return true;
+}
+
+// Whether the process has a descriptor of it. The links are read, and only who
+// leads to the same name is asked for more. Empty: we may not see them.
+std::optional<bool> has_open(int pid, const SeenFile& file) {
+  const std::string name = file.path.substr(file.path.rfind('/') + 1);
+  bool open = false;
+  const bool read =
+      each_link(pid, [&](const std::string& fd, const std::string& link) {
+        if (link.substr(link.rfind('/') + 1) != name) {
+          return true;
+        }
+        bool there = false;
+        const auto seen = stat_of(fd, there);
+        open = there && seen.st_ino == file.inode && seen.st_dev == file.device;
+        return !open;
+      });
+  return read ? std::optional(open) : std::nullopt;
 }
 
 // Those that no other machine has as well.
@@ -112,6 +122,22 @@ Openers who_has_open(const Case& of, const SeenFile& file) {
   const auto mount = mount_of(of.pid, file.path);
   openers.elsewhere = !mount || !is_local(mount->type);
   return openers;
+}
+
+std::vector<ThreadId> who_has_device(std::string_view name) {
+  std::vector<ThreadId> found;
+  const auto pids = list_processes();
+  for (const int pid : pids ? *pids : std::vector<int>()) {
+    bool open = false;
+    each_link(pid, [&](const std::string&, const std::string& link) {
+      open = link == name;
+      return !open;
+    });
+    if (open) {
+      found.push_back({pid, pid});
+    }
+  }
+  return found;
 }
 
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {

@@ -30,6 +30,9 @@ struct Openers {
 };
 Openers who_has_open(const Case& of, const SeenFile& file);
 
+// Those that have a descriptor which leads to that name: "/dev/fuse".
+std::vector<ThreadId> who_has_device(std::string_view name);
+
 // Of those that hold a lock on it, by whatever way.
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);
 

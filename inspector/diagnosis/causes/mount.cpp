@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/holders.h"
 #include "inspector/syscall_text.h"
 #include "tracee/mounts.h"
 #include "tracee/proc_file.h"
@@ -61,6 +62,47 @@ std::optional<WaitLook> a_moment_later(const Case& of,
   return later ? std::optional(*std::move(later)) : std::nullopt;
 }
 
+// Which mount that is, of a thread of which it cannot be read: the only one, if
+// there is one.
+std::optional<Mount> only_fuse_mount(int pid) {
+  const auto mounts = read_mounts(pid);
+  std::optional<Mount> only;
+  for (const Mount& one : mounts ? *mounts : std::vector<Mount>()) {
+    if (one.type.starts_with("fuse") && one.type != "fusectl") {
+      if (only) {
+        return {};
+      }
+      only = one;
+    }
+  }
+  return only;
+}
+
+// Who answers for a FUSE file system: the process that has the device open. Of
+// several, that whose command names the mount point, as sshfs's does.
+void find_server(const Case& of, const Mount& on, Cause& cause) {
+  auto servers = who_has_device("/dev/fuse");
+  std::erase_if(servers, [&](ThreadId id) { return id.pid == of.pid; });
+  if (servers.size() > 1) {
+    std::erase_if(servers, [&](ThreadId id) {
+      const auto words = read_command_line(id.pid);
+      return std::ranges::find(words, on.point) == words.end();
+    });
+  }
+  if (servers.size() != 1) {
+    return;
+  }
+  const int pid = servers[0].pid;
+  cause.evidence.push_back(
+      fmt::format("{} has /dev/fuse open: it answers for such file systems",
+                  process_text(pid)));
+  cause.next.insert(cause.next.begin(),
+                    {fmt::format("hangdbg diagnose {}", pid),
+                     "why that one does not answer"});
+  cause.behind = std::move(servers);
+  cause.held = true;
+}
+
 }  // namespace
 
 Found mount(const Case& of, const CaseThread& thread) {
@@ -83,7 +125,9 @@ Found mount(const Case& of, const CaseThread& thread) {
         .evidence = {"in uninterruptible sleep, and has run since"}};
   }
   const std::string path = path_of(of, thread);
-  const auto on = path.empty() ? std::nullopt : mount_of(of.pid, path);
+  const auto on = !path.empty() ? mount_of(of.pid, path)
+                  : fuse        ? only_fuse_mount(of.pid)
+                                : std::nullopt;
   Cause cause{.id = "mount",
               .standing = Standing::Waits,
               .confidence = fuse ? Confidence::Certain : Confidence::Likely,
@@ -107,6 +151,9 @@ Found mount(const Case& of, const CaseThread& thread) {
   cause.evidence.push_back(fmt::format("state {}, in the kernel's {}",
                                        thread.wait.state,
                                        in.empty() || in == "0" ? "?" : in));
+  if (on && on->type.starts_with("fuse")) {
+    find_server(of, *on, cause);
+  }
   cause.next.push_back({fmt::format("cat /proc/{}/stack", thread.id.tid),
                         "where in the kernel, as root"});
   return cause;

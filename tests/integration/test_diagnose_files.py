@@ -1,0 +1,89 @@
+"""hangdbg diagnose: file systems that do not answer, peers, terminals and debuggers, each
+made for real and named first."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from diagnosed import diagnosed, named_first, not_hung
+from harness import TARGETS, Target, die_with_us, until
+from test_namespaces import needs_root
+
+OWN_MOUNTS = ("unshare", "-m")
+
+
+@needs_root
+@pytest.mark.parametrize("how, where", [("direct", "read of {0}/file on {0}"),
+                                        ("mapped", "a page fault on {0}")])
+def test_a_fuse_server_that_does_not_answer(how, where, some_python, tmp_path):
+    if not os.path.exists("/dev/fuse") or subprocess.run(
+            [*OWN_MOUNTS, "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("needs /dev/fuse and a mount namespace")
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    target = Target([*OWN_MOUNTS, some_python, TARGETS / "causes_fuse.py", how, folder])
+    said = named_first("FUSE, " + how, target.pid, "mount", "certain",
+                       "a FUSE server, which does not answer, in " + where.format(folder))
+    assert said["chain"][1]["pid"] == target.ready["server"], said
+
+
+def test_who_touches_a_mount_that_never_answers(hung_mount, some_python):
+    """In state D, in which its memory is not read."""
+    toucher = subprocess.Popen([some_python, "-c", "import os; os.stat(%r)" % str(hung_mount)],
+                               start_new_session=True, preexec_fn=die_with_us)
+    state = Path("/proc/%d/stat" % toucher.pid)
+    until("state D", lambda: ") D " in state.read_text())
+    try:
+        named_first("stat of a FUSE mount, in state D", toucher.pid, "mount", None,
+                    "on %s" % hung_mount)
+    finally:
+        os.kill(toucher.pid, signal.SIGKILL)
+        toucher.wait()
+
+
+def test_a_peer_that_is_silent(some_python):
+    target = Target([some_python, TARGETS / "causes_network.py", "silent"])
+    named_first("recv() from a peer that sends nothing", target.pid, "peer-silent", "likely",
+                r"waits for 127\.0\.0\.1:\d+, which sends nothing")
+
+
+def test_a_peer_that_does_not_read(some_python):
+    target = Target([some_python, TARGETS / "causes_network.py", "reads_not"])
+    named_first("a peer with a zero window", target.pid, "peer-does-not-read", "likely",
+                r"waits until 127\.0\.0\.1:\d+ reads: \d+ bytes")
+
+
+@pytest.mark.parametrize("case, sentence", [("asks", "waits for input from its terminal"),
+                                            ("pdb_prompt", "stands at a prompt of pdb")])
+def test_who_asks_on_a_terminal_is_well(case, sentence, some_python):
+    target = Target([some_python, TARGETS / "causes_terminal.py", case])
+    child = target.ready["child"]
+    until("terminal-input", lambda: diagnosed(child)["cause"] == "terminal-input")
+    assert sentence in not_hung("a terminal: " + case, child)["sentence"]
+
+
+def test_a_background_process_that_wants_its_terminal(some_python):
+    target = Target([some_python, TARGETS / "causes_terminal.py", "background"])
+    said = named_first("SIGTTIN", target.ready["child"], "stopped", "certain",
+                       "runs in the background, and wanted its terminal")
+    assert said["next"][0]["command"] == "fg", said
+
+
+def test_a_debugger_holds_it(some_python):
+    target = Target([some_python, TARGETS / "causes_processes.py", "traced", "-"])
+    gdb = subprocess.Popen(["gdb", "-p", str(target.pid), "-batch", "-nx", "-ex", "shell cat"],
+                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
+    state = Path("/proc/%d/stat" % target.pid)
+    try:
+        until("gdb has it", lambda: ") t " in state.read_text() or gdb.poll() is not None)
+        if gdb.poll() is not None:
+            pytest.skip("gdb may not attach here")
+        named_first("gdb", target.pid, "traced", "certain",
+                    r"is held by a debugger, process %d \(gdb\)" % gdb.pid)
+    finally:
+        gdb.stdin.close()  # it lets go of it, and ends
+        gdb.wait(20)
