@@ -53,7 +53,7 @@ def test_a_child_that_nobody_waits_for(some_python, tmp_path):
 # Those are named, and not called hung: nobody can tell that they are not to go round.
 ROUND = {
     "polls": ("polls", "comes back to .* in polls again and again"),
-    "counts_forever": ("runs", "runs, cpu"),
+    "counts_forever": ("runs", r"in the loop at causes_processes.py:\d+(-\d+)? in counts_forever"),
     "select_loop": ("idle", "into which only it itself can write"),
 }
 

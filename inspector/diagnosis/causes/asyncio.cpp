@@ -10,7 +10,9 @@
 #include "inspector/asyncio_tasks.h"
 #include "inspector/diagnosis/awaited_files.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/idle_loops.h"
 #include "inspector/diagnosis/rules.h"
+#include "inspector/waiting_rooms.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -25,11 +27,22 @@ AsyncioTasks tasks_of(const Case& of) {
   return read_asyncio_tasks(of.heap(), of.process().python, stacks, threads);
 }
 
+// "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
+// program awaits, of all that the library then awaits in it.
 std::string text_of(const AsyncioTask& task) {
-  return fmt::format(
-      "task {}{}", task.name.empty() ? "?" : printable(task.name),
-      task.stack.frames.empty() ? ""
-                                : " at " + place_of(task.stack.frames.front()));
+  std::string text =
+      fmt::format("task {}", task.name.empty() ? "?" : printable(task.name));
+  const PythonFrame* called = nullptr;
+  for (const PythonFrame& frame : task.stack.frames) {
+    if (!is_library(frame.file)) {
+      return text + (called == nullptr
+                         ? " at " + place_of(frame)
+                         : fmt::format(" in {}, called at {}",
+                                       place_of(*called), place_of(frame)));
+    }
+    called = &frame;
+  }
+  return called == nullptr ? text : text + " in " + place_of(*called);
 }
 
 // Tasks that wait for each other in a circle; empty if there are none.
@@ -60,7 +73,9 @@ std::vector<const AsyncioTask*> circle(const AsyncioTasks& all) {
 bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
-         of.python_threads().size() == 1;
+         std::ranges::all_of(of.python_threads(), [&](const CaseThread* one) {
+           return one == &thread || is_idle_loop(*one);
+         });
 }
 
 Found waits(const Case& of, const CaseThread& thread) {
@@ -92,7 +107,7 @@ Found waits(const Case& of, const CaseThread& thread) {
     }
     cause.evidence.push_back(
         "the loop waits without a limit, for no other descriptor than its own, "
-        "and no other thread is here");
+        "and no other thread is here that is at work");
   } else {
     return std::nullopt;
   }

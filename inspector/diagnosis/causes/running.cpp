@@ -2,12 +2,16 @@
 // changes.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
 #include "inspector/python_locals.h"
+#include "inspector/subject.h"
+#include "inspector/thread_look.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -17,22 +21,15 @@ constexpr int kLooks = 4;
 
 using Values = std::map<std::string, std::string>;
 
-// Of the function that runs and those that have called it: a loop may do its
-// work in small functions. With a memory of its own: what was read before may
-// have changed.
-Values locals_now(const Case& of, const CaseThread& thread) {
-  constexpr std::size_t kFrames = 3;
+// With a memory of its own: what was read before may have changed.
+Values locals_now(const Case& of, const PythonFrame& frame) {
   Values values;
   const auto heap = Heap::open(of.process().memory, of.process().python);
-  for (std::size_t i = 0; heap && i < thread.frames().size() && i < kFrames;
-       ++i) {
-    const PythonFrame& frame = thread.frames()[i];
-    const auto variables = read_locals(*heap, frame.address, frame.code);
-    for (const Variable& one :
-         variables ? *variables : std::vector<Variable>()) {
-      values[i == 0 ? one.name : frame.function + "." + one.name] =
-          repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
-    }
+  const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
+                              : std::unexpected(Error());
+  for (const Variable& one : variables ? *variables : std::vector<Variable>()) {
+    values[one.name] =
+        repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
   }
   return values;
 }
@@ -47,6 +44,78 @@ std::string differences(const Values& before, const Values& now) {
           "{}{}: {} -> {}", changes.empty() ? "" : ", ", printable(name),
           old == before.end() ? "(none)" : old->second, value);
     }
+  }
+  return changes;
+}
+
+// The loop that the thread goes round in: the innermost frame that is there in
+// all looks, since what it calls comes and goes, and the lines at which it was
+// seen.
+struct Loop {
+  PythonFrame frame;
+  std::set<int> lines;
+  bool calls = false;  // it was seen in what the loop calls
+};
+
+// "train.py:12-15 in main"
+std::string lines_of(const Loop& loop) {
+  if (loop.lines.size() < 2) {
+    return place_of(loop.frame);
+  }
+  const std::string_view file = loop.frame.file;
+  return fmt::format("{}:{}-{} in {}",
+                     printable(file.substr(file.rfind('/') + 1)),
+                     *loop.lines.begin(), *loop.lines.rbegin(),
+                     printable(loop.frame.function));
+}
+
+std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
+  constexpr std::size_t kFrames = 300;
+  constexpr int kStacks = 8;
+  const LiveSubject subject(of.process());
+  PythonStackReader stacks(of.process().memory, of.process().python);
+  // The outermost first, as long as they are the same.
+  std::vector<PythonFrame> common(thread.frames().rbegin(),
+                                  thread.frames().rend());
+  std::vector<std::set<int>> lines(common.size());
+  bool calls = false;
+  for (int look = 0; look < kStacks; ++look) {
+    std::this_thread::sleep_for(kMoment / 2);
+    const auto seen = subject.look(stacks, *thread.python, {.most = kFrames});
+    if (!seen || !seen->stack.complete) {
+      continue;
+    }
+    const auto& frames = seen->stack.frames;
+    std::size_t same = 0;
+    for (; same < std::min(common.size(), frames.size()); ++same) {
+      const PythonFrame& now = frames[frames.size() - 1 - same];
+      if (now.address != common[same].address ||
+          now.code != common[same].code) {
+        break;
+      }
+      lines[same].insert(now.line);
+    }
+    calls = calls || same < frames.size() || same < common.size();
+    common.resize(same);
+  }
+  return common.empty() ? std::nullopt
+                        : std::optional(Loop{common.back(),
+                                             lines[common.size() - 1], calls});
+}
+
+// What of its variables changes from one look to another. None: they cannot be
+// read, or it has none.
+std::optional<std::string> changes_in(const Case& of,
+                                      const PythonFrame& frame) {
+  const Values before = locals_now(of, frame);
+  std::string changes;
+  for (int look = 0; look < kLooks && changes.empty(); ++look) {
+    std::this_thread::sleep_for(kMoment);
+    const Values now = locals_now(of, frame);
+    if (now.empty() || before.empty()) {
+      return {};
+    }
+    changes = differences(before, now);
   }
   return changes;
 }
@@ -73,34 +142,35 @@ Found running(const Case& of, const CaseThread& thread) {
       (thread.cpu_percent < 50 && thread.wait.state != 'R')) {
     return cause;
   }
-  const Values before = locals_now(of, thread);
-  std::string changes;
-  for (int look = 0; look < kLooks && changes.empty(); ++look) {
-    std::this_thread::sleep_for(kMoment);
-    const Values now = locals_now(of, thread);
-    if (now.empty() || before.empty()) {
-      return cause;  // it has none, or they change as they are read
-    }
-    changes = differences(before, now);
-  }
-  if (!changes.empty()) {
-    cause.evidence.push_back("what changes: " + changes);
+  const auto loop = watch(of, thread);
+  const auto changes =
+      loop ? changes_in(of, loop->frame) : std::optional<std::string>();
+  if (!changes) {
     return cause;
   }
-  // In C code it may compute for long, with the same variables.
+  const std::string lines = lines_of(*loop);
+  if (!changes->empty()) {
+    cause.sentence = fmt::format("runs, cpu {:.0f} %, in the loop at {}",
+                                 thread.cpu_percent, lines);
+    cause.evidence.push_back("what changes in it: " + *changes);
+    return cause;
+  }
+  cause.evidence.push_back(
+      fmt::format("none of the variables of {} has changed meanwhile",
+                  printable(loop->frame.function)));
+  // In C code, or in what it calls, it may compute for long.
   const auto functions = of.native(thread);
-  cause.evidence.push_back("none of its variables has changed meanwhile");
-  if (functions.empty()) {
+  if (!functions.empty()) {
+    cause.evidence.push_back("in " + functions.front());
+  } else if (!loop->calls) {
     cause.id = "busy-loop";
     cause.standing = Standing::Waits;
     cause.confidence = Confidence::Likely;
     cause.sentence = fmt::format(
         "goes round in a loop in which nothing changes, cpu {:.0f} %, at {}",
-        thread.cpu_percent, thread.place());
+        thread.cpu_percent, lines);
     cause.next.push_back({fmt::format("hangdbg attach {}", of.pid),
                           "a prompt in the loop: `hold`, then step"});
-  } else {
-    cause.evidence.push_back("in " + functions.front());
   }
   return cause;
 }
