@@ -31,6 +31,7 @@
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
+#include "client/commands/threads.h"
 #include "client/manual.h"
 #include "client/options.h"
 #include "client/render.h"
@@ -115,6 +116,7 @@ void set_up(CLI::App& app,
       {"dist", [&] { add_dist(app, chosen); }},
       {"diagnose", [&] { add_diagnose(app, chosen); }},
       {"fds", [&] { add_fds(app, chosen); }},
+      {"threads", [&] { add_threads(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -46,12 +46,18 @@ void set_field(ProcStatus& status,
     status.capabilities = number(value, 16);
   } else if (key == "CapEff") {
     status.effective_capabilities = number(value, 16);
+  } else if (key == "SigPnd") {
+    status.signals_pending = number(value, 16);
+  } else if (key == "ShdPnd") {
+    status.signals_pending_for_all = number(value, 16);
   } else if (key == "SigBlk") {
     status.signals_blocked = number(value, 16);
   } else if (key == "SigIgn") {
     status.signals_ignored = number(value, 16);
   } else if (key == "SigCgt") {
     status.signals_caught = number(value, 16);
+  } else if (key == "Cpus_allowed_list") {
+    status.cpus_allowed = value;
   } else if (key == "voluntary_ctxt_switches") {
     status.voluntary_switches = number(value);
   } else if (key == "nonvoluntary_ctxt_switches") {

@@ -24,9 +24,12 @@ struct ProcStatus {
   std::optional<int> seccomp_filters;  // how many; from Linux 5.9 on
   std::uint64_t capabilities = 0;      // permitted; bit N is capability N
   std::uint64_t effective_capabilities = 0;
-  std::uint64_t signals_blocked = 0;  // bit N-1 is signal N
+  std::uint64_t signals_pending = 0;  // bit N-1 is signal N; for that thread
+  std::uint64_t signals_pending_for_all = 0;  // for any of the process
+  std::uint64_t signals_blocked = 0;
   std::uint64_t signals_ignored = 0;
   std::uint64_t signals_caught = 0;
+  std::string cpus_allowed;  // "0-7,16"
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   bool has_memory = false;  // false for kernel threads and zombies

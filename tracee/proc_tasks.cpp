@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/text.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_status.h"
 
@@ -75,11 +76,19 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
   unsigned long long start = 0;
   std::sscanf(text.c_str() + close + 1,
               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu"
-              " %*d %*d %*d %*d %*d %*d %llu",
-              &stat.state, &stat.flags, &utime, &stime, &start);
+              " %*d %*d %*d %d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u"
+              " %*u %*u %*u %*u %*u %*u %*u %*d %d %*u %u",
+              &stat.state, &stat.flags, &utime, &stime, &stat.nice, &start,
+              &stat.cpu, &stat.policy);
   stat.cpu_ticks = utime + stime;
   stat.start_ticks = start;
   return stat;
+}
+
+Result<std::string> read_task_wchan(int pid, int tid) {
+  const std::string name =
+      TRY(read_proc_record(pid, fmt::format("task/{}/wchan", tid)));
+  return name == "0" ? std::string() : std::string(trim(name));
 }
 
 Result<TaskRuns> read_task_runs(int pid, int tid) {

@@ -33,8 +33,15 @@ struct TaskStat {
   std::uint32_t flags = 0;        // PF_*
   std::uint64_t cpu_ticks = 0;    // user + system
   std::uint64_t start_ticks = 0;  // after boot
+  int nice = 0;
+  int cpu = 0;          // on which it ran last
+  unsigned policy = 0;  // SCHED_OTHER, SCHED_FIFO, ... (sched(7))
 };
 Result<TaskStat> read_task_stat(int pid, int tid);
+
+// Where in the kernel it sleeps: "futex_wait_queue". Empty: it does not, or
+// that is not told. Errors: those of read_proc_file.
+Result<std::string> read_task_wchan(int pid, int tid);
 
 // How often and how long the thread has run. A thread that sleeps, and whose
 // numbers are the same later, has not run meanwhile.

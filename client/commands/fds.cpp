@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "base/in_time.h"
-#include "base/text.h"
+#include "client/evidence/descriptor.h"
 #include "client/only_hung.h"
 #include "inspector/descriptors.h"
 #include "protocol/json.h"
-#include "tracee/proc_file.h"
 #include "tracee/proc_status.h"
 
 namespace hangdbg {
@@ -25,78 +24,6 @@ namespace {
 struct Options {
   CommonOptions common;
   TargetOption target;
-};
-
-// As JSON has it.
-struct JsonEnd {
-  std::int64_t pid = 0;
-  std::int64_t fd = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("fd", fd);
-  }
-};
-
-struct JsonTcp {
-  std::string local, remote, state;
-  std::int64_t unread = 0;
-  std::int64_t unacknowledged = 0;
-  std::int64_t retransmits = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("local", local);
-    v("remote", remote);
-    v("state", state);
-    v("unread", unread);
-    v("unacknowledged", unacknowledged);
-    v("retransmits", retransmits);
-  }
-};
-
-struct JsonLock {
-  std::string type;
-  bool write = false;
-  std::int64_t start = 0;
-  std::optional<std::int64_t> end;
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("write", write);
-    v("start", start);
-    v.nullable("end", end);
-  }
-};
-
-struct JsonDescriptor {
-  std::int64_t fd = 0;
-  std::string kind, name, mode;
-  bool deleted = false;
-  std::int64_t position = 0;
-  std::optional<std::int64_t> count, pid;
-  std::vector<int> watches;
-  std::vector<JsonLock> locks;
-  std::optional<JsonTcp> tcp;
-  std::optional<std::vector<JsonEnd>> other_ends;
-
-  template <class V>
-  void fields(V& v) {
-    v("fd", fd);
-    v("kind", kind);
-    v("name", name);
-    v("mode", mode);
-    v("deleted", deleted);
-    v("position", position);
-    v("count", count);
-    v("pid", pid);
-    v("watches", watches);
-    v("locks", locks);
-    v("tcp", tcp);
-    v("other_ends", other_ends);
-  }
 };
 
 struct JsonDescriptors {
@@ -117,16 +44,6 @@ struct JsonDescriptors {
 int run(const Options& options);
 Result<int> show(const Options& options);
 int print(const Options& options, int pid, const Descriptors& found);
-JsonDescriptor to_json(const Descriptor& from);
-std::string mode_of(const OpenFile& file);
-std::string text_of(const Descriptor& one,
-                    const Descriptors& all,
-                    const Palette& out);
-std::string pipe_text(const Descriptor& pipe,
-                      const Descriptors& all,
-                      const Palette& out);
-std::string tcp_text(const TcpSocket& socket, const Palette& out);
-std::string lock_text(const HeldLock& lock);
 
 }  // namespace
 
@@ -210,148 +127,13 @@ int print(const Options& options, int pid, const Descriptors& found) {
       "\n";
   for (const Descriptor& one : found.descriptors) {
     text += fmt::format("{:>5}  {:<3}  {}\n", one.file.fd, mode_of(one.file),
-                        text_of(one, found, out));
+                        descriptor_text(one, found.unseen, out));
   }
   print_now(stdout, text);
   if (!found.complete) {
     fmt::print(stderr, "there are more, which were not read\n");
   }
   return 0;
-}
-
-JsonDescriptor to_json(const Descriptor& from) {
-  const OpenFile& file = from.file;
-  JsonDescriptor json{.fd = file.fd,
-                      .kind = std::string(file_kind_name(file.kind)),
-                      .name = to_utf8(file.name),
-                      .mode = mode_of(file),
-                      .deleted = file.deleted};
-  json.position = static_cast<std::int64_t>(file.position);
-  json.count = file.count;
-  json.pid = file.pid;
-  for (const EpollWatch& watch : file.watches) {
-    json.watches.push_back(watch.fd);
-  }
-  for (const HeldLock& lock : file.locks) {
-    json.locks.push_back({lock.type, lock.write,
-                          static_cast<std::int64_t>(lock.start), lock.end});
-  }
-  if (from.tcp) {
-    json.tcp = {from.tcp->local.text(),
-                from.tcp->remote.text(),
-                std::string(tcp_state_name(from.tcp->state)),
-                from.tcp->unread,
-                from.tcp->unacknowledged,
-                from.tcp->retransmits};
-  }
-  if (file.kind == FileKind::Pipe) {
-    json.other_ends.emplace();
-    for (const PipeEnd& end : from.other_ends) {
-      json.other_ends->push_back({end.pid, end.fd});
-    }
-  }
-  return json;
-}
-
-std::string mode_of(const OpenFile& file) {
-  return file.reads() && file.writes() ? "rw" : file.writes() ? "w" : "r";
-}
-
-std::string text_of(const Descriptor& one,
-                    const Descriptors& all,
-                    const Palette& out) {
-  const OpenFile& file = one.file;
-  std::string text = printable(file.name);
-  if (one.tcp) {
-    return tcp_text(*one.tcp, out);
-  }
-  switch (file.kind) {
-    case FileKind::Pipe:
-      return pipe_text(one, all, out);
-    case FileKind::EventFd:
-      return file.count ? fmt::format("eventfd, count {}", *file.count)
-                        : "eventfd";
-    case FileKind::Epoll: {
-      std::string watched;
-      for (const EpollWatch& watch : file.watches) {
-        watched += fmt::format("{}{}", watched.empty() ? "" : ", ", watch.fd);
-      }
-      return watched.empty() ? "epoll of nothing" : "epoll of " + watched;
-    }
-    case FileKind::PidFd:
-      return !file.pid       ? "pidfd"
-             : *file.pid < 0 ? "pidfd of a process that has ended"
-                             : fmt::format("pidfd of {}", *file.pid);
-    default:
-      break;
-  }
-  if (file.deleted) {
-    text += ", " + out.red("deleted");
-  }
-  for (const HeldLock& lock : file.locks) {
-    text += ", " + out.bold(lock_text(lock));
-  }
-  return text;
-}
-
-// Whose it is else, each process once.
-std::string pipe_text(const Descriptor& pipe,
-                      const Descriptors& all,
-                      const Palette& out) {
-  std::string text = printable(pipe.file.name);
-  if (pipe.other_ends.empty()) {
-    const std::string who = pipe.file.reads() ? "writes to" : "reads from";
-    return text + ", " +
-           (all.unseen == 0
-                ? out.red("nobody " + who + " it")
-                : fmt::format("nobody that we may see {} it ({} processes "
-                              "may not be looked into)",
-                              who, all.unseen));
-  }
-  text += pipe.file.reads() ? ", written by" : ", read by";
-  int last = 0;
-  for (const PipeEnd& end : pipe.other_ends) {
-    if (end.pid == last) {
-      text += fmt::format(" and {}", end.fd);
-      continue;
-    }
-    const auto words = read_command_line(end.pid);
-    text += fmt::format(
-        "{} {} ({}) fd {}", last == 0 ? "" : ",", end.pid,
-        words.empty() ? "?"
-                      : printable(words[0].substr(words[0].rfind('/') + 1)),
-        end.fd);
-    last = end.pid;
-  }
-  return text;
-}
-
-std::string tcp_text(const TcpSocket& socket, const Palette& out) {
-  if (socket.state == TcpState::Listen) {
-    return fmt::format("TCP {} {}", socket.local.text(),
-                       tcp_state_name(socket.state));
-  }
-  std::string text =
-      fmt::format("TCP {} - {} {}", socket.local.text(), socket.remote.text(),
-                  tcp_state_name(socket.state));
-  if (socket.unread > 0) {
-    text += fmt::format(", {} bytes unread", socket.unread);
-  }
-  if (socket.unacknowledged > 0) {
-    text += fmt::format(", {} bytes not acknowledged", socket.unacknowledged);
-  }
-  if (socket.retransmits > 0) {
-    text +=
-        ", " + out.red(fmt::format("sent again {} times", socket.retransmits));
-  }
-  return text;
-}
-
-std::string lock_text(const HeldLock& lock) {
-  const std::string part =
-      lock.start == 0 && !lock.end ? "" : " on a part of it";
-  return fmt::format("{} {} lock{}", lock.type, lock.write ? "write" : "read",
-                     part);
 }
 
 }  // namespace

@@ -210,7 +210,8 @@ void Case::read_python() {
     if (!one.tid) {
       continue;
     }
-    auto seen = subject.look(stacks, one, {.most = kFrames});
+    auto seen = subject.look(stacks, one,
+                             {.most = kFrames, .may_stop = world.may_stop});
     if (seen) {
       threads.push_back({.id = {pid, *one.tid},
                          .python = one,
@@ -247,7 +248,8 @@ void Case::look_again() {
   for (std::size_t i = 1; i < kLooks && !world.deadline().expired(); ++i) {
     std::this_thread::sleep_for(kBetweenLooks);
     for (const Moving& one : moving) {
-      auto seen = subject.look(stacks, *one.thread->python, {.most = kFrames});
+      auto seen = subject.look(stacks, *one.thread->python,
+                               {.most = kFrames, .may_stop = world.may_stop});
       if (!seen) {
         continue;
       }

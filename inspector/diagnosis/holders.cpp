@@ -1,8 +1,10 @@
 #include "inspector/diagnosis/holders.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
@@ -138,6 +140,33 @@ std::vector<ThreadId> who_has_device(std::string_view name) {
     }
   }
   return found;
+}
+
+std::optional<int> awaited_file_lock(const CaseThread& thread) {
+  const auto& call = thread.wait.call;
+  const bool waits =
+      !call.running &&
+      (call.number == SYS_flock ||
+       (call.number == SYS_fcntl &&
+        (call.args[1] == F_SETLKW || call.args[1] == F_OFD_SETLKW)));
+  return waits ? std::optional(static_cast<int>(call.args[0])) : std::nullopt;
+}
+
+// By the number that they share.
+std::vector<ThreadId> who_has_awaited(const Case& of) {
+  std::vector<ThreadId> holders;
+  const auto& locks = of.world.file_locks();
+  for (const FileLock& mine : locks) {
+    if (!mine.waits || mine.pid != of.pid) {
+      continue;
+    }
+    for (const FileLock& other : locks) {
+      if (!other.waits && other.number == mine.number && other.pid > 0) {
+        holders.push_back({other.pid, other.pid});
+      }
+    }
+  }
+  return holders;
 }
 
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {

@@ -33,6 +33,12 @@ Openers who_has_open(const Case& of, const SeenFile& file);
 // Those that have a descriptor which leads to that name: "/dev/fuse".
 std::vector<ThreadId> who_has_device(std::string_view name);
 
+// The descriptor whose lock a thread waits for in the kernel: flock(2),
+// fcntl(2).
+std::optional<int> awaited_file_lock(const CaseThread& thread);
+// Who holds what a thread of that process waits for there (proc_locks(5)).
+std::vector<ThreadId> who_has_awaited(const Case& of);
+
 // Of those that hold a lock on it, by whatever way.
 std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);
 

@@ -25,6 +25,28 @@ const Case* World::look_at(int pid) {
   return cases_.at(pid).get();
 }
 
+Result<const Case*> World::look_in_time(int pid, Deadline deadline) {
+  if (cases_.contains(pid)) {
+    return cases_.at(pid).get();
+  }
+  Result<const Case*> looked = nullptr;
+  in_parallel<std::unique_ptr<Case>>(
+      {pid}, deadline,
+      [this, kept = shared_from_this()](int of) {
+        return Case::open(of, *this);
+      },
+      [&](int of, std::optional<Result<std::unique_ptr<Case>>> made) {
+        if (!made) {
+          made = std::unexpected(not_read_in_time(of));
+        }
+        if (!*made) {
+          looked = std::unexpected(made->error());
+        }
+        add(of, *std::move(made));
+      });
+  return looked ? Result<const Case*>(cases_.at(pid).get()) : looked;
+}
+
 void World::look_at_all(const std::vector<int>& pids) {
   std::vector<int> fresh;
   std::ranges::copy_if(pids, std::back_inserter(fresh),

@@ -21,7 +21,7 @@ namespace hangdbg {
 
 class Case;
 
-class World {
+class World : public std::enable_shared_from_this<World> {
  public:
   explicit World(Deadline deadline);
   ~World();
@@ -30,6 +30,10 @@ class World {
 
   // Of a live process; null if it cannot be looked at.
   const Case* look_at(int pid);
+  // The same for who wants the reason, and may have to do without: TimedOut
+  // where that process's memory does not answer. The one who reads on is left
+  // behind: the world is to be a shared one then. Errors: those of Case::open.
+  Result<const Case*> look_in_time(int pid, Deadline deadline);
   // At all of them at once.
   void look_at_all(const std::vector<int>& pids);
   // Its Error, then.
@@ -38,6 +42,8 @@ class World {
   // Who has an end of a pipe, of all processes that we may see.
   std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
   bool saw_all_pipes() const { return unseen_ == 0; }
+  // Processes of which it could not be seen which pipes they have.
+  std::size_t pipes_unseen() const { return unseen_; }
 
   const std::vector<FileLock>& file_locks();
   // The TCP socket with that inode, in the network of process `pid`.
@@ -50,6 +56,9 @@ class World {
   // Each rank of the job is looked at in a world of its own, and who waits for
   // whom among them is somebody else's business.
   bool ranks_apart = false;
+
+  // A thread that runs may be stopped for some tens of microseconds.
+  bool may_stop = true;
 
  private:
   void add(int pid, Result<std::unique_ptr<Case>> made);

@@ -1,8 +1,6 @@
 // A lock on a file: flock(2), fcntl(2), or the library filelock, which asks
 // again and again.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 
@@ -12,31 +10,6 @@
 
 namespace hangdbg::causes {
 namespace {
-
-bool waits_in_kernel(const CaseThread& thread) {
-  const auto& call = thread.wait.call;
-  return !call.running &&
-         (call.number == SYS_flock ||
-          (call.number == SYS_fcntl &&
-           (call.args[1] == F_SETLKW || call.args[1] == F_OFD_SETLKW)));
-}
-
-// Who has what this thread waits for, by the number that they share.
-std::vector<ThreadId> holders_of(const Case& of) {
-  std::vector<ThreadId> holders;
-  const auto& locks = of.world.file_locks();
-  for (const FileLock& mine : locks) {
-    if (!mine.waits || mine.pid != of.pid) {
-      continue;
-    }
-    for (const FileLock& other : locks) {
-      if (!other.waits && other.number == mine.number && other.pid > 0) {
-        holders.push_back({other.pid, other.pid});
-      }
-    }
-  }
-  return holders;
-}
 
 Cause held(const CaseThread& thread,
            const std::string& path,
@@ -99,9 +72,9 @@ std::optional<std::string> polled_path(const Case& of,
 }  // namespace
 
 Found file_lock(const Case& of, const CaseThread& thread) {
-  if (waits_in_kernel(thread)) {
-    const auto file = of.file(static_cast<int>(thread.wait.call.args[0]));
-    return held(thread, file ? file->name : "a file", holders_of(of));
+  if (const auto fd = awaited_file_lock(thread)) {
+    const auto file = of.file(*fd);
+    return held(thread, file ? file->name : "a file", who_has_awaited(of));
   }
   const auto path = polled_path(of, thread);
   const auto seen = path ? seen_by(of.pid, *path) : std::nullopt;

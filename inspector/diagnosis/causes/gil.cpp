@@ -1,30 +1,16 @@
 // The GIL: who waits for it, and who keeps it without running Python.
 #include <fmt/core.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/gil_waits.h"
 #include "inspector/diagnosis/rules.h"
 #include "inspector/task_ids.h"
 
 namespace hangdbg::causes {
 namespace {
-
-// The GIL's own condition lies beside its flag (struct _gil_runtime_state).
-bool waits_for_gil(const Case& of, const CaseThread& thread) {
-  constexpr std::uint64_t kNear = 256;
-  const auto& call = thread.wait.call;
-  return thread.python && !call.running && call.number == SYS_futex &&
-         of.gil->locked_word && Address{call.args[0]} >= of.gil->locked_word &&
-         Address{call.args[0]} < of.gil->locked_word + kNear;
-}
-
-bool waits_in(const Case& of, const CaseThread& thread) {
-  return of.gil && of.gil->locked && of.gil->holder_tid &&
-         of.gil->holder_tid != thread.id.tid && waits_for_gil(of, thread);
-}
 
 // It has the GIL and does not run Python: it sleeps in a call, or has been at
 // one place in all looks while others wait.
@@ -42,7 +28,8 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
     return false;
   }
   const auto others = std::ranges::count_if(
-      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
+      of.threads,
+      [&](const CaseThread& one) { return waits_for_gil(of, one); });
   const bool sleeps =
       now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
   return sleeps ||
@@ -52,7 +39,7 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
 }  // namespace
 
 Found gil(const Case& of, const CaseThread& thread) {
-  if (waits_in(of, thread)) {
+  if (waits_for_gil(of, thread)) {
     const CaseThread* const holder = of.thread(*of.gil->holder_tid);
     return Cause{
         .id = "gil",
@@ -70,7 +57,8 @@ Found gil(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const auto others = std::ranges::count_if(
-      of.threads, [&](const CaseThread& one) { return waits_in(of, one); });
+      of.threads,
+      [&](const CaseThread& one) { return waits_for_gil(of, one); });
   const std::string awaited =
       fmt::format("{} other {} for the GIL", others,
                   others == 1 ? "thread waits" : "threads wait");

@@ -1,0 +1,55 @@
+#include "client/commands/threads.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "client/evidence/processes.h"
+#include "client/evidence/threads.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  ProcessesOption processes;
+};
+
+Result<int> show(const Options& options) {
+  TRY(options.common.configure_log());
+  const auto pids =
+      TRY(chosen_processes(options.processes, options.common.deadline()));
+  return show_each<SeenThreads>(options.common, "threads", pids, see_threads,
+                                threads_text, threads_json);
+}
+
+int run(const Options& options) {
+  const auto code = show(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+}  // namespace
+
+void add_threads(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "threads", "What each thread does, in which call, and waits for");
+  add_processes_option(command, options->processes);
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "State, CPU time, the system call with what its descriptors lead to, the "
+      "lock\n"
+      "that a thread waits for and who has it, signals, the Python line. Also "
+      "of what\n"
+      "is no Python. Nothing is stopped, and no code runs in it.\n"
+      "Without a PID the only process that hangs is meant.\n"
+      "Examples:\n"
+      "  hangdbg threads 79655\n"
+      "  hangdbg threads 79655 --children\n"
+      "  hangdbg threads 79655 --json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace hangdbg
