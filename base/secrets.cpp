@@ -265,13 +265,14 @@ bool Masker::scheme(std::string_view name) {
   return true;
 }
 
-// name=value, name: value, "name": "value"
+// name=value, name: value, "name": "value", x["name"] = value
 bool Masker::assignment(std::string_view name) {
   if (!names_secret(name)) {
     return false;
   }
   std::size_t begin = name.size();
   begin += is_quote(at(begin)) ? 1 : 0;
+  begin += at(begin) == ']' ? 1 : 0;
   begin += while_at(begin, is_blank);
   if (at(begin) != '=' && at(begin) != ':') {
     return false;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/commands/around.h"
 #include "client/commands/attach.h"
 #include "client/commands/break.h"
 #include "client/commands/completion.h"
@@ -117,6 +118,7 @@ void set_up(CLI::App& app,
       {"diagnose", [&] { add_diagnose(app, chosen); }},
       {"fds", [&] { add_fds(app, chosen); }},
       {"threads", [&] { add_threads(app, chosen); }},
+      {"around", [&] { add_around(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/text.h"
+#include "tracee/cgroups.h"
 #include "tracee/memory.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
@@ -81,85 +80,6 @@ std::unexpected<Error> in_disk_sleep(int pid) {
               fmt::format("cat /proc/{0}/wchan /proc/{0}/stack", pid));
 }
 
-// ---- the freezer
-
-// A line of /proc/PID/cgroup (cgroups(7)): "4:freezer:/jobs/7", "0::/jobs/7".
-struct Group {
-  bool unified;
-  std::string path;
-};
-
-std::optional<Group> parse_group(std::string_view line) {
-  const std::size_t first = line.find(':');
-  const std::size_t second = line.find(':', first + 1);
-  if (first == line.npos || second == line.npos) {
-    return {};
-  }
-  const std::string_view controllers =
-      line.substr(first + 1, second - first - 1);
-  for (const std::string_view controller : split(controllers, ',')) {
-    if (controller == "freezer") {
-      return Group{false, std::string(line.substr(second + 1))};
-    }
-  }
-  if (controllers.empty()) {
-    return Group{true, std::string(line.substr(second + 1))};
-  }
-  return {};
-}
-
-// Where the hierarchy of that kind is mounted (proc_pid_mountinfo(5)).
-std::optional<std::string> hierarchy(bool unified) {
-  const auto mounts = read_proc_file(::getpid(), "mountinfo");
-  if (!mounts) {
-    return {};
-  }
-  for (const std::string_view line : split(*mounts, '\n')) {
-    const std::size_t dash = line.find(" - ");
-    if (dash == line.npos) {
-      continue;
-    }
-    const auto fields = split(line.substr(0, dash), ' ');
-    const auto kind = split(line.substr(dash + 3), ' ');
-    if (fields.size() < 5 || kind.size() < 3) {
-      continue;
-    }
-    const bool freezer =
-        kind[0] == "cgroup" && kind[2].find("freezer") != kind[2].npos;
-    if (unified ? kind[0] == "cgroup2" : freezer) {
-      return std::string(fields[4]);
-    }
-  }
-  return {};
-}
-
-bool is_frozen(const std::string& folder, bool unified) {
-  if (!unified) {
-    const std::string state = first_line(folder + "/freezer.state");
-    return state == "FROZEN" || state == "FREEZING";
-  }
-  std::ifstream events(folder + "/cgroup.events");
-  for (std::string event; std::getline(events, event);) {
-    if (event == "frozen 1") {
-      return true;
-    }
-  }
-  return false;
-}
-
-// The file that says so for the group itself or for one above it.
-std::string freezing_file(const std::string& root,
-                          std::string path,
-                          bool unified) {
-  const char* own = unified ? "/cgroup.freeze" : "/freezer.self_freezing";
-  const char* file = unified ? "/cgroup.freeze" : "/freezer.state";
-  std::string at = path;
-  while (!at.empty() && first_line(root + at + own) != "1") {
-    at.resize(at.rfind('/') == at.npos ? 0 : at.rfind('/'));
-  }
-  return root + (at.empty() ? path : at) + file;
-}
-
 }  // namespace
 
 Status check_state(int pid, const ProcStatus& status) {
@@ -206,21 +126,11 @@ Status check_tracer(int pid, const ProcStatus& status) {
 
 // A frozen task shows as S (v2) or D (v1), and a ptrace stop never comes.
 Status check_frozen(int pid) {
-  const auto groups = read_proc_file(pid, "cgroup");
-  if (!groups) {
-    return {};  // no cgroups here
-  }
-  for (const std::string_view line : split(*groups, '\n')) {
-    const auto group = parse_group(line);
-    const auto root = group ? hierarchy(group->unified) : std::nullopt;
-    if (!root || !is_frozen(*root + group->path, group->unified)) {
-      continue;
-    }
+  if (const auto frozen = find_frozen(pid)) {
     return fail(
         ErrorId::Frozen,
-        fmt::format("process {} is in a frozen cgroup ({})", pid, group->path),
-        fmt::format("echo {} > {}", group->unified ? "0" : "THAWED",
-                    freezing_file(*root, group->path, group->unified)));
+        fmt::format("process {} is in a frozen cgroup ({})", pid, frozen->path),
+        frozen->command);
   }
   return {};
 }

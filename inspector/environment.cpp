@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "inspector/cached_memory.h"
+#include "inspector/environment_entries.h"
 #include "tracee/elf_symbols.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_maps.h"
@@ -33,16 +34,20 @@ Result<std::vector<std::string>> entries_at(const MemoryReader& memory,
 
 }  // namespace
 
-Result<Environment> Environment::read(int pid) {
+Result<std::vector<std::string>> read_environment(int pid) {
   if (auto entries = live_entries(pid)) {
-    return Environment(*std::move(entries));
+    return *std::move(entries);
   }
   const std::string text = TRY(read_proc_file(pid, "environ"));
   std::vector<std::string> entries;
   for (const std::string_view entry : split(text, '\0')) {
     entries.emplace_back(entry);
   }
-  return Environment(std::move(entries));
+  return entries;
+}
+
+Result<Environment> Environment::read(int pid) {
+  return Environment(TRY(read_environment(pid)));
 }
 
 Environment::Environment(std::vector<std::string> entries)

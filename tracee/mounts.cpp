@@ -21,11 +21,6 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-bool is_on(std::string_view path, const Mount& mount) {
-  return mount.point == "/" || path == mount.point ||
-         (path.starts_with(mount.point) && path[mount.point.size()] == '/');
-}
-
 }  // namespace
 
 Result<std::vector<Mount>> read_mounts(int pid) {
@@ -34,12 +29,21 @@ Result<std::vector<Mount>> read_mounts(int pid) {
 
 std::optional<Mount> mount_of(int pid, std::string_view path) {
   const auto mounts = read_mounts(pid);
-  std::optional<Mount> nearest;
-  for (const Mount& mount : mounts ? *mounts : std::vector<Mount>()) {
+  const Mount* const nearest = mounts ? mount_among(*mounts, path) : nullptr;
+  return nearest != nullptr ? std::optional(*nearest) : std::nullopt;
+}
+
+const Mount* mount_among(const std::vector<Mount>& mounts,
+                         std::string_view path) {
+  const Mount* nearest = nullptr;
+  for (const Mount& mount : mounts) {
+    const bool on =
+        mount.point == "/" || path == mount.point ||
+        (path.starts_with(mount.point) && path[mount.point.size()] == '/');
     // What is mounted last covers what was there.
-    if (is_on(path, mount) &&
-        (!nearest || mount.point.size() >= nearest->point.size())) {
-      nearest = mount;
+    if (on &&
+        (nearest == nullptr || mount.point.size() >= nearest->point.size())) {
+      nearest = &mount;
     }
   }
   return nearest;

@@ -23,6 +23,10 @@ Result<std::vector<Mount>> read_mounts(int pid);
 // The one that a path, which begins with a slash, is on.
 std::optional<Mount> mount_of(int pid, std::string_view path);
 
+// The same among those that were read; null if there is none.
+const Mount* mount_among(const std::vector<Mount>& mounts,
+                         std::string_view path);
+
 // Lines that do not parse are skipped.
 std::vector<Mount> parse_mounts(std::string_view text);
 

@@ -67,6 +67,8 @@ TEST(Secrets, Texts) {
             R"({"api_key": "***", "n": 1})");
   EXPECT_EQ(masked_text("{'password': 'a b', 'n': 1}"),
             "{'password': '***', 'n': 1}");
+  EXPECT_EQ(masked_text("environ['HF_TOKEN'] = 'abc'; x"),
+            "environ['HF_TOKEN'] = '***'; x");
   EXPECT_EQ(masked_text("Authorization: Basic YWRhOnB3\nHost: x"),
             "Authorization: ***\nHost: x");
   EXPECT_EQ(masked_text("sent Bearer abcdefghij to it"),

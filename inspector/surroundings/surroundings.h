@@ -1,0 +1,84 @@
+// Surroundings: what is around a process and may keep it from getting on:
+// limits of its cgroups and its own, libraries, variables, file systems,
+// signals, the machine.
+//
+// Each part is read by a thread of ours: one whose files do not answer costs
+// itself and no other, and is named among what was skipped. Nothing is stopped,
+// and no code runs in the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "inspector/surroundings/libraries.h"
+#include "inspector/surroundings/room.h"
+#include "inspector/surroundings/variables.h"
+#include "tracee/cgroup_limits.h"
+#include "tracee/cgroups.h"
+#include "tracee/pressure.h"
+#include "tracee/proc_limits.h"
+#include "tracee/proc_status.h"
+#include "tracee/proc_usage.h"
+
+namespace hangdbg {
+
+struct CgroupState {
+  std::optional<CgroupMemory> memory;
+  std::optional<CgroupCpu> cpu;
+  std::optional<Throttling> throttling;  // while we looked; of one with a limit
+  std::optional<CgroupPids> pids;
+  std::optional<Frozen> frozen;
+  std::optional<Pressure> memory_pressure;  // of version 2
+};
+
+struct DeletedFile {
+  int fd = 0;
+  std::string name;
+};
+
+struct Limits {
+  ProcLimits at_most;
+  std::size_t open_files = 0;
+  std::optional<std::size_t>
+      user_threads;  // of its user, if RLIMIT_NPROC holds
+};
+
+struct Machine {
+  int cpus = 0;
+  int allowed_cpus = 0;  // to the process (sched_setaffinity(2))
+  double load = 0;       // of the last minute (proc_loadavg(5))
+  std::uint64_t memory_kib = 0, available_kib = 0;
+  std::uint64_t swap_kib = 0, swap_free_kib = 0;
+  std::optional<Pressure> cpu_pressure, memory_pressure, io_pressure;
+};
+
+struct Surroundings {
+  int pid = 0;
+  std::vector<std::string> command_line;  // secrets masked
+  ProcStatus status;
+  ProcUsage usage;
+  CgroupState cgroup;
+  Limits limits;
+  Machine machine;
+  std::vector<Library> libraries;
+  std::vector<EnvironmentVariable> variables;
+  std::vector<FileSystem> file_systems;
+  std::vector<DeletedFile> deleted;
+  std::vector<std::string> full_files;  // as long as RLIMIT_FSIZE lets them be
+  std::vector<std::string> skipped;     // "the file systems: not read in time"
+};
+
+enum class Depth {
+  Quick,  // what costs some milliseconds: for `diagnose`
+  Whole,  // versions of libraries, what other programs say
+};
+
+// Errors: NoSuchProcess.
+Result<Surroundings> read_surroundings(int pid, Depth depth, Deadline deadline);
+
+}  // namespace hangdbg

@@ -1,0 +1,17 @@
+// What is unusual around a process, a line each; none of one that is well.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inspector/surroundings/surroundings.h"
+
+namespace hangdbg {
+
+// As the target names things: whoever prints it makes it safe.
+std::vector<std::string> unusual_around(const Surroundings& around);
+
+// "SIGTERM, SIGUSR1": bit N-1 is signal N.
+std::string signals_text(std::uint64_t signals);
+
+}  // namespace hangdbg
