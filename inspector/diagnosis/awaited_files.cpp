@@ -27,8 +27,8 @@ void add(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
 void add_polled(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
   const auto count = std::min<std::uint64_t>(call.args[1], kMostFiles);
   std::vector<pollfd> polled(count);
-  if (!LiveMemory(of.pid).read(Address{call.args[0]},
-                               std::as_writable_bytes(std::span(polled)))) {
+  if (!of.memory().read(Address{call.args[0]},
+                        std::as_writable_bytes(std::span(polled)))) {
     return;
   }
   for (const pollfd& one : polled) {
@@ -44,8 +44,8 @@ void add_selected(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
   for (const bool to_read : {true, false}) {
     const Address set{call.args[to_read ? 1 : 2]};
     std::vector<std::uint64_t> words((count + 63) / 64);
-    if (!set || !LiveMemory(of.pid).read(
-                    set, std::as_writable_bytes(std::span(words)))) {
+    if (!set ||
+        !of.memory().read(set, std::as_writable_bytes(std::span(words)))) {
       continue;
     }
     for (std::uint64_t fd = 0; fd < count; ++fd) {

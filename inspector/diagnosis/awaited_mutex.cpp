@@ -37,7 +37,7 @@ std::optional<AwaitedMutex> awaited_mutex(const Case& of,
     return {};
   }
   const Address at{call.args[0]};
-  const auto mutex = LiveMemory(of.pid).read_value<Mutex>(at);
+  const auto mutex = of.memory().read_value<Mutex>(at);
   // Locks without an owner, as malloc's, have anything behind them.
   constexpr std::int32_t kKinds = 0x3ff;
   if (!mutex || mutex->owner <= 0 || mutex->users == 0 ||

@@ -57,8 +57,8 @@ struct Object {
 };
 
 std::optional<SemLock> lock_at(const Case& of, Address object) {
-  const auto lock = LiveMemory(of.pid).read_value<SemLock>(
-      object + of.heap().at().object_size);
+  const auto lock =
+      of.memory().read_value<SemLock>(object + of.heap().at().object_size);
   return lock ? std::optional(*lock) : std::nullopt;
 }
 
@@ -150,7 +150,7 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
                                                      const CaseThread& thread) {
   const auto& call = thread.wait.call;
   if (call.running || call.number != SYS_futex || !of.is_python() ||
-      (call.args[1] & FUTEX_PRIVATE_FLAG) != 0) {
+      (call.args[1] & FUTEX_PRIVATE_FLAG) != 0 || of.memory_left) {
     return std::nullopt;
   }
   const Maps maps = maps_of(of.pid);

@@ -1,7 +1,9 @@
 #include "inspector/diagnosis/case.h"
 
 #include <fmt/core.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +41,13 @@ bool may_move(const CaseThread& thread) {
   return thread.wait.state == 'R' ||
          (thread.wait.state == 'S' && !(thread.wait.asleep_s >= kMoment));
 }
+
+class NoMemory final : public MemoryReader {
+ public:
+  Status read(Address, std::span<std::byte>) const override {
+    return fail(ErrorId::Unreadable, "its memory does not answer", "");
+  }
+};
 
 double cpu_s(const WaitLook& wait) {
   return wait.runs.nanoseconds > 0
@@ -95,9 +104,22 @@ std::string CaseThread::place() const {
   return text;
 }
 
-Result<std::unique_ptr<Case>> Case::open(int pid, World& world) {
-  std::unique_ptr<Case> made(new Case(pid, world));
+Case::Case(int pid, World& world, Memory memory)
+    : pid(pid), world(world), memory_left(memory == Memory::Left) {
+  if (memory_left) {
+    memory_ = std::make_unique<NoMemory>();
+  } else {
+    memory_ = std::make_unique<LiveMemory>(pid);
+  }
+}
+
+Result<std::unique_ptr<Case>> Case::open(int pid, World& world, Memory memory) {
+  std::unique_ptr<Case> made(new Case(pid, world, memory));
   made->status = TRY(read_status(pid));
+  if (memory == Memory::Left) {
+    made->look();
+    return made;
+  }
   made->command_line = read_command_line(pid);
   if (made->status.has_memory && made->status.state != 'D') {
     auto process = open_python(pid);
@@ -130,6 +152,32 @@ bool Case::handles_signals() const {
     own &= ~(1ULL << (number - 1));
   }
   return own != 0;
+}
+
+// Nothing else wakes it but a signal, whose handler would leave it where it is.
+bool Case::takes_turns(const CaseThread& thread) const {
+  return thread.ran && !thread.wakes_by_itself() &&
+         (thread.places.size() > 1 || !handles_signals());
+}
+
+// Source: futex(2); with FUTEX_WAIT_BITSET the time is absolute.
+std::optional<double> Case::wakes_in_s(const CaseThread& thread) const {
+  if (!thread.wakes_by_itself()) {
+    return {};
+  }
+  const auto& args = thread.wait.call.args;
+  const auto until = memory().read_value<::timespec>(Address{args[3]});
+  if (!until) {
+    return {};
+  }
+  ::timespec now{};
+  if ((args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
+    ::clock_gettime(
+        args[1] & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC,
+        &now);
+  }
+  return static_cast<double>(until->tv_sec - now.tv_sec) +
+         static_cast<double>(until->tv_nsec - now.tv_nsec) / 1e9;
 }
 
 const CaseThread* Case::thread(int tid) const {
@@ -337,6 +385,9 @@ bool Case::forked_from(int parent) const {
 }
 
 const InspectedProcess* Case::whole() const {
+  if (memory_left) {
+    return nullptr;
+  }
   if (!whole_) {
     whole_ = open_process(pid);
   }

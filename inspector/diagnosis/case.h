@@ -64,13 +64,19 @@ std::string place_of(const PythonFrame& frame);
 
 class Case {
  public:
+  // What is read: who reads the memory of a process that waits in the kernel
+  // with a lock on it waits with it.
+  enum class Memory { Read, Left };
   // Errors: NoSuchProcess, NotPermitted; of one that is no Python, there are
   // only its threads.
-  static Result<std::unique_ptr<Case>> open(int pid, World& world);
+  static Result<std::unique_ptr<Case>> open(int pid,
+                                            World& world,
+                                            Memory memory);
   ~Case();
 
   const int pid;
   World& world;
+  const bool memory_left;
   ProcStatus status;
   std::vector<std::string> command_line;
   std::vector<CaseThread> threads;  // main first, then by number
@@ -81,6 +87,12 @@ class Case {
   // A handler of a signal may do what a thread waits for: of other signals than
   // Ctrl-C and those of crashes.
   bool handles_signals() const;
+
+  // In a wait without a time it has run all the same: it has had what it waits
+  // for, and waits again.
+  bool takes_turns(const CaseThread& thread) const;
+  // Of one that is in a futex(2) with a time: seconds until it is over.
+  std::optional<double> wakes_in_s(const CaseThread& thread) const;
 
   const CaseThread* thread(int tid) const;
   const CaseThread* by_ident(std::uint64_t ident) const;
@@ -101,6 +113,7 @@ class Case {
 
   // ---- what the kernel knows
   std::optional<OpenFile> file(int fd) const;
+  const MemoryReader& memory() const { return *memory_; }
   // The same memory as that one's: it was forked, and no program was begun.
   bool forked_from(int parent) const;
   // With all modules. None if they cannot be read.
@@ -113,11 +126,12 @@ class Case {
   std::vector<std::string> native(const CaseThread& thread) const;
 
  private:
-  Case(int pid, World& world) : pid(pid), world(world) {}
+  Case(int pid, World& world, Memory memory);
   void look();
   void look_again();
   void read_python();
 
+  std::unique_ptr<MemoryReader> memory_;  // reads nothing where it is left
   std::optional<InspectedProcess> process_;
   std::optional<Heap> heap_;
   mutable std::optional<Result<InspectedProcess>> whole_;

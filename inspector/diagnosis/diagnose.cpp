@@ -135,6 +135,9 @@ Chain Finder::chain_from(ThreadId start) {
       break;
     }
     links.push_back(*one);
+    if (one->cause.standing == Standing::Works) {
+      break;  // it goes on, whoever is before it at the moment
+    }
     next = next_of(*this, *one);
   }
   if (!links.empty()) {

@@ -46,11 +46,12 @@ constexpr Rule kRules[] = {
     {"store", causes::store},
     {"connection", causes::connection},
     {"events", causes::events},
+    {"signal", causes::signal},
     {"time", causes::sleep},
     {"busy", causes::running},
 };
 
-Cause unknown(const CaseThread& thread) {
+Cause unknown(const Case& of, const CaseThread& thread) {
   std::string ruled_out;
   for (const Rule& rule : kRules) {
     ruled_out += fmt::format("{}{}", ruled_out.empty() ? "" : ", ", rule.name);
@@ -64,6 +65,12 @@ Cause unknown(const CaseThread& thread) {
               .sentence = fmt::format("{}, and what for is not known here: {}",
                                       describe(thread.wait), thread.place())};
   cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
+  constexpr double kSoon = 60;  // seconds
+  if (const auto time = of.wakes_in_s(thread); time && *time < kSoon) {
+    cause.standing = Standing::Idle;
+    cause.evidence.push_back(fmt::format(
+        "it comes back by itself, in {:.0f} s at most", std::max(*time, 0.0)));
+  }
   cause.next.push_back({fmt::format("hangdbg dump {} --native", thread.id.pid),
                         "its stacks, with C functions"});
   return cause;
@@ -75,7 +82,7 @@ Cause first_of(const Rule* begin, const Case& of, const CaseThread& thread) {
       return *std::move(found);
     }
   }
-  return unknown(thread);
+  return unknown(of, thread);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ World::~World() = default;
 
 const Case* World::look_at(int pid) {
   if (!cases_.contains(pid)) {
-    add(pid, Case::open(pid, *this));
+    look_at_all({pid});
   }
   return cases_.at(pid).get();
 }
@@ -33,7 +33,7 @@ Result<const Case*> World::look_in_time(int pid, Deadline deadline) {
   in_parallel<std::unique_ptr<Case>>(
       {pid}, deadline,
       [this, kept = shared_from_this()](int of) {
-        return Case::open(of, *this);
+        return Case::open(of, *this, Case::Memory::Read);
       },
       [&](int of, std::optional<Result<std::unique_ptr<Case>>> made) {
         if (!made) {
@@ -51,12 +51,23 @@ void World::look_at_all(const std::vector<int>& pids) {
   std::vector<int> fresh;
   std::ranges::copy_if(pids, std::back_inserter(fresh),
                        [&](int pid) { return !cases_.contains(pid); });
-  // Who is left behind may still be at it.
+  // Who is left behind may still be at it. Then there is time yet for what the
+  // kernel says of it.
+  constexpr int kPart = 3;
+  using Made = std::optional<Result<std::unique_ptr<Case>>>;
   in_parallel<std::unique_ptr<Case>>(
-      fresh, deadline_, [this](int pid) { return Case::open(pid, *this); },
-      [&](int pid, std::optional<Result<std::unique_ptr<Case>>> made) {
-        add(pid,
-            made ? *std::move(made) : std::unexpected(not_read_in_time(pid)));
+      fresh, deadline_.capped(deadline_.left() / kPart),
+      [this](int pid) { return Case::open(pid, *this, Case::Memory::Read); },
+      [&](int pid, Made made) {
+        if (made) {
+          add(pid, *std::move(made));
+          return;
+        }
+        skipped_.push_back(fmt::format(
+            "process {}: its memory does not answer; only what the kernel says "
+            "of it was read",
+            pid));
+        add(pid, Case::open(pid, *this, Case::Memory::Left));
       });
 }
 

@@ -2,22 +2,13 @@
 those that are well none is said to hang."""
 
 import os
-import re
 import subprocess
 
 import pytest
 
-from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from diagnosed import diagnosed, named_first, not_hung
+from harness import TARGETS, Target, as_nobody, behind, hangdbg, start
 from test_namespaces import needs_root
-
-AFTER = "0.3"  # seconds after which a wait counts as a hang here
-
-
-def diagnosed(pid, *args):
-    done = hangdbg("diagnose", pid, "--json", "--hung-after", AFTER, *args)
-    assert done.rc == 0 and done.err == "", done
-    return done.json()
-
 
 def begin(case, python, folder):
     return Target([python, TARGETS / "causes.py", case, folder])
@@ -49,19 +40,7 @@ HANGS = {
 
 @pytest.mark.parametrize("case", sorted(HANGS))
 def test_named_first(case, some_python, tmp_path):
-    cause, sure, sentence = HANGS[case]
-    target = begin(case, some_python, tmp_path)
-    said = []
-
-    def told():
-        said[:] = [diagnosed(target.pid)]
-        return said[0]["cause"] == cause and said[0]["hung"]
-    try:
-        until(cause, told, 10)
-    except AssertionError:
-        raise AssertionError("%s is said to be %s" % (case, said)) from None
-    assert said[0]["confidence"] == sure, said
-    assert re.search(sentence, said[0]["sentence"]) and said[0]["evidence"], said
+    named_first(case, begin(case, some_python, tmp_path).pid, *HANGS[case])
 
 
 WELL = ["idle_server", "asyncio_server", "accepts", "pool", "sleeps", "computes",
@@ -70,10 +49,7 @@ WELL = ["idle_server", "asyncio_server", "accepts", "pool", "sleeps", "computes"
 
 @pytest.mark.parametrize("case", WELL)
 def test_who_is_well_is_not_called_hung(case, some_python, tmp_path):
-    target = begin(case, some_python, tmp_path)
-    for _ in range(5):
-        said = diagnosed(target.pid)
-        assert not said["hung"], said
+    not_hung(case, begin(case, some_python, tmp_path).pid)
 
 
 def baton(python, folder):
@@ -86,8 +62,7 @@ def baton(python, folder):
 @needs_root  # else it may not be seen what others have open
 def test_a_lock_file_that_nobody_will_remove(some_python, tmp_path):
     target, path = baton(some_python, tmp_path)
-    said = diagnosed(target.pid)
-    assert (said["cause"], said["hung"]) == ("stale-lock-file", True), said
+    said = named_first("file_baton", target.pid, "stale-lock-file", None, "is gone")
     shared = any("may be shared" in one for one in said["evidence"])
     assert said["confidence"] == ("likely" if shared else "certain"), said
     subprocess.run(said["next"][0]["command"], shell=True, check=True)
@@ -116,13 +91,7 @@ def test_text_names_the_cause_first_and_what_to_type(some_python, tmp_path):
 
 def test_who_keeps_the_gil_in_c(some_python):
     target = start("gil_held", some_python)
-    said = []
-
-    def told():
-        said[:] = [diagnosed(target.pid)]
-        return said[0]["cause"] == "gil-held" and said[0]["hung"]
-    until("the GIL: %s" % said, told, 10)
-    assert "asleep in read" in said[0]["sentence"], said
+    named_first("gil_held", target.pid, "gil-held", None, "asleep in read")
     target.finish()
 
 

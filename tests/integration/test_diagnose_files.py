@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import processes
 from diagnosed import diagnosed, named_first, not_hung
-from harness import TARGETS, Target, die_with_us, until
+from harness import TARGETS, Target, die_with_us, hangdbg, until
 from test_namespaces import needs_root
 
 OWN_MOUNTS = ("unshare", "-m")
@@ -28,6 +29,30 @@ def test_a_fuse_server_that_does_not_answer(how, where, some_python, tmp_path):
     said = named_first("FUSE, " + how, target.pid, "mount", "certain",
                        "a FUSE server, which does not answer, in " + where.format(folder))
     assert said["chain"][1]["pid"] == target.ready["server"], said
+
+
+@needs_root
+def test_a_process_whose_memory_does_not_answer(newest_python, tmp_path):
+    """Whoever reads it waits with it: it is said, and what the kernel knows is told."""
+    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    stat = Path("/proc/%d/stat" % target.pid)
+    try:
+        until("state D", lambda: ") D " in stat.read_text())
+        reads = start_reading(target.pid)
+        until("its memory does not answer", lambda: processes.state(reads.pid, reads.pid) in "DS")
+        done = hangdbg("diagnose", target.pid, "--json", "--hung-after", "0.3", "--timeout", "3")
+        assert done.rc == 0 and reads.poll() is None, done
+        said = done.json()
+        assert "memory does not answer" in str(said["skipped"]), said
+        assert said["cause"] in ("mount", "unknown"), said
+    finally:
+        os.kill(target.ready["server"], signal.SIGKILL)
+    reads.wait(10)
+
+
+def start_reading(pid):
+    return subprocess.Popen(["cat", "/proc/%d/cmdline" % pid], stdout=subprocess.DEVNULL,
+                            start_new_session=True, preexec_fn=die_with_us)
 
 
 def test_who_touches_a_mount_that_never_answers(hung_mount, some_python):

@@ -12,6 +12,7 @@ import pytest
 
 import processes
 import torches
+from diagnosed import keep, not_hung
 from harness import TARGETS, die_with_us, hangdbg, start, track, until
 from test_namespaces import needs_root
 
@@ -68,10 +69,12 @@ class Job:
         return done.json()
 
     def until_said(self, cause, sentence):
-        said = []
+        """What is kept is the first verdict that it hangs; ranks may come later than that."""
+        said, first = [], []
 
         def told():
             said[:] = [self.diagnosed()]
+            first.extend(said if said[0]["hung"] and not first else [])
             return (said[0]["hung"] and said[0]["cause"] == cause
                     and re.search(sentence, said[0]["sentence"]))
         try:
@@ -79,6 +82,8 @@ class Job:
         except AssertionError:
             raise AssertionError("%s is said to be %s\n%s" % (
                 self.turns[self.number], said, (self.folder / "log").read_text())) from None
+        finally:
+            keep("job: " + self.turns[self.number], cause, (first or said)[0])
         return said[0]
 
     def pids(self):
@@ -179,9 +184,8 @@ def test_a_worker_of_the_odd_rank_is_followed(torch_python, tmp_path):
         said = until("the others wait in %s" % turn, lambda: next((
             one for one in [job.diagnosed(after="5")]
             if len([rank for rank in one["ranks"] if rank["call"]]) == 2), None), IMPORT)
-        for _ in range(5):
-            assert not said["hung"] and said["odd"] == [who], said
-            said = job.diagnosed(after="5")
+        said = not_hung("job: " + turn, job, ask=lambda one: one.diagnosed(after="5"))
+        assert said["odd"] == [who], said
         (tmp_path / "enough").touch()
         job.turn_is_over()
         (tmp_path / "enough").unlink()

@@ -1,6 +1,9 @@
 """Reads a file of a FUSE file system whose server never answers that; the first argument
-says how: "direct", by read(2), or "mapped", by a page fault; the second is a folder to mount it on. It says that it is ready, with the server's
-pid, and is killed. Run it as root in a mount namespace of its own.
+says how: "direct", by read(2), or "mapped", by a page fault. With "unmaps" it maps other
+memory over what it has written to such a file: the kernel waits for the server, with the
+lock on this process's memory, and so does whoever reads that memory. The second is a
+folder to mount it on. It says that it is ready, with the server's pid, and is killed, the
+server first. Run it as root in a mount namespace of its own.
 
 The server speaks the protocol itself (include/uapi/linux/fuse.h): a folder with one file."""
 
@@ -14,7 +17,7 @@ import time
 
 from common import ready
 
-LOOKUP, GETATTR, OPEN, READ, INIT = 1, 3, 14, 15, 26
+LOOKUP, GETATTR, OPEN, READ, WRITE, INIT = 1, 3, 14, 15, 16, 26
 FORGET, BATCH_FORGET = 2, 42  # want no answer
 ENOSYS = 38
 DIRECT_IO = 1
@@ -34,6 +37,8 @@ def answer_to(code, node, how):
         return struct.pack("<4Q2I", FILE, 0, 1000, 1000, 0, 0) + attributes(FILE)
     if code == GETATTR:
         return struct.pack("<Q2I", 1000, 0, 0) + attributes(node)
+    if code == READ:
+        return bytes(4096)
     if code == OPEN:
         return struct.pack("<Q2I", 1, DIRECT_IO if how == "direct" else 0, 0)
     return None
@@ -43,7 +48,7 @@ def serve(device, how):
     while True:
         request = os.read(device, 1 << 17)
         _, code, unique, node = struct.unpack_from("<2I2Q", request)
-        if code == READ:
+        if code == (WRITE if how == "unmaps" else READ):
             time.sleep(1000)
         if code in (FORGET, BATCH_FORGET):
             continue
@@ -66,11 +71,23 @@ def main(how, folder):
     if server == 0:
         serve(device, how)
     os.close(device)
-    file = os.open(folder + "/file", os.O_RDONLY)
+    file = os.open(folder + "/file", os.O_RDWR if how == "unmaps" else os.O_RDONLY)
+    if how == "unmaps":
+        memory = mmap.mmap(file, 4096)
+        memory[0] = 1
     ready("main", [], go_on="kill", server=server)
     if how == "mapped":
         mmap.mmap(file, SIZE, prot=mmap.PROT_READ)[0]
+    if how == "unmaps":
+        unmap(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
     os.read(file, 100)
+
+
+def unmap(address):
+    libc = ctypes.CDLL(None)
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    fixed, anonymous = 0x10, 0x20
+    libc.mmap(address, 4096, 0, mmap.MAP_PRIVATE | fixed | anonymous, -1, 0)
 
 
 main(*sys.argv[1:3])

@@ -38,6 +38,7 @@ Found pipe(const Case& of, const CaseThread& thread);
 Found connection(const Case& of, const CaseThread& thread);
 Found terminal(const Case& of, const CaseThread& thread);
 Found events(const Case& of, const CaseThread& thread);
+Found signal(const Case& of, const CaseThread& thread);
 Found sleep(const Case& of, const CaseThread& thread);
 Found running(const Case& of, const CaseThread& thread);
 

@@ -86,8 +86,35 @@ std::string missing(const Case& of,
 // Its own, or one that waits for the same: such cannot end it either.
 bool waits_likewise(const Case& of, const CaseThread& thread, Address self) {
   const PythonFrame* const what =
-      thread.wakes_by_itself() ? nullptr : called(thread);
+      thread.wakes_by_itself() || thread.ran ? nullptr : called(thread);
   return what != nullptr && of.object(*what, "self") == self;
+}
+
+// Of `threading.Timer`, what it waits for is the time.
+bool is_timer(const Case& of, const CaseThread& thread) {
+  const PythonFrame* const run = thread.find("run", "/threading.py", 4);
+  return run != nullptr && of.object(*run, "self.interval").has_value();
+}
+
+// Another thread that computes: it may do what is waited for when it is done.
+const CaseThread* at_work(const Case& of, const CaseThread& but) {
+  constexpr double kPercent = 10;  // who polls or beats takes less
+  const auto others = of.python_threads();
+  const auto found = std::ranges::find_if(others, [&](const CaseThread* one) {
+    return one != &but &&
+           (one->wait.state == 'R' || one->cpu_percent >= kPercent);
+  });
+  return found == others.end() ? nullptr : *found;
+}
+
+// Another thread that waits for what comes from outside, while this one waits
+// for the order to stop it, or for what it gets there.
+const CaseThread* server(const Case& of, const CaseThread& but) {
+  const auto others = of.python_threads();
+  const auto found = std::ranges::find_if(others, [&](const CaseThread* one) {
+    return one != &but && !one->frames().empty() && events(of, *one);
+  });
+  return found == others.end() ? nullptr : *found;
 }
 
 }  // namespace
@@ -124,6 +151,15 @@ Found condition(const Case& of, const CaseThread& thread) {
       return cause;
     }
   }
+  if (is_timer(of, thread) || (kind == "Event" && thread.wakes_by_itself())) {
+    cause.id = "sleeps";
+    cause.standing = Standing::Idle;
+    cause.confidence = Confidence::Likely;
+    cause.sentence =
+        "sleeps, for a time that it has chosen, or until an Event "
+        "is set";
+    return cause;
+  }
   const auto others = of.python_threads();
   const bool nobody = std::ranges::all_of(others, [&](const CaseThread* one) {
     return one == &thread || (self && waits_likewise(of, *one, *self));
@@ -131,7 +167,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   if (const std::string lacks = missing(of, *what, kind); !lacks.empty()) {
     cause.sentence += ": " + lacks;
   }
-  if (nobody && !thread.wakes_by_itself()) {
+  if (nobody && !thread.wakes_by_itself() && !thread.ran) {
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Likely;
     cause.id = "nobody-left";
@@ -143,6 +179,16 @@ Found condition(const Case& of, const CaseThread& thread) {
           fmt::format("forked from {}, without that one's other threads",
                       process_text(of.status.ppid)));
     }
+  } else if (const CaseThread* const works = at_work(of, thread)) {
+    cause.standing = Standing::Works;
+    cause.evidence.push_back(
+        fmt::format("{} is at work, at {}", works->who(), works->place()));
+  } else if (const CaseThread* const serves =
+                 kind == "Event" || what->function == "get" ? server(of, thread)
+                                                            : nullptr) {
+    cause.standing = Standing::Idle;
+    cause.evidence.push_back(
+        fmt::format("{} waits for what comes from outside", serves->who()));
   }
   return cause;
 }

@@ -28,7 +28,9 @@ Found exit(const Case& of, const CaseThread& thread) {
                            place_of(*last));
   if (inner.id == "join") {
     inner.id = "exit-join";
-  } else if (inner.behind.empty() && inner.standing == Standing::Waits) {
+  } else if (inner.behind.empty() && inner.standing != Standing::Stuck) {
+    // No server goes on serving here.
+    inner.standing = Standing::Waits;
     inner.id = "exit-handler";
   }
   inner.sentence = "has come to its end, and " + inner.sentence;

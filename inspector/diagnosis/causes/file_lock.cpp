@@ -74,7 +74,14 @@ std::optional<std::string> polled_path(const Case& of,
 Found file_lock(const Case& of, const CaseThread& thread) {
   if (const auto fd = awaited_file_lock(thread)) {
     const auto file = of.file(*fd);
-    return held(thread, file ? file->name : "a file", who_has_awaited(of));
+    Cause cause =
+        held(thread, file ? file->name : "a file", who_has_awaited(of));
+    if (of.takes_turns(thread)) {
+      cause.standing = Standing::Works;
+      cause.evidence.push_back(
+          "it has had the lock meanwhile: they take turns");
+    }
+    return cause;
   }
   const auto path = polled_path(of, thread);
   const auto seen = path ? seen_by(of.pid, *path) : std::nullopt;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
@@ -11,6 +12,22 @@
 
 namespace hangdbg::causes {
 namespace {
+
+// Who runs Python lets go of it some milliseconds after another wants it.
+bool keeps_it_now(const Case& of, const CaseThread& thread) {
+  constexpr int kLooks = 20;
+  constexpr auto kBetween = std::chrono::milliseconds(5);
+  const auto& process = of.process();
+  const auto tasks = TaskIds::read(of.pid);
+  for (int look = 0; tasks && look < kLooks; ++look) {
+    const auto gil = read_gil(process.memory, process.python, *tasks);
+    if (!gil || !gil->locked || gil->holder_tid != thread.id.tid) {
+      return false;
+    }
+    std::this_thread::sleep_for(kBetween);
+  }
+  return tasks.has_value();
+}
 
 // It has the GIL and does not run Python: it sleeps in a call, or has been at
 // one place in all looks while others wait.
@@ -32,8 +49,8 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
       [&](const CaseThread& one) { return waits_for_gil(of, one); });
   const bool sleeps =
       now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
-  return sleeps ||
-         (others > 0 && thread.looks > 1 && thread.places.size() == 1);
+  return sleeps || (others > 0 && thread.looks > 1 &&
+                    thread.places.size() == 1 && keeps_it_now(of, thread));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string path_of(const Case& of, const CaseThread& thread) {
     return "";
   }
   const auto text =
-      LiveMemory(of.pid).read_string(Address{call.args[at ? 1 : 0]}, 4096);
+      of.memory().read_string(Address{call.args[at ? 1 : 0]}, 4096);
   if (!text || text->empty() || text->front() == '/') {
     return text.value_or("");
   }

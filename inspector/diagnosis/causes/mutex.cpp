@@ -34,6 +34,11 @@ Found mutex(const Case& of, const CaseThread& thread) {
                     *owner == thread.id.tid ? "it itself"
                     : holder != nullptr     ? holder->who()
                                             : fmt::format("thread {}", *owner));
+    if (of.takes_turns(thread)) {
+      cause.standing = Standing::Works;
+      cause.evidence.push_back(
+          "it has had the mutex meanwhile: they take turns");
+    }
     return cause;
   }
   cause.standing = Standing::Stuck;

@@ -102,7 +102,7 @@ Found python_lock(const Case& of, const CaseThread& thread) {
   const bool alone = of.python_threads().size() == 1;
   const bool itself =
       std::ranges::find(cause.behind, thread.id) != cause.behind.end();
-  if (itself && lock.lock.owner == 0) {
+  if (itself && lock.lock.owner == 0 && !of.takes_turns(thread)) {
     cause.id = "deadlock";
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Certain;
@@ -133,6 +133,10 @@ Found python_lock(const Case& of, const CaseThread& thread) {
   if (thread.wakes_by_itself()) {
     cause.standing = Standing::Waits;
     cause.evidence.push_back("it waits for a limited time only");
+  }
+  if (of.takes_turns(thread) && cause.standing == Standing::Waits) {
+    cause.standing = Standing::Works;
+    cause.evidence.push_back("it has had the lock meanwhile: they take turns");
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
                         "its stacks, with what each frame has"});
