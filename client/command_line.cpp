@@ -28,6 +28,7 @@
 #include "client/commands/eval.h"
 #include "client/commands/fds.h"
 #include "client/commands/merge.h"
+#include "client/commands/net.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
 #include "client/commands/run.h"
@@ -119,6 +120,7 @@ void set_up(CLI::App& app,
       {"fds", [&] { add_fds(app, chosen); }},
       {"threads", [&] { add_threads(app, chosen); }},
       {"around", [&] { add_around(app, chosen); }},
+      {"net", [&] { add_net(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -22,7 +22,8 @@ in the process, which takes it.
 Nothing is stopped, but for the moment in which one thread is borrowed to start
 that.
 .PP
-.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads " and " core
+.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", "
+.BR locks ", " net ", " tree " and " core
 only read: no code runs in the process.
 .PP
 Without a PID the only job here is meant, or the only process that hangs.

@@ -32,15 +32,28 @@ bool SocketAddress::is_loopback() const {
   return is_v4() ? bytes[kMapped.size()] == 127 : bytes == kLoopback;
 }
 
+bool SocketAddress::is_any() const {
+  constexpr std::array<std::uint8_t, 16> kAny = {};
+  return is_v4()
+             ? std::ranges::all_of(std::span(bytes).subspan<kMapped.size()>(),
+                                   [](std::uint8_t byte) { return byte == 0; })
+             : bytes == kAny;
+}
+
 std::string SocketAddress::text() const {
+  return is_v4() ? fmt::format("{}:{}", host_text(), port)
+                 : fmt::format("[{}]:{}", host_text(), port);
+}
+
+std::string SocketAddress::host_text() const {
   std::array<char, INET6_ADDRSTRLEN> name{};
   if (is_v4()) {
     ::inet_ntop(AF_INET, bytes.data() + kMapped.size(), name.data(),
                 name.size());
-    return fmt::format("{}:{}", name.data(), port);
+  } else {
+    ::inet_ntop(AF_INET6, bytes.data(), name.data(), name.size());
   }
-  ::inet_ntop(AF_INET6, bytes.data(), name.data(), name.size());
-  return fmt::format("[{}]:{}", name.data(), port);
+  return name.data();
 }
 
 }  // namespace hangdbg

@@ -19,7 +19,9 @@ struct SocketAddress {
 
   bool is_v4() const;
   bool is_loopback() const;
-  std::string text() const;  // "127.0.0.1:29500", "[::1]:29500"
+  bool is_any() const;            // 0.0.0.0, ::
+  std::string text() const;       // "127.0.0.1:29500", "[::1]:29500"
+  std::string host_text() const;  // "127.0.0.1", "::1"
   auto operator<=>(const SocketAddress&) const = default;
 };
 

@@ -2,15 +2,12 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
-#include <poll.h>
-#include <sched.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,8 +17,8 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/start_threads.h"
 #include "base/text.h"
+#include "tracee/netlink.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -30,63 +27,35 @@ namespace {
 // A machine with more has other troubles.
 constexpr std::size_t kMostSockets = 200'000;
 constexpr std::size_t kMostDescriptors = 200'000;
-constexpr std::size_t kDatagram = 64 * 1024;
 // All but those that wait for their number to be forgotten: nobody has them.
 constexpr std::uint32_t kStates =
     0xfff & ~(1U << static_cast<unsigned>(TcpState::TimeWait));
 
-Result<Fd> open_diag(int pid);
-Result<Fd> diag_socket();
+Result<TcpSockets> read_sockets(int pid,
+                                int protocol,
+                                const std::string& file,
+                                Deadline deadline);
 Status dump_family(int diag,
                    std::uint8_t family,
+                   int protocol,
                    Deadline deadline,
                    TcpSockets& found);
 TcpSocket socket_of(const inet_diag_msg& message,
-                    std::span<const std::byte> attributes);
+                    std::span<const std::byte> body);
 std::optional<TcpProgress> progress_of(std::span<const std::byte> info);
 SocketAddress address_of(std::uint8_t family,
                          const __be32 (&words)[4],
                          __be16 port);
 std::optional<SocketAddress> parse_address(std::string_view text);
 
-template <class T>
-std::optional<T> value_at(std::span<const std::byte> bytes, std::size_t at) {
-  if (at + sizeof(T) > bytes.size()) {
-    return std::nullopt;
-  }
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
-}
-
 }  // namespace
 
 Result<TcpSockets> read_tcp_sockets(int pid, Deadline deadline) {
-  TcpSockets found;
-  const auto by_diag = [&]() -> Status {
-    const Fd diag = TRY(open_diag(pid));
-    TRY(dump_family(diag.get(), AF_INET, deadline, found));
-    return dump_family(diag.get(), AF_INET6, deadline, found);
-  };
-  const Status status = by_diag();
-  if (status) {
-    return found;
-  }
-  found = {.why_no_progress = status.error()};
-  for (const char* const name : {"net/tcp", "net/tcp6"}) {
-    auto text = read_proc_file(pid, name);
-    if (!text && name == std::string_view("net/tcp")) {
-      return std::unexpected(std::move(text).error());
-    }
-    auto sockets =
-        parse_proc_tcp(text ? *text : "");  // there may be no IPv6 here
-    std::ranges::move(sockets, std::back_inserter(found.sockets));
-  }
-  if (found.sockets.size() > kMostSockets) {
-    found.sockets.resize(kMostSockets);
-    found.complete = false;
-  }
-  return found;
+  return read_sockets(pid, IPPROTO_TCP, "net/tcp", deadline);
+}
+
+Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline) {
+  return read_sockets(pid, IPPROTO_UDP, "net/udp", deadline);
 }
 
 Result<std::uint64_t> network_namespace(int pid) {
@@ -150,6 +119,8 @@ std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
     const auto remote = parse_address(words[2]);
     const auto state = parse_number<std::uint8_t>(words[3], 16);
     const auto queues = split(words[4], ':');
+    const auto timer = static_cast<TcpTimer>(
+        parse_number<std::uint8_t>(words[5].substr(0, 2), 16).value_or(0));
     // Another timer than 1 counts something else.
     const auto retransmits = words[5].starts_with("01:")
                                  ? parse_number<std::uint32_t>(words[6], 16)
@@ -171,41 +142,48 @@ std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
                        .unread = *unread,
                        .unacknowledged = *sent,
                        .retransmits = retransmits.value_or(0),
-                       .progress = {}});
+                       .progress = {},
+                       .timer = timer});
   }
   return sockets;
 }
 
+TcpSocket parse_tcp_info(std::span<const std::byte> info) {
+  const auto byte = [&](std::size_t at) {
+    return value_at<std::uint8_t>(info, at).value_or(0);
+  };
+  TcpSocket socket{
+      .state = static_cast<TcpState>(byte(offsetof(tcp_info, tcpi_state))),
+      .retransmits = byte(offsetof(tcp_info, tcpi_retransmits)),
+      .progress = progress_of(info)};
+  if (socket.state == TcpState::Listen) {  // tcp_get_info, net/ipv4/tcp.c
+    socket.unread =
+        value_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_unacked))
+            .value_or(0);
+    socket.unacknowledged =
+        value_at<std::uint32_t>(info, offsetof(tcp_info, tcpi_sacked))
+            .value_or(0);
+  }
+  return socket;
+}
+
 Result<bool> parse_diag(std::span<const std::byte> datagram,
                         std::vector<TcpSocket>& sockets) {
-  while (datagram.size() >= sizeof(nlmsghdr)) {
-    const auto header = *value_at<nlmsghdr>(datagram, 0);
-    if (header.nlmsg_len < sizeof(nlmsghdr) ||
-        header.nlmsg_len > datagram.size()) {
-      return fail(ErrorId::System, "the kernel's list of sockets is cut off");
-    }
-    const auto body =
-        datagram.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
-    if (header.nlmsg_type == NLMSG_DONE) {
-      return true;
-    }
-    if (header.nlmsg_type == NLMSG_ERROR) {
-      const auto code = value_at<int>(body, 0).value_or(-EPROTO);
-      errno = -code;
-      return fail_errno("the kernel does not list sockets");
-    }
-    if (const auto message = value_at<inet_diag_msg>(body, 0)) {
-      const auto socket = socket_of(
-          *message, body.subspan(std::min<std::size_t>(
-                        NLMSG_ALIGN(sizeof(inet_diag_msg)), body.size())));
-      if (socket.inode != 0) {
-        sockets.push_back(socket);
-      }
-    }
-    datagram = datagram.subspan(
-        std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), datagram.size()));
-  }
-  return false;
+  return each_message(
+      datagram, [&](std::uint16_t, std::span<const std::byte> body) {
+        const auto message = value_at<inet_diag_msg>(body, 0);
+        const auto socket = message ? socket_of(*message, body) : TcpSocket();
+        if (socket.inode != 0) {
+          sockets.push_back(socket);
+        }
+      });
+}
+
+std::string_view tcp_timer_name(TcpTimer timer) {
+  constexpr std::array<std::string_view, 5> kNames = {
+      "none", "retransmit", "keep-alive", "time-wait", "zero-window probe"};
+  const auto number = static_cast<std::size_t>(timer);
+  return number < kNames.size() ? kNames[number] : kNames[0];
 }
 
 std::string_view tcp_state_name(TcpState state) {
@@ -219,39 +197,40 @@ std::string_view tcp_state_name(TcpState state) {
 
 namespace {
 
-// A socket stays in the namespace that it was made in: a thread of ours that
-// goes there makes it, and ends.
-Result<Fd> open_diag(int pid) {
-  const auto ours = read_proc_link(::getpid(), "ns/net");
-  if (ours && *ours == TRY(read_proc_link(pid, "ns/net"))) {
-    return diag_socket();
+Result<TcpSockets> read_sockets(int pid,
+                                int protocol,
+                                const std::string& file,
+                                Deadline deadline) {
+  TcpSockets found;
+  const auto by_diag = [&]() -> Status {
+    const Fd diag = TRY(open_netlink(pid, NETLINK_SOCK_DIAG));
+    TRY(dump_family(diag.get(), AF_INET, protocol, deadline, found));
+    return dump_family(diag.get(), AF_INET6, protocol, deadline, found);
+  };
+  const Status status = by_diag();
+  if (status) {
+    return found;
   }
-  const std::string path = fmt::format("/proc/{}/ns/net", pid);
-  const Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!space) {
-    return fail_errno(fmt::format("cannot open {}", path));
+  found = {.why_no_progress = status.error()};
+  for (const std::string& name : {file, file + "6"}) {
+    auto text = read_proc_file(pid, name);
+    if (!text && name == file) {
+      return std::unexpected(std::move(text).error());
+    }
+    auto sockets =
+        parse_proc_tcp(text ? *text : "");  // there may be no IPv6 here
+    std::ranges::move(sockets, std::back_inserter(found.sockets));
   }
-  Result<Fd> made = fail(ErrorId::System, "no thread of ours can be had");
-  for (std::thread& thread : start_threads(1, [&] {
-         if (::setns(space.get(), CLONE_NEWNET) == 0) {
-           made = diag_socket();
-         } else {
-           made = fail_errno(fmt::format("cannot enter {}", path));
-         }
-       })) {
-    thread.join();
+  if (found.sockets.size() > kMostSockets) {
+    found.sockets.resize(kMostSockets);
+    found.complete = false;
   }
-  return made;
-}
-
-Result<Fd> diag_socket() {
-  Fd diag(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  return diag ? Result<Fd>(std::move(diag))
-              : fail_errno("the kernel lists no sockets");
+  return found;
 }
 
 Status dump_family(int diag,
                    std::uint8_t family,
+                   int protocol,
                    Deadline deadline,
                    TcpSockets& found) {
   struct {
@@ -262,43 +241,20 @@ Status dump_family(int diag,
   request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.body.sdiag_family = family;
-  request.body.sdiag_protocol = IPPROTO_TCP;
+  request.body.sdiag_protocol = static_cast<std::uint8_t>(protocol);
   request.body.idiag_ext = 1U << (INET_DIAG_INFO - 1);
   request.body.idiag_states = kStates;
-  if (::send(diag, &request, sizeof request, 0) < 0) {
-    return fail_errno("the kernel lists no sockets");
-  }
-  std::vector<std::byte> datagram(kDatagram);
-  for (;;) {
-    pollfd ready{.fd = diag, .events = POLLIN, .revents = 0};
-    const int count = ::poll(&ready, 1, deadline.left_ms());
-    if (count == 0) {
-      return fail(ErrorId::TimedOut, "the list of sockets took too long");
-    }
-    const ssize_t size =
-        count < 0 ? -1
-                  : ::recv(diag, datagram.data(), datagram.size(), MSG_TRUNC);
-    if (size < 0 && errno == EINTR) {
-      continue;
-    }
-    if (size <= 0 || static_cast<std::size_t>(size) > datagram.size()) {
-      return fail_errno("the kernel's list of sockets cannot be read");
-    }
-    const bool last = TRY(
-        parse_diag(std::span(datagram).first(static_cast<std::size_t>(size)),
-                   found.sockets));
-    if (found.sockets.size() > kMostSockets) {
-      found.complete = false;
-      return {};
-    }
-    if (last) {
-      return {};
-    }
-  }
+  return dump_netlink(diag, std::as_bytes(std::span(&request, 1)), deadline,
+                      [&](std::span<const std::byte> datagram) -> Result<bool> {
+                        const bool last =
+                            TRY(parse_diag(datagram, found.sockets));
+                        found.complete = found.sockets.size() <= kMostSockets;
+                        return last || !found.complete;
+                      });
 }
 
 TcpSocket socket_of(const inet_diag_msg& message,
-                    std::span<const std::byte> attributes) {
+                    std::span<const std::byte> body) {
   TcpSocket socket{
       .inode = message.idiag_inode,
       .local = address_of(message.idiag_family, message.id.idiag_src,
@@ -308,23 +264,17 @@ TcpSocket socket_of(const inet_diag_msg& message,
       .state = static_cast<TcpState>(message.idiag_state),
       .unread = message.idiag_rqueue,
       .unacknowledged = message.idiag_wqueue,
-      .progress = {}};
-  while (const auto header = value_at<rtattr>(attributes, 0)) {
-    if (header->rta_len < sizeof(rtattr) ||
-        header->rta_len > attributes.size()) {
-      break;
-    }
-    if (header->rta_type == INET_DIAG_INFO) {
-      const auto info =
-          attributes.subspan(RTA_LENGTH(0), header->rta_len - RTA_LENGTH(0));
-      socket.progress = progress_of(info);
-      socket.retransmits =
-          value_at<std::uint8_t>(info, offsetof(tcp_info, tcpi_retransmits))
-              .value_or(0);
-    }
-    attributes = attributes.subspan(
-        std::min<std::size_t>(RTA_ALIGN(header->rta_len), attributes.size()));
-  }
+      .progress = {},
+      .timer = static_cast<TcpTimer>(message.idiag_timer),
+      .timer_due = std::chrono::milliseconds(message.idiag_expires)};
+  each_attribute(body, sizeof message,
+                 [&](std::uint16_t type, std::span<const std::byte> info) {
+                   if (type == INET_DIAG_INFO) {
+                     const TcpSocket told = parse_tcp_info(info);
+                     socket.progress = told.progress;
+                     socket.retransmits = told.retransmits;
+                   }
+                 });
   return socket;
 }
 
@@ -332,6 +282,9 @@ TcpSocket socket_of(const inet_diag_msg& message,
 std::optional<TcpProgress> progress_of(std::span<const std::byte> info) {
   const auto number = [&](std::size_t at) {
     return value_at<std::uint32_t>(info, at);
+  };
+  const auto byte = [&](std::size_t at) {
+    return value_at<std::uint8_t>(info, at).value_or(0);
   };
   const auto sent = number(offsetof(tcp_info, tcpi_last_data_sent));
   const auto received = number(offsetof(tcp_info, tcpi_last_data_recv));
@@ -349,7 +302,19 @@ std::optional<TcpProgress> progress_of(std::span<const std::byte> info) {
           value_at<std::uint64_t>(info, offsetof(tcp_info, tcpi_bytes_acked)),
       .received = value_at<std::uint64_t>(
           info, offsetof(tcp_info, tcpi_bytes_received)),
-      .unsent = number(offsetof(tcp_info, tcpi_notsent_bytes))};
+      .unsent = number(offsetof(tcp_info, tcpi_notsent_bytes)),
+      .rto = std::chrono::microseconds(
+          number(offsetof(tcp_info, tcpi_rto)).value_or(0)),
+      .rtt = std::chrono::microseconds(
+          number(offsetof(tcp_info, tcpi_rtt)).value_or(0)),
+      .congestion_window =
+          number(offsetof(tcp_info, tcpi_snd_cwnd)).value_or(0),
+      .unacknowledged_segments =
+          number(offsetof(tcp_info, tcpi_unacked)).value_or(0),
+      .lost = number(offsetof(tcp_info, tcpi_lost)).value_or(0),
+      .backoff = byte(offsetof(tcp_info, tcpi_backoff)),
+      .probes = byte(offsetof(tcp_info, tcpi_probes)),
+      .peer_window = number(offsetof(tcp_info, tcpi_snd_wnd))};
 }
 
 SocketAddress address_of(std::uint8_t family,

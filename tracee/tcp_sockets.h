@@ -1,5 +1,5 @@
-// The TCP sockets of a network namespace, as the kernel has them: both ends,
-// state, what lies in their queues, and since when nothing came or went.
+// The TCP and UDP sockets of a network namespace, as the kernel has them: both
+// ends, state, what lies in their queues, and since when nothing came or went.
 //
 // By inet_diag (sock_diag(7)) with TCP_INFO. Where that is not to be had, as in
 // a namespace that we may not enter, by /proc/PID/net/tcp and tcp6 (proc(5)):
@@ -39,6 +39,17 @@ enum class TcpState : std::uint8_t {
 };
 std::string_view tcp_state_name(TcpState state);  // "ESTABLISHED", as netstat
 
+// What the kernel will do next about a connection, if nothing comes before
+// (sock_diag(7)).
+enum class TcpTimer : std::uint8_t {
+  None = 0,
+  Retransmit = 1,
+  KeepAlive = 2,
+  TimeWait = 3,
+  ZeroWindow = 4,  // asks a peer that had no room whether it has some
+};
+std::string_view tcp_timer_name(TcpTimer timer);  // "zero-window probe"
+
 // What TCP_INFO says; those that an old kernel lacks are empty.
 struct TcpProgress {
   std::chrono::milliseconds last_sent{};      // so long ago: data, no answers
@@ -48,6 +59,14 @@ struct TcpProgress {
   std::optional<std::uint64_t> acknowledged;  // bytes, of all that was sent
   std::optional<std::uint64_t> received;      // bytes
   std::optional<std::uint32_t> unsent;        // bytes that have not left yet
+  std::chrono::microseconds rto{};            // so long it waits for an answer
+  std::chrono::microseconds rtt{};            // so long answers take
+  std::uint32_t congestion_window = 0;        // segments
+  std::uint32_t unacknowledged_segments = 0;  // of what has left
+  std::uint32_t lost = 0;                     // of them
+  std::uint32_t backoff = 0;  // so often the time has been doubled
+  std::uint32_t probes = 0;   // without an answer: keep-alive, zero window
+  std::optional<std::uint32_t> peer_window;  // bytes that it has room for
 };
 
 struct TcpSocket {
@@ -59,6 +78,8 @@ struct TcpSocket {
   std::uint32_t unacknowledged = 0;  // written, and not known to have arrived
   std::uint32_t retransmits = 0;     // of what is not acknowledged
   std::optional<TcpProgress> progress;
+  TcpTimer timer = TcpTimer::None;
+  std::chrono::milliseconds timer_due{};
 };
 
 struct TcpSockets {
@@ -69,6 +90,10 @@ struct TcpSockets {
 
 // Of the namespace that the process is in. Errors: those of read_proc_file.
 Result<TcpSockets> read_tcp_sockets(int pid, Deadline deadline);
+
+// The same of UDP, whose sockets are TcpState::Established if they are
+// connected and Close if they are not, and have no progress. Errors: the same.
+Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline);
 
 // Which network namespace a process is in. Errors: those of read_proc_link.
 Result<std::uint64_t> network_namespace(int pid);
@@ -81,6 +106,10 @@ Result<std::map<std::uint64_t, int>> socket_descriptors(int pid);
 
 // The text of /proc/net/tcp or tcp6; lines that do not parse are skipped.
 std::vector<TcpSocket> parse_proc_tcp(std::string_view text);
+
+// struct tcp_info (linux/tcp.h), as long as the kernel has it: state, progress
+// and retransmits.
+TcpSocket parse_tcp_info(std::span<const std::byte> info);
 
 // One datagram of an answer to a dump. Whether it was the last.
 // Errors: System, with what the kernel answers.

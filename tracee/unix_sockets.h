@@ -1,0 +1,44 @@
+// The sockets of AF_UNIX of a network namespace (unix(7)): their names, who is
+// connected with whom, what lies in their queues.
+//
+// By unix_diag (sock_diag(7)); where that is not to be had, by
+// /proc/PID/net/unix: without the other ends and the queues then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+
+namespace hangdbg {
+
+struct UnixSocket {
+  std::uint64_t inode = 0;
+  int type = 0;  // SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
+  bool listens = false;
+  bool connected = false;
+  std::string name;  // a path; "@name" of one in no file system; may be ""
+  std::uint64_t peer = 0;  // the inode of the other end; 0: none, or not told
+  // Bytes that nobody has read; of one that listens: who waits to be accepted.
+  std::optional<std::uint32_t> unread;
+  // Bytes sent and not read; of one that listens: so many may wait.
+  std::optional<std::uint32_t> unsent;
+};
+
+struct UnixSockets {
+  std::vector<UnixSocket> sockets;
+  bool complete = true;
+  std::optional<Error> why_no_peers;  // why they come from /proc
+};
+
+// Of the namespace that the process is in. Errors: those of read_proc_file.
+Result<UnixSockets> read_unix_sockets(int pid, Deadline deadline);
+
+// The text of /proc/net/unix; lines that do not parse are skipped.
+std::vector<UnixSocket> parse_proc_unix(std::string_view text);
+
+}  // namespace hangdbg
