@@ -27,6 +27,7 @@
 #include "client/commands/dump.h"
 #include "client/commands/eval.h"
 #include "client/commands/fds.h"
+#include "client/commands/locks.h"
 #include "client/commands/merge.h"
 #include "client/commands/net.h"
 #include "client/commands/peek.h"
@@ -120,6 +121,7 @@ void set_up(CLI::App& app,
       {"fds", [&] { add_fds(app, chosen); }},
       {"threads", [&] { add_threads(app, chosen); }},
       {"around", [&] { add_around(app, chosen); }},
+      {"locks", [&] { add_locks(app, chosen); }},
       {"net", [&] { add_net(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},

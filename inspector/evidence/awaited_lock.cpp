@@ -36,6 +36,11 @@ bool is_condition(const Case& of,
   return waits != nullptr && of.object(*waits, "waiter") == lock.object;
 }
 
+// Up to 3.12 a thread has a Lock as long as it runs.
+bool is_join(const CaseThread& thread) {
+  return thread.find("_wait_for_tstate_lock", "/threading.py", 1) != nullptr;
+}
+
 SeenLock seen_condition(const Case& of, const PythonLock& lock) {
   return {.kind = LockKind::Condition,
           .key = fmt::format("{} lock {:#x}", of.pid, lock.object.value),
@@ -170,9 +175,14 @@ std::optional<SeenLock> LockReader::awaited_by(const CaseThread& thread) const {
     return gil();
   }
   if (const auto lock = awaited_python_lock(of_, thread)) {
-    return is_condition(of_, thread, lock->lock.lock)
-               ? seen_condition(of_, lock->lock.lock)
-               : python_lock(lock->lock.lock, lock->lock.name);
+    if (is_condition(of_, thread, lock->lock.lock)) {
+      return seen_condition(of_, lock->lock.lock);
+    }
+    SeenLock seen = python_lock(lock->lock.lock, lock->lock.name);
+    if (is_join(thread)) {
+      seen.note = "it is released when the thread that is joined ends";
+    }
+    return seen;
   }
   if (const auto mutex = awaited_mutex(of_, thread)) {
     return seen_mutex(of_, *mutex);
