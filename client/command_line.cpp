@@ -35,6 +35,7 @@
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
 #include "client/commands/threads.h"
+#include "client/commands/tree.h"
 #include "client/manual.h"
 #include "client/options.h"
 #include "client/render.h"
@@ -122,6 +123,7 @@ void set_up(CLI::App& app,
       {"threads", [&] { add_threads(app, chosen); }},
       {"around", [&] { add_around(app, chosen); }},
       {"locks", [&] { add_locks(app, chosen); }},
+      {"tree", [&] { add_tree(app, chosen); }},
       {"net", [&] { add_net(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},

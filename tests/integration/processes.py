@@ -26,6 +26,7 @@ _SYSCALLS = {
     34: "pause",
     35: "nanosleep",
     45: "recvfrom",
+    61: "wait4",
     202: "futex",
     230: "clock_nanosleep",
     232: "epoll_wait",

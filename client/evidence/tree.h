@@ -1,0 +1,23 @@
+// How `hangdbg tree` shows the processes around one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/render.h"
+#include "inspector/evidence/tree.h"
+#include "protocol/json.h"
+#include "server/process_survey.h"
+
+namespace hangdbg {
+
+// And which of those that run Python hang.
+struct ShownTree {
+  SeenTree tree;
+  std::vector<SurveyedProcess> surveyed;
+};
+
+std::string tree_text(const ShownTree& shown, const Palette& out);
+Json tree_json(const ShownTree& shown);
+
+}  // namespace hangdbg
