@@ -36,6 +36,12 @@ std::optional<NamedLock> find_lock(const Heap& heap,
                                    const PythonFrame& frame,
                                    std::span<const Address> words);
 
+// A lock, and the frame in whose `with` a thread has it.
+struct HeldPythonLock {
+  PythonLock lock;
+  const PythonFrame* frame = nullptr;
+};
+
 // The locks whose `with` blocks a frame is in; a Condition's is its own.
 // Unreadable ones are left out.
 std::vector<PythonLock> held_by_with(const Heap& heap,

@@ -46,7 +46,7 @@ std::vector<PythonLockHolder> holders_of(const Case& of,
   }
   std::vector<PythonLockHolder> holders;
   for (const CaseThread* const one : of.python_threads()) {
-    const auto held = held_by(of, *one);
+    const auto& held = held_by(of, *one);
     const auto has = std::ranges::find_if(held, [&](const auto& each) {
       return each.lock.object == lock.object;
     });
@@ -57,9 +57,14 @@ std::vector<PythonLockHolder> holders_of(const Case& of,
   return holders;
 }
 
-std::vector<HeldPythonLock> held_by(const Case& of, const CaseThread& thread) {
+const std::vector<HeldPythonLock>& held_by(const Case& of,
+                                           const CaseThread& thread) {
+  const auto [known, fresh] = of.held_locks.try_emplace(thread.id.tid);
+  std::vector<HeldPythonLock>& all = known->second;
+  if (!fresh) {
+    return all;
+  }
   const auto without = let_go(of, thread);
-  std::vector<HeldPythonLock> all;
   for (const PythonFrame& frame : thread.frames()) {
     of.heap().allow_reads();
     for (const PythonLock& lock : held_by_with(of.heap(), frame)) {

@@ -27,13 +27,9 @@ struct PythonLockHolder {
 std::vector<PythonLockHolder> holders_of(const Case& of,
                                          const PythonLock& lock);
 
-// A lock, and the frame in whose `with` a thread has it.
-struct HeldPythonLock {
-  PythonLock lock;
-  const PythonFrame* frame = nullptr;
-};
 // All of a thread, but for the one that it has let go of to wait for its
-// Condition.
-std::vector<HeldPythonLock> held_by(const Case& of, const CaseThread& thread);
+// Condition. Looked for once.
+const std::vector<HeldPythonLock>& held_by(const Case& of,
+                                           const CaseThread& thread);
 
 }  // namespace hangdbg

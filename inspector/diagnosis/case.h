@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@
 #include "inspector/inspected_process.h"
 #include "inspector/objects/heap.h"
 #include "inspector/process_dump.h"
+#include "inspector/python_locks.h"
 #include "inspector/python_stack.h"
 #include "inspector/wait_look.h"
 #include "tracee/open_files.h"
@@ -113,6 +115,9 @@ class Case {
 
   // ---- what the kernel knows
   std::optional<OpenFile> file(int fd) const;
+  // What held_by() has found (awaited_python_lock.h), by thread: each that
+  // waits for a lock asks who has it.
+  mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
   const MemoryReader& memory() const { return *memory_; }
   // The same memory as that one's: it was forked, and no program was begun.
   bool forked_from(int parent) const;
