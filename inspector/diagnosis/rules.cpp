@@ -73,6 +73,8 @@ Cause unknown(const Case& of, const CaseThread& thread) {
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --native", thread.id.pid),
                         "its stacks, with C functions"});
+  cause.next.push_back({fmt::format("hangdbg threads {}", thread.id.pid),
+                        "what each thread waits for, as the kernel sees it"});
   return cause;
 }
 

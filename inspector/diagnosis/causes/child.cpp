@@ -43,6 +43,8 @@ Found child(const Case& of, const CaseThread& thread) {
                         cause.behind.size());
   cause.next.push_back(
       {fmt::format("hangdbg diagnose {}", first), "why that one does not end"});
+  cause.next.push_back(
+      {fmt::format("hangdbg tree {}", of.pid), "its children, and theirs"});
   return cause;
 }
 

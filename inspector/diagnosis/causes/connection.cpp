@@ -15,6 +15,11 @@ std::string ends_of(const TcpSocket& socket) {
   return fmt::format("{} -> {}", socket.local.text(), socket.remote.text());
 }
 
+NextStep look_at_sockets(int pid) {
+  return {fmt::format("hangdbg net {}", pid),
+          "what TCP does about it, and who has the other end"};
+}
+
 // What is wrong with it, if anything is.
 Found trouble_of(const TcpSocket& socket) {
   const std::string peer = socket.remote.text();
@@ -77,6 +82,7 @@ Found connection(const Case& of, const CaseThread& thread) {
   if (auto cause = trouble_of(*socket)) {
     cause->evidence.push_back(
         fmt::format("fd {}, at {}", file.fd, thread.place()));
+    cause->next.push_back(look_at_sockets(of.pid));
     return cause;
   }
   Cause cause{.id = "peer-silent",
@@ -95,6 +101,7 @@ Found connection(const Case& of, const CaseThread& thread) {
         fmt::format("last data from it {} ago",
                     human_duration(socket->progress->last_received)));
   }
+  cause.next.push_back(look_at_sockets(of.pid));
   return cause;
 }
 

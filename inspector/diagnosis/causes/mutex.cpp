@@ -39,6 +39,8 @@ Found mutex(const Case& of, const CaseThread& thread) {
       cause.evidence.push_back(
           "it has had the mutex meanwhile: they take turns");
     }
+    cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
+                          "who has which lock, and who waits for it"});
     return cause;
   }
   cause.standing = Standing::Stuck;

@@ -140,6 +140,8 @@ Found python_lock(const Case& of, const CaseThread& thread) {
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
                         "its stacks, with what each frame has"});
+  cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
+                        "who has which lock, and who waits for it"});
   return cause;
 }
 
