@@ -29,7 +29,10 @@ std::optional<double> last_ran_s(int pid, int tid) {
   if (key == text->npos || colon == text->npos) {
     return {};
   }
-  return std::strtod(text->c_str() + colon + 1, nullptr) / 1000;
+  // 0: it was given to another CPU, and has not run there yet
+  // (migrate_task_rq_fair).
+  const double ran_ms = std::strtod(text->c_str() + colon + 1, nullptr);
+  return ran_ms > 0 ? std::optional(ran_ms / 1000) : std::nullopt;
 }
 
 // The scheduler's clock. Our own thread runs right now: its last run is the

@@ -148,12 +148,17 @@ def test_one_that_is_stopped(some_python):
     target.finish()
 
 
-def test_one_that_runs_is_not_stopped(some_python):
-    """Its run time and switches say so: it would have been off the CPU."""
+def test_one_that_runs(some_python):
     target = start("busy", some_python)
-    process = until("cpu", lambda: by_name(seen(target.pid))["MainThread"]["cpu_percent"])
-    assert process > 20
-    assert "running" in hangdbg("threads", target.pid).out
+    main = by_name(seen(target.pid))["MainThread"]
+    assert (main["state"], main["doing"], main["syscall"]) == ("R", "running", None)
+    assert main["has_gil"] and main["place"]["file"].endswith("busy.py")
+    until("more CPU time", lambda: by_name(
+        seen(target.pid))["MainThread"]["cpu_s"] > main["cpu_s"])
+    until("a share of the CPU", lambda: by_name(
+        seen(target.pid))["MainThread"]["cpu_percent"] > 0)
+    out = hangdbg("threads", target.pid).out
+    assert "R running" in out and "has the GIL" in out, out
 
 
 def test_a_debugger(some_python):
@@ -203,7 +208,7 @@ def test_ten_hundred_threads(some_python):
     assert crowd.stdout.readline()
     done = hangdbg("threads", crowd.pid, "--json")
     assert len(done.json()["processes"][0]["threads"]) == 1001, done.err
-    assert done.seconds < 5, done.seconds
+    assert done.seconds < 9, done.seconds  # it gives up after 10
 
 
 @needs_root

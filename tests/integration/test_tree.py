@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import TARGETS, die_with_us, hangdbg, start, track, until
+from harness import TARGETS, Target, die_with_us, hangdbg, start, track, until
+from test_diagnose_files import OWN_MOUNTS
 from test_jobs import _ports
+from test_namespaces import needs_root
 
 
 def seen(pid, *args):
@@ -126,6 +128,24 @@ def test_state_d(hung_mount):
     out = hangdbg("tree", parent.pid).out
     assert "· D in uninterruptible sleep in " in out and "not seen: the command line" in out, out
     os.kill(child, 9)
+
+
+@needs_root
+def test_one_whose_memory_does_not_answer(newest_python, tmp_path):
+    """Not even SIGKILL would end one of us who reads it by process_vm_readv(2)."""
+    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    stat = Path("/proc/%d/stat" % target.pid)
+    try:
+        until("state D", lambda: ") D " in stat.read_text())
+        for command in ("tree", "threads", "net"):
+            done = hangdbg(command, target.pid, "--json", "--timeout", "5")
+            assert done.rc == 0 and done.seconds < 10, done
+            (one,) = done.json()["processes"]
+            assert command == "net" or one["skipped"], done
+        hangdbg("locks", target.pid, "--timeout", "5").assert_refused(
+            4, "uninterruptible sleep", "hangdbg locks %d --timeout 60" % target.pid)
+    finally:
+        os.kill(target.ready["server"], 9)
 
 
 def test_of_what_is_no_python():
