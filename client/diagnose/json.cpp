@@ -45,7 +45,7 @@ struct JsonDiagnosis {
   std::vector<std::string> evidence;
   std::vector<JsonStep> next;
   std::vector<JsonLink> chain, also;
-  std::vector<std::string> skipped;
+  std::vector<std::string> around, skipped;
 
   template <class V>
   void fields(V& v) {
@@ -59,6 +59,7 @@ struct JsonDiagnosis {
     v("next", next);
     v("chain", chain);
     v("also", also);
+    v("around", around);
     v("skipped", skipped);
   }
 };
@@ -180,6 +181,7 @@ JsonDiagnosis fields_of(const Diagnosis& found) {
       .confidence = std::string(confidence_name(cause.confidence)),
       .evidence = cause.evidence,
       .next = steps_of(cause),
+      .around = found.around,
       .skipped = found.skipped};
   for (const Link& link : found.chain) {
     json.chain.push_back(fields_of(link));

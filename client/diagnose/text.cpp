@@ -21,6 +21,9 @@ std::string details(const Cause& cause,
 std::string chain_text(const Diagnosis& found, const std::string& indent);
 std::string sure(const Cause& cause, const Palette& out);
 std::string alike_text(const AlikeRanks& alike);
+std::string around_lines(const std::string& heading,
+                         const Diagnosis& found,
+                         const Palette& out);
 bool same_answer(const Diagnosis& one, const Diagnosis& other);
 
 }  // namespace
@@ -47,7 +50,8 @@ std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
     text += fmt::format("also: {}\n",
                         printable(link.who + " " + link.cause.sentence));
   }
-  return text + details(found.cause, found.skipped, out);
+  return text + around_lines("around", found, out) +
+         details(found.cause, found.skipped, out);
 }
 
 std::string job_diagnosis_text(const JobDiagnosis& found,
@@ -76,6 +80,12 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
   }
   for (const std::string& evidence : found.cause.evidence) {
     text += fmt::format("  {}\n", printable(evidence));
+  }
+  for (const RankDiagnosis& rank : found.ranks) {
+    if (found.odd.contains(rank.rank) && rank.found) {
+      text += around_lines(fmt::format("around rank {}", rank.rank),
+                           *rank.found, out);
+    }
   }
   return text + details(found.cause, found.skipped, out);
 }
@@ -143,6 +153,17 @@ std::string alike_text(const AlikeRanks& alike) {
     text += fmt::format("    {}\n      {} · {}\n",
                         printable(next.who + " " + next.cause.sentence),
                         next.state, printable(next.place));
+  }
+  return text;
+}
+
+// Nothing, where nothing is unusual.
+std::string around_lines(const std::string& heading,
+                         const Diagnosis& found,
+                         const Palette& out) {
+  std::string text = found.around.empty() ? "" : out.bold(heading) + "\n";
+  for (const std::string& line : found.around) {
+    text += fmt::format("  {}\n", printable(line));
   }
   return text;
 }

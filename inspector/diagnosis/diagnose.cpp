@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "inspector/diagnosis/case.h"
 #include "inspector/diagnosis/rules.h"
+#include "inspector/surroundings/unusual.h"
 #include "tracee/proc_status.h"
 
 namespace hangdbg {
@@ -79,6 +80,7 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   found.chain = std::move(first.links);
   found.root = first.root;
   found.cause = std::move(first.cause);
+  found.around = unusual_around(world.around(pid));
   found.skipped = world.skipped();
   return found;
 }

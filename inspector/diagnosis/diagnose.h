@@ -37,6 +37,7 @@ struct Diagnosis {
   std::size_t root = 0;              // in it: whose cause it is
   Cause cause;                       // the root's, or the circle
   std::vector<Link> also;            // others that hang by themselves
+  std::vector<std::string> around;   // what is unusual around it
   std::vector<std::string> skipped;  // what could not be looked at
 };
 

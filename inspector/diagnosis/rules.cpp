@@ -19,7 +19,9 @@ struct Rule {
 // What the kernel says for certain is asked first; then who knows more of a
 // wait than those after it.
 constexpr Rule kRules[] = {
+    {"frozen cgroup", causes::frozen},
     {"stopped", causes::stopped},
+    {"memory", causes::memory_limit},
     {"mount", causes::mount},
     {"exit", causes::exit},
     {"CUDA", causes::cuda},
@@ -49,6 +51,14 @@ constexpr Rule kRules[] = {
     {"signal", causes::signal},
     {"time", causes::sleep},
     {"busy", causes::running},
+};
+
+// Why what a thread does comes to nothing, or is slow: asked of what a rule has
+// found.
+constexpr void (*kReasons[])(const Case&, const CaseThread&, Cause&) = {
+    causes::explain_by_descriptors,   causes::explain_by_full_disk,
+    causes::explain_by_process_limit, causes::explain_by_cpu_limit,
+    causes::explain_by_memory_limit,
 };
 
 Cause unknown(const Case& of, const CaseThread& thread) {
@@ -90,7 +100,11 @@ Cause first_of(const Rule* begin, const Case& of, const CaseThread& thread) {
 }  // namespace
 
 Cause cause_of(const Case& of, const CaseThread& thread) {
-  return first_of(std::begin(kRules), of, thread);
+  Cause cause = first_of(std::begin(kRules), of, thread);
+  for (const auto explain : kReasons) {
+    explain(of, thread, cause);
+  }
+  return cause;
 }
 
 Cause cause_behind(std::string_view rule,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "inspector/diagnosis/case.h"
 #include "inspector/inspected_process.h"
+#include "inspector/surroundings/surroundings.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_status.h"
 
@@ -151,6 +152,17 @@ const std::multimap<int, int>& World::children() {
     children_ = children_by_parent().value_or(std::multimap<int, int>());
   }
   return *children_;
+}
+
+const Surroundings& World::around(int pid) {
+  constexpr auto kMost = std::chrono::seconds(1);
+  std::unique_ptr<Surroundings>& one = surroundings_[pid];
+  if (!one) {
+    auto read = read_surroundings(pid, Depth::Quick, deadline_.capped(kMost));
+    one = std::make_unique<Surroundings>(read ? *std::move(read)
+                                              : Surroundings{.pid = pid});
+  }
+  return *one;
 }
 
 std::string process_text(int pid) {

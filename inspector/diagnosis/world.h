@@ -20,6 +20,7 @@
 namespace hangdbg {
 
 class Case;
+struct Surroundings;
 
 class World : public std::enable_shared_from_this<World> {
  public:
@@ -51,6 +52,9 @@ class World : public std::enable_shared_from_this<World> {
 
   const std::multimap<int, int>& children();  // by parent
 
+  // What is around a process, in short; its parts may be missing.
+  const Surroundings& around(int pid);
+
   Deadline deadline() const { return deadline_; }
 
   // Each rank of the job is looked at in a world of its own, and who waits for
@@ -71,6 +75,7 @@ class World : public std::enable_shared_from_this<World> {
   std::optional<std::vector<FileLock>> locks_;
   std::map<std::uint64_t, std::vector<TcpSocket>> sockets_;  // by network
   std::optional<std::multimap<int, int>> children_;
+  std::map<int, std::unique_ptr<Surroundings>> surroundings_;
 };
 
 // "process 99 (cc1plus)".

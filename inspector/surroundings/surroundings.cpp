@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string_view>
@@ -22,10 +23,36 @@ using Put = std::function<void(Surroundings&)>;
 struct Part {
   std::string_view name;
   Depth depth;  // from which on it is read
+  bool memory;  // it waits for the process's memory map, as in state D
   Result<Put> (*read)(int pid, Depth depth);
 };
 
 // ---- the parts
+
+// Files that it has read count, too: it may go round in these.
+bool is_full(const CgroupMemory& memory) {
+  constexpr double kFull = 0.9;
+  const auto limit =
+      std::min(memory.max.value_or(~0ULL), memory.high.value_or(~0ULL));
+  return static_cast<double>(memory.current) >=
+         kFull * static_cast<double>(limit);
+}
+
+void look_again(const Cgroups& groups, CgroupState& state) {
+  constexpr auto kWindow = std::chrono::milliseconds(300);  // three periods
+  std::this_thread::sleep_for(kWindow);
+  auto cpu = read_cgroup_cpu(groups);
+  if (cpu && state.cpu && state.cpu->cpus) {
+    state.throttling = throttling_between(*state.cpu, *cpu, kWindow);
+    state.cpu = std::move(cpu);
+  }
+  auto memory = read_cgroup_memory(groups);
+  if (memory && state.memory && memory->folder == state.memory->folder) {
+    state.memory_reached =
+        memory->reached - std::min(memory->reached, state.memory->reached);
+    state.memory = std::move(memory);
+  }
+}
 
 Result<Put> read_cgroup(int pid, Depth) {
   const Cgroups groups = TRY(Cgroups::read(pid));
@@ -37,14 +64,11 @@ Result<Put> read_cgroup(int pid, Depth) {
   if (unified != nullptr) {
     state.memory_pressure = read_pressure(unified->folder + "/memory.pressure");
   }
-  // Only who has been throttled ever may be so now.
-  if (state.cpu && state.cpu->cpus && state.cpu->throttled_periods > 0) {
-    constexpr auto kWindow = std::chrono::milliseconds(300);  // three periods
-    std::this_thread::sleep_for(kWindow);
-    if (auto later = read_cgroup_cpu(groups)) {
-      state.throttling = throttling_between(*state.cpu, *later, kWindow);
-      state.cpu = std::move(later);
-    }
+  // Only who has been throttled ever, or is near its limit, may be so now.
+  const bool throttled =
+      state.cpu && state.cpu->cpus && state.cpu->throttled_periods > 0;
+  if (throttled || (state.memory && is_full(*state.memory))) {
+    look_again(groups, state);
   }
   return
       [state = std::move(state)](Surroundings& into) { into.cgroup = state; };
@@ -116,13 +140,13 @@ Result<Put> read_files(int pid, Depth depth) {
 }
 
 constexpr Part kParts[] = {
-    {"its command line", Depth::Whole, read_command},
-    {"its cgroups", Depth::Quick, read_cgroup},
-    {"its limits", Depth::Quick, read_own_limits},
-    {"the machine", Depth::Quick, read_machine_part},
-    {"its libraries", Depth::Quick, read_libraries_part},
-    {"its environment", Depth::Quick, read_variables_part},
-    {"its files", Depth::Quick, read_files},
+    {"its command line", Depth::Whole, true, read_command},
+    {"its cgroups", Depth::Quick, false, read_cgroup},
+    {"its limits", Depth::Quick, false, read_own_limits},
+    {"the machine", Depth::Quick, false, read_machine_part},
+    {"its libraries", Depth::Quick, true, read_libraries_part},
+    {"its environment", Depth::Quick, true, read_variables_part},
+    {"its files", Depth::Quick, false, read_files},
 };
 
 }  // namespace
@@ -135,7 +159,9 @@ Result<Surroundings> read_surroundings(int pid,
                      .usage = TRY(read_usage(pid))};
   std::vector<int> parts;
   for (int i = 0; i < static_cast<int>(std::size(kParts)); ++i) {
-    if (kParts[i].depth <= depth) {
+    const bool waits =
+        depth == Depth::Quick && kParts[i].memory && found.status.state == 'D';
+    if (kParts[i].depth <= depth && !waits) {
       parts.push_back(i);
     }
   }

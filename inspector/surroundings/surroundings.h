@@ -30,7 +30,10 @@ namespace hangdbg {
 struct CgroupState {
   std::optional<CgroupMemory> memory;
   std::optional<CgroupCpu> cpu;
-  std::optional<Throttling> throttling;  // while we looked; of one with a limit
+  // While we looked, of one with a limit: how much it was kept from running,
+  // how often its limit of memory was reached.
+  std::optional<Throttling> throttling;
+  std::uint64_t memory_reached = 0;
   std::optional<CgroupPids> pids;
   std::optional<Frozen> frozen;
   std::optional<Pressure> memory_pressure;  // of version 2

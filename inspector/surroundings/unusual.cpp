@@ -28,7 +28,13 @@ void tell_memory(const CgroupState& group, Said& lines) {
         fmt::format("cgroup: no memory is left of {}, its OOM killer is off, "
                     "and who wants more waits",
                     human_size(memory.max.value_or(0))));
-  } else if ((memory.max || memory.high) && memory.used() >= kNear) {
+  } else if (group.memory_reached > 0) {
+    lines.push_back(fmt::format(
+        "cgroup: its limit of {} memory was reached {} times while we looked",
+        human_size(
+            std::min(memory.max.value_or(~0ULL), memory.high.value_or(~0ULL))),
+        group.memory_reached));
+  } else if (memory.used() >= kNear) {
     lines.push_back(fmt::format(
         "cgroup: {} of {} memory are used; the limit was reached {} times",
         human_size(memory.current),

@@ -99,7 +99,7 @@ def test_libraries_two_openmps_and_one_deleted(some_python, tmp_path):
     assert [line for line in of_process(said) if "was deleted or replaced" in line], said
 
 
-def test_the_version_of_a_wheel(some_python, tmp_path):
+def test_the_version_of_a_wheel(newest_python, tmp_path):
     """By the package's folder beside it, as pip makes it."""
     site = tmp_path / "site-packages"
     folder = site / "nvidia" / "nccl" / "lib"
@@ -107,23 +107,23 @@ def test_the_version_of_a_wheel(some_python, tmp_path):
     (site / "nvidia_nccl_cu12-2.21.5.dist-info").mkdir()
     shutil.copy(GOMP, folder / "libnccl.so.2")
     code = "import ctypes, sys; ctypes.CDLL(sys.argv[1])" + WAITS
-    target = running(some_python, code, folder / "libnccl.so.2")
+    target = running(newest_python, code, folder / "libnccl.so.2")
     found = [one for one in around(target.pid)["libraries"] if one["family"] == "NCCL"]
     assert [one["version"] for one in found] == ["2.21.5"], found
 
 
-def test_descriptors_used_up(some_python):
+def test_descriptors_used_up(newest_python):
     code = ("import os, resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))\n"
             "try:\n  while True: os.dup(1)\nexcept OSError: pass\n"
             "print('ready', flush=True); input()")
-    said = around(running(some_python, code).pid)
+    said = around(running(newest_python, code).pid)
     assert said["limits"]["open_files"] == {"used": 20, "limit": 20}, said
     assert of_process(said) == ["limits: 20 of 20 descriptors are open"], said
 
 
-def test_a_signal_that_came_and_is_blocked(some_python):
+def test_a_signal_that_came_and_is_blocked(newest_python):
     code = ("import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])" + WAITS)
-    target = running(some_python, code)
+    target = running(newest_python, code)
     target.send_signal(signal.SIGTERM)
     said = around(target.pid)
     assert said["signals"]["pending"] == ["SIGTERM"], said
@@ -131,16 +131,16 @@ def test_a_signal_that_came_and_is_blocked(some_python):
 
 
 @pytest.mark.skipif(os.cpu_count() < 2, reason="needs two CPUs")
-def test_many_threads_on_one_cpu(some_python):
+def test_many_threads_on_one_cpu(newest_python):
     code = ("import os, threading; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); "
             "[threading.Thread(target=threading.Event().wait, daemon=True).start() "
             "for _ in range(10)]" + WAITS)
-    said = around(running(some_python, code).pid)
+    said = around(running(newest_python, code).pid)
     assert of_process(said) == ["its 11 threads may use 1 of %d CPUs" % os.cpu_count()], said
 
 
 @needs_root
-def test_a_full_file_system(some_python, tmp_path):
+def test_a_full_file_system(newest_python, tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
     if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
@@ -150,7 +150,7 @@ def test_a_full_file_system(some_python, tmp_path):
             "file = open(where + '/log', 'wb', 0)\n"
             "try:\n  while True: file.write(bytes(4096))\nexcept OSError: pass\n"
             "print(os.getpid(), flush=True); input()")
-    process = subprocess.Popen(["unshare", "-m", some_python, "-c", code, str(folder)], text=True,
+    process = subprocess.Popen(["unshare", "-m", newest_python, "-c", code, str(folder)], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                start_new_session=True, preexec_fn=die_with_us)
     track(process)
@@ -160,18 +160,18 @@ def test_a_full_file_system(some_python, tmp_path):
             and line.endswith("/log)")], said
 
 
-def test_a_file_as_long_as_it_may_be(some_python, tmp_path):
+def test_a_file_as_long_as_it_may_be(newest_python, tmp_path):
     code = ("import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
             "file = open(sys.argv[1], 'wb', 0); file.write(bytes(4096))" + WAITS)
-    said = around(running(some_python, code, tmp_path / "log").pid)
+    said = around(running(newest_python, code, tmp_path / "log").pid)
     assert of_process(said) == [
         "limits: %s/log is as long as a file of it may be" % tmp_path], said
 
 
 @needs_root
 @pytest.mark.parametrize("version", ["freezer", "unified"])
-def test_a_frozen_cgroup(version, some_python):
-    target = start("sleep", some_python)
+def test_a_frozen_cgroup(version, newest_python):
+    target = start("sleep", newest_python)
     with cgroup(version) as group:
         group.take(target.pid)
         if version == "freezer":
@@ -187,10 +187,10 @@ def test_a_frozen_cgroup(version, some_python):
 
 
 @needs_root
-def test_cpus_that_are_throttled(some_python):
+def test_cpus_that_are_throttled(newest_python):
     with cgroup("cpu") as group:
         group.write("cpu.cfs_quota_us", 5000)
-        target = start("busy", some_python)
+        target = start("busy", newest_python)
         group.take(target.pid)
         until("throttled", lambda: group.entry("cpu.stat", "nr_throttled") > 2)
         said = around(target.pid)
@@ -202,8 +202,8 @@ def test_cpus_that_are_throttled(some_python):
 
 
 @needs_root
-def test_limits_of_cgroups(some_python):
-    target = start("sleep", some_python)
+def test_limits_of_cgroups(newest_python):
+    target = start("sleep", newest_python)
     with cgroup("memory") as memory, cgroup("pids") as pids:
         memory.write("memory.limit_in_bytes", 256 << 20)
         memory.take(target.pid)
@@ -218,17 +218,17 @@ def test_limits_of_cgroups(some_python):
     target.finish()
 
 
-def test_a_name_with_escapes(some_python):
-    target = running(some_python, "0" + WAITS, env={"NCCL_X": "red \x1b[31m\n"})
+def test_a_name_with_escapes(newest_python):
+    target = running(newest_python, "0" + WAITS, env={"NCCL_X": "red \x1b[31m\n"})
     done = hangdbg("around", target.pid)
     assert "\x1b" not in done.out and "  NCCL_X=red \\x1b[31m\\n\n" in done.out, done
     assert around(target.pid)["environment"]["NCCL_X"] == "red \x1b[31m\n"
 
 
 @needs_root
-def test_who_may_not_look(some_python, public):
+def test_who_may_not_look(newest_python, public):
     """What everybody may see, and what was not seen."""
-    target = start("sleep", some_python)
+    target = start("sleep", newest_python)
     done = behind(*as_nobody(public + "/hangdbg"))("around", target.pid)
     assert done.rc == 0 and "\nmachine\n" in done.out, done
     assert "not seen: its environment: " in done.out, done

@@ -11,7 +11,9 @@ namespace hangdbg::causes {
 
 using Found = std::optional<Cause>;
 
+Found frozen(const Case& of, const CaseThread& thread);
 Found stopped(const Case& of, const CaseThread& thread);
+Found memory_limit(const Case& of, const CaseThread& thread);
 Found mount(const Case& of, const CaseThread& thread);
 Found exit(const Case& of, const CaseThread& thread);
 Found cuda(const Case& of, const CaseThread& thread);
@@ -41,5 +43,25 @@ Found events(const Case& of, const CaseThread& thread);
 Found signal(const Case& of, const CaseThread& thread);
 Found sleep(const Case& of, const CaseThread& thread);
 Found running(const Case& of, const CaseThread& thread);
+
+// Why that comes to nothing, or is slow: changes what a rule has found, where
+// something that is used up around the process explains it.
+void explain_by_descriptors(const Case& of,
+                            const CaseThread& thread,
+                            Cause& cause);
+void explain_by_full_disk(const Case& of,
+                          const CaseThread& thread,
+                          Cause& cause);
+void explain_by_process_limit(const Case& of,
+                              const CaseThread& thread,
+                              Cause& cause);
+void explain_by_cpu_limit(const Case& of,
+                          const CaseThread& thread,
+                          Cause& cause);
+void explain_by_memory_limit(const Case& of,
+                             const CaseThread& thread,
+                             Cause& cause);
+// The thread does the same again and again, and nothing comes of it.
+bool retries(const Cause& cause);
 
 }  // namespace hangdbg::causes

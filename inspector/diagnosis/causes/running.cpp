@@ -12,6 +12,7 @@
 #include "inspector/python_locals.h"
 #include "inspector/subject.h"
 #include "inspector/thread_look.h"
+#include "tracee/proc_tasks.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -103,10 +104,20 @@ std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
                                              lines[common.size() - 1], calls});
 }
 
+// For who waits for a CPU, or is throttled, nothing can change.
+bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
+  constexpr std::uint64_t kEnough = 1'000'000;  // ns: some thousand bytecodes
+  const auto now = read_task_runs(of.pid, thread.id.tid);
+  return !now || now->nanoseconds == 0 ||
+         now->nanoseconds - since.nanoseconds >= kEnough;
+}
+
 // What of its variables changes from one look to another. None: they cannot be
-// read, or it has none.
+// read, it has none, or it has not run meanwhile.
 std::optional<std::string> changes_in(const Case& of,
+                                      const CaseThread& thread,
                                       const PythonFrame& frame) {
+  const auto begun = read_task_runs(of.pid, thread.id.tid);
   const Values before = locals_now(of, frame);
   std::string changes;
   for (int look = 0; look < kLooks && changes.empty(); ++look) {
@@ -116,6 +127,9 @@ std::optional<std::string> changes_in(const Case& of,
       return {};
     }
     changes = differences(before, now);
+  }
+  if (changes.empty() && begun && !has_run(of, thread, *begun)) {
+    return {};
   }
   return changes;
 }
@@ -144,7 +158,7 @@ Found running(const Case& of, const CaseThread& thread) {
   }
   const auto loop = watch(of, thread);
   const auto changes =
-      loop ? changes_in(of, loop->frame) : std::optional<std::string>();
+      loop ? changes_in(of, thread, loop->frame) : std::optional<std::string>();
   if (!changes) {
     return cause;
   }
