@@ -200,6 +200,68 @@ struct JsonDeleted {
   }
 };
 
+struct JsonInterface {
+  std::string name;
+  std::int64_t receive_errors = 0, send_errors = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("receive_errors", receive_errors);
+    v("send_errors", send_errors);
+  }
+};
+
+struct JsonPort {
+  std::string device;
+  std::int64_t port = 0;
+  std::string state, physical, rate, layer;
+  std::map<std::string, std::int64_t> errors;
+
+  template <class V>
+  void fields(V& v) {
+    v("device", device);
+    v("port", port);
+    v("state", state);
+    v("physical", physical);
+    v("rate", rate);
+    v("layer", layer);
+    v("errors", errors);
+  }
+};
+
+struct JsonGpu {
+  std::int64_t index = 0;
+  std::string uuid, name;
+  std::optional<std::int64_t> busy_percent;
+  std::int64_t used_mib = 0, memory_mib = 0;
+  std::optional<std::int64_t> process_mib;
+
+  template <class V>
+  void fields(V& v) {
+    v("index", index);
+    v("uuid", uuid);
+    v("name", name);
+    v.nullable("busy_percent", busy_percent);
+    v("used_mib", used_mib);
+    v("memory_mib", memory_mib);
+    v.nullable("process_mib", process_mib);
+  }
+};
+
+struct JsonKernelEvent {
+  double at_s = 0;  // since boot
+  std::optional<std::int64_t> pid;
+  std::string text;
+
+  template <class V>
+  void fields(V& v) {
+    v("at_s", at_s);
+    v.nullable("pid", pid);
+    v("text", text);
+  }
+};
+
 struct JsonSignals {
   std::vector<std::string> pending, blocked, ignored, caught;
 
@@ -225,6 +287,10 @@ struct JsonAround {
   std::vector<JsonFileSystem> file_systems;
   std::vector<JsonDeleted> deleted_files;
   JsonMachine machine;
+  std::vector<JsonInterface> interfaces;
+  std::vector<JsonPort> infiniband;
+  std::vector<JsonGpu> gpus;
+  std::vector<JsonKernelEvent> kernel_events;
   std::vector<std::string> skipped;
 
   template <class V>
@@ -244,6 +310,10 @@ struct JsonAround {
     v("file_systems", file_systems);
     v("deleted_files", deleted_files);
     v("machine", machine);
+    v("interfaces", interfaces);
+    v("infiniband", infiniband);
+    v("gpus", gpus);
+    v("kernel_events", kernel_events);
     v("skipped", skipped);
   }
 };
@@ -370,6 +440,37 @@ Json around_json(const Surroundings& around) {
   }
   for (const DeletedFile& one : around.deleted) {
     json.deleted_files.push_back({one.fd, to_utf8(one.name)});
+  }
+  for (const Interface& one : around.interfaces) {
+    json.interfaces.push_back(
+        {to_utf8(one.name), whole(one.receive_errors), whole(one.send_errors)});
+  }
+  for (const InfinibandPort& one : around.infiniband) {
+    JsonPort port{to_utf8(one.device), one.port, one.state,
+                  one.physical,        one.rate, one.layer};
+    for (const auto& [name, count] : one.errors) {
+      port.errors.emplace(name, whole(count));
+    }
+    json.infiniband.push_back(std::move(port));
+  }
+  for (const Gpu& one : around.gpus) {
+    JsonGpu gpu{.index = one.index,
+                .uuid = to_utf8(one.uuid),
+                .name = to_utf8(one.name),
+                .used_mib = whole(one.used_mib),
+                .memory_mib = whole(one.memory_mib),
+                .process_mib = whole(one.process_mib)};
+    if (one.busy_percent) {
+      gpu.busy_percent = *one.busy_percent;
+    }
+    json.gpus.push_back(std::move(gpu));
+  }
+  for (const KernelEvent& one : around.kernel_events) {
+    JsonKernelEvent event{.at_s = one.at_s, .text = to_utf8(one.text)};
+    if (one.pid != 0) {
+      event.pid = one.pid;
+    }
+    json.kernel_events.push_back(std::move(event));
   }
   json.skipped = around.skipped;
   return encode(json);

@@ -40,6 +40,8 @@ std::vector<std::string> process_lines(const Surroundings& around);
 std::vector<std::string> machine_lines(const Machine& machine);
 std::vector<std::string> file_lines(const Surroundings& around);
 std::vector<std::string> library_lines(const std::vector<Library>& all);
+std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus);
+std::vector<std::string> network_lines(const Surroundings& around);
 
 }  // namespace
 
@@ -61,6 +63,8 @@ std::string around_text(const Surroundings& around, const Palette& out) {
   page.section("cgroup", cgroup_lines(around.cgroup));
   page.section("machine", machine_lines(around.machine));
   page.section("files", file_lines(around));
+  page.section("GPUs", gpu_lines(around.gpus));
+  page.section("network", network_lines(around));
   page.section("libraries", library_lines(around.libraries));
   std::vector<std::string> variables;
   for (const EnvironmentVariable& one : around.variables) {
@@ -200,6 +204,41 @@ std::vector<std::string> library_lines(const std::vector<Library>& all) {
     lines.push_back(fmt::format("{}{} · {}{}", one.name,
                                 one.version ? " " + *one.version : "", one.path,
                                 one.deleted ? ", deleted" : ""));
+  }
+  return lines;
+}
+
+std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus) {
+  std::vector<std::string> lines;
+  for (const Gpu& one : gpus) {
+    lines.push_back(fmt::format(
+        "{} {} · {}{} of {} MiB used{}", one.index, one.name,
+        one.busy_percent ? fmt::format("{} % busy · ", *one.busy_percent) : "",
+        one.used_mib, one.memory_mib,
+        one.process_mib
+            ? fmt::format(", {} of it by this process", *one.process_mib)
+            : ""));
+  }
+  return lines;
+}
+
+std::vector<std::string> network_lines(const Surroundings& around) {
+  std::vector<std::string> lines;
+  for (const Interface& one : around.interfaces) {
+    lines.push_back(one.receive_errors + one.send_errors == 0
+                        ? one.name
+                        : fmt::format("{} · errors: {} received, {} sent",
+                                      one.name, one.receive_errors,
+                                      one.send_errors));
+  }
+  for (const InfinibandPort& one : around.infiniband) {
+    std::string line =
+        fmt::format("{} port {} · {} · {} · {} · {}", one.device, one.port,
+                    one.layer, one.state, one.physical, one.rate);
+    for (const auto& [name, count] : one.errors) {
+      line += fmt::format(" · {} {}", name, count);
+    }
+    lines.push_back(std::move(line));
   }
   return lines;
 }

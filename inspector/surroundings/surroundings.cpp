@@ -1,8 +1,10 @@
 #include "inspector/surroundings/surroundings.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "base/secrets.h"
 #include "inspector/surroundings/machine.h"
 #include "tracee/proc_file.h"
+#include "tracee/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -139,6 +142,55 @@ Result<Put> read_files(int pid, Depth depth) {
   };
 }
 
+Result<Put> read_interfaces_part(int pid, Depth) {
+  return [found = TRY(read_interfaces(pid))](Surroundings& into) {
+    into.interfaces = found;
+  };
+}
+
+Result<Put> read_infiniband_part(int, Depth) {
+  return [found = read_infiniband()](Surroundings& into) {
+    into.infiniband = found;
+  };
+}
+
+// Where there is no nvidia-smi, there are no GPUs for us.
+Result<Put> read_gpus_part(int pid, Depth) {
+  constexpr auto kMost = std::chrono::seconds(4);
+  auto found = read_gpus(pid, Deadline::in(kMost));
+  const bool hang = !found && found.error().id == ErrorId::TimedOut;
+  if (!found && !hang && found.error().errno_value != ENOENT) {
+    return std::unexpected(std::move(found).error());
+  }
+  return [hang, gpus = std::move(found).value_or(std::vector<Gpu>())](
+             Surroundings& into) {
+    into.gpus = gpus;
+    into.gpus_hang = hang;
+  };
+}
+
+// A container counts processes by itself: none of them is named there. The
+// kernel's log is often kept from us; that is not worth a word.
+Result<Put> read_kernel_part(int pid, Depth) {
+  auto events = read_kernel_events().value_or(std::vector<KernelEvent>());
+  const auto stat = TRY(read_task_stat(pid, pid));
+  const double begun = static_cast<double>(stat.start_ticks) /
+                       static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const auto groups = Cgroups::read(pid);
+  const Cgroup* const memory = groups ? groups->find("memory") : nullptr;
+  std::erase_if(events, [&](const KernelEvent& event) {
+    const bool here =
+        event.kind == KernelEvent::Kind::KilledForMemory
+            ? event.cgroup.empty() ||
+                  (memory != nullptr && event.cgroup == memory->path)
+            : event.kind == KernelEvent::Kind::GpuError || event.pid == pid;
+    return event.at_s < begun || !here;
+  });
+  return [events = std::move(events)](Surroundings& into) {
+    into.kernel_events = events;
+  };
+}
+
 constexpr Part kParts[] = {
     {"its command line", Depth::Whole, true, read_command},
     {"its cgroups", Depth::Quick, false, read_cgroup},
@@ -147,6 +199,10 @@ constexpr Part kParts[] = {
     {"its libraries", Depth::Quick, true, read_libraries_part},
     {"its environment", Depth::Quick, true, read_variables_part},
     {"its files", Depth::Quick, false, read_files},
+    {"its network", Depth::Quick, false, read_interfaces_part},
+    {"the kernel's log", Depth::Quick, false, read_kernel_part},
+    {"InfiniBand", Depth::Whole, false, read_infiniband_part},
+    {"GPUs", Depth::Whole, false, read_gpus_part},
 };
 
 }  // namespace

@@ -15,11 +15,15 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "inspector/surroundings/gpus.h"
+#include "inspector/surroundings/interfaces.h"
 #include "inspector/surroundings/libraries.h"
 #include "inspector/surroundings/room.h"
 #include "inspector/surroundings/variables.h"
 #include "tracee/cgroup_limits.h"
 #include "tracee/cgroups.h"
+#include "tracee/infiniband.h"
+#include "tracee/kernel_log.h"
 #include "tracee/pressure.h"
 #include "tracee/proc_limits.h"
 #include "tracee/proc_status.h"
@@ -73,7 +77,13 @@ struct Surroundings {
   std::vector<FileSystem> file_systems;
   std::vector<DeletedFile> deleted;
   std::vector<std::string> full_files;  // as long as RLIMIT_FSIZE lets them be
-  std::vector<std::string> skipped;     // "the file systems: not read in time"
+  std::vector<Interface> interfaces;
+  std::vector<InfinibandPort> infiniband;
+  std::vector<Gpu> gpus;
+  bool gpus_hang = false;  // nvidia-smi did not answer
+  // Since the process began: about it, its cgroup, or the machine.
+  std::vector<KernelEvent> kernel_events;
+  std::vector<std::string> skipped;  // "the file systems: not read in time"
 };
 
 enum class Depth {

@@ -2,14 +2,17 @@
 
 #include <fmt/core.h>
 #include <string.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <string_view>
 
 #include "base/sizes.h"
 #include "base/text.h"
 #include "inspector/diagnosis/world.h"
+#include "inspector/surroundings/known_hangs.h"
 
 namespace hangdbg {
 namespace {
@@ -57,7 +60,7 @@ void tell_memory(const CgroupState& group, Said& lines) {
 }
 
 void tell_cgroup(const CgroupState& group, Said& lines) {
-  constexpr double kThrottled = 0.5;  // of the periods
+  constexpr double kThrottled = 0.3;  // of the periods
   if (group.frozen) {
     lines.push_back(fmt::format("cgroup: frozen ({})", group.frozen->path));
   }
@@ -162,6 +165,57 @@ void tell_machine(const Surroundings& around, Said& lines) {
   }
 }
 
+std::string ago(double at_s) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::chrono::duration<double> passed(
+      std::max(0.0, static_cast<double>(now.tv_sec) - at_s));
+  return human_duration(
+             std::chrono::duration_cast<std::chrono::nanoseconds>(passed)) +
+         " ago";
+}
+
+void tell_kernel(const std::vector<KernelEvent>& events, Said& lines) {
+  constexpr std::size_t kMost = 3;  // the last of them
+  const std::size_t first = events.size() - std::min(events.size(), kMost);
+  for (std::size_t i = first; i < events.size(); ++i) {
+    const KernelEvent& event = events[i];
+    lines.push_back(
+        event.kind == KernelEvent::Kind::KilledForMemory
+            ? fmt::format("kernel: it killed process {} ({}) {}, as {} was out "
+                          "of memory",
+                          event.pid, event.name, ago(event.at_s),
+                          event.cgroup.empty() ? "the machine" : "the cgroup")
+            : fmt::format("kernel, {}: {}", ago(event.at_s), event.text));
+  }
+}
+
+void tell_adapters(const Surroundings& around, Said& lines) {
+  for (const InfinibandPort& port : around.infiniband) {
+    // Whose cable was never in is none of those that are used.
+    const bool cabled = port.physical != "Disabled" &&
+                        port.physical != "Polling" && port.physical != "Sleep";
+    const auto downed = port.errors.find("link_downed");
+    if (port.state != "ACTIVE" && cabled) {
+      lines.push_back(fmt::format("InfiniBand: port {} of {} is {}, {}",
+                                  port.port, port.device, port.state,
+                                  port.physical));
+    } else if (port.state == "ACTIVE" && downed != port.errors.end()) {
+      lines.push_back(
+          fmt::format("InfiniBand: port {} of {} lost its link {} "
+                      "times",
+                      port.port, port.device, downed->second));
+    }
+  }
+  if (around.gpus_hang) {
+    lines.push_back("GPUs: nvidia-smi does not answer: the driver hangs");
+  }
+  for (std::string& one :
+       missing_interfaces(around.variables, around.interfaces)) {
+    lines.push_back(std::move(one));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> unusual_around(const Surroundings& around) {
@@ -176,6 +230,11 @@ std::vector<std::string> unusual_around(const Surroundings& around) {
   if (value_of(around.variables, "CUDA_LAUNCH_BLOCKING") == "1") {
     lines.push_back("CUDA_LAUNCH_BLOCKING=1: each kernel is waited for");
   }
+  for (std::string& known : known_hangs(around.libraries, around.variables)) {
+    lines.push_back("libraries: " + std::move(known));
+  }
+  tell_adapters(around, lines);
+  tell_kernel(around.kernel_events, lines);
   tell_machine(around, lines);
   return lines;
 }

@@ -218,6 +218,61 @@ def test_limits_of_cgroups(newest_python):
     target.finish()
 
 
+def test_a_version_that_is_known_to_hang(newest_python, tmp_path):
+    site = tmp_path / "site-packages"
+    folder = site / "nvidia" / "nccl" / "lib"
+    folder.mkdir(parents=True)
+    (site / "nvidia_nccl_cu11-2.14.3.dist-info").mkdir()
+    shutil.copy(GOMP, folder / "libnccl.so.2")
+    code = "import ctypes, sys; ctypes.CDLL(sys.argv[1])" + WAITS
+    for blocking, known in (("0", False), ("1", True)):
+        target = running(newest_python, code, folder / "libnccl.so.2",
+                         env={"CUDA_LAUNCH_BLOCKING": blocking})
+        said = [line for line in of_process(around(target.pid)) if "NVIDIA/nccl#750" in line]
+        assert bool(said) == known, said
+
+
+def test_an_interface_that_is_not_there(newest_python):
+    target = running(newest_python, "0" + WAITS, env={
+        "NCCL_SOCKET_IFNAME": "=ib7", "GLOO_SOCKET_IFNAME": "lo"})
+    said = around(target.pid)
+    assert of_process(said) == ["NCCL_SOCKET_IFNAME==ib7: there is no such interface"], said
+    assert "lo" in [one["name"] for one in said["interfaces"]], said
+
+
+SMI = """#!/bin/sh
+case "$1" in
+--query-gpu=*) echo "0, GPU-a, NVIDIA Test, 97, 4321, 81920"; echo "1, GPU-b, NVIDIA Test, [N/A], 1, 81920";;
+--query-compute-apps=*) echo "%d, GPU-a, 4096"; echo "1, GPU-b, 5";;
+esac
+"""
+
+
+def test_gpus_by_nvidia_smi(newest_python, tmp_path, monkeypatch):
+    """A stand-in that prints what the real one does: here is no GPU."""
+    target = running(newest_python, "0" + WAITS)
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(SMI % target.pid)
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", "%s:%s" % (tmp_path, os.environ["PATH"]))
+    gpus = around(target.pid)["gpus"]
+    assert [(one["busy_percent"], one["used_mib"], one["process_mib"]) for one in gpus] == [
+        (97, 4321, 4096), (None, 1, None)], gpus
+    text = hangdbg("around", target.pid)
+    assert "97 % busy · 4321 of 81920 MiB used, 4096 of it by this process" in text.out, text
+
+
+def test_an_nvidia_smi_that_hangs(newest_python, tmp_path, monkeypatch):
+    target = running(newest_python, "0" + WAITS)
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\nexec sleep 1000\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", "%s:%s" % (tmp_path, os.environ["PATH"]))
+    done = hangdbg("around", target.pid, "--timeout", "8")
+    assert "nvidia-smi does not answer: the driver hangs" in done.out and done.seconds < 8, done
+    assert "\nenvironment\n" in done.out, done
+
+
 def test_a_name_with_escapes(newest_python):
     target = running(newest_python, "0" + WAITS, env={"NCCL_X": "red \x1b[31m\n"})
     done = hangdbg("around", target.pid)

@@ -42,13 +42,13 @@ def test_a_frozen_cgroup(version, newest_python):
 @needs_root
 def test_who_is_throttled_is_slow_and_does_not_hang(newest_python):
     with cgroup("cpu") as group:
-        group.write("cpu.cfs_quota_us", 5000)
+        group.write("cpu.cfs_quota_us", 2000)
         target = begin("computes", newest_python)
         group.take(target.pid)
         until("throttled", lambda: group.entry("cpu.stat", "nr_throttled") > 5)
         until("said", lambda: diagnosed(target.pid)["cause"] == "cpu-throttled")
         said = not_hung("a CPU quota", target.pid)
-        assert "it is slow because its cgroup lets it have 0.05 CPUs" in said["sentence"], said
+        assert "it is slow because its cgroup lets it have 0.02 CPUs" in said["sentence"], said
         assert any(line.startswith("cgroup: CPU throttled in ") for line in said["around"]), said
         text = hangdbg("diagnose", target.pid)
         assert "\naround\n  cgroup: CPU throttled in " in text.out, text
@@ -98,6 +98,23 @@ def test_memory_is_used_up_and_nobody_is_killed(newest_python):
         until("out of memory", lambda: group.entry("memory.oom_control", "under_oom"))
         named_first("a cgroup out of memory, without its OOM killer", target.pid, "memory-limit",
                     "certain", "has all its 16 MiB in use, and the OOM killer is off")
+
+
+@needs_root
+def test_a_worker_that_was_killed_for_its_memory(newest_python):
+    target = begin("pools", newest_python)
+    with cgroup("memory") as group:
+        if not group.has("memory.oom_control"):
+            pytest.skip("no cgroups of version 1 for memory")
+        for pid in (target.pid, target.ready["worker"]):
+            group.take(pid)
+        group.write("memory.limit_in_bytes", 32 << 20)
+        begin_within(target)
+        until("killed", lambda: group.entry("memory.oom_control", "oom_kill"))
+        said = named_first("a Pool's worker killed for its memory", target.pid, "task-lost",
+                           "likely", "the kernel has killed .* as there was no memory left")
+        assert any(line.startswith("cgroup: the kernel has killed 1 process")
+                   for line in said["around"]), said
 
 
 @needs_root

@@ -8,6 +8,7 @@
               argument is the folder
   forks       tries to begin a thread, and again if that cannot be
   grows       takes memory, 1 MiB at a time
+  pools       waits for a task of a multiprocessing.Pool that takes memory without end
   rereads     reads a file again and again, which is larger than its memory; the
               second argument is the folder
 """
@@ -110,9 +111,21 @@ def forks():
 def grows():
     ready(sys.argv[1], [], go_on="kill")
     sys.stdin.readline()
+    take_memory()
+
+
+def take_memory(*_):
     kept = []
     while True:
         kept.append(b"x" * (1 << 20))
+
+
+def pools():
+    import multiprocessing
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        ready(sys.argv[1], [], go_on="kill", worker=pool._pool[0].pid)
+        sys.stdin.readline()
+        pool.apply_async(take_memory).get()
 
 
 def rereads(folder):

@@ -5,11 +5,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "inspector/surroundings/gpus.h"
+#include "inspector/surroundings/interfaces.h"
+#include "inspector/surroundings/known_hangs.h"
 #include "inspector/surroundings/libraries.h"
 #include "inspector/surroundings/library_version.h"
 #include "inspector/surroundings/unusual.h"
 #include "tracee/cgroup_limits.h"
 #include "tracee/cgroups.h"
+#include "tracee/child_output.h"
+#include "tracee/infiniband.h"
+#include "tracee/kernel_log.h"
 #include "tracee/pressure.h"
 #include "tracee/proc_limits.h"
 #include "tracee/proc_usage.h"
@@ -197,6 +203,135 @@ TEST(LibraryClashes, OnlyWhereThereShouldBeOne) {
       library_clashes(
           {{.family = "MKL", .path = "/a/libmkl_rt.so", .deleted = true}}),
       ElementsAre(HasSubstr("deleted or replaced")));
+}
+
+TEST(KernelLog, Records) {
+  const auto killed = parse_kernel_record(
+      "6,812,5000000,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),"
+      "oom_memcg=/jobs,task_memcg=/jobs/7,task=python3,pid=4242,uid=0\n "
+      "SUBSYSTEM=x\n");
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(killed->kind, KernelEvent::Kind::KilledForMemory);
+  EXPECT_EQ(killed->pid, 4242);
+  EXPECT_EQ(killed->name, "python3");
+  EXPECT_EQ(killed->cgroup, "/jobs/7");
+  EXPECT_EQ(killed->at_s, 5);
+  const auto gpu = parse_kernel_record(
+      "4,1,2000000,-;NVRM: Xid (PCI:0000:65:00): 79, pid='77', name=python, "
+      "GPU has fallen off the bus.\n");
+  ASSERT_TRUE(gpu);
+  EXPECT_EQ(gpu->kind, KernelEvent::Kind::GpuError);
+  EXPECT_EQ(gpu->pid, 77);
+  const auto blocked = parse_kernel_record(
+      "3,1,2000000,-;INFO: task a:b:12 blocked for more than 122 seconds.\n");
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->pid, 12);
+  EXPECT_EQ(blocked->name, "a:b");
+  EXPECT_FALSE(parse_kernel_record("6,1,2,-;usb 1-1: new device\n"));
+  EXPECT_FALSE(parse_kernel_record("oom-kill:pid=1"));
+  EXPECT_FALSE(parse_kernel_record(""));
+}
+
+TEST(Infiniband, PortsWithTheirErrors) {
+  const std::string root = testing::TempDir() + "infiniband";
+  std::filesystem::remove_all(root);
+  const auto write = [&](const std::string& file, std::string_view text) {
+    const std::filesystem::path path = root + "/mlx5_0/ports/1/" + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  };
+  write("state", "4: ACTIVE\n");
+  write("phys_state", "5: LinkUp\n");
+  write("rate", "200 Gb/sec (4X HDR)\n");
+  write("link_layer", "InfiniBand\n");
+  write("counters/link_downed", "3\n");
+  write("counters/symbol_error", "0\n");
+  write("hw_counters/out_of_sequence", "12\n");
+  const auto ports = read_infiniband(root);
+  ASSERT_EQ(ports.size(), 1);
+  EXPECT_EQ(ports[0].device, "mlx5_0");
+  EXPECT_EQ(ports[0].port, 1);
+  EXPECT_EQ(ports[0].state, "ACTIVE");
+  EXPECT_EQ(ports[0].physical, "LinkUp");
+  EXPECT_THAT(ports[0].errors, ElementsAre(std::pair("link_downed", 3),
+                                           std::pair("out_of_sequence", 12)));
+  EXPECT_THAT(
+      unusual_around({.infiniband = ports}),
+      ElementsAre("InfiniBand: port 1 of mlx5_0 lost its link 3 times"));
+  write("state", "1: DOWN\n");
+  EXPECT_THAT(unusual_around({.infiniband = read_infiniband(root)}),
+              ElementsAre("InfiniBand: port 1 of mlx5_0 is DOWN, LinkUp"));
+  write("phys_state", "2: Polling\n");
+  EXPECT_THAT(unusual_around({.infiniband = read_infiniband(root)}), IsEmpty())
+      << "no cable";
+  std::filesystem::remove_all(root);
+  EXPECT_THAT(read_infiniband(root), IsEmpty());
+}
+
+TEST(Gpus, AsTheProgramSays) {
+  auto gpus = parse_gpus(
+      "1, GPU-b, NVIDIA A100-SXM4-80GB, [N/A], 3, 81920\n"
+      "0, GPU-a, NVIDIA A100-SXM4-80GB, 100, 4321, 81920\nNo devices\n");
+  take_process_memory("12, GPU-a, 4096\n12, GPU-a, 4\n13, GPU-b, 7\n", 12,
+                      gpus);
+  ASSERT_EQ(gpus.size(), 2);
+  EXPECT_EQ(gpus[0].busy_percent, 100);
+  EXPECT_EQ(gpus[0].process_mib, 4100);
+  EXPECT_EQ(gpus[1].busy_percent, std::nullopt);
+  EXPECT_EQ(gpus[1].process_mib, std::nullopt);
+}
+
+TEST(Interfaces, ThoseThatVariablesName) {
+  const auto interfaces = parse_interfaces(
+      "Inter-|   Receive                            |  Transmit\n"
+      " face |bytes    packets errs drop fifo frame compressed multicast|bytes "
+      "packets errs drop fifo colls carrier compressed\n"
+      "    lo: 1 2 0 0 0 0 0 0 1 2 0 0 0 0 0 0\n"
+      "  eth0: 1 2 5 0 0 0 0 0 1 2 7 0 0 0 0 0\n");
+  ASSERT_EQ(interfaces.size(), 2);
+  EXPECT_EQ(interfaces[1].name, "eth0");
+  EXPECT_EQ(interfaces[1].receive_errors, 5);
+  EXPECT_EQ(interfaces[1].send_errors, 7);
+  const auto missing = [&](const char* name, const char* value) {
+    return missing_interfaces({{name, value}}, interfaces).size();
+  };
+  EXPECT_EQ(missing("NCCL_SOCKET_IFNAME", "eth"), 0);
+  EXPECT_EQ(missing("NCCL_SOCKET_IFNAME", "=eth"), 1);
+  EXPECT_EQ(missing("NCCL_SOCKET_IFNAME", "ib,eth0"), 0);
+  EXPECT_EQ(missing("NCCL_SOCKET_IFNAME", "^docker"), 0);
+  EXPECT_EQ(missing("GLOO_SOCKET_IFNAME", "eth"), 1);
+  EXPECT_EQ(missing("GLOO_SOCKET_IFNAME", "eth0"), 0);
+}
+
+TEST(KnownHangs, ByVersionsAndVariables) {
+  EXPECT_TRUE(comes_before("2.9.9", "2.10"));
+  EXPECT_TRUE(comes_before("2.14.3+cuda11.7", "2.17"));
+  EXPECT_FALSE(comes_before("2.17.1", "2.17"));
+  const Library nccl{.family = "NCCL", .name = "NCCL", .version = "2.14.3"};
+  EXPECT_THAT(known_hangs({nccl}, {}), IsEmpty());
+  EXPECT_THAT(known_hangs({nccl}, {{"CUDA_LAUNCH_BLOCKING", "1"}}),
+              ElementsAre(HasSubstr("NCCL 2.14.3 hangs under CUDA_LAUNCH")));
+  const Library later{.family = "NCCL", .name = "NCCL", .version = "2.26.2"};
+  EXPECT_THAT(known_hangs({later}, {}), IsEmpty());
+  EXPECT_THAT(
+      known_hangs({later, {.family = "torch", .version = "2.7.0+cu126"}}, {}),
+      ElementsAre(HasSubstr("TORCH_NCCL_USE_COMM_NONBLOCKING")));
+}
+
+TEST(ChildOutput, WithinATime) {
+  using std::chrono::seconds;
+  const auto said = output_of({"echo", "a", "b"}, Deadline::in(seconds(10)));
+  ASSERT_TRUE(said);
+  EXPECT_EQ(*said, "a b\n");
+  EXPECT_FALSE(output_of({"false"}, Deadline::in(seconds(10))));
+  const auto none =
+      output_of({"no-such-program-here"}, Deadline::in(seconds(10)));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().errno_value, ENOENT);
+  const auto late =
+      output_of({"sleep", "100"}, Deadline::in(std::chrono::milliseconds(100)));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().id, ErrorId::TimedOut);
 }
 
 }  // namespace

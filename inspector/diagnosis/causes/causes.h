@@ -61,6 +61,12 @@ void explain_by_cpu_limit(const Case& of,
 void explain_by_memory_limit(const Case& of,
                              const CaseThread& thread,
                              Cause& cause);
+void explain_by_lack_of_memory(const Case& of,
+                               const CaseThread& thread,
+                               Cause& cause);
+void explain_by_known_version(const Case& of,
+                              const CaseThread& thread,
+                              Cause& cause);
 // The thread does the same again and again, and nothing comes of it.
 bool retries(const Cause& cause);
 

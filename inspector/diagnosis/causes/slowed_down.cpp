@@ -13,7 +13,7 @@
 namespace hangdbg::causes {
 namespace {
 
-constexpr double kMuch = 0.5;  // of the time
+constexpr double kMuch = 0.3;  // of the time
 
 std::uint64_t limit_of(const CgroupMemory& memory) {
   return std::min(memory.max.value_or(~0ULL), memory.high.value_or(~0ULL));
