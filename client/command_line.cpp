@@ -22,6 +22,7 @@
 #include "client/commands/core.h"
 #include "client/commands/dap.h"
 #include "client/commands/diagnose.h"
+#include "client/commands/diff.h"
 #include "client/commands/dist.h"
 #include "client/commands/doctor.h"
 #include "client/commands/dump.h"
@@ -32,6 +33,7 @@
 #include "client/commands/net.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
+#include "client/commands/report.h"
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
 #include "client/commands/threads.h"
@@ -125,6 +127,8 @@ void set_up(CLI::App& app,
       {"locks", [&] { add_locks(app, chosen); }},
       {"tree", [&] { add_tree(app, chosen); }},
       {"net", [&] { add_net(app, chosen); }},
+      {"report", [&] { add_report(app, chosen); }},
+      {"diff", [&] { add_diff(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "protocol/json_strings.h"
 
 namespace hangdbg {
 namespace {
@@ -104,6 +105,26 @@ Result<Value> parse_strictly(std::string_view text) {
   }
 }
 
+// It is nested no deeper than check_shape lets it be.
+void change_strings(Value& node,
+                    std::string_view before,
+                    const ChangeString& change) {
+  if (auto* const text = node.get_ptr<std::string*>()) {
+    *text = change(before, *text);
+  } else if (node.is_object()) {
+    for (auto& [key, member] : node.get_ref<Value::object_t&>()) {
+      change_strings(member, "", change);
+    }
+  } else if (node.is_array()) {
+    std::string last;
+    for (Value& element : node) {
+      std::string own = element.is_string() ? element.get<std::string>() : "";
+      change_strings(element, last, change);
+      last = std::move(own);
+    }
+  }
+}
+
 }  // namespace
 
 Json::Json(Value&& value)
@@ -129,6 +150,12 @@ bool Json::is_null() const {
 const Value& Json::value() const {
   static const Value null;
   return value_ ? *value_ : null;
+}
+
+Json with_strings(const Json& json, const ChangeString& change) {
+  Value changed = json.value();
+  change_strings(changed, "", change);
+  return Json(std::move(changed));
 }
 
 Json detail::encode_with(void (*write)(Encoder&, const void*),

@@ -31,6 +31,7 @@ struct FileFrame {
 
 struct FileThread {
   std::optional<std::int64_t> tid;
+  std::optional<std::string> name;
   std::string state;
   std::optional<double> waiting_s;
   std::vector<FileFrame> frames;  // innermost first
@@ -38,6 +39,7 @@ struct FileThread {
   template <class V>
   void fields(V& v) {
     v.nullable("tid", tid);
+    v("name", name);
     v("state", state);
     v.nullable("waiting_s", waiting_s);
     v("frames", frames);
@@ -50,6 +52,8 @@ struct FileProcess {
   std::optional<std::string> job;
   std::optional<bool> child;
   std::string host;
+  std::optional<std::string> python;
+  std::optional<std::vector<std::string>> cmdline;
   std::vector<FileThread> threads;
   std::optional<JsonError> error;
 
@@ -61,8 +65,19 @@ struct FileProcess {
     v("job", job);
     v("child", child);
     v("host", host);
+    v("python", python);
+    v("cmdline", cmdline);
     v("threads", threads);
     v("error", error);
+  }
+};
+
+struct FileDumps {
+  std::vector<FileProcess> processes;
+
+  template <class V>
+  void fields(V& v) {
+    v("processes", processes);
   }
 };
 

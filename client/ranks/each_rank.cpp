@@ -67,8 +67,8 @@ class Interrupts {
 Result<Child> start(RankOutput& output,
                     std::vector<std::string> words,
                     const Interrupts& interrupts);
-[[noreturn]] void become(std::vector<std::string>& words,
-                         std::vector<std::string>& variables,
+[[noreturn]] void become(const std::vector<char*>& words,
+                         const std::vector<char*>& variables,
                          int out,
                          int err,
                          const sigset_t& mask);
@@ -160,6 +160,10 @@ Result<Child> start(RankOutput& output,
                     const Interrupts& interrupts) {
   words.insert(words.begin(), "hangdbg");
   auto variables = variables_for_child();
+  // Made here: what a thread of ours that was left behind has locked, stays so
+  // in a child.
+  const auto argv = exec_words(words);
+  const auto envp = exec_words(variables);
   std::array<int, 2> out{}, err{};
   if (::pipe2(out.data(), O_CLOEXEC) != 0) {
     return fail_errno("cannot make a pipe");
@@ -181,7 +185,7 @@ Result<Child> start(RankOutput& output,
     if (::getppid() != us) {
       ::_exit(127);  // we have died before it was set
     }
-    become(words, variables, out_end.get(), err_end.get(), interrupts.before());
+    become(argv, envp, out_end.get(), err_end.get(), interrupts.before());
   }
   child.end.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
   for (const Fd* const fd : {&child.out, &child.err}) {
@@ -191,8 +195,8 @@ Result<Child> start(RankOutput& output,
 }
 
 // In a group of its own: Ctrl-C comes from us, and once.
-void become(std::vector<std::string>& words,
-            std::vector<std::string>& variables,
+void become(const std::vector<char*>& words,
+            const std::vector<char*>& variables,
             int out,
             int err,
             const sigset_t& mask) {
@@ -202,8 +206,7 @@ void become(std::vector<std::string>& words,
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  ::execve("/proc/self/exe", exec_words(words).data(),
-           exec_words(variables).data());
+  ::execve("/proc/self/exe", words.data(), variables.data());
   ::_exit(127);
 }
 

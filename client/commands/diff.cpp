@@ -1,0 +1,83 @@
+#include "client/commands/diff.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/diff/comparison.h"
+#include "client/diff/json.h"
+#include "client/diff/text.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::vector<std::string> files;  // two
+};
+
+int run(const Options& options);
+Result<int> diff(const Options& options);
+
+}  // namespace
+
+void add_diff(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "diff", "Compare two reports: where it runs, and where it hangs");
+  command
+      .add_option("FILE", options->files,
+                  "Two: reports, or what `dump --json` has written; - is "
+                  "standard input")
+      ->required()
+      ->expected(2)
+      ->type_name("")
+      ->option_text(" ");
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "Diagnosis, the frames at which threads part, versions, libraries, "
+      "variables,\n"
+      "limits, descriptors. Numbers of processes, addresses and times are not "
+      "compared.\n"
+      "Ranks of jobs are compared by their numbers.\n"
+      "Ends with 0 if nothing differs, 1 if something does, 2 if it cannot be "
+      "told.\n"
+      "Examples:\n"
+      "  hangdbg diff runs.tar.gz hangs.tar.gz\n"
+      "  hangdbg dump 79655 --json > now.json; hangdbg diff before.json "
+      "now.json");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = diff(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+// As diff(1) has it.
+Result<int> diff(const Options& options) {
+  TRY(options.common.configure_log());
+  const std::string &first = options.files[0], &second = options.files[1];
+  if (first == "-" && second == "-") {
+    return fail(ErrorId::Usage, "only one of them can be standard input",
+                "hangdbg diff --help");
+  }
+  const Side a = TRY(read_side(first));
+  const Side b = TRY(read_side(second));
+  const Comparison found = compare(a, b);
+  print_now(stdout,
+            options.common.json
+                ? comparison_json(a, b, found).dump() + "\n"
+                : comparison_text(a, b, found,
+                                  Palette(options.common.colour, stdout)));
+  return found.equal() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hangdbg

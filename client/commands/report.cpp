@@ -1,0 +1,390 @@
+#include "client/commands/report.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "client/only_hung.h"
+#include "client/ranks/job_options.h"
+#include "client/report/archive.h"
+#include "client/report/document.h"
+#include "client/report/gather.h"
+#include "client/report/masking.h"
+#include "client/report/private_file.h"
+#include "client/report/readme.h"
+#include "injector/preflight.h"
+#include "protocol/json.h"
+#include "protocol/version.h"
+
+namespace hangdbg {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr double kTimeoutS = 120;
+constexpr auto kToLearn = 2s;  // what is secret
+
+struct Options {
+  CommonOptions common{.timeout_s = kTimeoutS};
+  std::vector<std::string> positional;
+  std::vector<std::string> flagged;
+  JobOptions job;
+  std::string file;
+  bool force = false;
+  bool locals = false;
+};
+
+struct JsonFile {
+  std::string name;
+  std::int64_t bytes = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("bytes", bytes);
+  }
+};
+
+// What `--json` prints.
+struct JsonWritten {
+  std::string path;
+  std::int64_t bytes = 0;
+  std::vector<JsonFile> files;
+  std::vector<ReportMissing> missing;
+
+  template <class V>
+  void fields(V& v) {
+    v("path", path);
+    v("bytes", bytes);
+    v("files", files);
+    v("missing", missing);
+  }
+};
+
+int run(const Options& options);
+Result<int> write_report(const Options& options);
+Result<ReportedProcesses> meant(const Options& options, Deadline deadline);
+ReportedProcesses all_of(ChosenRanks chosen);
+Status check_path(const std::string& path, bool force);
+Result<Gathered> gather_shown(const Options& options,
+                              const ReportedProcesses& whose,
+                              Deadline deadline);
+ReportDocument document_of(const ReportedProcesses& whose,
+                           const Gathered& gathered,
+                           std::time_t now);
+void mask(ReportDocument& document, Gathered& gathered, const Masking& masking);
+std::vector<ArchivedFile> files_of(const ReportDocument& document,
+                                   const Gathered& gathered,
+                                   bool locals,
+                                   const std::string& folder);
+void show(const Options& options, const JsonWritten& written);
+std::string utc(std::time_t time, const char* format);
+std::string human_size(std::int64_t bytes);
+
+// The part that is being made, on a terminal.
+class Progress {
+ public:
+  explicit Progress(const Options& options)
+      : shown_(::isatty(STDERR_FILENO) != 0),
+        err_(options.common.colour, stderr) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void say(std::string_view name, std::size_t number, std::size_t count) const {
+    if (shown_) {
+      print_now(stderr, err_.dim(fmt::format("\r\x1b[K{} of {}: {} ...", number,
+                                             count, name)));
+    }
+  }
+  void clear() const {
+    if (shown_) {
+      print_now(stderr, "\r\x1b[K");
+    }
+  }
+
+ private:
+  bool shown_;
+  Palette err_;
+};
+
+}  // namespace
+
+void add_report(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "report", "One file with all there is to say, for an issue");
+  command.add_option("PID", options->positional, "The processes")
+      ->type_name("")
+      ->option_text(" ");
+  command
+      .add_option("-p,--pid", options->flagged,
+                  "A process, as py-spy has it; may be repeated")
+      ->type_name("PID")
+      ->allow_extra_args(false);
+  add_job_options(command, options->job);
+  command
+      .add_option("-o,--output", options->file,
+                  "Where to (default hangdbg-report-PID-DATE.tar.gz)")
+      ->type_name("FILE");
+  command.add_flag("--force", options->force, "Replace a file of that name");
+  command.add_flag("--locals", options->locals,
+                   "The local variables as well: they may hold secrets");
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.get_option("--timeout")
+      ->description(
+          fmt::format("Give up after so many seconds (default {})", kTimeoutS));
+  command.footer(
+      "The diagnosis, all stacks with C functions, a picture of them, open "
+      "files, and\n"
+      "what hangdbg did: a .tar.gz with text, JSON and SVG. Passwords, tokens "
+      "and keys\n"
+      "of variables and arguments are *** in all of it. No code runs in any "
+      "process.\n"
+      "A part that fails or takes too long is named; the others are written.\n"
+      "Without a PID the only job here is meant, or the only process that "
+      "hangs.\n"
+      "Examples:\n"
+      "  hangdbg report 79655\n"
+      "  hangdbg report --job auto -o hang.tar.gz");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = write_report(options);
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+// 1 if a part is missing.
+Result<int> write_report(const Options& options) {
+  TRY(options.common.configure_log());
+  const Deadline deadline = options.common.deadline();
+  const ReportedProcesses whose = TRY(meant(options, deadline));
+  const std::time_t now = std::time(nullptr);
+  const std::string folder = fmt::format("hangdbg-report-{}-{}",
+                                         whose.job && whose.job->launcher
+                                             ? *whose.job->launcher
+                                             : whose.processes.front().pid,
+                                         utc(now, "%Y%m%d-%H%M%S"));
+  const std::string path =
+      options.file.empty() ? folder + ".tar.gz" : options.file;
+  TRY(check_path(path, options.force));
+
+  std::vector<int> pids;
+  for (const JobRank& process : whose.processes) {
+    pids.push_back(process.pid);
+  }
+  // Before and after: who ends meanwhile takes what he knows along, and who
+  // begins brings it.
+  Masking masking;
+  masking.learn(pids, deadline.capped(kToLearn));
+  Gathered gathered = TRY(gather_shown(options, whose, deadline));
+  if (gathered.texts.empty() && gathered.documents.empty()) {
+    return fail(ErrorId::TimedOut,
+                gathered.missing.empty()
+                    ? "there is nothing to report"
+                    : fmt::format("there is nothing to report: {}",
+                                  printable(gathered.missing.front().why)),
+                "hangdbg doctor " + fmt::format("{}", pids.front()));
+  }
+  masking.learn(pids, Deadline::in(kToLearn));
+  for (const int pid : pids) {
+    if (!masking.knows(pid)) {
+      gathered.missing.push_back(
+          {"masking", pid,
+           "its variables could not be read: what is secret in them may be "
+           "seen"});
+    }
+  }
+  ReportDocument document = document_of(whose, gathered, now);
+  mask(document, gathered, masking);
+  const auto files = files_of(document, gathered, options.locals, folder);
+  const std::string bytes = TRY(pack(files, now));
+  TRY(write_private(path, bytes, options.force));
+
+  JsonWritten written{.path = path,
+                      .bytes = static_cast<std::int64_t>(bytes.size()),
+                      .missing = document.missing};
+  for (const ArchivedFile& file : files) {
+    written.files.push_back(
+        {file.name, static_cast<std::int64_t>(file.text.size())});
+  }
+  show(options, written);
+  return document.missing.empty() ? 0 : 1;
+}
+
+Result<ReportedProcesses> meant(const Options& options, Deadline deadline) {
+  ReportedProcesses whose;
+  for (const auto* const words : {&options.positional, &options.flagged}) {
+    for (const std::string& word : *words) {
+      const int pid = TRY(parse_pid(word));
+      if (std::ranges::find(whose.processes, pid, &JobRank::pid) ==
+          whose.processes.end()) {
+        whose.processes.push_back({.pid = pid});
+      }
+    }
+  }
+  if (!whose.processes.empty() && options.job.given()) {
+    return fail(ErrorId::Usage, "either processes are named, or a job is",
+                "hangdbg report --help");
+  }
+  if (options.job.given()) {
+    return all_of(TRY(choose_ranks(options.job, deadline)));
+  }
+  if (whose.processes.empty()) {
+    if (auto only = only_job(deadline)) {
+      fmt::print(stderr, "{} is meant, the only one here\n",
+                 job_text(only->job));
+      return all_of(*std::move(only));
+    }
+    whose.processes.push_back({.pid = TRY(only_hung_process(deadline))});
+  }
+  for (const JobRank& process : whose.processes) {
+    TRY(check_readable(process.pid));
+  }
+  return whose;
+}
+
+ReportedProcesses all_of(ChosenRanks chosen) {
+  return {.processes = std::move(chosen.ranks), .job = std::move(chosen.job)};
+}
+
+// Before the work, which is not to be done in vain.
+Status check_path(const std::string& path, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (fs::exists(status) && (!force || !fs::is_regular_file(status))) {
+    return fail(
+        ErrorId::Usage, fmt::format("{} is there already", printable(path)),
+        fs::is_regular_file(status) ? "--force, or -o FILE" : "-o FILE");
+  }
+  const fs::path folder = fs::path(path).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    auto failed = fail_errno(
+        fmt::format("{} cannot be written", printable(path)), ErrorId::Usage);
+    failed.error().hint = "-o FILE";
+    return failed;
+  }
+  return {};
+}
+
+Result<Gathered> gather_shown(const Options& options,
+                              const ReportedProcesses& whose,
+                              Deadline deadline) {
+  const Progress progress(options);
+  return gather(
+      whose, report_parts(options.locals), deadline,
+      [&](const ReportPart& part, std::size_t number, std::size_t count) {
+        progress.say(part.name, number, count);
+      });
+}
+
+ReportDocument document_of(const ReportedProcesses& whose,
+                           const Gathered& gathered,
+                           std::time_t now) {
+  ReportDocument document{.made = utc(now, "%Y-%m-%dT%H:%M:%SZ"),
+                          .hangdbg = version(),
+                          .machine = ReportMachine::here()};
+  if (whose.job) {
+    document.job = {.id = to_utf8(whose.job->id), .kind = whose.job->kind};
+    document.job->world_size = whose.job->world_size;
+  }
+  for (const JobRank& process : whose.processes) {
+    document.processes.push_back({.pid = process.pid});
+    if (whose.job) {
+      document.processes.back().rank = process.rank;
+    }
+  }
+  for (const GatheredJson& one : gathered.documents) {
+    document.parts.push_back({one.part, one.pid, one.json});
+  }
+  for (const MissingPart& one : gathered.missing) {
+    document.missing.push_back({one.part, one.pid, to_utf8(one.why)});
+  }
+  return document;
+}
+
+void mask(ReportDocument& document,
+          Gathered& gathered,
+          const Masking& masking) {
+  document = *decode<ReportDocument>(masking.json(encode(document)));
+  for (GatheredText& one : gathered.texts) {
+    one.text = masking.text(one.text);
+    one.command = masking.text(one.command);
+  }
+  gathered.log = masking.text(gathered.log);
+}
+
+std::vector<ArchivedFile> files_of(const ReportDocument& document,
+                                   const Gathered& gathered,
+                                   bool locals,
+                                   const std::string& folder) {
+  std::vector<ArchivedFile> files = {
+      {"README.md", report_readme(document, gathered, locals)}};
+  for (const GatheredText& one : gathered.texts) {
+    files.push_back({one.file, one.text});
+  }
+  files.push_back({std::string(kReportFile), encode(document).dump(1) + "\n"});
+  files.push_back({"log.txt", gathered.log});
+  for (ArchivedFile& file : files) {
+    file.name.insert(0, folder + "/");
+  }
+  return files;
+}
+
+void show(const Options& options, const JsonWritten& written) {
+  if (options.common.json) {
+    print_now(stdout, encode(written).dump() + "\n");
+    return;
+  }
+  const Palette out(options.common.colour, stdout);
+  const Palette err(options.common.colour, stderr);
+  for (const ReportMissing& one : written.missing) {
+    print_now(stderr, err.red(fmt::format(
+                          "missing: {}{}", one.part,
+                          one.pid ? fmt::format(" of {}", *one.pid) : "")) +
+                          ": " + printable(one.why) + "\n");
+  }
+  if (options.locals) {
+    print_now(stderr,
+              "local variables are in it: look through dump.txt before you "
+              "give it away\n");
+  }
+  print_now(stdout,
+            fmt::format("{} · {} files, {} · README.md is for the issue\n",
+                        out.bold(printable(written.path)), written.files.size(),
+                        human_size(written.bytes)));
+}
+
+// `format`: as strftime(3) has it.
+std::string utc(std::time_t time, const char* format) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
+std::string human_size(std::int64_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{} kB", (bytes + 999) / 1000)
+                           : fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+}  // namespace
+}  // namespace hangdbg

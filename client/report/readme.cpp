@@ -1,0 +1,121 @@
+#include "client/report/readme.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/secrets.h"
+#include "base/text.h"
+#include "client/ranks/dump_file.h"
+
+namespace hangdbg {
+namespace {
+
+std::string title_of(const ReportDocument& document);
+std::string python_of(const ReportDocument& document);
+std::string fenced(std::string_view text);
+std::string cell(std::string_view text);
+
+}  // namespace
+
+std::string report_readme(const ReportDocument& document,
+                          const Gathered& gathered,
+                          bool locals) {
+  const ReportMachine& machine = document.machine;
+  std::string text = fmt::format("# {}\n\n", title_of(document));
+  const auto diagnosis =
+      std::ranges::find(gathered.texts, "diagnosis.txt", &GatheredText::file);
+  if (diagnosis != gathered.texts.end()) {
+    text += fenced(diagnosis->text) + "\n";
+  }
+  text += fmt::format(
+      "| | |\n|---|---|\n"
+      "| Python | {} |\n| system | {} |\n| kernel | {} {} |\n| CPUs | {} |\n"
+      "| hangdbg | {} |\n| made | {} |\n\n",
+      cell(python_of(document)), cell(machine.system), cell(machine.kernel),
+      cell(machine.arch), machine.cpus, cell(document.hangdbg),
+      cell(document.made));
+  text += "| file | what is in it | made by |\n|---|---|---|\n";
+  for (const GatheredText& one : gathered.texts) {
+    text += fmt::format("| `{}` | {} | {} |\n", one.file, one.what,
+                        cell(printable(one.command)));
+  }
+  text += fmt::format(
+      "| `{}` | all of it as JSON; `hangdbg diff` compares two | |\n"
+      "| `log.txt` | what hangdbg did | `--log=all:debug` |\n\n",
+      kReportFile);
+  if (!document.missing.empty()) {
+    text += "Missing, or not whole:\n\n";
+    for (const ReportMissing& one : document.missing) {
+      text += fmt::format("- {}{}: {}\n", one.part,
+                          one.pid ? fmt::format(" of {}", *one.pid) : "",
+                          cell(printable(one.why)));
+    }
+    text += "\n";
+  }
+  text += fmt::format(
+      "What was known to be secret is `{}`: by the names of variables and "
+      "options, and by its shape.{}\n",
+      kMasked,
+      locals ? " **Local variables are in it, which may hold secrets that "
+               "nothing tells.**"
+             : "");
+  return text;
+}
+
+namespace {
+
+std::string title_of(const ReportDocument& document) {
+  if (document.job) {
+    return fmt::format(
+        "hangdbg report: job {} ({}, {} of {} ranks here)",
+        cell(printable(document.job->id)), document.job->kind,
+        document.processes.size(),
+        document.job->world_size.value_or(
+            static_cast<std::int64_t>(document.processes.size())));
+  }
+  std::string pids;
+  for (const ReportProcess& process : document.processes) {
+    pids += fmt::format("{}{}", pids.empty() ? "" : ", ", process.pid);
+  }
+  return fmt::format("hangdbg report: process {}", pids);
+}
+
+// Each version once.
+std::string python_of(const ReportDocument& document) {
+  std::string versions;
+  const auto dump = decode<FileDumps>(document.part("dump"));
+  for (const FileProcess& process :
+       dump ? dump->processes : std::vector<FileProcess>()) {
+    const std::string version = process.python.value_or("");
+    if (!version.empty() && versions.find(version) == versions.npos) {
+      versions += (versions.empty() ? "" : ", ") + version;
+    }
+  }
+  return versions.empty() ? "unknown" : printable(versions);
+}
+
+// Whatever is in it: the fence is longer than any in there.
+std::string fenced(std::string_view text) {
+  std::string fence = "```";
+  while (text.find(fence) != text.npos) {
+    fence += '`';
+  }
+  return fmt::format("{}\n{}{}\n", fence, printable(text, Lines::Keep), fence);
+}
+
+// What Markdown would read as its own is only text.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\`*_|<>[]#").find(c) != std::string_view::npos) {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+}  // namespace hangdbg
