@@ -20,23 +20,34 @@
 namespace hangdbg {
 namespace {
 
+Result<PythonOfJob> examine_awake(PythonFinder& finder, int pid);
 Result<PythonOfJob> examine(PythonFinder& finder, int pid);
 void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids);
 std::uint64_t network_of(int pid);
 
 }  // namespace
 
+// What is in D state may hold up who reads it for all the time that there is:
+// it comes last, and leaves most of that to who asks.
 Result<Jobs> find_jobs(Deadline deadline) {
   const auto pids = TRY(list_processes());
   const auto finder = std::make_shared<PythonFinder>();
   std::vector<PythonOfJob> pythons;
+  std::vector<int> asleep;
+  const auto take = [&](int pid, std::optional<Result<PythonOfJob>> result) {
+    if (result && *result) {
+      pythons.push_back(**std::move(result));
+    } else if (result && result->error().id == ErrorId::DiskSleep) {
+      asleep.push_back(pid);
+    }
+  };
   in_parallel<PythonOfJob>(
-      pids, deadline, [finder](int pid) { return examine(*finder, pid); },
-      [&](int, std::optional<Result<PythonOfJob>> result) {
-        if (result && *result) {
-          pythons.push_back(**std::move(result));
-        }
-      });
+      pids, deadline, [finder](int pid) { return examine_awake(*finder, pid); },
+      take);
+  in_parallel<PythonOfJob>(
+      std::vector<int>(asleep), deadline.capped(deadline.left() / 8),
+      [finder](int pid) { return examine(*finder, pid); }, take);
+  std::ranges::sort(pythons, {}, &PythonOfJob::pid);
   ProcessTree above;
   for (const PythonOfJob& python : pythons) {
     add_with_ancestors(above, python.pid);
@@ -112,6 +123,13 @@ std::optional<RankOfProcess> rank_of_process(int pid) {
 }
 
 namespace {
+
+Result<PythonOfJob> examine_awake(PythonFinder& finder, int pid) {
+  if (finder.runs_python(pid) && TRY(read_status(pid)).state == 'D') {
+    return fail(ErrorId::DiskSleep, "");
+  }
+  return examine(finder, pid);
+}
 
 Result<PythonOfJob> examine(PythonFinder& finder, int pid) {
   if (!finder.runs_python(pid)) {
