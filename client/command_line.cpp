@@ -37,6 +37,7 @@
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
 #include "client/commands/threads.h"
+#include "client/commands/trace.h"
 #include "client/commands/tree.h"
 #include "client/manual.h"
 #include "client/options.h"
@@ -129,6 +130,7 @@ void set_up(CLI::App& app,
       {"net", [&] { add_net(app, chosen); }},
       {"report", [&] { add_report(app, chosen); }},
       {"diff", [&] { add_diff(app, chosen); }},
+      {"trace", [&] { add_trace(app, chosen); }},
       {"connect", [&] { add_connect(app, chosen); }},
       {"core", [&] { add_core(app, chosen); }},
       {"dap", [&] { add_dap(app, chosen); }},

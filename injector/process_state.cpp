@@ -115,13 +115,13 @@ Status check_tracer(int pid, const ProcStatus& status) {
   if (status.tracer_pid == 0) {
     return {};
   }
-  const std::string tracer =
-      first_line(fmt::format("/proc/{}/comm", status.tracer_pid));
-  return fail(
-      ErrorId::TracedAlready,
-      fmt::format("process {} is already traced by {} ({})", pid,
-                  status.tracer_pid, tracer),
-      fmt::format("end that debugger first: ps -fp {}", status.tracer_pid));
+  // The kernel names a thread; who is to be ended is its process.
+  const auto tracer = read_status(status.tracer_pid);
+  const int by = tracer ? tracer->tgid : status.tracer_pid;
+  return fail(ErrorId::TracedAlready,
+              fmt::format("process {} is already traced by {} ({})", pid, by,
+                          first_line(fmt::format("/proc/{}/comm", by))),
+              fmt::format("end that debugger first: ps -fp {}", by));
 }
 
 // A frozen task shows as S (v2) or D (v1), and a ptrace stop never comes.

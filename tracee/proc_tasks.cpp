@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fmt/core.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -103,90 +102,6 @@ Result<TaskRuns> read_task_runs(int pid, int tid) {
   }
   const auto status = TRY(read_task_status(pid, tid));
   return TaskRuns{status.voluntary_switches + status.involuntary_switches, 0};
-}
-
-std::string syscall_name(long number) {
-  // Those that hung programs sit in; strace knows the rest.
-  switch (number) {
-    case SYS_read:
-      return "read";
-    case SYS_write:
-      return "write";
-    case SYS_poll:
-      return "poll";
-    case SYS_ppoll:
-      return "ppoll";
-    case SYS_select:
-      return "select";
-    case SYS_pselect6:
-      return "pselect6";
-    case SYS_readv:
-      return "readv";
-    case SYS_writev:
-      return "writev";
-    case SYS_pread64:
-      return "pread64";
-    case SYS_pwrite64:
-      return "pwrite64";
-    case SYS_recvfrom:
-      return "recvfrom";
-    case SYS_recvmsg:
-      return "recvmsg";
-    case SYS_sendto:
-      return "sendto";
-    case SYS_sendmsg:
-      return "sendmsg";
-    case SYS_accept:
-      return "accept";
-    case SYS_accept4:
-      return "accept4";
-    case SYS_connect:
-      return "connect";
-    case SYS_futex:
-      return "futex";
-    case SYS_nanosleep:
-      return "nanosleep";
-    case SYS_clock_nanosleep:
-      return "clock_nanosleep";
-    case SYS_epoll_wait:
-      return "epoll_wait";
-    case SYS_epoll_pwait:
-      return "epoll_pwait";
-    case SYS_wait4:
-      return "wait4";
-    case SYS_waitid:
-      return "waitid";
-    case SYS_pause:
-      return "pause";
-    case SYS_flock:
-      return "flock";
-    case SYS_fcntl:
-      return "fcntl";
-    case SYS_fsync:
-      return "fsync";
-    case SYS_ioctl:
-      return "ioctl";
-    case SYS_openat:
-      return "openat";
-    case SYS_sched_yield:
-      return "sched_yield";
-    case SYS_semtimedop:
-      return "semtimedop";
-    case SYS_semop:
-      return "semop";
-    case SYS_msgrcv:
-      return "msgrcv";
-    case SYS_rt_sigsuspend:
-      return "rt_sigsuspend";
-    case SYS_rt_sigtimedwait:
-      return "rt_sigtimedwait";
-    case SYS_restart_syscall:
-      return "restart_syscall";
-    case SYS_io_uring_enter:
-      return "io_uring_enter";
-    default:
-      return fmt::format("syscall_{}", number);
-  }
 }
 
 }  // namespace hangdbg

@@ -135,11 +135,5 @@ TEST(ReadTaskSyscall, OfOneThatRuns) {
   EXPECT_TRUE(seen);
 }
 
-TEST(SyscallName, KnownAndUnknown) {
-  EXPECT_EQ(syscall_name(SYS_futex), "futex");
-  EXPECT_EQ(syscall_name(SYS_clock_nanosleep), "clock_nanosleep");
-  EXPECT_EQ(syscall_name(436), "syscall_436");
-}
-
 }  // namespace
 }  // namespace hangdbg

@@ -1,0 +1,232 @@
+#include "client/commands/trace.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "client/only_hung.h"
+#include "client/trace/json.h"
+#include "client/trace/session.h"
+#include "client/trace/summary.h"
+#include "client/trace/text.h"
+#include "injector/preflight.h"
+#include "injector/process_state.h"
+#include "inspector/syscalls/python_places.h"
+#include "tracee/proc_status.h"
+#include "tracee/proc_tasks.h"
+
+namespace hangdbg {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  TargetOption target;
+  bool children = false;
+  std::vector<std::string> calls;
+  bool summary = false;
+  std::string file;
+  int python = 0;
+  std::size_t bytes = 32;
+  std::optional<std::size_t> count;
+  std::optional<double> lasts_s;
+  TextOptions text;
+};
+
+int run(const Options& options);
+Result<int> trace(const Options& options);
+Result<RecorderOptions> recorder_options(const Options& options);
+Status check_target(int pid);
+Result<Fd> open_file(const std::string& path);
+std::unique_ptr<TraceView> make_view(const Options& options,
+                                     TraceOutput& output);
+void say_begin(int pid);
+
+}  // namespace
+
+void add_trace(CLI::App& app, Run& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "trace", "System calls as they happen, with the Python that makes them");
+  add_pid_option(command, options->target);
+  command.add_flag("-f,--follow", options->children,
+                   "The processes that it starts as well");
+  command
+      .add_option("-e", options->calls,
+                  "These alone: names and classes, \"!\" before them: all but "
+                  "these")
+      ->type_name("CALL,...")
+      ->allow_extra_args(false);
+  command.add_flag("-c,--summary", options->summary,
+                   "Only how often each was made, and how long it took");
+  command.add_flag("--python", options->python,
+                   "The line that makes the call; =N shows N frames");
+  command.add_option("-o,--output", options->file, "Write to this file")
+      ->type_name("FILE");
+  command.add_option("-n,--count", options->count, "End after so many calls")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1UL, 1'000'000'000'000UL).description(""));
+  command.add_option("--for", options->lasts_s, "End after so long")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e9).description(""));
+  command
+      .add_option("-s", options->bytes,
+                  "So many bytes of what is read and written (default 32)")
+      ->type_name("SIZE")
+      ->check(CLI::Range(0UL, 1UL << 20).description(""));
+  command.add_flag("-t", options->text.time, "The time of day of each call");
+  command.add_flag("--full-filenames", options->text.full_filenames,
+                   "Whole paths of Python's files");
+  add_json_option(command, options->common);
+  add_common_options(command, options->common);
+  command.footer(
+      "All threads of the process, which need not be Python. A call is shown "
+      "when it\n"
+      "is over, with how long it took; one that lasts is shown before.\n"
+      "The process runs more slowly meanwhile, as under strace. Ctrl-C, and "
+      "our end in\n"
+      "any other way, lets it go on as it was.\n"
+      "Classes: file, desc, network, process, memory, signal, ipc.\n"
+      "Without a PID the only process that hangs is meant.\n"
+      "Examples:\n"
+      "  hangdbg trace 79655\n"
+      "  hangdbg trace 79655 --python -e '!futex'\n"
+      "  hangdbg trace 79655 -c --for 5\n"
+      "  hangdbg trace 79655 -f -e file,network -o trace.txt");
+  command.final_callback(
+      [options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+namespace {
+
+int run(const Options& options) {
+  const auto code = trace(options);
+  if (!code && code.error().errno_value == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  return code ? *code
+              : report(code.error(), Palette(options.common.colour, stderr));
+}
+
+Result<int> trace(const Options& options) {
+  TRY(options.common.configure_log());
+  const RecorderOptions recording = TRY(recorder_options(options));
+  const Deadline deadline = options.common.deadline();
+  const int pid = TRY(chosen_process(options.target, deadline));
+  TRY(check_target(pid));
+  const Fd file = TRY(open_file(options.file));
+  TraceOutput output(file ? file.get() : STDOUT_FILENO);
+  const auto view = make_view(options, output);
+  Recorder recorder(*view, recording, stop_trace);
+  TraceSession session{
+      .pid = pid, .children = options.children, .attach_by = deadline};
+  if (options.python > 0) {
+    session.prepare = [&]() -> Status {
+      recorder.add_python(pid, TRY(PythonPlaces::open(pid)));
+      return {};
+    };
+  }
+  session.on_attached = [&] {
+    if (!file) {
+      say_begin(pid);
+    }
+  };
+  if (options.lasts_s) {
+    session.lasts =
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+            std::chrono::duration<double>(*options.lasts_s));
+  }
+  const TraceEnd end = TRY(run_trace(session, recorder, *view, output));
+  if (output.left_out() > 0) {
+    fmt::print(stderr,
+               "{} lines were left out: they were not read fast enough; -o "
+               "FILE keeps all\n",
+               output.left_out());
+  }
+  return end == TraceEnd::Interrupted ? exit_code(ErrorId::Interrupted) : 0;
+}
+
+Result<RecorderOptions> recorder_options(const Options& options) {
+  constexpr int kMostFrames = 1000;
+  RecorderOptions chosen;
+  chosen.most_bytes = options.bytes;
+  chosen.count = options.count;
+  if (options.python < 0 || options.python > kMostFrames) {
+    return fail(ErrorId::Usage,
+                fmt::format("--python shows 1 to {} frames", kMostFrames),
+                "hangdbg trace --help");
+  }
+  chosen.python_frames = static_cast<std::size_t>(options.python);
+  std::optional<CallSet> calls;
+  for (const std::string& text : options.calls) {
+    const CallSet some = TRY(CallSet::parse(text));
+    calls ? calls->add(some) : static_cast<void>(calls = some);
+  }
+  chosen.calls = calls.value_or(CallSet::all());
+  return chosen;
+}
+
+// A process that is stopped, or in state D, can be traced: nothing happens
+// until it goes on.
+Status check_target(int pid) {
+  if (pid == ::getpid()) {
+    return fail(ErrorId::Usage, fmt::format("{} is hangdbg itself", pid),
+                "hangdbg ps");
+  }
+  TRY(check_readable(pid));
+  TRY(check_frozen(pid));
+  return check_tracer(pid, TRY(read_status(pid)));
+}
+
+Result<Fd> open_file(const std::string& path) {
+  if (path.empty()) {
+    return Fd();
+  }
+  constexpr mode_t kMode = 0666;
+  Fd file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  if (!file) {
+    return fail_errno(fmt::format("cannot write to {}", path), ErrorId::Usage);
+  }
+  return file;
+}
+
+std::unique_ptr<TraceView> make_view(const Options& options,
+                                     TraceOutput& output) {
+  if (options.summary) {
+    return std::make_unique<TraceSummary>(output, options.common.json);
+  }
+  if (options.common.json) {
+    return std::make_unique<TraceJson>(output);
+  }
+  const bool to_file = !options.file.empty();
+  const ColourChoice colour =
+      to_file && options.common.colour == ColourChoice::Auto
+          ? ColourChoice::Never
+          : options.common.colour;
+  return std::make_unique<TraceText>(output, Palette(colour, stdout),
+                                     options.text);
+}
+
+// At a terminal, where it may be long before the first call.
+void say_begin(int pid) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    const auto threads = list_tasks(pid);
+    const std::size_t count = threads ? threads->size() : 0;
+    fmt::print(stderr, "tracing process {}, {} thread{} · Ctrl-C ends it\n",
+               pid, count, count == 1 ? "" : "s");
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
