@@ -24,7 +24,8 @@ that.
 .PP
 .BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", "
 .BR locks ", " net ", " tree " and " core
-.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", " report " and " core
+.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", "
+.BR locks ", " net ", " tree ", " report " and " core
 only read: no code runs in the process.
 .PP
 Without a PID the only job here is meant, or the only process that hangs.

@@ -24,6 +24,7 @@ PASSWORD = "hunter2222"
 SHORT = "qz7"
 SECRETS = {"WANDB_API_KEY": TOKEN, "DATABASE": "postgres://ada:w%40nd3r@host/x"}
 ARGUMENTS = ["--db-password", PASSWORD, "--pin-token", SHORT]
+EACH = ["fds", "threads", "locks", "net", "tree", "around", "doctor"]  # of each process
 HIDDEN = [TOKEN, PASSWORD, '"%s"' % SHORT, " %s\n" % SHORT, "w%40nd3r", "tok-en/5"]
 
 
@@ -67,7 +68,9 @@ def test_all_that_there_is(some_python, folder, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     found = contents(path)
     assert {"README.md", "diagnosis.txt", "dump.txt", "stacks.svg", "report.json", "log.txt",
-            "fds-%d.txt" % target.pid} <= set(found)
+            *("%s-%d.txt" % (name, target.pid) for name in EACH)} == set(found)
+    for name in EACH:
+        assert part(found, name, target.pid)
     assert list(found)[0] == "README.md"
     for name, text in found.items():
         assert text, name
