@@ -182,8 +182,11 @@ Result<bool> SyscallTracer::seize(int pid, int tid, Deadline deadline) {
 // A seized thread runs on as before. It has to stop once, to go on from call to
 // call; one that a signal has stopped does so by itself.
 void SyscallTracer::begin(Thread& thread) {
+  const auto status = read_task_status(thread.id.pid, thread.id.tid);
+  const bool stopped = status && (status->state == 'T' || status->state == 't');
+  // One that is stopped has left the call.
   const auto now = read_task_syscall(thread.id.pid, thread.id.tid);
-  if (now && returns_a_part(*now)) {
+  if (!stopped && now && returns_a_part(*now)) {
     leaves_alone_ = true;
     if (left_alone_.insert(thread.id.tid).second) {
       observer_.left_alone(thread.id, *now);
@@ -191,8 +194,7 @@ void SyscallTracer::begin(Thread& thread) {
     return;
   }
   left_alone_.erase(thread.id.tid);
-  const auto status = read_task_status(thread.id.pid, thread.id.tid);
-  if (!status || status->state != 'T') {
+  if (!stopped) {
     call(PTRACE_INTERRUPT, thread.id.tid, nullptr, nullptr);
   }
 }
