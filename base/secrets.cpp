@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 11> kWords = {
     "token",     "secret",     "password",   "passwd", "passphrase",   "apikey",
     "accesskey", "privatekey", "credential", "cookie", "authorization"};
 // Too short to be looked for at a word's end: "monkey", "bypass".
-constexpr std::array<std::string_view, 6> kWholeWords = {"key", "pass", "pwd",
-                                                         "pw",  "auth", "pat"};
+constexpr std::array<std::string_view, 7> kWholeWords = {
+    "key", "pass", "pwd", "pw", "auth", "pat", "sshpass"};
 // Where we are, and where a program is that asks.
 constexpr std::array<std::string_view, 6> kHarmless = {
     "pwd",        "oldpwd",      "ssh_auth_sock",
@@ -70,6 +70,7 @@ class Masker {
   bool name();
   bool scheme(std::string_view name);
   bool assignment(std::string_view name);
+  bool option(std::string_view name);
   bool shape(std::string_view name);
   void copy(std::size_t size);
   void mask(std::size_t size);
@@ -241,7 +242,7 @@ bool Masker::name() {
     return false;
   }
   const std::string_view name = text_.substr(at_, size);
-  if (!scheme(name) && !assignment(name) && !shape(name)) {
+  if (!scheme(name) && !assignment(name) && !option(name) && !shape(name)) {
     copy(size);
   }
   return true;
@@ -289,6 +290,28 @@ bool Masker::assignment(std::string_view name) {
   const std::size_t end = value_end(begin, quote, header);
   const std::string_view value = text_.substr(at_ + begin, end - begin);
   if (value.empty() || is_count(value)) {
+    return false;
+  }
+  copy(begin);
+  mask(end - begin);
+  return true;
+}
+
+// "--token value", as in the words that a shell is to run
+bool Masker::option(std::string_view name) {
+  if (!name.starts_with('-') || name.starts_with("--no-") ||
+      !names_secret(name)) {
+    return false;
+  }
+  std::size_t begin = name.size() + while_at(name.size(), is_blank);
+  if (begin == name.size()) {
+    return false;
+  }
+  const char quote = is_quote(at(begin)) ? at(begin) : '\0';
+  begin += quote != '\0' ? 1 : 0;
+  const std::size_t end = value_end(begin, quote, false);
+  const std::string_view value = text_.substr(at_ + begin, end - begin);
+  if (value.empty() || value.starts_with('-') || is_count(value)) {
     return false;
   }
   copy(begin);

@@ -57,26 +57,30 @@ SyscallTracer::SyscallTracer(TraceObserver& observer, bool children)
   struct sigaction wake {};
   wake.sa_handler = [](int) {};
   ::sigaction(kWake, &wake, nullptr);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, kWake);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // as who began us may have it
 }
 
 Status SyscallTracer::attach(int pid, Deadline deadline) {
+  std::vector<int> fresh;
   for (bool more = true; more;) {  // they may start new ones meanwhile
     more = false;
     for (const int tid : TRY(list_tasks(pid))) {
-      if (!threads_.contains(tid)) {
-        more |= TRY(seize(pid, tid, deadline));
+      if (!threads_.contains(tid) && !must_wait(pid, tid)) {
+        if (TRY(seize(pid, tid, deadline))) {
+          fresh.push_back(tid);
+          more = true;
+        }
       }
     }
   }
-  if (threads_.empty()) {
+  if (threads_.empty() && waiting_.empty()) {
     return fail(ErrorId::NoSuchProcess,
                 fmt::format("process {} has ended", pid), "hangdbg ps");
   }
-  std::vector<int> tids;
-  for (const auto& [tid, thread] : threads_) {
-    tids.push_back(tid);
-  }
-  for (const int tid : tids) {
+  for (const int tid : fresh) {
     begin(threads_.at(tid));
   }
   return {};
@@ -92,9 +96,10 @@ Status SyscallTracer::attach(int pid, Deadline deadline) {
 void SyscallTracer::run() {
   SameCpu cpu;
   std::vector<std::pair<int, WaitStatus>> fetched;
-  for (unsigned turn = 0; !threads_.empty() && !stop_;) {
+  for (unsigned turn = 0; (!threads_.empty() || !waiting_.empty()) && !stop_;) {
     siginfo_t seen{};
-    const int flags = WEXITED | WSTOPPED | __WALL | WNOWAIT;
+    // Main's own children are none of what we trace.
+    const int flags = WEXITED | WSTOPPED | __WALL | __WNOTHREAD | WNOWAIT;
     const bool waited =
         ::waitid(P_ALL, 0, &seen, flags | (fetched.empty() ? 0 : WNOHANG)) == 0;
     if (!waited && errno == EINTR) {
@@ -102,7 +107,12 @@ void SyscallTracer::run() {
       continue;
     }
     if (!waited && fetched.empty()) {
-      break;
+      if (errno != ECHILD || waiting_.empty()) {
+        break;
+      }
+      std::this_thread::sleep_for(kNap);
+      look_at_left_alone();
+      continue;
     }
     const auto now = Clock::now();
     if (seen.si_pid == 0) {
@@ -123,7 +133,8 @@ void SyscallTracer::run() {
       continue;
     }
     int raw = 0;
-    if (::waitpid(seen.si_pid, &raw, __WALL | WNOHANG) == seen.si_pid) {
+    if (::waitpid(seen.si_pid, &raw, __WALL | __WNOTHREAD | WNOHANG) ==
+        seen.si_pid) {
       fetched.emplace_back(seen.si_pid, WaitStatus(raw));
     }
   }
@@ -188,7 +199,8 @@ void SyscallTracer::begin(Thread& thread) {
   const auto now = read_task_syscall(thread.id.pid, thread.id.tid);
   if (!stopped && now && returns_a_part(*now)) {
     leaves_alone_ = true;
-    if (left_alone_.insert(thread.id.tid).second) {
+    left_alone_.insert(thread.id.tid);
+    if (told_.insert(thread.id.tid).second) {
       observer_.left_alone(thread.id, *now);
     }
     return;
@@ -199,7 +211,51 @@ void SyscallTracer::begin(Thread& thread) {
   }
 }
 
+// A write that has put a part of its bytes returns when it is stopped; and it
+// is also woken by signals that the kernel drops unless their receiver is
+// traced. So it is seized when it has come out.
+bool SyscallTracer::must_wait(int pid, int tid) {
+  if (waiting_.contains(tid)) {
+    return true;
+  }
+  const auto status = read_task_status(pid, tid);
+  const auto now = read_task_syscall(pid, tid);
+  if (!status || status->state == 'T' || status->state == 't' || !now ||
+      !returns_a_part(*now)) {
+    return false;
+  }
+  waiting_.emplace(tid, pid);
+  leaves_alone_ = true;
+  if (told_.insert(tid).second) {
+    observer_.left_alone({pid, tid}, *now);
+  }
+  return true;
+}
+
+// With the threads that they may have started meanwhile.
+void SyscallTracer::seize_who_has_waited() {
+  std::set<int> processes;
+  std::erase_if(waiting_, [&](const auto& one) {
+    const auto [tid, pid] = one;
+    const auto status = read_task_status(pid, tid);
+    const auto now = read_task_syscall(pid, tid);
+    const bool waits =
+        status && status->state != 'T' && now && returns_a_part(*now);
+    if (status && !waits) {
+      processes.insert(pid);
+    }
+    return !waits;
+  });
+  for (const int pid : processes) {
+    if (const auto status = attach(pid, Deadline::in(Clock::duration::zero()));
+        !status) {
+      log::warn(log::Area::Tracee, "{}", status.error().text());
+    }
+  }
+}
+
 void SyscallTracer::look_at_left_alone() {
+  seize_who_has_waited();
   for (const int tid : std::set(left_alone_)) {
     if (Thread* const thread = find(tid)) {
       begin(*thread);
@@ -207,7 +263,7 @@ void SyscallTracer::look_at_left_alone() {
       left_alone_.erase(tid);
     }
   }
-  leaves_alone_ = !left_alone_.empty();
+  leaves_alone_ = !left_alone_.empty() || !waiting_.empty();
 }
 
 void SyscallTracer::handle(int tid, WaitStatus status, Clock::time_point now) {

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -92,6 +93,8 @@ class SyscallTracer {
 
   Result<bool> seize(int pid, int tid, Deadline deadline);
   void begin(Thread& thread);
+  bool must_wait(int pid, int tid);
+  void seize_who_has_waited();
   void look_at_left_alone();
   void handle(int tid, WaitStatus status, Clock::time_point now);
   Thread* find(int tid);
@@ -111,8 +114,10 @@ class SyscallTracer {
   const bool children_;
   const pthread_t tracer_;
   std::unordered_map<int, Thread> threads_;
-  std::set<int> left_alone_;
-  std::set<int> stopped_;  // processes
+  std::map<int, int> waiting_;  // not seized yet: its process, by thread
+  std::set<int> left_alone_;    // seized, and not begun
+  std::set<int> told_;          // of whom the observer knows that they wait
+  std::set<int> stopped_;       // processes
   std::atomic<bool> stop_ = false;
   std::atomic<bool> leaves_alone_ = false;
 };

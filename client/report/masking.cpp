@@ -30,6 +30,7 @@ constexpr auto kToReadAsleep = std::chrono::milliseconds(300);
 struct Started {
   std::string environment;
   std::vector<std::string> words, live;
+  bool readable = false;  // its environment
 };
 
 Result<Started> read_started(int pid, bool live);
@@ -65,7 +66,9 @@ void Masking::learn(const std::vector<int>& watched, Deadline deadline) {
     std::ranges::for_each(split((*found)->environment, '\0'), learn_entry);
     std::ranges::for_each((*found)->live, learn_entry);
     learn_words((*found)->words);
-    known_.insert(pid);
+    if ((*found)->readable) {
+      known_.insert(pid);
+    }
   };
   in_parallel<Started>(pids, deadline, read, take);
   in_parallel<Started>(asleep, deadline.capped(kToReadAsleep), read, take);
@@ -167,10 +170,13 @@ void Masking::replace(std::string_view bytes, std::string& out) const {
     // Of two that begin alike the one of which more is there.
     std::size_t length = 0;
     const std::string* best = nullptr;
-    for (const auto& [form, instead] : forms_) {
-      if (const auto own = length_of(form, bytes); own > length) {
+    const std::string_view first = bytes.substr(0, 1);
+    for (auto at = forms_.lower_bound(std::string(first));
+         !first.empty() && at != forms_.end() && at->first.starts_with(first);
+         ++at) {
+      if (const auto own = length_of(at->first, bytes); own > length) {
         length = own;
-        best = &instead;
+        best = &at->second;
       }
     }
     if (best != nullptr) {
@@ -188,8 +194,11 @@ namespace {
 
 // The live variables cannot always be had.
 Result<Started> read_started(int pid, bool live) {
-  Started started{.environment = TRY(read_proc_file(pid, "environ")),
-                  .words = read_command_line(pid)};
+  // Its arguments may be read by anybody.
+  const auto environment = read_proc_file(pid, "environ");
+  Started started{.environment = environment.value_or(""),
+                  .words = read_command_line(pid),
+                  .readable = environment.has_value()};
   if (live) {
     started.live = read_environment(pid).value_or(std::vector<std::string>());
   }

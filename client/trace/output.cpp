@@ -1,5 +1,7 @@
 #include "client/trace/output.h"
 
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -13,6 +15,12 @@ namespace hangdbg {
 TraceOutput::TraceOutput(int fd) : fd_(fd) {
   struct stat info {};
   to_file_ = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (::isatty(fd) == 1) {
+    // One whose reader is gone says that it takes bytes, and takes none.
+    terminal_ = Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(),
+                          O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    fd_ = terminal_ ? terminal_.get() : fd;
+  }
 }
 
 void TraceOutput::append(std::string_view lines) {
@@ -39,12 +47,14 @@ Result<bool> TraceOutput::write() {
     if (!to_file_ && ::poll(&one, 1, 0) != 1) {
       return true;
     }
-    TRY(write_some());
+    if (!TRY(write_some())) {
+      return true;
+    }
   }
 }
 
 // A pipe or a terminal that can be written to takes so many bytes at once.
-Status TraceOutput::write_some() {
+Result<bool> TraceOutput::write_some() {
   const std::size_t left = writing_.size() - written_;
   const ssize_t put =
       ::write(fd_, writing_.data() + written_,
@@ -53,7 +63,7 @@ Status TraceOutput::write_some() {
     return fail_errno("what was traced cannot be written");
   }
   written_ += put > 0 ? static_cast<std::size_t>(put) : 0;
-  return {};
+  return put > 0;
 }
 
 }  // namespace hangdbg

@@ -31,9 +31,11 @@ class TraceOutput {
  private:
   static constexpr std::size_t kMostWaiting = 64U << 20;
 
-  Status write_some();
+  // False: nothing can be written at once.
+  Result<bool> write_some();
 
-  const int fd_;
+  Fd terminal_;  // an opening of our own, so that only we do not wait for it
+  int fd_;
   bool to_file_;  // which never lets one wait
   std::mutex mutex_;
   std::string appended_;

@@ -58,6 +58,22 @@ def part(found, name, pid=None):
     return one
 
 
+def test_a_secret_may_be_a_word_of_ours(newest_python, folder):
+    """And what a shell is to run names one."""
+    words = "true --token tok_0123456789; sleep 100; true"
+    child = subprocess.Popen(["sh", "-c", words], env=dict(os.environ, DB_PASSWORD="hangdbg"),
+                             start_new_session=True, preexec_fn=die_with_us)
+    track(child)
+    target = start("sleep", newest_python, env={"DB_PASSWORD": "hangdbg", "X_TOKEN": "around"})
+    done = report(target.pid, child.pid, "-o", folder / "a.tar.gz")
+    assert done.rc in (0, 1) and (folder / "a.tar.gz").exists(), done
+    found = contents(folder / "a.tar.gz")
+    assert json.loads(found["report.json"])["format"] == "hangdbg-report"
+    assert part(found, "around", target.pid)
+    assert not [name for name, text in found.items() if "tok_0123456789" in text]
+    target.finish()
+
+
 def test_all_that_there_is(some_python, folder, tmp_path):
     target = start("descriptors", some_python, tmp_path, *ARGUMENTS, env=SECRETS)
     before = target.snapshot()

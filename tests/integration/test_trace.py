@@ -12,7 +12,8 @@ import time
 import pytest
 
 import harness
-from harness import TARGETS, as_nobody, behind, hangdbg, outcome, start, start_hangdbg, until
+from harness import (PROGRAM, TARGETS, as_nobody, behind, hangdbg, outcome, start, start_hangdbg,
+                     track, until)
 from test_namespaces import needs_root
 
 # Values that differ from run to run.
@@ -436,15 +437,19 @@ def test_signals_that_are_caught_come_as_they_would(target):
 
 
 def test_a_blocked_write_is_left_alone(caller, tmp_path):
-    """A stop would make it return what it has written so far."""
+    """A stop would make it return what it has written so far, and so would a signal that
+    the kernel drops unless its receiver is traced."""
     reader, writer = os.pipe()
     target = Caller(caller, tmp_path / "calls", stderr=writer)
     os.close(writer)
     target.tell("write")
     target.said("waits")
     until("the write", lambda: open("/proc/%d/syscall" % target.pid).read().startswith("1 "))
-    trace = start_hangdbg("trace", target.pid, "--json")
-    until("the trace", lambda: is_traced(target.pid))
+    told = tmp_path / "told"
+    trace = start_hangdbg("trace", target.pid, "--json", "-o", told)
+    until("it is told", lambda: told.exists() and "left_alone" in told.read_text())
+    assert not is_traced(target.pid)
+    os.kill(target.pid, signal.SIGCHLD)
     left = 300000
     while left:
         left -= len(os.read(reader, 65536))
@@ -452,13 +457,13 @@ def test_a_blocked_write_is_left_alone(caller, tmp_path):
     target.said("write 300000")
     target.said("done write")
     # What comes after it is seen.
-    until("the trace", lambda: open("/proc/%d/syscall" % target.pid).read().startswith("0 "))
-    time.sleep(0.2)
+    until("the trace", lambda: is_traced(target.pid))
+    until("the next call", lambda: '"read"' in told.read_text())
     target.tell("storm 0 3")
     target.said("done storm")
     target.finish()
     done = outcome(trace)
-    calls = calls_of(done.out)
+    calls = calls_of(told.read_text())
     assert calls[0]["call"] == "write" and calls[0]["left_alone"], done
     assert [one["call"] for one in calls].count("getppid") == 3
 
@@ -600,6 +605,22 @@ def test_a_reader_that_does_not_read(target):
     target.finish()
     trace.send_signal(signal.SIGINT)
     assert trace.wait(harness.PATIENCE) == 130
+
+
+def test_a_terminal_that_nobody_reads(target):
+    reader, terminal = os.openpty()
+    trace = track(subprocess.Popen([PROGRAM, "trace", str(target.pid), "--for", "1"],
+                                   stdout=terminal, stderr=subprocess.DEVNULL,
+                                   start_new_session=True, preexec_fn=harness.die_with_us))
+    until("the trace", lambda: is_traced(target.pid))
+    target.tell("storm 0 20000")
+    target.said("done storm")
+    until("the time is over", lambda: not is_traced(target.pid))
+    trace.send_signal(signal.SIGINT)
+    assert trace.wait(harness.PATIENCE) == 130
+    os.close(reader)
+    os.close(terminal)
+    target.finish()
 
 
 # ---- Python
