@@ -199,7 +199,7 @@ void SyscallTracer::begin(Thread& thread) {
   const auto now = read_task_syscall(thread.id.pid, thread.id.tid);
   if (!stopped && now && returns_a_part(*now)) {
     leaves_alone_ = true;
-    left_alone_.insert(thread.id.tid);
+    left_alone_.emplace(thread.id.tid, Waits{thread.id.pid});
     if (told_.insert(thread.id.tid).second) {
       observer_.left_alone(thread.id, *now);
     }
@@ -224,7 +224,7 @@ bool SyscallTracer::must_wait(int pid, int tid) {
       !returns_a_part(*now)) {
     return false;
   }
-  waiting_.emplace(tid, pid);
+  waiting_.emplace(tid, Waits{pid});
   leaves_alone_ = true;
   if (told_.insert(tid).second) {
     observer_.left_alone({pid, tid}, *now);
@@ -232,20 +232,30 @@ bool SyscallTracer::must_wait(int pid, int tid) {
   return true;
 }
 
+// One that runs may have been woken to put more of its bytes: that it has come
+// out is sure when it is seen elsewhere, or has run for long.
+bool SyscallTracer::still_waits(int tid, Waits& one) {
+  constexpr int kLong = 25;  // looks, of which there are 50 a second
+  const auto status = read_task_status(one.pid, tid);
+  const auto now = read_task_syscall(one.pid, tid);
+  if (!status || status->state == 'T' || status->state == 't' || !now) {
+    return false;
+  }
+  one.ran = now->running ? one.ran + 1 : 0;
+  return returns_a_part(*now) || (now->running && one.ran < kLong);
+}
+
 // With the threads that they may have started meanwhile.
 void SyscallTracer::seize_who_has_waited() {
   std::set<int> processes;
-  std::erase_if(waiting_, [&](const auto& one) {
-    const auto [tid, pid] = one;
-    const auto status = read_task_status(pid, tid);
-    const auto now = read_task_syscall(pid, tid);
-    const bool waits =
-        status && status->state != 'T' && now && returns_a_part(*now);
-    if (status && !waits) {
-      processes.insert(pid);
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (still_waits(at->first, at->second)) {
+      ++at;
+    } else {
+      processes.insert(at->second.pid);
+      at = waiting_.erase(at);
     }
-    return !waits;
-  });
+  }
   for (const int pid : processes) {
     if (const auto status = attach(pid, Deadline::in(Clock::duration::zero()));
         !status) {
@@ -256,11 +266,16 @@ void SyscallTracer::seize_who_has_waited() {
 
 void SyscallTracer::look_at_left_alone() {
   seize_who_has_waited();
-  for (const int tid : std::set(left_alone_)) {
+  std::vector<int> through;
+  for (auto& [tid, one] : left_alone_) {
+    if (!still_waits(tid, one)) {
+      through.push_back(tid);
+    }
+  }
+  for (const int tid : through) {
+    left_alone_.erase(tid);
     if (Thread* const thread = find(tid)) {
       begin(*thread);
-    } else {
-      left_alone_.erase(tid);
     }
   }
   leaves_alone_ = !left_alone_.empty() || !waiting_.empty();

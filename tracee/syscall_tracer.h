@@ -93,7 +93,14 @@ class SyscallTracer {
 
   Result<bool> seize(int pid, int tid, Deadline deadline);
   void begin(Thread& thread);
+  // In a call that must not be stopped.
+  struct Waits {
+    int pid = 0;
+    int ran = 0;  // looks in a row
+  };
+
   bool must_wait(int pid, int tid);
+  static bool still_waits(int tid, Waits& one);
   void seize_who_has_waited();
   void look_at_left_alone();
   void handle(int tid, WaitStatus status, Clock::time_point now);
@@ -114,10 +121,10 @@ class SyscallTracer {
   const bool children_;
   const pthread_t tracer_;
   std::unordered_map<int, Thread> threads_;
-  std::map<int, int> waiting_;  // not seized yet: its process, by thread
-  std::set<int> left_alone_;    // seized, and not begun
-  std::set<int> told_;          // of whom the observer knows that they wait
-  std::set<int> stopped_;       // processes
+  std::map<int, Waits> waiting_;     // threads that are not seized yet
+  std::map<int, Waits> left_alone_;  // seized, and not begun
+  std::set<int> told_;     // of whom the observer knows that they wait
+  std::set<int> stopped_;  // processes
   std::atomic<bool> stop_ = false;
   std::atomic<bool> leaves_alone_ = false;
 };

@@ -88,6 +88,8 @@ def switches(pid):
 
 def start_trace(pid, *args):
     """hangdbg trace, once it has that process, which sleeps."""
+    until("it sleeps", lambda: status(pid, "State")[0] == "S"
+          and open("/proc/%d/syscall" % pid).read() != "running\n")
     before = switches(pid)
     trace = start_hangdbg("trace", pid, *args)
     await_trace(pid, before)

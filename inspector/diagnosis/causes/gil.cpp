@@ -13,20 +13,23 @@
 namespace hangdbg::causes {
 namespace {
 
+// How often it has gone from one thread to another. Source: CPython's
+// pycore_gil.h, where the count lies behind the flag since 3.2.
+std::optional<std::uint64_t> switches(const Case& of) {
+  constexpr std::size_t kBehind = 8;
+  const auto count =
+      of.gil->locked_word
+          ? of.memory().read_value<std::uint64_t>(of.gil->locked_word + kBehind)
+          : std::unexpected(Error());
+  return count ? std::optional(*count) : std::nullopt;
+}
+
 // Who runs Python lets go of it some milliseconds after another wants it.
-bool keeps_it_now(const Case& of, const CaseThread& thread) {
-  constexpr int kLooks = 20;
-  constexpr auto kBetween = std::chrono::milliseconds(5);
-  const auto& process = of.process();
-  const auto tasks = TaskIds::read(of.pid);
-  for (int look = 0; tasks && look < kLooks; ++look) {
-    const auto gil = read_gil(process.memory, process.python, *tasks);
-    if (!gil || !gil->locked || gil->holder_tid != thread.id.tid) {
-      return false;
-    }
-    std::this_thread::sleep_for(kBetween);
-  }
-  return tasks.has_value();
+bool keeps_it_for_long(const Case& of) {
+  constexpr auto kLong = std::chrono::milliseconds(100);
+  const auto before = switches(of);
+  std::this_thread::sleep_for(kLong);
+  return before && switches(of) == before;
 }
 
 // It has the GIL and does not run Python: it sleeps in a call, or has been at
@@ -50,7 +53,7 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
   const bool sleeps =
       now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
   return sleeps || (others > 0 && thread.looks > 1 &&
-                    thread.places.size() == 1 && keeps_it_now(of, thread));
+                    thread.places.size() == 1 && keeps_it_for_long(of));
 }
 
 }  // namespace
