@@ -112,6 +112,14 @@ bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
          now->nanoseconds - since.nanoseconds >= kEnough;
 }
 
+// Whether it was seen in what the loop calls.
+bool leaves(const Loop& loop, const CaseThread& thread) {
+  const std::string in = " in " + printable(loop.frame.function);
+  return loop.calls ||
+         !std::ranges::all_of(
+             thread.places, [&](const auto& one) { return one.ends_with(in); });
+}
+
 // What of its variables changes from one look to another. None: they cannot be
 // read, it has none, or it has not run meanwhile.
 std::optional<std::string> changes_in(const Case& of,
@@ -176,7 +184,7 @@ Found running(const Case& of, const CaseThread& thread) {
   const auto functions = of.native(thread);
   if (!functions.empty()) {
     cause.evidence.push_back("in " + functions.front());
-  } else if (!loop->calls) {
+  } else if (!leaves(*loop, thread)) {
     cause.id = "busy-loop";
     cause.standing = Standing::Waits;
     cause.confidence = Confidence::Likely;
