@@ -189,13 +189,13 @@ std::optional<int> ptrace_scope() {
 
 // Where it is 1 a process may say that it can be traced, and `run` has it said.
 std::string way_past_yama(int scope,
-                          Surroundings where,
+                          Containment where,
                           const std::string& pid) {
   if (scope >= 3) {
     return "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot";
   }
   std::string way = way_to_more_rights(where, pid);
-  if (where == Surroundings::Machine) {
+  if (where == Containment::Machine) {
     way += ", or as root: sysctl kernel.yama.ptrace_scope=0";
   }
   if (scope == 1) {
@@ -218,7 +218,7 @@ Status check_trace_calls() {
   return judge_trace_calls(seize_errno, readv_errno, surroundings());
 }
 
-Status judge_trace_calls(int seize_errno, int readv_errno, Surroundings where) {
+Status judge_trace_calls(int seize_errno, int readv_errno, Containment where) {
   if (seize_errno == EIO) {
     return fail(ErrorId::KernelTooOld,
                 "this kernel has no PTRACE_SEIZE, which came with Linux 3.4",
@@ -238,7 +238,7 @@ Status judge_trace_calls(int seize_errno, int readv_errno, Surroundings where) {
   auto error = fail_errno(fmt::format("hangdbg's own seccomp filter forbids {}",
                                       seizes ? "process_vm_readv" : "ptrace"),
                           ErrorId::PtraceForbidden);
-  error.error().hint = where == Surroundings::Machine
+  error.error().hint = where == Containment::Machine
                            ? "run hangdbg from a shell that is not confined"
                            : way_to_more_rights(where, "PID");
   return error;

@@ -28,19 +28,17 @@ struct TraceFacts {
   bool same_user_namespace = true;
   std::optional<int> ptrace_scope;  // Yama's, where there is Yama
   int errno_value = 0;              // how /proc/PID/mem was refused
-  Surroundings surroundings = Surroundings::Machine;
+  Containment surroundings = Containment::Machine;
 };
 Error explain_refusal(const TraceFacts& facts);
 
 // Yama's setting, where there is Yama.
 std::optional<int> ptrace_scope();
-std::string way_past_yama(int scope,
-                          Surroundings where,
-                          const std::string& pid);
+std::string way_past_yama(int scope, Containment where, const std::string& pid);
 
 // What ptrace and process_vm_readv answer to a call that asks for nothing: the
 // errno, or 0. Errors: KernelTooOld, PtraceForbidden.
-Status judge_trace_calls(int seize_errno, int readv_errno, Surroundings where);
+Status judge_trace_calls(int seize_errno, int readv_errno, Containment where);
 Status check_trace_calls();
 
 // Capabilities reach no further than their user namespace.

@@ -33,7 +33,7 @@ std::string kubectl_debug(const std::string& pid) {
 
 }  // namespace
 
-Surroundings surroundings() {
+Containment surroundings() {
   const std::string groups =
       read_proc_file(::getpid(), "cgroup").value_or(std::string());
   const auto in_group = [&](const char* word) {
@@ -41,20 +41,20 @@ Surroundings surroundings() {
   };
   if (std::getenv("KUBERNETES_SERVICE_HOST") != nullptr || exists(kSecrets) ||
       in_group("kubepods")) {
-    return Surroundings::Pod;
+    return Containment::Pod;
   }
   if (exists("/.dockerenv") || exists("/run/.containerenv") ||
       in_group("docker") || in_group("libpod")) {
-    return Surroundings::Container;
+    return Containment::Container;
   }
-  return Surroundings::Machine;
+  return Containment::Machine;
 }
 
-std::string way_to_more_rights(Surroundings where, const std::string& pid) {
+std::string way_to_more_rights(Containment where, const std::string& pid) {
   switch (where) {
-    case Surroundings::Pod:
+    case Containment::Pod:
       return kubectl_debug(pid);
-    case Surroundings::Container:
+    case Containment::Container:
       return fmt::format(
           "{}on the host: docker exec -u 0 --privileged CONTAINER hangdbg "
           "attach {}",

@@ -6,11 +6,11 @@
 
 namespace hangdbg {
 
-enum class Surroundings { Machine, Container, Pod };
+enum class Containment { Machine, Container, Pod };
 
-Surroundings surroundings();
+Containment surroundings();
 
 // The command that gets somebody in who may trace `pid` (a number, or "PID").
-std::string way_to_more_rights(Surroundings where, const std::string& pid);
+std::string way_to_more_rights(Containment where, const std::string& pid);
 
 }  // namespace hangdbg

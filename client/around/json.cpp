@@ -441,7 +441,7 @@ Json around_json(const Surroundings& around) {
   for (const DeletedFile& one : around.deleted) {
     json.deleted_files.push_back({one.fd, to_utf8(one.name)});
   }
-  for (const Interface& one : around.interfaces) {
+  for (const NetworkInterface& one : around.interfaces) {
     json.interfaces.push_back(
         {to_utf8(one.name), whole(one.receive_errors), whole(one.send_errors)});
   }

@@ -224,7 +224,7 @@ std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus) {
 
 std::vector<std::string> network_lines(const Surroundings& around) {
   std::vector<std::string> lines;
-  for (const Interface& one : around.interfaces) {
+  for (const NetworkInterface& one : around.interfaces) {
     lines.push_back(one.receive_errors + one.send_errors == 0
                         ? one.name
                         : fmt::format("{} · errors: {} received, {} sent",

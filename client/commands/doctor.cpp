@@ -66,8 +66,8 @@ int examine_target(int pid, Deadline deadline, std::vector<Check>& checks);
 Check refused(const std::string& name, const Error& error);
 void show(const Check& check, const Palette& out);
 Check kernel();
-Check trace_capability(Surroundings where);
-Check yama(Surroundings where);
+Check trace_capability(Containment where);
+Check yama(Containment where);
 Check own_seccomp();
 Check take_descriptors();
 std::optional<Check> reading(int pid, const Error* refusal);
@@ -143,7 +143,7 @@ Result<int> examine(const Options& options) {
 }
 
 std::vector<Check> examine_machine() {
-  const Surroundings where = surroundings();
+  const Containment where = surroundings();
   return {kernel(), trace_capability(where), yama(where), own_seccomp(),
           take_descriptors()};
 }
@@ -206,7 +206,7 @@ Check kernel() {
   return {"kernel", "ok", fmt::format("{} {}", name.release, name.machine)};
 }
 
-Check trace_capability(Surroundings where) {
+Check trace_capability(Containment where) {
   constexpr const char* kName = "CAP_SYS_PTRACE";
   if (may_trace_all()) {
     return in_first_user_namespace()
@@ -228,7 +228,7 @@ Check trace_capability(Surroundings where) {
 }
 
 // https://www.kernel.org/doc/html/latest/admin-guide/LSM/Yama.html
-Check yama(Surroundings where) {
+Check yama(Containment where) {
   constexpr const char* kName = "ptrace_scope";
   const auto scope = ptrace_scope();
   if (!scope) {

@@ -9,13 +9,13 @@
 
 namespace hangdbg {
 
-Result<std::vector<Interface>> read_interfaces(int pid) {
-  return parse_interfaces(TRY(read_proc_file(pid, "net/dev")));
+Result<std::vector<NetworkInterface>> read_network_interfaces(int pid) {
+  return parse_network_interfaces(TRY(read_proc_file(pid, "net/dev")));
 }
 
 // "  eth0: 1500 10 0 0 0 0 0 0 900 9 0 0 0 0 0 0": what came, what was sent
-std::vector<Interface> parse_interfaces(std::string_view text) {
-  std::vector<Interface> found;
+std::vector<NetworkInterface> parse_network_interfaces(std::string_view text) {
+  std::vector<NetworkInterface> found;
   for (const std::string_view line : split(text, '\n')) {
     const auto colon = line.rfind(':');
     const auto words = colon == line.npos ? split_words("")
@@ -34,7 +34,7 @@ std::vector<Interface> parse_interfaces(std::string_view text) {
 // NCCL takes beginnings of names; "=" in front means whole ones, "^" others.
 std::vector<std::string> missing_interfaces(
     const std::vector<EnvironmentVariable>& variables,
-    const std::vector<Interface>& interfaces) {
+    const std::vector<NetworkInterface>& interfaces) {
   std::vector<std::string> missing;
   if (interfaces.empty()) {
     return missing;
@@ -50,7 +50,7 @@ std::vector<std::string> missing_interfaces(
     const auto names =
         split(value.substr(nccl && value.starts_with('=') ? 1 : 0), ',');
     const bool any = std::ranges::any_of(names, [&](std::string_view name) {
-      return std::ranges::any_of(interfaces, [&](const Interface& one) {
+      return std::ranges::any_of(interfaces, [&](const NetworkInterface& one) {
         return whole ? one.name == name : one.name.starts_with(name);
       });
     });

@@ -11,19 +11,19 @@
 
 namespace hangdbg {
 
-struct Interface {
+struct NetworkInterface {
   std::string name;
   // Packets (proc_net(5), "dev").
   std::uint64_t receive_errors = 0, send_errors = 0;
 };
 
 // Of the network that the process is in. Errors: those of read_proc_file.
-Result<std::vector<Interface>> read_interfaces(int pid);
-std::vector<Interface> parse_interfaces(std::string_view text);
+Result<std::vector<NetworkInterface>> read_network_interfaces(int pid);
+std::vector<NetworkInterface> parse_network_interfaces(std::string_view text);
 
 // "NCCL_SOCKET_IFNAME=eth0: there is no such interface", of NCCL and of gloo.
 std::vector<std::string> missing_interfaces(
     const std::vector<EnvironmentVariable>& variables,
-    const std::vector<Interface>& interfaces);
+    const std::vector<NetworkInterface>& interfaces);
 
 }  // namespace hangdbg

@@ -143,7 +143,7 @@ Result<Put> read_files(int pid, Depth depth) {
 }
 
 Result<Put> read_interfaces_part(int pid, Depth) {
-  return [found = TRY(read_interfaces(pid))](Surroundings& into) {
+  return [found = TRY(read_network_interfaces(pid))](Surroundings& into) {
     into.interfaces = found;
   };
 }

@@ -77,7 +77,7 @@ struct Surroundings {
   std::vector<FileSystem> file_systems;
   std::vector<DeletedFile> deleted;
   std::vector<std::string> full_files;  // as long as RLIMIT_FSIZE lets them be
-  std::vector<Interface> interfaces;
+  std::vector<NetworkInterface> interfaces;
   std::vector<InfinibandPort> infiniband;
   std::vector<Gpu> gpus;
   bool gpus_hang = false;  // nvidia-smi did not answer

@@ -94,7 +94,7 @@ TEST(ExplainRefusal, AnotherUserNamespace) {
 TEST(ExplainRefusal, InAPodItIsKubectlAndNoSysctl) {
   TraceFacts pod = facts();
   pod.ptrace_scope = 1;
-  pod.surroundings = Surroundings::Pod;
+  pod.surroundings = Containment::Pod;
   const Error error = explain_refusal(pod);
   EXPECT_THAT(error.hint, HasSubstr("kubectl debug -it "));
   EXPECT_THAT(error.hint, HasSubstr("hangdbg attach 79655"));
@@ -105,7 +105,7 @@ TEST(ExplainRefusal, InAPodItIsKubectlAndNoSysctl) {
 TEST(ExplainRefusal, InAContainerItIsDocker) {
   TraceFacts contained = facts();
   contained.own_uid = 0;
-  contained.surroundings = Surroundings::Container;
+  contained.surroundings = Containment::Container;
   EXPECT_THAT(explain_refusal(contained).hint,
               HasSubstr("docker exec -u 0 --privileged CONTAINER"));
 }
@@ -113,7 +113,7 @@ TEST(ExplainRefusal, InAContainerItIsDocker) {
 TEST(TraceCalls, WhatTheKernelAnswers) {
   const auto judge = [](int seize, int readv) {
     const Status status =
-        judge_trace_calls(seize, readv, Surroundings::Container);
+        judge_trace_calls(seize, readv, Containment::Container);
     return status ? std::string() : error_name(status.error().id);
   };
   EXPECT_EQ(judge(ESRCH, 0), "");

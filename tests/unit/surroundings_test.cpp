@@ -282,7 +282,7 @@ TEST(Gpus, AsTheProgramSays) {
 }
 
 TEST(Interfaces, ThoseThatVariablesName) {
-  const auto interfaces = parse_interfaces(
+  const auto interfaces = parse_network_interfaces(
       "Inter-|   Receive                            |  Transmit\n"
       " face |bytes    packets errs drop fifo frame compressed multicast|bytes "
       "packets errs drop fifo colls carrier compressed\n"
