@@ -18,6 +18,11 @@ if(HANGDBG_WERROR AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(hangdbg_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+# What nobody calls is not linked: the program is copied to where a process hangs.
+if(NOT HANGDBG_SANITIZE)
+  target_compile_options(hangdbg_options INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(hangdbg_options INTERFACE -Wl,--gc-sections)
+endif()
 if(HANGDBG_SANITIZE)
   # GCC's manual: with sanitizers this warning is often wrong. And UBSan alone
   # would print what it finds and let the program go on to exit 0.

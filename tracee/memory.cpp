@@ -1,8 +1,10 @@
 // process_vm_readv(2) for live targets; a list of byte strings for tests.
 #include "tracee/memory.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +46,22 @@ std::size_t MemoryReader::read_each(std::span<const Piece> pieces) const {
   const auto failed = std::ranges::find_if(
       pieces, [&](const Piece& piece) { return !read(piece.from, piece.out); });
   return static_cast<std::size_t>(failed - pieces.begin());
+}
+
+Status MemoryFile::read(Address from, std::span<std::byte> out) const {
+  if (!file_) {
+    file_ = Fd(::open(fmt::format("/proc/{}/mem", pid_).c_str(),
+                      O_RDONLY | O_CLOEXEC));
+  }
+  const ssize_t got = ::pread(file_.get(), out.data(), out.size(),
+                              static_cast<off_t>(from.value));
+  if (got != static_cast<ssize_t>(out.size())) {
+    if (got >= 0) {
+      errno = EFAULT;
+    }
+    return unreadable(from, out.size());
+  }
+  return {};
 }
 
 Status LiveMemory::read(Address from, std::span<std::byte> out) const {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "tracee/address.h"
 
@@ -58,6 +59,19 @@ class LiveMemory final : public MemoryReader {
 
  private:
   int pid_;
+};
+
+// The same by /proc/PID/mem, for who holds the process up meanwhile: where a
+// thread of it waits in the kernel with the lock on its memory, we wait as
+// well, but can be ended (access_remote_vm). Opened at the first read.
+class MemoryFile final : public MemoryReader {
+ public:
+  explicit MemoryFile(int pid) : pid_(pid) {}
+  Status read(Address from, std::span<std::byte> out) const override;
+
+ private:
+  int pid_;
+  mutable Fd file_;
 };
 
 // Bytes that a test made, in as many pieces as it likes.

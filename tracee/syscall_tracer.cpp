@@ -281,7 +281,21 @@ void SyscallTracer::look_at_left_alone() {
   leaves_alone_ = !left_alone_.empty() || !waiting_.empty();
 }
 
+SyscallTracer::Clock::duration SyscallTracer::busy_for() const {
+  const Clock::rep since = busy_since_;
+  return since == 0 ? Clock::duration::zero()
+                    : Clock::now().time_since_epoch() - Clock::duration(since);
+}
+
 void SyscallTracer::handle(int tid, WaitStatus status, Clock::time_point now) {
+  busy_since_ = now.time_since_epoch().count();
+  handle_stop(tid, status, now);
+  busy_since_ = 0;
+}
+
+void SyscallTracer::handle_stop(int tid,
+                                WaitStatus status,
+                                Clock::time_point now) {
   if (status.dead()) {
     on_end(tid, end_in(status));
     return;

@@ -57,6 +57,8 @@ class TraceObserver {
 
 class SyscallTracer {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `children`: processes that it starts are traced as well.
   SyscallTracer(TraceObserver& observer, bool children);
 
@@ -73,12 +75,13 @@ class SyscallTracer {
   // again.
   void look();
 
+  // So long it has been at one stop, which it holds up. 0: at none.
+  Clock::duration busy_for() const;
+
   // A signal of ours, by which `stop` and `look` reach the tracer.
   static constexpr int kWake = SIGURG;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Thread {
     TracedThread id;
     bool in_call = false;
@@ -104,6 +107,7 @@ class SyscallTracer {
   void seize_who_has_waited();
   void look_at_left_alone();
   void handle(int tid, WaitStatus status, Clock::time_point now);
+  void handle_stop(int tid, WaitStatus status, Clock::time_point now);
   Thread* find(int tid);
   Thread* add(int tid);
   void on_syscall(Thread& thread, Clock::time_point now);
@@ -126,6 +130,7 @@ class SyscallTracer {
   std::set<int> told_;     // of whom the observer knows that they wait
   std::set<int> stopped_;  // processes
   std::atomic<bool> stop_ = false;
+  std::atomic<Clock::rep> busy_since_ = 0;
   std::atomic<bool> leaves_alone_ = false;
 };
 

@@ -13,8 +13,7 @@
 #include "base/in_time.h"
 #include "client/diagnose/json.h"
 #include "client/diagnose/text.h"
-#include "client/only_hung.h"
-#include "client/ranks/job_options.h"
+#include "client/processes_or_job.h"
 #include "injector/preflight.h"
 #include "inspector/diagnosis/diagnose.h"
 #include "inspector/diagnosis/job_diagnosis.h"
@@ -26,21 +25,14 @@ namespace {
 
 struct Options {
   CommonOptions common;
-  std::vector<std::string> positional;
-  std::vector<std::string> flagged;
+  PidsOption named;
   JobOptions job;
   double hung_after_s = kHungAfterS;
 };
 
-// Either.
-struct Meant {
-  std::vector<int> pids;
-  std::optional<ChosenRanks> ranks;
-};
-
 int run(const Options& options);
 Result<int> diagnose_them(const Options& options);
-Result<Meant> meant(const Options& options);
+Result<ProcessesOrJob> meant(const Options& options);
 std::optional<ChosenRanks> launched_by(int pid, Deadline deadline);
 int diagnose_one(const Options& options, int pid);
 int diagnose_several(const Options& options, const std::vector<int>& pids);
@@ -53,14 +45,7 @@ void add_diagnose(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command =
       *app.add_subcommand("diagnose", "Say why it hangs, with the evidence");
-  command.add_option("PID", options->positional, "The processes")
-      ->type_name("")
-      ->option_text(" ");
-  command
-      .add_option("-p,--pid", options->flagged,
-                  "A process, as py-spy has it; may be repeated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
+  add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
       .add_option("--hung-after", options->hung_after_s,
@@ -107,38 +92,16 @@ Result<int> diagnose_them(const Options& options) {
   return diagnose_one(options, pids[0]);
 }
 
-Result<Meant> meant(const Options& options) {
+Result<ProcessesOrJob> meant(const Options& options) {
   const Deadline deadline = options.common.deadline();
-  std::vector<int> pids;
-  for (const auto* const words : {&options.positional, &options.flagged}) {
-    for (const std::string& word : *words) {
-      const int pid = TRY(parse_pid(word));
-      if (std::ranges::find(pids, pid) == pids.end()) {
-        pids.push_back(pid);
-      }
+  const auto named = TRY(named_pids(options.named));
+  auto chosen = TRY(processes_or_job(named, options.job, "diagnose", deadline));
+  if (named.size() == 1) {
+    if (auto launched = launched_by(named[0], deadline)) {
+      return ProcessesOrJob{.ranks = std::move(launched)};
     }
   }
-  if (!pids.empty() && options.job.given()) {
-    return fail(ErrorId::Usage, "either processes are named, or a job is",
-                "hangdbg diagnose --help");
-  }
-  if (options.job.given()) {
-    return Meant{.ranks = TRY(choose_ranks(options.job, deadline))};
-  }
-  if (pids.empty()) {
-    if (auto only = only_job(deadline)) {
-      fmt::print(stderr, "{} is meant, the only one here\n",
-                 job_text(only->job));
-      return Meant{.ranks = std::move(only)};
-    }
-    return Meant{.pids = {TRY(only_hung_process(deadline))}};
-  }
-  if (pids.size() == 1) {
-    if (auto launched = launched_by(pids[0], deadline)) {
-      return Meant{.ranks = std::move(launched)};
-    }
-  }
-  return Meant{.pids = std::move(pids)};
+  return chosen;
 }
 
 // The whole job, where that is its launcher.

@@ -21,8 +21,7 @@
 #include "client/dump/picture_file.h"
 #include "client/dump/text.h"
 #include "client/dump/tree.h"
-#include "client/only_hung.h"
-#include "client/ranks/job_options.h"
+#include "client/processes_or_job.h"
 #include "injector/preflight.h"
 #include "inspector/jobs/jobs.h"
 #include "inspector/process_dump.h"
@@ -34,8 +33,7 @@ namespace {
 
 struct Options {
   CommonOptions common;
-  std::vector<std::string> positional;
-  std::vector<std::string> flagged;
+  PidsOption pids;
   bool all = false;
   bool children = false;
   bool nonblocking = false;
@@ -92,14 +90,7 @@ void add_dump(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "dump", "Show the stacks of all threads, read from outside");
-  command.add_option("PID", options->positional, "The processes")
-      ->type_name("")
-      ->option_text(" ");
-  command
-      .add_option("-p,--pid", options->flagged,
-                  "A process, as py-spy has it; may be repeated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
+  add_pids_option(command, options->pids);
   command.add_flag("--all", options->all, "Every Python process I may see");
   command.add_flag("-s,--subprocesses,--children", options->children,
                    "Those that they have started as well");
@@ -347,27 +338,18 @@ Result<Wanted> wanted(const Options& options) {
       wanted.pids.push_back(pid);
     }
   };
-  for (const auto* const words : {&options.positional, &options.flagged}) {
-    for (const std::string& word : *words) {
-      wanted.named.push_back(TRY(parse_pid(word)));
-    }
+  wanted.named = TRY(named_pids(options.pids));
+  if (options.job.given() && options.all) {
+    return fail(ErrorId::Usage, "either processes are named, or a job is",
+                "hangdbg dump --help");
   }
-  const bool none_named = wanted.named.empty() && !options.all;
-  if (options.job.given()) {
-    if (!none_named) {
-      return fail(ErrorId::Usage, "either processes are named, or a job is",
-                  "hangdbg dump --help");
+  if (!options.all) {
+    auto chosen = TRY(processes_or_job(wanted.named, options.job, "dump",
+                                       options.common.deadline()));
+    if (chosen.ranks) {
+      return wanted_ranks(options, *std::move(chosen.ranks));
     }
-    return wanted_ranks(
-        options, TRY(choose_ranks(options.job, options.common.deadline())));
-  }
-  if (none_named) {
-    if (auto ranks = only_job(options.common.deadline())) {
-      fmt::print(stderr, "{} is meant, the only one here\n",
-                 job_text(ranks->job));
-      return wanted_ranks(options, *std::move(ranks));
-    }
-    wanted.named.push_back(TRY(only_hung_process(options.common.deadline())));
+    wanted.named = std::move(chosen.pids);
   }
   for (const int pid : wanted.named) {
     add(pid);

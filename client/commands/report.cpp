@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "client/only_hung.h"
-#include "client/ranks/job_options.h"
+#include "client/processes_or_job.h"
 #include "client/report/archive.h"
 #include "client/report/document.h"
 #include "client/report/gather.h"
@@ -37,8 +36,7 @@ constexpr auto kToLearn = 2s;  // what is secret
 
 struct Options {
   CommonOptions common{.timeout_s = kTimeoutS};
-  std::vector<std::string> positional;
-  std::vector<std::string> flagged;
+  PidsOption named;
   JobOptions job;
   std::string file;
   bool force = false;
@@ -125,14 +123,7 @@ void add_report(CLI::App& app, Run& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "report", "One file with all there is to say, for an issue");
-  command.add_option("PID", options->positional, "The processes")
-      ->type_name("")
-      ->option_text(" ");
-  command
-      .add_option("-p,--pid", options->flagged,
-                  "A process, as py-spy has it; may be repeated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
+  add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
       .add_option("-o,--output", options->file,
@@ -230,30 +221,14 @@ Result<int> write_report(const Options& options) {
 }
 
 Result<ReportedProcesses> meant(const Options& options, Deadline deadline) {
+  auto chosen = TRY(processes_or_job(TRY(named_pids(options.named)),
+                                     options.job, "report", deadline));
+  if (chosen.ranks) {
+    return all_of(*std::move(chosen.ranks));
+  }
   ReportedProcesses whose;
-  for (const auto* const words : {&options.positional, &options.flagged}) {
-    for (const std::string& word : *words) {
-      const int pid = TRY(parse_pid(word));
-      if (std::ranges::find(whose.processes, pid, &JobRank::pid) ==
-          whose.processes.end()) {
-        whose.processes.push_back({.pid = pid});
-      }
-    }
-  }
-  if (!whose.processes.empty() && options.job.given()) {
-    return fail(ErrorId::Usage, "either processes are named, or a job is",
-                "hangdbg report --help");
-  }
-  if (options.job.given()) {
-    return all_of(TRY(choose_ranks(options.job, deadline)));
-  }
-  if (whose.processes.empty()) {
-    if (auto only = only_job(deadline)) {
-      fmt::print(stderr, "{} is meant, the only one here\n",
-                 job_text(only->job));
-      return all_of(*std::move(only));
-    }
-    whose.processes.push_back({.pid = TRY(only_hung_process(deadline))});
+  for (const int pid : chosen.pids) {
+    whose.processes.push_back({.pid = pid});
   }
   for (const JobRank& process : whose.processes) {
     TRY(check_readable(process.pid));

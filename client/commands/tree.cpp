@@ -49,7 +49,7 @@ void add_tree(CLI::App& app, Run& chosen) {
   CLI::App& command = *app.add_subcommand(
       "tree",
       "The processes around one, which of them hang, who waits for whom");
-  add_pids_option(command, options->processes);
+  add_pids_option(command, options->processes.named);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(

@@ -36,36 +36,20 @@ struct JsonProcesses {
 
 }  // namespace
 
-void add_pids_option(CLI::App& command, ProcessesOption& option) {
-  command.add_option("PID", option.positional, "The processes")
-      ->type_name("")
-      ->option_text(" ");
-  command
-      .add_option("-p,--pid", option.flagged,
-                  "A process, as py-spy has it; may be repeated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
-}
-
 void add_processes_option(CLI::App& command, ProcessesOption& option) {
-  add_pids_option(command, option);
+  add_pids_option(command, option.named);
   command.add_flag("-s,--subprocesses,--children", option.children,
                    "Those that they have started as well");
 }
 
 Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
                                           Deadline deadline) {
-  std::vector<int> pids;
+  std::vector<int> pids = TRY(named_pids(option.named));
   const auto add = [&](int pid) {
     if (std::ranges::find(pids, pid) == pids.end()) {
       pids.push_back(pid);
     }
   };
-  for (const auto* const words : {&option.positional, &option.flagged}) {
-    for (const std::string& word : *words) {
-      add(TRY(parse_pid(word)));
-    }
-  }
   if (pids.empty()) {
     add(TRY(only_hung_process(deadline)));
   }

@@ -10,18 +10,16 @@
 #include <vector>
 
 #include "base/in_parallel.h"
-#include "client/options.h"
+#include "client/processes_or_job.h"
 #include "protocol/json.h"
 
 namespace hangdbg {
 
 struct ProcessesOption {
-  std::vector<std::string> positional, flagged;
+  PidsOption named;
   bool children = false;
 };
 
-// PID... and -p/--pid.
-void add_pids_option(CLI::App& command, ProcessesOption& option);
 // And --children.
 void add_processes_option(CLI::App& command, ProcessesOption& option);
 

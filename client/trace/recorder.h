@@ -102,7 +102,7 @@ class Recorder final : public TraceObserver {
 
   struct Process {
     explicit Process(int pid) : memory(pid), descriptors(pid) {}
-    LiveMemory memory;
+    MemoryFile memory;
     DescriptorNames descriptors;
     std::unique_ptr<PythonPlaces> python;
     bool python_tried = false;

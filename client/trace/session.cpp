@@ -17,6 +17,7 @@
 #include "client/render.h"
 #include "injector/injection_lock.h"
 #include "inspector/inspected_process.h"
+#include "tracee/proc_file.h"
 
 namespace hangdbg {
 namespace {
@@ -40,6 +41,7 @@ class Session {
   Status attach(SyscallTracer& tracer) const;
   // Until the tracer has ended. Whether Ctrl-C came.
   Result<bool> watch();
+  bool is_held_up();
   [[noreturn]] void give_up(bool interrupted);
   bool wait(bool all_written);
   Result<bool> write_all();
@@ -135,6 +137,7 @@ Status Session::attach(SyscallTracer& tracer) const {
   if (what_.prepare) {
     TRY(what_.prepare());
   }
+  TRY(read_proc_file(what_.pid, "cmdline"));  // its memory answers
   const Fd lock = TRY(lock_injections(what_.pid, what_.attach_by));
   return tracer.attach(what_.pid, what_.attach_by);
 }
@@ -165,6 +168,9 @@ Result<bool> Session::watch() {
     if (patience && patience->expired()) {
       give_up(interrupted);
     }
+    if (is_held_up()) {
+      give_up(interrupted);
+    }
     {
       const std::lock_guard lock(mutex_);
       if (tracer_ != nullptr) {
@@ -178,6 +184,12 @@ Result<bool> Session::watch() {
   }
   TRY(more);
   return interrupted;
+}
+
+// At a stop, so that the target stands still: by a memory that does not answer.
+bool Session::is_held_up() {
+  const std::lock_guard lock(mutex_);
+  return tracer_ != nullptr && tracer_->busy_for() > kToEnd;
 }
 
 // By _exit: the tracer's thread may hold what a destructor waits for.

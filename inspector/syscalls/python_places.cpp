@@ -39,10 +39,9 @@ std::optional<Address> PythonPlaces::state_of(int tid) {
   }
   listed_ = now;
   const auto tasks = TaskIds::read(process_.pid);
-  const auto threads =
-      tasks ? python_threads(process_.memory, process_.python, *tasks,
-                             /*places=*/false)
-            : std::unexpected(tasks.error());
+  const auto threads = tasks ? python_threads(memory_, process_.python, *tasks,
+                                              /*places=*/false)
+                             : std::unexpected(tasks.error());
   states_.clear();
   if (threads) {
     for (const PythonThread& thread : *threads) {

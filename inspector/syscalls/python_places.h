@@ -31,10 +31,12 @@ class PythonPlaces {
 
   explicit PythonPlaces(InspectedProcess process)
       : process_(std::move(process)),
-        stacks_(process_.memory, process_.python) {}
+        memory_(process_.pid),
+        stacks_(memory_, process_.python) {}
   std::optional<Address> state_of(int tid);
 
   const InspectedProcess process_;
+  const MemoryFile memory_;
   PythonStackReader stacks_;
   std::map<int, Address> states_;
   // Threads without Python must not have the list read at each of their calls.

@@ -36,6 +36,14 @@ class Group:
     def take(self, pid):
         self.write("cgroup.procs", pid)
 
+    def freeze(self):
+        if self.has("freezer.state"):  # version 1
+            self.write("freezer.state", "FROZEN")
+            until("frozen", lambda: self.read("freezer.state") == "FROZEN")
+        else:
+            self.write("cgroup.freeze", "1")
+            until("frozen", lambda: self.entry("cgroup.events", "frozen"))
+
     def has(self, name):
         return (self.folder / name).exists()
 

@@ -62,6 +62,18 @@ def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
     return said
 
 
+def well_by(made, pid, cause):
+    """Until it is said to be `cause`, and five looks more, none says that it hangs."""
+    def told():
+        said = diagnosed(pid)
+        if said["hung"]:
+            keep(made, "well", said)
+        assert not said["hung"], (made, said)
+        return said["cause"] == cause
+    until(cause, told)
+    return not_hung(made, pid)
+
+
 def keep(made, cause, said):
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     line = {"made": made, "expected": _any_of(cause)[0], "said": said["cause"],

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from cgroups import cgroup
-from diagnosed import diagnosed, named_first, not_hung
+from diagnosed import diagnosed, named_first, well_by
 from harness import TARGETS, Target, hangdbg, until
 from test_namespaces import needs_root
 
@@ -27,12 +27,7 @@ def test_a_frozen_cgroup(version, newest_python):
     target = begin("thaws", newest_python)
     with cgroup(version) as group:
         group.take(target.pid)
-        if version == "freezer":
-            group.write("freezer.state", "FROZEN")
-            until("frozen", lambda: group.read("freezer.state") == "FROZEN")
-        else:
-            group.write("cgroup.freeze", "1")
-            until("frozen", lambda: group.entry("cgroup.events", "frozen"))
+        group.freeze()
         said = named_first("a frozen cgroup, " + version, target.pid, "frozen", "certain",
                            "is frozen with its cgroup /" + group.folder.name)
         subprocess.run(said["next"][0]["command"], shell=True, check=True)
@@ -46,8 +41,7 @@ def test_who_is_throttled_is_slow_and_does_not_hang(newest_python):
         target = begin("computes", newest_python)
         group.take(target.pid)
         until("throttled", lambda: group.entry("cpu.stat", "nr_throttled") > 5)
-        until("said", lambda: diagnosed(target.pid)["cause"] == "cpu-throttled")
-        said = not_hung("a CPU quota", target.pid)
+        said = well_by("a CPU quota", target.pid, "cpu-throttled")
         assert "it is slow because its cgroup lets it have 0.02 CPUs" in said["sentence"], said
         assert any(line.startswith("cgroup: CPU throttled in ") for line in said["around"]), said
         text = hangdbg("diagnose", target.pid)
@@ -125,8 +119,7 @@ def test_who_reads_more_than_its_memory_is_slow(newest_python, tmp_path):
         group.take(target.pid)
         begin_within(target)
         until("reclaims", lambda: int(group.read("memory.failcnt")) > 100)
-        until("said", lambda: diagnosed(target.pid)["cause"] == "memory-throttled")
-        not_hung("a limit of memory, and a file that is larger", target.pid)
+        well_by("a limit of memory, and a file that is larger", target.pid, "memory-throttled")
 
 
 def test_nothing_is_said_around_who_is_well(some_python):

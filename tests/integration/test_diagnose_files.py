@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import processes
-from diagnosed import diagnosed, named_first, not_hung
+from diagnosed import named_first, well_by
 from harness import TARGETS, Target, die_with_us, hangdbg, until
 from test_namespaces import needs_root
 
@@ -86,8 +86,7 @@ def test_a_peer_that_does_not_read(some_python):
 def test_who_asks_on_a_terminal_is_well(case, sentence, some_python):
     target = Target([some_python, TARGETS / "causes_terminal.py", case])
     child = target.ready["child"]
-    until("terminal-input", lambda: diagnosed(child)["cause"] == "terminal-input")
-    assert sentence in not_hung("a terminal: " + case, child)["sentence"]
+    assert sentence in well_by("a terminal: " + case, child, "terminal-input")["sentence"]
 
 
 def test_a_background_process_that_wants_its_terminal(some_python):

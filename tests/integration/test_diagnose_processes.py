@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from diagnosed import diagnosed, named_first, not_hung
-from harness import TARGETS, Target, hangdbg, until
+from diagnosed import named_first, well_by
+from harness import TARGETS, Target, hangdbg
 
 
 def begin(case, python, folder):
@@ -62,6 +62,5 @@ ROUND = {
 def test_who_goes_round(case, some_python, tmp_path):
     target = begin(case, some_python, tmp_path)
     cause, sentence = ROUND[case]
-    until(cause, lambda: diagnosed(target.pid)["cause"] == cause)
-    said = not_hung(case, target.pid)
+    said = well_by(case, target.pid, cause)
     assert re.search(sentence, said["sentence"]), said

@@ -150,7 +150,7 @@ def test_wheel(environment):
 
 def test_wheel_is_small_and_for_any_linux():
     wheel = package("*.whl")
-    assert wheel.stat().st_size < 10e6
+    assert wheel.stat().st_size < 8e6
     assert "-py3-none-manylinux" in wheel.name and "musllinux" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("THIRD-PARTY-LICENSES.txt")]

@@ -12,8 +12,8 @@ import time
 import pytest
 
 import harness
-from harness import (PROGRAM, TARGETS, as_nobody, behind, hangdbg, outcome, start, start_hangdbg,
-                     track, until)
+from harness import (PROGRAM, TARGETS, Target, as_nobody, behind, hangdbg, outcome, start,
+                     start_hangdbg, track, until)
 from test_namespaces import needs_root
 
 # Values that differ from run to run.
@@ -623,6 +623,32 @@ def test_a_terminal_that_nobody_reads(target):
     os.close(reader)
     os.close(terminal)
     target.finish()
+
+
+@needs_root
+def test_a_memory_that_does_not_answer(newest_python, tmp_path):
+    """Its threads stand still while we read it, and are let go."""
+    if not os.path.exists("/dev/fuse") or subprocess.run(
+            ["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("needs /dev/fuse and a mount namespace")
+    target = Target(["unshare", "-m", newest_python, TARGETS / "causes_fuse.py", "unmaps_later",
+                     tmp_path])
+    try:
+        trace = start_hangdbg("trace", target.pid)
+        until("the trace", lambda: is_traced(target.pid))
+        target.process.stdin.write(b"\n")
+        target.process.stdin.flush()
+        done = outcome(trace)
+        assert done.rc == 4 and "in time" in done.err, done
+        assert not is_traced(target.pid)
+        caller, = [int(tid) for tid in os.listdir("/proc/%d/task" % target.pid)
+                   if int(tid) != target.pid]
+        before = switches(caller)
+        until("it goes on", lambda: switches(caller) > before + 3)
+        done = hangdbg("trace", target.pid, "--timeout", "1")
+        assert done.rc == 4 and not is_traced(target.pid), done
+    finally:
+        os.kill(target.ready["server"], signal.SIGKILL)
 
 
 # ---- Python

@@ -1,8 +1,9 @@
 """Reads a file of a FUSE file system whose server never answers that; the first argument
 says how: "direct", by read(2), or "mapped", by a page fault. With "unmaps" it maps other
 memory over what it has written to such a file: the kernel waits for the server, with the
-lock on this process's memory, and so does whoever reads that memory. The second is a
-folder to mount it on. It says that it is ready, with the server's pid, and is killed, the
+lock on this process's memory, and so does whoever reads that memory; with "unmaps_later"
+once a line has come, and beside a thread that calls all the time. The second is a folder
+to mount it on. It says that it is ready, with the server's pid, and is killed, the
 server first. Run it as root in a mount namespace of its own.
 
 The server speaks the protocol itself (include/uapi/linux/fuse.h): a folder with one file."""
@@ -13,6 +14,7 @@ import os
 import stat
 import struct
 import sys
+import threading
 import time
 
 from common import ready
@@ -48,7 +50,7 @@ def serve(device, how):
     while True:
         request = os.read(device, 1 << 17)
         _, code, unique, node = struct.unpack_from("<2I2Q", request)
-        if code == (WRITE if how == "unmaps" else READ):
+        if code == (WRITE if how.startswith("unmaps") else READ):
             time.sleep(1000)
         if code in (FORGET, BATCH_FORGET):
             continue
@@ -71,16 +73,26 @@ def main(how, folder):
     if server == 0:
         serve(device, how)
     os.close(device)
-    file = os.open(folder + "/file", os.O_RDWR if how == "unmaps" else os.O_RDONLY)
-    if how == "unmaps":
+    unmaps = how.startswith("unmaps")
+    file = os.open(folder + "/file", os.O_RDWR if unmaps else os.O_RDONLY)
+    if unmaps:
         memory = mmap.mmap(file, 4096)
         memory[0] = 1
     ready("main", [], go_on="kill", server=server)
     if how == "mapped":
         mmap.mmap(file, SIZE, prot=mmap.PROT_READ)[0]
-    if how == "unmaps":
+    if how == "unmaps_later":
+        threading.Thread(target=calls, daemon=True).start()
+        sys.stdin.readline()
+    if unmaps:
         unmap(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
     os.read(file, 100)
+
+
+def calls():
+    while True:
+        os.access("/nowhere", os.R_OK)
+        time.sleep(0.01)
 
 
 def unmap(address):
