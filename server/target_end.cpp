@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 
 #include "base/text.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_maps.h"
 #include "tracee/proc_status.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -48,12 +48,6 @@ std::optional<int> wait_status_of_gone(int pidfd) {
     return {};
   }
   return info.wait_status;
-}
-
-std::string signal_name(int number) {
-  const char* const name = ::sigabbrev_np(number);  // null for real-time ones
-  return name != nullptr ? fmt::format("SIG{}", name)
-                         : fmt::format("signal {}", number);
 }
 
 // execve(2) keeps the number and nothing else. Empty maps are an end.

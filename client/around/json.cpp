@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "inspector/surroundings/unusual.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -391,16 +392,6 @@ JsonMachine to_json(const Machine& machine) {
           .io_pressure = to_json(machine.io_pressure)};
 }
 
-std::vector<std::string> names_of(std::uint64_t signals) {
-  std::vector<std::string> names;
-  for (int number = 0; number < 64; ++number) {
-    if ((signals >> number & 1) != 0) {
-      names.push_back(signals_text(1ULL << number));
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 Json around_json(const Surroundings& around) {
@@ -421,10 +412,11 @@ Json around_json(const Surroundings& around) {
   if (status.tracer_pid != 0) {
     json.tracer_pid = status.tracer_pid;
   }
-  json.signals = {names_of(around.usage.pending | around.usage.shared_pending),
-                  names_of(status.signals_blocked),
-                  names_of(status.signals_ignored),
-                  names_of(status.signals_caught)};
+  json.signals = {
+      signal_names(around.usage.pending | around.usage.shared_pending),
+      signal_names(status.signals_blocked),
+      signal_names(status.signals_ignored),
+      signal_names(status.signals_caught)};
   for (const Library& one : around.libraries) {
     json.libraries.push_back(
         {one.family, one.name, to_utf8(one.path), one.version, one.deleted});

@@ -1,6 +1,6 @@
 #include "client/around/text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
@@ -9,6 +9,7 @@
 #include "base/sizes.h"
 #include "base/text.h"
 #include "inspector/surroundings/unusual.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -114,7 +115,8 @@ std::vector<std::string> process_lines(const Surroundings& around) {
   }
   const auto signals = [&](std::string_view what, std::uint64_t which) {
     if (which != 0) {
-      lines.push_back(fmt::format("signals {}: {}", what, signals_text(which)));
+      lines.push_back(fmt::format("signals {}: {}", what,
+                                  fmt::join(signal_names(which), ", ")));
     }
   };
   signals("pending", around.usage.pending | around.usage.shared_pending);

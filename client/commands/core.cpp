@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <signal.h>
-#include <string.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "inspector/core_subject.h"
 #include "inspector/process_dump.h"
 #include "tracee/core_file.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -108,14 +108,10 @@ std::optional<DumpedEnd> end_of(const CoreNotes& notes) {
       std::ranges::find(kFatal, notes.signal->number) == kFatal.end()) {
     return {};
   }
-  const char* const name = ::sigabbrev_np(notes.signal->number);
-  return DumpedEnd{
-      .signal = name != nullptr
-                    ? fmt::format("SIG{}", name)
-                    : fmt::format("signal {}", notes.signal->number),
-      .tid = notes.threads.front().tid,
-      .address = notes.signal->address,
-      .sender = notes.signal->sender};
+  return DumpedEnd{.signal = signal_name(notes.signal->number),
+                   .tid = notes.threads.front().tid,
+                   .address = notes.signal->address,
+                   .sender = notes.signal->sender};
 }
 
 void warn(const CoreFile& core, const Palette& err) {

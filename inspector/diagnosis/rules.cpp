@@ -59,7 +59,7 @@ constexpr void (*kReasons[])(const Case&, const CaseThread&, Cause&) = {
     causes::explain_by_descriptors,   causes::explain_by_full_disk,
     causes::explain_by_process_limit, causes::explain_by_cpu_limit,
     causes::explain_by_memory_limit,  causes::explain_by_lack_of_memory,
-    causes::explain_by_known_version,
+    causes::explain_by_known_version, causes::explain_by_nccl_threads,
 };
 
 Cause unknown(const Case& of, const CaseThread& thread) {

@@ -1,7 +1,6 @@
 #include "inspector/surroundings/unusual.h"
 
-#include <fmt/core.h>
-#include <string.h>
+#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "inspector/diagnosis/world.h"
 #include "inspector/surroundings/known_hangs.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -120,7 +120,7 @@ void tell_process(const Surroundings& around, Said& lines) {
       status.signals_blocked;
   if (held_back != 0) {
     lines.push_back(fmt::format("signals: {} came, and {} blocked",
-                                signals_text(held_back),
+                                fmt::join(signal_names(held_back), ", "),
                                 std::popcount(held_back) == 1 ? "is" : "are"));
   }
   if (status.tracer_pid != 0) {
@@ -237,20 +237,6 @@ std::vector<std::string> unusual_around(const Surroundings& around) {
   tell_kernel(around.kernel_events, lines);
   tell_machine(around, lines);
   return lines;
-}
-
-std::string signals_text(std::uint64_t signals) {
-  std::string text;
-  for (int number = 1; number <= 64; ++number) {
-    if ((signals >> (number - 1) & 1) == 0) {
-      continue;
-    }
-    const char* const name = ::sigabbrev_np(number);
-    text += fmt::format("{}{}", text.empty() ? "" : ", ",
-                        name != nullptr ? fmt::format("SIG{}", name)
-                                        : fmt::format("signal {}", number));
-  }
-  return text;
 }
 
 }  // namespace hangdbg

@@ -11,7 +11,4 @@ namespace hangdbg {
 // As the target names things: whoever prints it makes it safe.
 std::vector<std::string> unusual_around(const Surroundings& around);
 
-// "SIGTERM, SIGUSR1": bit N-1 is signal N.
-std::string signals_text(std::uint64_t signals);
-
 }  // namespace hangdbg

@@ -25,3 +25,24 @@ def test_waits_for_the_gpu(function, some_python, libcudart):
                        "cuda-synchronize", "likely",
                        r"waits for the GPU, in %s \(libcudart\.so\.12\)" % function)
     assert said["next"][0]["command"] == "nvidia-smi", said
+
+
+# Threads of these names, as torch and NCCL have them. Of two process groups each has its
+# watchdog, and a monitor of that.
+@pytest.mark.parametrize("threads, what", [
+    (["pt_nccl_heartbt", "pt_nccl_watchdg", "pt_nccl_heartbt"], r"watchdog of NCCL"),
+    (["NCCL Progress 0"], r"NCCL's proxy service"),
+], ids=["watchdog", "proxy"])
+def test_a_thread_of_nccl_has_ended(threads, what, some_python, libcudart):
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart,
+                     "cudaDeviceSynchronize", *threads])
+    named_first("cudaDeviceSynchronize, and no %s" % what, target.pid, "nccl-thread-gone",
+                "likely", r"waits for the GPU.*a thread of .*%s has ended" % what)
+
+
+def test_none_of_the_threads_of_nccl_has_ended(some_python, libcudart):
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart,
+                     "cudaDeviceSynchronize", "pt_nccl_heartbt", "pt_nccl_watchdg",
+                     "NCCL Service  0", "NCCL Progress 0"])
+    named_first("cudaDeviceSynchronize, with NCCL's threads", target.pid, "cuda-synchronize",
+                "likely", r"waits for the GPU")

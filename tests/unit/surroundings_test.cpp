@@ -19,6 +19,7 @@
 #include "tracee/pressure.h"
 #include "tracee/proc_limits.h"
 #include "tracee/proc_usage.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -167,7 +168,8 @@ TEST(ProcUsage, OfItsStatus) {
       "0000000000000000\nShdPnd:\t0000000000004000\n");
   EXPECT_EQ(usage.resident_kib, 14188);
   EXPECT_EQ(usage.swapped_kib, 12);
-  EXPECT_EQ(signals_text(usage.shared_pending), "SIGTERM");
+  EXPECT_EQ(signal_names(usage.shared_pending),
+            std::vector<std::string>{"SIGTERM"});
 }
 
 TEST(LibraryVersion, InNamesPackagesAndConstants) {

@@ -67,6 +67,9 @@ void explain_by_lack_of_memory(const Case& of,
 void explain_by_known_version(const Case& of,
                               const CaseThread& thread,
                               Cause& cause);
+void explain_by_nccl_threads(const Case& of,
+                             const CaseThread& thread,
+                             Cause& cause);
 // The thread does the same again and again, and nothing comes of it.
 bool retries(const Cause& cause);
 

@@ -95,9 +95,11 @@ void explain_by_cpu_limit(const Case& of, const CaseThread&, Cause& cause) {
 }
 
 void explain_by_memory_limit(const Case& of, const CaseThread&, Cause& cause) {
+  if (cause.standing != Standing::Works) {
+    return;
+  }
   const CgroupState& group = of.world.around(of.pid).cgroup;
-  if (cause.standing != Standing::Works || !group.memory ||
-      group.memory_reached == 0) {
+  if (!group.memory || group.memory_reached == 0) {
     return;
   }
   const CgroupMemory& memory = *group.memory;
