@@ -36,14 +36,11 @@ Result<const Case*> World::look_in_time(int pid, Deadline deadline) {
       [this, kept = shared_from_this()](int of) {
         return Case::open(of, *this, Case::Memory::Read);
       },
-      [&](int of, std::optional<Result<std::unique_ptr<Case>>> made) {
-        if (!made) {
-          made = std::unexpected(not_read_in_time(of));
-        }
-        if (!*made) {
+      [&](int of, Made made) {
+        if (made && !*made) {
           looked = std::unexpected(made->error());
         }
-        add(of, *std::move(made));
+        add(of, std::move(made));
       });
   return looked ? Result<const Case*>(cases_.at(pid).get()) : looked;
 }
@@ -55,29 +52,27 @@ void World::look_at_all(const std::vector<int>& pids) {
   // Who is left behind may still be at it. Then there is time yet for what the
   // kernel says of it.
   constexpr int kPart = 3;
-  using Made = std::optional<Result<std::unique_ptr<Case>>>;
   in_parallel<std::unique_ptr<Case>>(
       fresh, deadline_.capped(deadline_.left() / kPart),
       [this](int pid) { return Case::open(pid, *this, Case::Memory::Read); },
-      [&](int pid, Made made) {
-        if (made) {
-          add(pid, *std::move(made));
-          return;
-        }
-        skipped_.push_back(fmt::format(
-            "process {}: its memory does not answer; only what the kernel says "
-            "of it was read",
-            pid));
-        add(pid, Case::open(pid, *this, Case::Memory::Left));
-      });
+      [&](int pid, Made made) { add(pid, std::move(made)); });
 }
 
-void World::add(int pid, Result<std::unique_ptr<Case>> made) {
+// Empty: it was not made in time.
+void World::add(int pid, Made made) {
+  if (!made) {
+    skipped_.push_back(fmt::format(
+        "process {}: its memory does not answer; only what the kernel says "
+        "of it was read",
+        pid));
+    made = Case::open(pid, *this, Case::Memory::Left);
+  }
   std::unique_ptr<Case>& into = cases_[pid];
-  if (made) {
-    into = *std::move(made);
+  if (*made) {
+    into = **std::move(made);
   } else {
-    skipped_.push_back(fmt::format("process {}: {}", pid, made.error().text()));
+    skipped_.push_back(
+        fmt::format("process {}: {}", pid, made->error().text()));
   }
 }
 

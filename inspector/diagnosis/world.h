@@ -31,9 +31,9 @@ class World : public std::enable_shared_from_this<World> {
 
   // Of a live process; null if it cannot be looked at.
   const Case* look_at(int pid);
-  // The same for who wants the reason, and may have to do without: TimedOut
-  // where that process's memory does not answer. The one who reads on is left
-  // behind: the world is to be a shared one then. Errors: those of Case::open.
+  // The same for who wants the reason, by a deadline of its own. Errors: those
+  // of Case::open. (Where a process's memory does not answer, the one of ours
+  // who reads it is left behind: the world is to be a shared one.)
   Result<const Case*> look_in_time(int pid, Deadline deadline);
   // At all of them at once.
   void look_at_all(const std::vector<int>& pids);
@@ -65,7 +65,8 @@ class World : public std::enable_shared_from_this<World> {
   bool may_stop = true;
 
  private:
-  void add(int pid, Result<std::unique_ptr<Case>> made);
+  using Made = std::optional<Result<std::unique_ptr<Case>>>;
+  void add(int pid, Made made);
   const std::vector<TcpSocket>& tcp_sockets(int pid);
   Deadline deadline_;
   std::map<int, std::unique_ptr<Case>> cases_;

@@ -49,20 +49,8 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
   // Shared, as one who reads memory that does not answer is left behind.
   const auto world = std::make_shared<World>(deadline);
   world->may_stop = false;
-  const auto looked =
-      world->look_in_time(pid, deadline.capped(deadline.left() / 2));
-  if (!looked && looked.error().id != ErrorId::TimedOut) {
-    return std::unexpected(looked.error());
-  }
-  if (!looked) {
-    for (const int tid : TRY(list_tasks(pid))) {
-      all.threads.push_back(seen_by_kernel(pid, tid));
-    }
-    all.skipped.push_back(looked.error().text());
-    mark_pinned(all);
-    return all;
-  }
-  const Case& of = **looked;
+  const Case& of =
+      *TRY(world->look_in_time(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
   if (of.is_python()) {
     all.python = of.process().python.version.text();
@@ -141,8 +129,7 @@ SeenThread seen_thread(const Case& of,
   }
   // A call's arguments are in memory that may not answer.
   if (thread.wait.state != 'D') {
-    seen.arguments =
-        syscall_arguments(of.pid, LiveMemory(of.pid), thread.wait.call);
+    seen.arguments = syscall_arguments(of.pid, of.memory(), thread.wait.call);
   }
   seen.files = files_of(of, thread);
   seen.lock = locks.awaited_by(thread);
