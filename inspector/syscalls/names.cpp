@@ -4,12 +4,8 @@
 #include <fmt/core.h>
 #include <linux/futex.h>
 #include <linux/mman.h>
-#include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <netinet/udp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,7 +15,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -29,19 +24,11 @@
 #include <cstring>
 #include <ctime>
 
+#include "inspector/syscalls/named_values.h"
 #include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
-
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): each by its own name.
-#define NAMED(constant) \
-  { static_cast<std::uint64_t>(constant), #constant }
-#define NUMBERED(number, name) \
-  { number, #name }  // which the C library's headers lack, or have otherwise
-
-// Most arguments are an int; what is above in the register means nothing.
-constexpr std::uint64_t kInt = 0xffff'ffff;
 
 constexpr NamedValue kOpenFlags[] = {NAMED(O_CREAT),
                                      NAMED(O_EXCL),
@@ -196,84 +183,6 @@ constexpr NamedValue kEventfd[] = {NAMED(EFD_CLOEXEC), NAMED(EFD_NONBLOCK),
 
 constexpr NamedValue kSignalfd[] = {NAMED(SFD_CLOEXEC), NAMED(SFD_NONBLOCK)};
 
-constexpr NamedValue kDomains[] = {
-    NAMED(AF_UNSPEC),  NAMED(AF_UNIX),   NAMED(AF_INET),      NAMED(AF_INET6),
-    NAMED(AF_NETLINK), NAMED(AF_PACKET), NAMED(AF_ALG),       NAMED(AF_VSOCK),
-    NAMED(AF_IB),      NAMED(AF_XDP),    NAMED(AF_BLUETOOTH), NAMED(AF_CAN)};
-
-constexpr NamedValue kTypes[] = {NAMED(SOCK_STREAM), NAMED(SOCK_DGRAM),
-                                 NAMED(SOCK_RAW), NAMED(SOCK_RDM),
-                                 NAMED(SOCK_SEQPACKET)};
-
-constexpr NamedValue kTypeFlags[] = {NAMED(SOCK_CLOEXEC), NAMED(SOCK_NONBLOCK)};
-
-constexpr NamedValue kProtocols[] = {NAMED(IPPROTO_IP),   NAMED(IPPROTO_ICMP),
-                                     NAMED(IPPROTO_TCP),  NAMED(IPPROTO_UDP),
-                                     NAMED(IPPROTO_IPV6), NAMED(IPPROTO_ICMPV6),
-                                     NAMED(IPPROTO_SCTP), NAMED(IPPROTO_MPTCP)};
-
-constexpr NamedValue kNetlink[] = {NAMED(NETLINK_ROUTE),
-                                   NAMED(NETLINK_SOCK_DIAG),
-                                   NAMED(NETLINK_AUDIT),
-                                   NAMED(NETLINK_NETFILTER),
-                                   NAMED(NETLINK_KOBJECT_UEVENT),
-                                   NAMED(NETLINK_GENERIC),
-                                   NAMED(NETLINK_RDMA)};
-
-constexpr NamedValue kMessage[] = {
-    NAMED(MSG_OOB),         NAMED(MSG_PEEK),     NAMED(MSG_DONTROUTE),
-    NAMED(MSG_CTRUNC),      NAMED(MSG_TRUNC),    NAMED(MSG_DONTWAIT),
-    NAMED(MSG_EOR),         NAMED(MSG_WAITALL),  NAMED(MSG_CONFIRM),
-    NAMED(MSG_ERRQUEUE),    NAMED(MSG_NOSIGNAL), NAMED(MSG_MORE),
-    NAMED(MSG_WAITFORONE),  NAMED(MSG_ZEROCOPY), NAMED(MSG_FASTOPEN),
-    NAMED(MSG_CMSG_CLOEXEC)};
-
-constexpr NamedValue kLevels[] = {
-    NAMED(SOL_SOCKET), NAMED(SOL_IP),      NAMED(SOL_TCP),   NAMED(SOL_UDP),
-    NAMED(SOL_IPV6),   NAMED(SOL_NETLINK), NAMED(SOL_PACKET)};
-
-constexpr NamedValue kSocketOptions[] = {
-    NAMED(SO_DEBUG),        NAMED(SO_REUSEADDR),    NAMED(SO_TYPE),
-    NAMED(SO_ERROR),        NAMED(SO_DONTROUTE),    NAMED(SO_BROADCAST),
-    NAMED(SO_SNDBUF),       NAMED(SO_RCVBUF),       NAMED(SO_KEEPALIVE),
-    NAMED(SO_OOBINLINE),    NAMED(SO_PRIORITY),     NAMED(SO_LINGER),
-    NAMED(SO_REUSEPORT),    NAMED(SO_PASSCRED),     NAMED(SO_PEERCRED),
-    NAMED(SO_RCVLOWAT),     NAMED(SO_SNDLOWAT),     NAMED(SO_RCVTIMEO),
-    NAMED(SO_SNDTIMEO),     NAMED(SO_BINDTODEVICE), NAMED(SO_ATTACH_FILTER),
-    NAMED(SO_ACCEPTCONN),   NAMED(SO_SNDBUFFORCE),  NAMED(SO_RCVBUFFORCE),
-    NAMED(SO_PROTOCOL),     NAMED(SO_DOMAIN),       NAMED(SO_BUSY_POLL),
-    NAMED(SO_INCOMING_CPU), NAMED(SO_ZEROCOPY)};
-
-constexpr NamedValue kTcpOptions[] = {
-    NAMED(TCP_NODELAY),      NAMED(TCP_MAXSEG),       NAMED(TCP_CORK),
-    NAMED(TCP_KEEPIDLE),     NAMED(TCP_KEEPINTVL),    NAMED(TCP_KEEPCNT),
-    NAMED(TCP_SYNCNT),       NAMED(TCP_LINGER2),      NAMED(TCP_DEFER_ACCEPT),
-    NAMED(TCP_WINDOW_CLAMP), NAMED(TCP_INFO),         NAMED(TCP_QUICKACK),
-    NAMED(TCP_CONGESTION),   NAMED(TCP_USER_TIMEOUT), NAMED(TCP_FASTOPEN),
-    NAMED(TCP_ULP)};
-
-constexpr NamedValue kIpOptions[] = {NAMED(IP_TOS),
-                                     NAMED(IP_TTL),
-                                     NAMED(IP_MTU_DISCOVER),
-                                     NAMED(IP_RECVERR),
-                                     NAMED(IP_PKTINFO),
-                                     NAMED(IP_MTU),
-                                     NAMED(IP_FREEBIND),
-                                     NAMED(IP_BIND_ADDRESS_NO_PORT),
-                                     NAMED(IP_MULTICAST_IF),
-                                     NAMED(IP_MULTICAST_TTL),
-                                     NAMED(IP_MULTICAST_LOOP),
-                                     NAMED(IP_ADD_MEMBERSHIP)};
-
-constexpr NamedValue kIpv6Options[] = {
-    NAMED(IPV6_V6ONLY),         NAMED(IPV6_UNICAST_HOPS),
-    NAMED(IPV6_RECVERR),        NAMED(IPV6_RECVPKTINFO),
-    NAMED(IPV6_TCLASS),         NAMED(IPV6_MULTICAST_IF),
-    NAMED(IPV6_MULTICAST_HOPS), NAMED(IPV6_MULTICAST_LOOP)};
-
-constexpr NamedValue kShutdown[] = {NAMED(SHUT_RD), NAMED(SHUT_WR),
-                                    NAMED(SHUT_RDWR)};
-
 constexpr NamedValue kClone[] = {NAMED(CLONE_VM),
                                  NAMED(CLONE_FS),
                                  NAMED(CLONE_FILES),
@@ -369,38 +278,7 @@ constexpr NamedValue kFileTypes[] = {
     NAMED(S_IFREG), NAMED(S_IFDIR), NAMED(S_IFCHR), NAMED(S_IFBLK),
     NAMED(S_IFIFO), NAMED(S_IFLNK), NAMED(S_IFSOCK)};
 
-void append(std::string& text, std::string_view name) {
-  text += text.empty() ? "" : "|";
-  text += name;
-}
-
 }  // namespace
-
-std::string flags_text(std::uint64_t value, std::span<const NamedValue> names) {
-  std::string text;
-  std::uint64_t left = value;
-  for (const NamedValue& each : names) {
-    if (each.value == 0 ? value == 0 : (left & each.value) == each.value) {
-      append(text, each.name);
-      left &= ~each.value;
-    }
-  }
-  if (left != 0) {
-    append(text, fmt::format("{:#x}", left));
-  }
-  return text.empty() ? "0" : text;
-}
-
-std::string value_text(std::int64_t value, std::span<const NamedValue> names) {
-  for (const NamedValue& each : names) {
-    // Those of ioctl and the like are unsigned.
-    if (static_cast<std::uint32_t>(each.value) ==
-        static_cast<std::uint32_t>(value)) {
-      return std::string(each.name);
-    }
-  }
-  return fmt::format("{}", value);
-}
 
 std::string at_flags(std::uint64_t value) {
   return flags_text(value & kInt, kAt);
@@ -462,14 +340,6 @@ std::string signalfd_flags(std::uint64_t value) {
   return flags_text(value & kInt, kSignalfd);
 }
 
-std::string message_flags(std::uint64_t value) {
-  return flags_text(value & kInt, kMessage);
-}
-
-std::string accept_flags(std::uint64_t value) {
-  return flags_text(value & kInt, kTypeFlags);
-}
-
 std::string wait_options(std::uint64_t value) {
   return flags_text(value & kInt, kWait);
 }
@@ -506,18 +376,6 @@ std::string epoll_operation(std::uint64_t value) {
   return value_text(static_cast<std::int32_t>(value), kEpollOperations);
 }
 
-std::string socket_domain(std::uint64_t value) {
-  return value_text(static_cast<std::int32_t>(value), kDomains);
-}
-
-std::string socket_level(std::uint64_t value) {
-  return value_text(static_cast<std::int32_t>(value), kLevels);
-}
-
-std::string shutdown_how(std::uint64_t value) {
-  return value_text(static_cast<std::int32_t>(value), kShutdown);
-}
-
 std::string id_type(std::uint64_t value) {
   return value_text(static_cast<std::int32_t>(value), kIdTypes);
 }
@@ -547,7 +405,7 @@ std::string open_flags(std::uint64_t value) {
       value_text(static_cast<std::int64_t>(value & O_ACCMODE), kOpenModes);
   if (const std::uint64_t rest = value & kInt & ~std::uint64_t{O_ACCMODE};
       rest != 0) {
-    append(text, flags_text(rest, kOpenFlags));
+    append_name(text, flags_text(rest, kOpenFlags));
   }
   return text;
 }
@@ -583,51 +441,12 @@ std::string futex_operation(std::uint64_t value) {
   return text;
 }
 
-std::string socket_type(std::uint64_t value) {
-  constexpr std::uint64_t kType = 0xf;
-  std::string text =
-      value_text(static_cast<std::int64_t>(value & kType), kTypes);
-  if (const std::uint64_t rest = value & kInt & ~kType; rest != 0) {
-    append(text, flags_text(rest, kTypeFlags));
-  }
-  return text;
-}
-
-std::string socket_protocol(std::uint64_t domain, std::uint64_t value) {
-  const auto number = static_cast<std::int32_t>(value);
-  switch (domain) {
-    case AF_INET:
-    case AF_INET6:
-      return value_text(number, kProtocols);
-    case AF_NETLINK:
-      return value_text(number, kNetlink);
-    default:
-      return fmt::format("{}", number);
-  }
-}
-
-std::string socket_option(std::uint64_t level, std::uint64_t value) {
-  const auto number = static_cast<std::int32_t>(value);
-  switch (level) {
-    case SOL_SOCKET:
-      return value_text(number, kSocketOptions);
-    case SOL_TCP:
-      return value_text(number, kTcpOptions);
-    case SOL_IP:
-      return value_text(number, kIpOptions);
-    case SOL_IPV6:
-      return value_text(number, kIpv6Options);
-    default:
-      return fmt::format("{}", number);
-  }
-}
-
 std::string clone_flags(std::uint64_t value) {
   constexpr std::uint64_t kSignal = 0xff;
   std::string text =
       (value & ~kSignal) != 0 ? flags_text(value & ~kSignal, kClone) : "";
   if ((value & kSignal) != 0) {
-    append(text, signal_name(static_cast<int>(value & kSignal)));
+    append_name(text, signal_name(static_cast<int>(value & kSignal)));
   }
   return text.empty() ? "0" : text;
 }

@@ -3,23 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace hangdbg {
-
-struct NamedValue {
-  std::uint64_t value = 0;
-  std::string_view name;
-};
-
-// "O_WRONLY|O_CREAT|0x8000000": those that are known, then the rest. Of none:
-// the name of 0, or "0". A value of several bits comes before those of one.
-std::string flags_text(std::uint64_t value, std::span<const NamedValue> names);
-
-// "SEEK_END", or the number.
-std::string value_text(std::int64_t value, std::span<const NamedValue> names);
 
 // For each set of names one function; `value` is the argument as it is.
 std::string open_flags(std::uint64_t value);
