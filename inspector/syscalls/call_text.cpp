@@ -12,6 +12,8 @@
 #include <cstring>
 #include <optional>
 
+#include "inspector/syscalls/control_text.h"
+#include "inspector/syscalls/named_values.h"
 #include "inspector/syscalls/names.h"
 #include "inspector/syscalls/quoted_bytes.h"
 #include "inspector/syscalls/signature.h"
@@ -44,8 +46,8 @@ struct Teller {
   std::uint64_t filled() const {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(*result, 0));
   }
-  std::string fcntl_value(std::size_t index) const;
   std::string futex_timeout(std::size_t index) const;
+  std::string answer() const;
   std::string option_value(std::size_t index, std::size_t size) const;
   std::string socket_address(std::size_t index, std::size_t size) const;
   std::size_t size_at(std::size_t index) const;
@@ -54,9 +56,8 @@ struct Teller {
   }
 };
 
-bool is_out(Arg kind);
+bool is_out(Arg kind, const TracedCall& call);
 std::size_t argument_count(const Signature& signature, const TracedCall& call);
-std::string number_text(std::uint64_t value);
 
 }  // namespace
 
@@ -75,7 +76,8 @@ void tell_at_entry(const CallPlace& place,
   }
   const Teller teller{place, call, std::nullopt};
   const std::size_t count = argument_count(*known, call);
-  while (arguments.size() < count && !is_out(known->args[arguments.size()])) {
+  while (arguments.size() < count &&
+         !is_out(known->args[arguments.size()], call)) {
     arguments.push_back(
         teller.text(known->args[arguments.size()], arguments.size()));
   }
@@ -96,7 +98,7 @@ void tell_at_exit(const CallPlace& place,
   while (arguments.size() < count) {
     const std::size_t i = arguments.size();
     const Arg kind = known->args[i];
-    arguments.push_back(is_out(kind) && is_error(result)
+    arguments.push_back(is_out(kind, call) && is_error(result)
                             ? pointer_text(call.args[i])
                             : teller.text(kind, i));
   }
@@ -154,13 +156,16 @@ std::string result_text(const CallPlace& place,
     return fmt::format("{:#x} ({})", result,
                        open_flags(static_cast<std::uint64_t>(result)));
   }
-  return fmt::format("{}", result);
+  const std::string number = fmt::format("{}", result);
+  return result > 0 ? number + Teller{place, call, result}.answer() : number;
 }
 
 namespace {
 
-bool is_out(Arg kind) {
+bool is_out(Arg kind, const TracedCall& call) {
   switch (kind) {
+    case Arg::IoctlValue:
+      return ioctl_fills_in(call.args[1] & kInt);
     case Arg::FdPairOut:
     case Arg::PathOut:
     case Arg::LinkOut:
@@ -200,18 +205,9 @@ std::size_t argument_count(const Signature& signature, const TracedCall& call) {
     case SYS_openat:
       return opens(2) ? count : count - 1;
     case SYS_fcntl:
-      switch (call.args[1]) {
-        case F_GETFD:
-        case F_GETFL:
-        case F_GETOWN:
-        case F_GETSIG:
-        case F_GETLEASE:
-        case F_GETPIPE_SZ:
-        case F_GET_SEALS:
-          return count - 1;
-        default:
-          return count;
-      }
+      return fcntl_has_value(call.args[1]) ? count : count - 1;
+    case SYS_ioctl:
+      return ioctl_has_value(call.args[1] & kInt) ? count : count - 1;
     case SYS_futex:
       switch (call.args[1] & static_cast<std::uint32_t>(FUTEX_CMD_MASK)) {
         case FUTEX_WAKE:
@@ -230,16 +226,6 @@ std::size_t argument_count(const Signature& signature, const TracedCall& call) {
     default:
       return count;
   }
-}
-
-// Small ones as they are.
-std::string number_text(std::uint64_t value) {
-  constexpr std::uint64_t kSmall = 4096;
-  const auto number = static_cast<std::int64_t>(value);
-  return number > -static_cast<std::int64_t>(kSmall) &&
-                 number < static_cast<std::int64_t>(kSmall)
-             ? fmt::format("{}", number)
-             : fmt::format("{:#x}", value);
 }
 
 std::string Teller::text(Arg kind, std::size_t index) const {
@@ -374,9 +360,11 @@ std::string Teller::file(Arg kind, std::size_t index) const {
     case Arg::FcntlCommand:
       return fcntl_command(word);
     case Arg::FcntlValue:
-      return fcntl_value(index);
+      return fcntl_value_text(place.memory, value(index - 1), word);
     case Arg::IoctlRequest:
       return ioctl_request(word);
+    case Arg::IoctlValue:
+      return ioctl_value_text(place.memory, value(index - 1) & kInt, word);
     case Arg::FlockOperation:
       return flock_operation(word);
     case Arg::StatOut:
@@ -481,6 +469,8 @@ std::string Teller::process_or_signal(Arg kind, std::size_t index) const {
     case Arg::SignalSet:
     case Arg::SignalSetOut:
       return signal_set_text(place.memory, at(index));
+    case Arg::MaskAndSize:
+      return mask_and_size_text(place.memory, at(index));
     case Arg::SignalAction:
     case Arg::SignalActionOut:
       return signal_action_text(place.memory, at(index));
@@ -504,34 +494,6 @@ std::string Teller::process_or_signal(Arg kind, std::size_t index) const {
   }
 }
 
-std::string Teller::fcntl_value(std::size_t index) const {
-  switch (value(index - 1)) {
-    case F_SETFD:
-      return descriptor_flags(value(index));
-    case F_SETFL:
-      return open_flags(value(index));
-    case F_GETLK:
-    case F_SETLK:
-    case F_SETLKW:
-    case F_OFD_GETLK:
-    case F_OFD_SETLK:
-    case F_OFD_SETLKW: {
-      const auto lock = place.memory.read_value<struct flock>(at(index));
-      if (!lock) {
-        return pointer_text(value(index));
-      }
-      return fmt::format("{{l_type={}, l_whence={}, l_start={}, l_len={}}}",
-                         lock->l_type == F_RDLCK   ? "F_RDLCK"
-                         : lock->l_type == F_WRLCK ? "F_WRLCK"
-                                                   : "F_UNLCK",
-                         whence(static_cast<std::uint64_t>(lock->l_whence)),
-                         lock->l_start, lock->l_len);
-    }
-    default:
-      return number_text(value(index));
-  }
-}
-
 // Or how many to move to another futex.
 std::string Teller::futex_timeout(std::size_t index) const {
   switch (value(1) & static_cast<std::uint32_t>(FUTEX_CMD_MASK)) {
@@ -545,6 +507,30 @@ std::string Teller::futex_timeout(std::size_t index) const {
     default:
       return timespec_text(place.memory, at(index));
   }
+}
+
+// What is ready, and how much of the time was left: these calls put it where
+// they were asked.
+std::string Teller::answer() const {
+  const bool selects = call.number == SYS_select || call.number == SYS_pselect6;
+  if (!selects && call.number != SYS_ppoll) {
+    return "";
+  }
+  std::string told;
+  const auto tell = [&](std::string_view what, Arg kind, std::size_t index) {
+    if (value(index) != 0) {
+      told += fmt::format("{}{} {}", told.empty() ? "" : ", ", what,
+                          text(kind, index));
+    }
+  };
+  if (selects) {
+    tell("in", Arg::FdSet, 1);
+    tell("out", Arg::FdSet, 2);
+    tell("except", Arg::FdSet, 3);
+  }
+  tell("left", call.number == SYS_select ? Arg::Timeval : Arg::Timespec,
+       selects ? 4 : 2);
+  return told.empty() ? "" : " (" + told + ")";
 }
 
 // Most options are an int.

@@ -30,6 +30,15 @@ std::string value_text(std::int64_t value, std::span<const NamedValue> names) {
   return fmt::format("{}", value);
 }
 
+std::string number_text(std::uint64_t value) {
+  constexpr std::uint64_t kSmall = 4096;
+  const auto number = static_cast<std::int64_t>(value);
+  return number > -static_cast<std::int64_t>(kSmall) &&
+                 number < static_cast<std::int64_t>(kSmall)
+             ? fmt::format("{}", number)
+             : fmt::format("{:#x}", value);
+}
+
 void append_name(std::string& text, std::string_view name) {
   text += text.empty() ? "" : "|";
   text += name;

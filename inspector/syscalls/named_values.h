@@ -30,6 +30,9 @@ std::string flags_text(std::uint64_t value, std::span<const NamedValue> names);
 // "SEEK_END", or the number.
 std::string value_text(std::int64_t value, std::span<const NamedValue> names);
 
+// Of what has no name: small ones as they are, others in hexadecimal.
+std::string number_text(std::uint64_t value);
+
 // With "|" between.
 void append_name(std::string& text, std::string_view name);
 

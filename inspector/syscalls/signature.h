@@ -56,6 +56,7 @@ enum class Arg : std::uint8_t {
   FcntlCommand,
   FcntlValue,  // [the one before]
   IoctlRequest,
+  IoctlValue,  // [the one before]
   FlockOperation,
   StatOut,
   StatxMask,
@@ -101,6 +102,7 @@ enum class Arg : std::uint8_t {
   SignalHow,
   SignalSet,
   SignalSetOut,
+  MaskAndSize,  // of pselect6
   SignalAction,
   SignalActionOut,
   PrctlOption,

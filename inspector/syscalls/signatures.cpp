@@ -42,7 +42,7 @@ constexpr Signature kSignatures[] = {
     {SYS_faccessat, {DirFd, Path, AccessMode}},
     {SYS_faccessat2, {DirFd, Path, AccessMode, AtFlags}},
     {SYS_fcntl, {Fd, FcntlCommand, FcntlValue}},
-    {SYS_ioctl, {Fd, IoctlRequest, Pointer}},
+    {SYS_ioctl, {Fd, IoctlRequest, IoctlValue}},
     {SYS_flock, {Fd, FlockOperation}},
     {SYS_fsync, {Fd}},
     {SYS_fdatasync, {Fd}},
@@ -117,7 +117,7 @@ constexpr Signature kSignatures[] = {
     {SYS_alarm, {Int}},
     // Waiting
     {SYS_select, {Int, FdSet, FdSet, FdSet, Timeval}},
-    {SYS_pselect6, {Int, FdSet, FdSet, FdSet, Timespec, Pointer}},
+    {SYS_pselect6, {Int, FdSet, FdSet, FdSet, Timespec, MaskAndSize}},
     {SYS_poll, {PollSet, Int, Millis}},
     {SYS_ppoll, {PollSet, Int, Timespec, SignalSet, Size}},
     {SYS_epoll_create, {Int}, kFd},

@@ -156,6 +156,17 @@ std::string signal_set_text(const MemoryReader& memory, Address at) {
       memory, at, [](std::uint64_t set) { return signal_set(set); });
 }
 
+// select(2), "C library/kernel differences".
+std::string mask_and_size_text(const MemoryReader& memory, Address at) {
+  struct MaskAndSize {
+    std::uint64_t mask, size;
+  };
+  return text_of<MaskAndSize>(memory, at, [&](const MaskAndSize& both) {
+    return fmt::format("{{sigmask={}, sigsetsize={}}}",
+                       signal_set_text(memory, {both.mask}), both.size);
+  });
+}
+
 std::string signal_action_text(const MemoryReader& memory, Address at) {
   return text_of<KernelSigaction>(
       memory, at, [](const KernelSigaction& action) {

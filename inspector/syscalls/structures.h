@@ -20,6 +20,7 @@ std::string itimerspec_text(const MemoryReader& memory, Address at);
 std::string limit_text(const MemoryReader& memory, Address at);
 std::string system_name_text(const MemoryReader& memory, Address at);
 std::string signal_set_text(const MemoryReader& memory, Address at);
+std::string mask_and_size_text(const MemoryReader& memory, Address at);
 std::string signal_action_text(const MemoryReader& memory, Address at);
 std::string siginfo_text(const MemoryReader& memory, Address at);
 std::string wait_status_text(const MemoryReader& memory, Address at);

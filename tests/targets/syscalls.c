@@ -126,6 +126,11 @@ static void waits(void) {
   struct timeval second = {1, 0};
   CHECK(syscall(SYS_select, ends[0] + 1, &set, NULL, NULL, &second));
   CHECK(pselect(ends[0] + 1, &set, NULL, NULL, &soon, NULL));
+  int count, on = 1;
+  CHECK(ioctl(ends[0], FIONREAD, &count));
+  CHECK(ioctl(ends[0], FIONBIO, &on));
+  CHECK(ioctl(ends[0], FIOCLEX));
+  ioctl(ends[0], TCGETS, &(char[64]){0});  // ENOTTY
   const int epoll = CHECK(epoll_create1(EPOLL_CLOEXEC));
   struct epoll_event event = {EPOLLIN | EPOLLET, {.u64 = 0x1234}};
   CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event));

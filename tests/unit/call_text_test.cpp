@@ -8,12 +8,14 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -195,6 +197,44 @@ TEST(CallText, Poll) {
             "[{fd=999999, events=POLLIN}, {fd=999999, events=POLLOUT}] => "
             "[{fd=999999, revents=POLLHUP}]");
   EXPECT_EQ(call.at_entry()[2], "-1");
+}
+
+TEST(CallText, SelectTellsWhatIsReadyAndTheTimeLeft) {
+  TestedCall call(SYS_pselect6, {2, kAt, 0, 0, kElsewhere});
+  call.with(kAt, std::uint64_t{0b10}).with(kElsewhere, timespec{4, 5});
+  call.call.args[1] = 0;
+  EXPECT_EQ(call.result(0), "0");
+  EXPECT_EQ(call.result(1), "1 (left {tv_sec=4, tv_nsec=5})");
+  call.call.args[1] = kAt;
+  EXPECT_THAT(call.result(1),
+              testing::MatchesRegex(R"(1 \(in \[1.*\], left \{tv_.*\}\))"));
+  EXPECT_THAT(call.result(-EINTR), testing::StartsWith("-1 EINTR"));
+}
+
+TEST(CallText, Ioctl) {
+  TestedCall call(SYS_ioctl, {kNoFd, FIONREAD, kAt});
+  call.with(kAt, 7);
+  EXPECT_THAT(call.at_entry(), ElementsAre("999999", "FIONREAD"));
+  EXPECT_THAT(call.at_exit(0), ElementsAre("999999", "FIONREAD", "[7]"));
+  EXPECT_THAT(call.at_exit(-ENOTTY),
+              ElementsAre("999999", "FIONREAD", "0x10000"));
+  call.call.args = {kNoFd, FIOCLEX, 0x123};
+  EXPECT_THAT(call.at_entry(), ElementsAre("999999", "FIOCLEX"));
+  call.call.args = {kNoFd, FIONBIO, kAt};
+  EXPECT_THAT(call.at_entry(), ElementsAre("999999", "FIONBIO", "[7]"));
+  call.call.args = {kNoFd, 0xffff'ffff'1234'5678, kAt};
+  EXPECT_THAT(call.at_entry(), ElementsAre("999999", "0x12345678", "0x10000"));
+}
+
+TEST(CallText, IoctlOfATerminal) {
+  TestedCall call(SYS_ioctl, {kNoFd, TIOCGWINSZ, kAt});
+  call.with(kAt, winsize{24, 80, 0, 0});
+  EXPECT_EQ(call.at_exit(0)[2],
+            "{ws_row=24, ws_col=80, ws_xpixel=0, ws_ypixel=0}");
+  const std::uint32_t modes[4] = {0, 0, 0, ISIG | ICANON | 0x10000};
+  TestedCall terminal(SYS_ioctl, {kNoFd, TCSETS, kAt});
+  terminal.with(kAt, modes);
+  EXPECT_EQ(terminal.at_entry()[2], "{c_lflag=ISIG|ICANON|0x10000, ...}");
 }
 
 TEST(CallText, Epoll) {
