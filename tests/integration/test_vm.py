@@ -1,10 +1,12 @@
-"""Who may attach where Yama is set to what, on a kernel that has it."""
+"""On a kernel that has what ours may lack: who may attach where Yama is set to what; a cgroup
+of version 2 with the memory controller."""
 
 import json
 
 import pytest
 
 import vm
+from diagnosed import keep
 
 SUDO = "sudo hangdbg attach "
 SYSCTL = "sysctl kernel.yama.ptrace_scope=0"
@@ -72,3 +74,16 @@ def test_yama(tmp_path):
         refused(3, "user", of, "reboot")
         refused(3, "root", of, "reboot")
     assert not told, told
+
+
+@pytest.mark.timeout(400)
+def test_who_wants_more_than_memory_high(tmp_path):
+    lines = vm.boot("cgroup_guest", "/usr/bin/python3", tmp_path)
+    answers = [json.loads(line) for line in lines if line.startswith("{")]
+    said = answers[-1]
+    assert said["hung"], lines
+    keep("a cgroup of version 2 above its memory.high", "memory-limit", said)
+    assert (said["cause"], said["confidence"]) == ("memory-limit", "certain"), said
+    assert "more memory than the 40 MiB above which" in said["sentence"], said
+    assert "mem_cgroup_handle_over_high" in str(said["evidence"]), said
+    assert said["next"][0]["command"] == "echo 83886080 > /cgroup/job/memory.high", said

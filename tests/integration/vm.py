@@ -1,5 +1,5 @@
 """A virtual machine with Debian's own kernel, which has what the kernel that the
-tests run on may lack (Yama): one boot, one Python script, its output.
+tests run on may lack (Yama, cgroups): one boot, one Python script, its output.
 
     lines = boot("yama_guest")                  # tests/targets/yama_guest.py
 
