@@ -24,6 +24,8 @@ constexpr std::array kLoops = {
     Loop{"_feed", "/multiprocessing/queues.py"},
     Loop{"_monitor", "/logging/handlers.py"},
     Loop{"_worker_loop", "/torch/utils/data/_utils/worker.py"},
+    Loop{"do_one_step", "/torch/utils/data/_utils/pin_memory.py"},
+    Loop{"_pin_memory_loop", "/torch/utils/data/_utils/pin_memory.py"},
     Loop{"serve_forever", "/socketserver.py"},
     Loop{"serve_forever", "/multiprocessing/managers.py"},
     Loop{"main", "/multiprocessing/forkserver.py"},

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import torches
-from diagnosed import diagnosed, named_first
+from diagnosed import diagnosed, named_first, well_by
 from harness import TARGETS, Target, until
 from test_namespaces import needs_root
 
@@ -42,6 +42,20 @@ def test_torch(case, torch_python, tmp_path):
     target = begin(case, torch_python, tmp_path)
     said = named_first("torch: " + case, target.pid, cause, sure, sentence)
     assert [link["cause"] for link in said["chain"]] == way, said
+
+
+def test_the_thread_that_pins_memory(torch_python, tmp_path):
+    """It is named where it hangs, a worker where that does; while it works, nobody hangs."""
+    target = begin("pin_waits", torch_python, tmp_path)
+    said = named_first("torch: pin_memory() waits", target.pid, "pipe-read", "possible",
+                       "a pipe")
+    assert [link["cause"] for link in said["chain"]] == ["data-loader", "pipe-read"], said
+    assert "_pin_memory_loop" in said["chain"][1]["who"], said
+    target = begin("pin_worker", torch_python, tmp_path)
+    said = named_first("torch: a worker, with pin_memory", target.pid, "writer-gone", None, "pipe")
+    assert said["chain"][-1]["pid"] in target.ready["workers"], said
+    target = begin("pin_works", torch_python, tmp_path)
+    well_by("torch: pin_memory() works", target.pid, "runs")
 
 
 @needs_root

@@ -4,6 +4,7 @@ causes.py, it says that it is ready and is killed."""
 import os
 import signal
 import sys
+import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -82,6 +83,57 @@ def dead_worker():
         os.kill(worker.pid, signal.SIGKILL)
     say()
     next(batches)
+
+
+class Pinned:
+    """A batch that is pinned in its own way (torch calls it): waits, or works for long."""
+
+    def __init__(self, pins):
+        self.pins = pins
+
+    def pin_memory(self):
+        if self.pins == "waits":
+            wait_for_byte()
+        end = time.monotonic() + 3600
+        while time.monotonic() < end:
+            sum(range(10000))
+
+
+class Pinnables(Dataset):
+    def __init__(self, pins):
+        self.pins = pins
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        if self.pins == "worker":
+            wait_for_byte()
+        return Pinned(self.pins)
+
+
+def pinned(pins):
+    """torch's thread that pins memory runs only beside an accelerator, so it is told of one."""
+    torch.accelerator.is_available = lambda: True
+    torch.accelerator.current_accelerator = lambda: torch.device("cpu")
+    torch.accelerator.current_device_index = lambda: 0
+    torch.accelerator.set_device_index = lambda device: None
+    batches = iter(DataLoader(Pinnables(pins), batch_size=None, num_workers=2, pin_memory=True,
+                              multiprocessing_context="fork"))
+    say(workers=[worker.pid for worker in batches._workers])
+    next(batches)
+
+
+def pin_waits():
+    pinned("waits")
+
+
+def pin_works():
+    pinned("works")
+
+
+def pin_worker():
+    pinned("worker")
 
 
 def shm_full():

@@ -71,6 +71,15 @@ Workers workers_of(const Case& of, const PythonFrame& frame) {
   return workers;
 }
 
+// With pin_memory=True: the thread between the workers and who wants a batch;
+// null if it waits for them, or there is none.
+const CaseThread* pins_memory(const Case& of, const PythonFrame& frame) {
+  const auto ident = of.number(frame, "self._pin_memory_thread._ident");
+  const CaseThread* const thread =
+      ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
+  return thread != nullptr && !is_idle_loop(*thread) ? thread : nullptr;
+}
+
 // Through which workers hand over batches: a tmpfs, which answers at once.
 bool tell_shared_memory(const Case& of, Cause& cause) {
   struct statvfs shm {};
@@ -138,7 +147,13 @@ Found data_loader(const Case& of, const CaseThread& thread) {
       workers.count,
       ended > 0 ? fmt::format("{} have ended", ended)
                 : fmt::format("{} are at work", workers.busy.size()));
-  cause.behind = std::move(workers.busy);
+  if (const CaseThread* const pins = pins_memory(of, *frame)) {
+    cause.behind.push_back(pins->id);
+    cause.evidence.push_back("its thread that pins memory is at " +
+                             pins->place());
+  }
+  cause.behind.insert(cause.behind.end(), workers.busy.begin(),
+                      workers.busy.end());
   if (ended > 0) {
     // Else it is told so within five seconds, and raises an error.
     cause.id = "data-loader-worker-dead";
