@@ -72,12 +72,15 @@ Workers workers_of(const Case& of, const PythonFrame& frame) {
 }
 
 // With pin_memory=True: the thread between the workers and who wants a batch;
-// null if it waits for them, or there is none.
+// null if it waits for them, or there is none. One that has run since it was
+// looked at may have got what a worker no longer has.
 const CaseThread* pins_memory(const Case& of, const PythonFrame& frame) {
   const auto ident = of.number(frame, "self._pin_memory_thread._ident");
   const CaseThread* const thread =
       ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
-  return thread != nullptr && !is_idle_loop(*thread) ? thread : nullptr;
+  const bool busy =
+      thread != nullptr && (!is_idle_loop(*thread) || !still_waits(*thread));
+  return busy ? thread : nullptr;
 }
 
 // Through which workers hand over batches: a tmpfs, which answers at once.
