@@ -21,8 +21,6 @@ struct SemLock {
   std::int32_t count;  // how often this process has it
   std::int32_t maxvalue;
   std::int32_t kind;
-
-  bool is_lock() const { return maxvalue == 1; }  // else a semaphore
 };
 
 struct Shared {
@@ -54,6 +52,9 @@ bool maps_it(const Maps& maps, const Shared& file) {
 struct Object {
   Address at;
   SemLock lock;
+  bool counts_room = false;  // of a queue: who has taken it keeps it
+
+  bool is_lock() const { return lock.maxvalue == 1 && !counts_room; }
 };
 
 std::optional<SemLock> lock_at(const Case& of, Address object) {
@@ -68,13 +69,14 @@ std::optional<Object> object_of(const Case& of,
                                 const Maps& maps,
                                 const Shared& file,
                                 std::size_t depth) {
+  constexpr std::string_view kRoom = "._sem._semlock";
   constexpr std::array<std::string_view, 8> kAttributes = {
       "",
       "._semlock",
       "._rlock._semlock",
       "._wlock._semlock",
       "._lock._semlock",
-      "._sem._semlock",
+      kRoom,
       "._wait_semaphore._semlock",
       "._woken_count._semlock"};
   constexpr std::size_t kMostVariables = 30;
@@ -95,7 +97,7 @@ std::optional<Object> object_of(const Case& of,
                             fmt::format("{}{}", variable.name, attribute));
         const auto lock = object ? lock_at(of, *object) : std::nullopt;
         if (lock && shared_mapping(maps, Address{lock->handle}) == file) {
-          return Object{*object, *lock};
+          return Object{*object, *lock, attribute == kRoom};
         }
       }
     }
@@ -167,7 +169,7 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
     return awaited;
   }
   awaited.known = true;
-  awaited.is_lock = object->lock.is_lock();
+  awaited.is_lock = object->is_lock();
   if (!awaited.is_lock) {
     return awaited;
   }

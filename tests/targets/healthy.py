@@ -147,6 +147,32 @@ def waits_for_a_computation():
     done.wait()
 
 
+def waits_for_a_process():
+    import multiprocessing
+
+    context = multiprocessing.get_context("fork")
+    done = context.Event()
+    context.Process(target=_count, args=(0,), daemon=True).start()
+    ready()
+    done.wait()
+
+
+def feeds_a_process():
+    """As feeds_a_worker, through a queue of multiprocessing."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("fork")
+    work = context.Queue(1)
+    context.Process(target=_take, args=(work,), daemon=True).start()
+    turns(lambda: work.put(1))
+
+
+def _take(work):
+    while True:
+        sum(range(300000))
+        work.get()
+
+
 def takes_turns():
     lock = threading.Lock()
 

@@ -30,6 +30,20 @@ void tell_own(const CaseThread& thread,
   }
 }
 
+std::string_view kind_of(const CaseThread& thread) {
+  constexpr std::string_view kFile = "/multiprocessing/synchronize.py";
+  constexpr std::size_t kDepth = 3;
+  if (thread.find("put", "/multiprocessing/queues.py", kDepth) != nullptr) {
+    return "put() of a full queue";
+  }
+  const PythonFrame* const wait = thread.find("wait", kFile, 1);
+  return wait == nullptr ? "acquire() of a Semaphore"
+         : thread.frames().size() > 1 &&
+                 thread.frames()[1].file.ends_with(kFile)
+             ? "wait() of an Event or a Barrier"
+             : "wait() of a Condition";
+}
+
 void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
   for (const int pid : lock.holders) {
     cause.behind.push_back({pid, pid});
@@ -73,9 +87,9 @@ Found shared_semaphore(const Case& of, const CaseThread& thread) {
     // An Event, a Condition, the room in a queue: anybody may end that.
     cause.id = "shared-wait";
     cause.confidence = Confidence::Possible;
-    cause.sentence =
-        "waits until another process lets it go on (an Event, a Condition, a "
-        "Semaphore or a full queue of multiprocessing)";
+    cause.sentence = fmt::format(
+        "waits until another process lets it go on: in {} of multiprocessing",
+        kind_of(thread));
     for (const int pid : lock->sharers) {
       cause.behind.push_back({pid, pid});
     }
