@@ -1,6 +1,7 @@
 #include "inspector/diagnosis/awaited_call.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "inspector/waiting_rooms.h"
@@ -10,6 +11,49 @@ namespace {
 
 bool is_in(const PythonFrame& frame, std::string_view folder) {
   return frame.file.find(folder) != std::string::npos;
+}
+
+// Of Open MPI, MPICH and those that are made of it.
+bool is_mpi(const Module& module) {
+  const std::string_view path = module.path;
+  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
+}
+
+// All ranks of a group are to come there (MPI: A Message-Passing Interface
+// Standard, chapter 6), also in the form that takes large counts, "..._c".
+bool is_collective(std::string_view function) {
+  constexpr std::array<std::string_view, 10> kBegin = {
+      "Allgather",   "Allreduce", "Alltoall",   "Barrier", "Bcast",
+      "Comm_create", "Comm_dup",  "Comm_split", "Exscan",  "Gather",
+  };
+  constexpr std::array<std::string_view, 5> kMore = {
+      "Reduce", "Scan", "Scatter", "Win_fence", "Finalize"};
+  const auto begins = [function](std::string_view name) {
+    return function.starts_with(name);
+  };
+  return std::ranges::any_of(kBegin, begins) ||
+         (std::ranges::any_of(kMore, begins) &&
+          !function.starts_with("Reduce_local"));
+}
+
+// A collective of MPI, by the C function that Python's has called: it runs all
+// the while, to see whether the others have come.
+std::optional<CollectiveCall> mpi_call(const Case& of,
+                                       const CaseThread& thread) {
+  const InspectedProcess* const whole = thread.python ? of.whole() : nullptr;
+  if (whole == nullptr || std::ranges::none_of(whole->modules, is_mpi)) {
+    return std::nullopt;
+  }
+  for (std::string_view function : of.native(thread)) {  // "MPI_Bcast (lib…)"
+    function = function.substr(function.starts_with("PMPI_") ? 1 : 0);
+    constexpr std::string_view kMpi = "MPI_";
+    if (function.starts_with(kMpi) &&
+        is_collective(function.substr(kMpi.size()))) {
+      return CollectiveCall{
+          .function = std::string(function.substr(0, function.find(' ')))};
+    }
+  }
+  return std::nullopt;
 }
 
 // torch calls it "ALLREDUCE" there.
@@ -35,10 +79,10 @@ std::optional<CollectiveCall> awaited_call(const Case& of,
       std::any_of(inner, frames.end(), [](const PythonFrame& frame) {
         return is_in(frame, "/torch/distributed/");
       });
-  return !own && distributed && of.is_python()
-             ? read_collective_call(of.heap(), thread.stack,
-                                    of.process_groups())
-             : std::nullopt;
+  if (!own && distributed && of.is_python()) {
+    return read_collective_call(of.heap(), thread.stack, of.process_groups());
+  }
+  return mpi_call(of, thread);
 }
 
 std::optional<CollectiveCall> pending_call(const Case& of,

@@ -1,4 +1,5 @@
-// In which collective of torch.distributed a thread waits for other ranks.
+// In which collective of torch.distributed, or of MPI, a thread waits for other
+// ranks.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace hangdbg {
 
-// By its frames: it has called one, and is inside.
+// By its frames: it has called one, and is inside. Of MPI by its C functions,
+// which tell no group.
 std::optional<CollectiveCall> awaited_call(const Case& of,
                                            const CaseThread& thread);
 

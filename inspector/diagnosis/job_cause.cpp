@@ -37,6 +37,7 @@ struct Finder {
   RankSet waiters_for(const RankSet& ranks) const;
   bool long_enough(const RankSet& ranks) const;
   bool some_long_enough(const RankSet& ranks) const;
+  bool looks_again(int rank) const;
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
 };
@@ -47,6 +48,10 @@ const Link& root_of(const Diagnosis& found) {
 
 Meeting meeting_of(const JobDiagnosis& job);
 std::string flow_text(const PeerFlow& flow);
+
+std::string each_of(const RankSet& ranks) {
+  return (ranks.size() == 1 ? "" : "each of ") + ranks_text(ranks);
+}
 
 }  // namespace
 
@@ -172,7 +177,7 @@ void Finder::blame_odd(const RankSet& odd) {
   job.hung = hangs(found, waiting);
   job.cause = found.cause;
   job.cause.sentence =
-      fmt::format("{} {}; {} in {}", ranks_text(job.odd), story(found),
+      fmt::format("{} {}; {} in {}", each_of(job.odd), story(found),
                   waits_text(waiting, job.odd.size()), waits_in(waiting));
   job.cause.evidence.push_back(fmt::format("rank {} is process {}, at {}",
                                            worst.rank, worst.pid,
@@ -290,7 +295,7 @@ void Finder::without_waiters() {
       fmt::format("{} {}",
                   same.size() == all.size() && all.size() > 1
                       ? fmt::format("each of the {} ranks", all.size())
-                      : ranks_text(same),
+                      : each_of(same),
                   story(*worst->found));
 }
 
@@ -301,9 +306,11 @@ const RankDiagnosis* Finder::find_rank(int rank) const {
 
 const RankDiagnosis* Finder::worst_of(const RankSet& ranks) const {
   const RankDiagnosis* worst = nullptr;
-  const auto badness = [](const RankDiagnosis& one) {
+  // Of what is equally bad, what the fewest do is odd.
+  const auto badness = [&](const RankDiagnosis& one) {
     return std::tuple(one.found->hung, one.found->cause.standing,
-                      one.found->cause.confidence);
+                      one.found->cause.confidence,
+                      job.ranks.size() - alike(ranks, *one.found).size());
   };
   for (const RankDiagnosis& one : job.ranks) {
     if (ranks.contains(one.rank) && one.found &&
@@ -361,6 +368,13 @@ bool Finder::some_long_enough(const RankSet& ranks) const {
   });
 }
 
+// As MPI does: that tells no time.
+bool Finder::looks_again(int rank) const {
+  const RankDiagnosis& one = *find_rank(rank);
+  return one.call && !one.found->chain.front().waiting_s &&
+         one.call->function.starts_with("MPI_");
+}
+
 // Who works lets nobody hang; who rests does, as others wait for it.
 bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
   switch (odd.cause.standing) {
@@ -368,7 +382,10 @@ bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
       return false;
     case Standing::Idle:
       return root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
-             long_enough(waiting);
+             (long_enough(waiting) ||
+              std::ranges::any_of(waiting.numbers(), [this](int rank) {
+                return looks_again(rank);
+              }));
     case Standing::Waits:
       return odd.hung || (odd.cause.id == "polls" && long_enough(waiting));
     case Standing::Stuck:

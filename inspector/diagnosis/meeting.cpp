@@ -217,10 +217,11 @@ void find_mismatch(const Everybody& all, Meeting& meeting) {
       }
     }
     meeting.by_number = kinds.counted;
+    const std::string in =
+        group.empty() ? "a group of MPI" : "group " + printable(group);
     meeting.where =
-        (kinds.number ? fmt::format("as collective {} of group ", *kinds.number)
-                      : "in group ") +
-        printable(group);
+        kinds.number ? fmt::format("as collective {} of {}", *kinds.number, in)
+                     : "in " + in;
     return;
   }
 }

@@ -1,6 +1,7 @@
 """A rank of a job that a real launcher has started: launched.py WAITS
 
-Rank 2 is in code of its own and the others wait for it. WAITS is in what: `plain`, for
+Rank 2 is in code of its own (it waits, or what HANGDBG_TEST_LOADS says) and the others wait
+for it. WAITS is in what: `plain`, for
 what never comes; `gloo`, in a collective of torch; else in MPI_Barrier of that library,
 which runs all the while. Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with
 status 0.
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 PR_SET_PDEATHSIG = 1
 NUMBERS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -23,6 +25,11 @@ def rank():
 
 
 def load():
+    how = os.environ.get("HANGDBG_TEST_LOADS", "waits")
+    if how == "sleeps":
+        time.sleep(10000)
+    while how == "works":
+        sum(range(10000))
     threading.Event().wait()
 
 

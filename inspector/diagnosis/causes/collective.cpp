@@ -100,9 +100,11 @@ Found cause_in(const Case& of,
               .confidence = Confidence::Likely,
               .sentence = fmt::format("waits in {} for the other ranks",
                                       call_words(*call)),
-              .evidence = {thread.place()},
-              .next = {{"hangdbg dist",
-                        "how far the ranks of each process group have come"}}};
+              .evidence = {thread.place()}};
+  if (!call->function.starts_with("MPI_")) {
+    cause.next.push_back(
+        {"hangdbg dist", "how far the ranks of each process group have come"});
+  }
   if (of.world.ranks_apart) {
     return cause;
   }
