@@ -12,6 +12,7 @@
 #include "inspector/connections.h"
 #include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/case.h"
+#include "inspector/diagnosis/causes/causes.h"
 #include "inspector/diagnosis/job_cause.h"
 #include "inspector/inspected_process.h"
 
@@ -27,6 +28,7 @@ struct Seen {
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
 Seen look_at_launcher(int pid, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
+void tell_why_ended(JobDiagnosis& job, Deadline deadline);
 void add_skipped(JobDiagnosis& job);
 
 }  // namespace
@@ -67,6 +69,7 @@ JobDiagnosis diagnose_job(const Job& job,
   read_flows(all, deadline);
   add_skipped(all);
   find_job_cause(all, hung_after_s);
+  tell_why_ended(all, deadline);
   return all;
 }
 
@@ -176,6 +179,20 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
     if (flow.flow == Flow::Unreachable) {
       job.stuck_flows.push_back(std::move(flow));
     }
+  }
+}
+
+// As a rank that is left sees it: they share a cgroup.
+void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
+  const auto left = std::ranges::find_if(
+      job.ranks,
+      [](const RankDiagnosis& one) { return one.found.has_value(); });
+  if (job.cause.id != "rank-ended" || left == job.ranks.end()) {
+    return;
+  }
+  World world(deadline);
+  if (const Case* const of = world.look_at(left->pid)) {
+    causes::explain_by_lack_of_memory(*of, of->threads.front(), job.cause);
   }
 }
 

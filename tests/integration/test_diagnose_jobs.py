@@ -12,6 +12,7 @@ import pytest
 
 import processes
 import torches
+from cgroups import cgroup
 from diagnosed import keep, not_hung
 from harness import TARGETS, die_with_us, hangdbg, start, track, until
 from test_namespaces import needs_root
@@ -174,6 +175,23 @@ def test_a_rank_has_ended_before_the_others_met(torch_python, tmp_path):
         "rank-ended", "^rank 1 has ended; ranks 0,2 wait for it in init_process_group$")
     assert (said["odd"], said["missing"], said["confidence"]) == ([1], [1], "certain"), said
     assert any("ended, and not waited for by %d" % job.pid in one for one in said["evidence"])
+
+
+@needs_root
+def test_a_rank_was_killed_for_its_memory(torch_python, tmp_path):
+    job = Job(torch_python, tmp_path, "eats@1")
+    until("all are there", lambda: set(job.pids()) == {0, 1, 2}, IMPORT)
+    with cgroup("memory") as group:
+        if not group.has("memory.oom_control"):
+            pytest.skip("no cgroups of version 1 for memory")
+        for pid in job.pids().values():
+            group.take(pid)
+        group.write("memory.limit_in_bytes", 1 << 30)  # the others import torch
+        job.begin_turn()
+        said = job.until_said("rank-ended", "^rank 1 has ended; ranks 0,2 wait for it in "
+                              "init_process_group; the kernel has killed .*, as there was no "
+                              "memory left$")
+        assert (said["odd"], said["confidence"]) == ([1], "certain"), said
 
 
 def test_a_worker_of_the_odd_rank_is_followed(torch_python, tmp_path):

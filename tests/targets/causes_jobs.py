@@ -24,6 +24,7 @@ sizes       reduces other sizes than the others
 more        has reduced once more than the others
 order       ranks 0 and 1 reduce in two groups, each in another one first
 missing     has ended before the ranks have met
+eats        the same: wants memory, once DIRECTORY/go-0 is there, until it is killed
 all         none is late: the network keeps what they send
 """
 
@@ -207,6 +208,13 @@ def wait_for(name):
         time.sleep(0.02)
 
 
+def eats():
+    wait_for("go-0")
+    eaten = []
+    while True:
+        eaten.append(bytearray(b"x") * (1 << 20))
+
+
 def take_turn(number, turn, groups):
     way, _, who = turn.partition("@")
     odd = dist.get_rank() == int(who or dist.get_world_size() - 1)
@@ -232,8 +240,9 @@ def main():
     turns = sys.argv[2:]
     torch.set_num_threads(1)
     signal.signal(signal.SIGUSR1, enough)
-    if turns[0].startswith("missing") and os.environ["RANK"] == turns[0].partition("@")[2]:
-        return
+    way, _, who = turns[0].partition("@")
+    if way in ("missing", "eats") and os.environ["RANK"] == who:
+        return eats() if way == "eats" else None
     dist.init_process_group("gloo")
     groups = [dist.new_group(), dist.new_group()]
     open(os.path.join(DIRECTORY, "ready-%d" % dist.get_rank()), "w").close()
