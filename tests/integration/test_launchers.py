@@ -8,7 +8,7 @@ import signal
 import pytest
 
 import launchers
-from diagnosed import keep, not_hung
+from diagnosed import diagnosed, keep, not_hung
 from harness import TARGETS, hangdbg, kill_group, until
 
 pytestmark = pytest.mark.slow
@@ -135,6 +135,20 @@ def test_who_rests_hangs_a_barrier_and_who_works_does_not(launch, launcher, monk
     until_parted(job)
     said = not_hung("a rank of %s works" % launcher.name, ["--job", job.name])
     assert said["odd"] == [2], said
+
+
+@pytest.mark.parametrize("launcher", [launchers.OpenMpi, launchers.Mpich],
+                         ids=lambda one: one.name)
+def test_who_meets_again_and_again_is_well(launch, launcher, monkeypatch):
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "meets")
+    job = launch(launcher, launcher.library)
+
+    def meets():
+        ranks = diagnosed(["--job", job.name])["ranks"] if listed(job)[0] else []
+        return sum(one["call"] == "MPI_Barrier" for one in ranks) > 1
+    until("they meet", meets, BEGUN)
+    not_hung("ranks of %s meet" % launcher.name, ["--job", job.name])
+    not_hung("a rank of %s meets others" % launcher.name, listed(job)[1]["rank", 0])
 
 
 def hung(job):

@@ -1,7 +1,7 @@
 """A rank of a job that a real launcher has started: launched.py WAITS
 
 Rank 2 is in code of its own (it waits, or what HANGDBG_TEST_LOADS says) and the others wait
-for it. WAITS is in what: `plain`, for
+for it; with "meets" there all of them meet again and again. WAITS is in what: `plain`, for
 what never comes; `gloo`, in a collective of torch; else in MPI_Barrier of that library,
 which runs all the while. Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with
 status 0.
@@ -44,6 +44,8 @@ def reduce(waits):
 
 
 def train(waits):
+    while os.environ.get("HANGDBG_TEST_LOADS") == "meets":
+        waits.MPI_Barrier(world(waits))
     if rank() == 2:
         load()
     reduce(waits)

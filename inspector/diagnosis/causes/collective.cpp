@@ -95,13 +95,15 @@ Found cause_in(const Case& of,
   if (!call) {
     return std::nullopt;
   }
+  // Who runs while it waits may be about to go on.
+  const bool by_mpi = call->function.starts_with("MPI_");
   Cause cause{.id = "collective",
               .standing = Standing::Waits,
-              .confidence = Confidence::Likely,
+              .confidence = by_mpi ? Confidence::Possible : Confidence::Likely,
               .sentence = fmt::format("waits in {} for the other ranks",
                                       call_words(*call)),
               .evidence = {thread.place()}};
-  if (!call->function.starts_with("MPI_")) {
+  if (!by_mpi) {
     cause.next.push_back(
         {"hangdbg dist", "how far the ranks of each process group have come"});
   }
