@@ -1,0 +1,50 @@
+"""hangdbg diagnose: who waits in multiprocessing's Event, Condition, Semaphore or queue
+until another process lets it go on; each made for real and named first."""
+
+import pytest
+
+from diagnosed import diagnosed, named_first, not_hung
+from harness import TARGETS, Target, until
+
+
+def begin(case, python):
+    """`case`: who waits, and what the other process does (causes_shared.py)."""
+    return Target([python, TARGETS / "causes_shared.py", *case.split()])
+
+
+# case: the cause behind it, how sure, what is in the sentence
+HANGS = {
+    "event reads": ("writer-gone", "certain", "a pipe"),
+    "event takes_lock_twice": ("deadlock", "certain", "which it has itself"),
+    "event waits_for_another": ("shared-wait", "possible", "until another process lets it"),
+    "event_of_spawned reads": ("writer-gone", "certain", "a pipe"),
+    "condition reads": ("writer-gone", "certain", "a pipe"),
+    "semaphore reads": ("writer-gone", "certain", "a pipe"),
+    "unfinished_queue reads": ("writer-gone", "certain", "a pipe"),
+}
+
+
+@pytest.mark.parametrize("case", sorted(HANGS))
+def test_who_waits_for_another_process(case, some_python):
+    cause, sure, sentence = HANGS[case]
+    target = begin(case, some_python)
+    said = named_first("shared " + case, target.pid, cause, sure, sentence)
+    assert [link["cause"] for link in said["chain"]] == ["shared-wait", cause], said
+    assert said["chain"][-1]["pid"] == target.ready["other"], said
+
+
+# case: what is said of who waits
+WELL = {
+    "condition naps": "shared-wait",
+    "event computes": "shared-wait",
+    "event naps": "shared-wait",
+    "semaphore naps": "shared-wait",
+    "unfinished_queue naps": "shared-wait",
+}
+
+
+@pytest.mark.parametrize("case", sorted(WELL))
+def test_who_waits_and_is_well(case, some_python):
+    target = begin(case, some_python)
+    until(WELL[case], lambda: diagnosed(target.pid)["chain"][0]["cause"] == WELL[case])
+    not_hung("shared " + case, target.pid)

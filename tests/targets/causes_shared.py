@@ -1,0 +1,98 @@
+"""Waits for another process in multiprocessing, in the way that its first argument names.
+The second names what that process does, who could let it go on. Like causes.py, it says
+that it is ready and is killed."""
+
+import multiprocessing
+import os
+import sys
+import threading
+import time
+
+from common import ready
+
+forked = multiprocessing.get_context("fork")
+
+
+def say(**more):
+    ready("main", [], go_on="kill", **more)
+
+
+# ---- what the other process does with what it shares
+
+
+def reads(shared):
+    os.read(os.pipe()[0], 1)
+
+
+def takes_lock_twice(shared):
+    lock = threading.Lock()
+    with lock:
+        lock.acquire()
+
+
+def waits(event):
+    event.wait()
+
+
+def waits_for_another(shared):
+    waits(forked.Event())
+
+
+def computes(shared):
+    total = 0
+    while True:
+        total += sum(range(10000))
+
+
+def naps(shared):
+    while True:
+        time.sleep(0.1)
+
+
+def begin(does, shared, context=forked):
+    child = context.Process(target=does, args=(shared,))
+    child.daemon = True
+    child.start()
+    return child.pid
+
+
+def other(shared, context=forked):
+    return begin(globals()[sys.argv[2]], shared, context)
+
+
+# ---- who waits for it
+
+
+def event(context=forked):
+    done = context.Event()
+    say(other=other(done, context))
+    done.wait()
+
+
+def event_of_spawned():
+    event(multiprocessing.get_context("spawn"))
+
+
+def condition():
+    changed = forked.Condition()
+    say(other=other(changed))
+    with changed:
+        changed.wait()
+
+
+def semaphore():
+    slots = forked.Semaphore(1)
+    slots.acquire()
+    say(other=other(slots))
+    slots.acquire()
+
+
+def unfinished_queue():
+    queue = forked.JoinableQueue()
+    queue.put("a task that is never done")
+    say(other=other(queue))
+    queue.join()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
