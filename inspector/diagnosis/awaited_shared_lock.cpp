@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include "inspector/python_locals.h"
@@ -21,6 +23,8 @@ struct SemLock {
   std::int32_t count;  // how often this process has it
   std::int32_t maxvalue;
   std::int32_t kind;
+
+  bool is_one() const { return maxvalue == 1; }  // else it counts
 };
 
 struct Shared {
@@ -43,6 +47,15 @@ std::optional<Shared> shared_mapping(const Maps& maps, Address at) {
   return {};
 }
 
+// What a thread waits for in futex(2), where that is shared.
+std::optional<Shared> awaited_by(const CaseThread& thread, const Maps& maps) {
+  const auto& call = thread.wait.call;
+  return call.running || call.number != SYS_futex ||
+                 (call.args[1] & FUTEX_PRIVATE_FLAG) != 0
+             ? std::nullopt
+             : shared_mapping(maps, Address{call.args[0]});
+}
+
 bool maps_it(const Maps& maps, const Shared& file) {
   return std::ranges::any_of(maps, [&](const Mapping& one) {
     return one.inode == file.inode && one.device == file.device;
@@ -52,9 +65,7 @@ bool maps_it(const Maps& maps, const Shared& file) {
 struct Object {
   Address at;
   SemLock lock;
-  bool counts_room = false;  // of a queue: who has taken it keeps it
-
-  bool is_lock() const { return lock.maxvalue == 1 && !counts_room; }
+  bool is_lock;
 };
 
 std::optional<SemLock> lock_at(const Case& of, Address object) {
@@ -63,20 +74,35 @@ std::optional<SemLock> lock_at(const Case& of, Address object) {
   return lock ? std::optional(*lock) : std::nullopt;
 }
 
+// The room in a Queue(1) has the numbers of a Lock, and is released by others
+// than who took it. `path`: "lock._semlock".
+bool is_bounded_semaphore(const Case& of,
+                          const PythonFrame& frame,
+                          std::string_view path) {
+  constexpr std::string_view kAttribute = "._semlock";
+  if (!path.ends_with(kAttribute)) {
+    return false;
+  }
+  path.remove_suffix(kAttribute.size());
+  const auto object = of.object(frame, path);
+  const auto type =
+      object ? of.heap().type_of(*object) : std::unexpected(Error());
+  return type && (*type)->name == "BoundedSemaphore";
+}
+
 // By the names that programs and multiprocessing's own classes have for it.
 std::optional<Object> object_of(const Case& of,
                                 const CaseThread& thread,
                                 const Maps& maps,
                                 const Shared& file,
                                 std::size_t depth) {
-  constexpr std::string_view kRoom = "._sem._semlock";
   constexpr std::array<std::string_view, 8> kAttributes = {
       "",
       "._semlock",
       "._rlock._semlock",
       "._wlock._semlock",
       "._lock._semlock",
-      kRoom,
+      "._sem._semlock",
       "._wait_semaphore._semlock",
       "._woken_count._semlock"};
   constexpr std::size_t kMostVariables = 30;
@@ -90,14 +116,14 @@ std::optional<Object> object_of(const Case& of,
     variables->resize(std::min(variables->size(), kMostVariables));
     for (const Variable& variable : *variables) {
       for (const std::string_view attribute : kAttributes) {
-        const auto object =
-            attribute.empty()
-                ? std::optional(variable.object)
-                : of.object(frame,
-                            fmt::format("{}{}", variable.name, attribute));
+        const std::string path = fmt::format("{}{}", variable.name, attribute);
+        const auto object = attribute.empty() ? std::optional(variable.object)
+                                              : of.object(frame, path);
         const auto lock = object ? lock_at(of, *object) : std::nullopt;
         if (lock && shared_mapping(maps, Address{lock->handle}) == file) {
-          return Object{*object, *lock, attribute == kRoom};
+          return Object{
+              *object, *lock,
+              lock->is_one() && !is_bounded_semaphore(of, frame, path)};
         }
       }
     }
@@ -118,6 +144,13 @@ std::vector<int> sharers_of(const Case& of, const Shared& file) {
   }
   std::erase_if(pids, [&](int pid) { return !maps_it(maps_of(pid), file); });
   return pids;
+}
+
+bool waits_for(const Case& of, const Shared& file, int pid) {
+  const Case* const other = of.world.look_at(pid);
+  const CaseThread* const main =
+      other != nullptr ? other->thread(pid) : nullptr;
+  return main != nullptr && awaited_by(*main, maps_of(pid)) == file;
 }
 
 // How often that process has it. None: that cannot be told.
@@ -150,13 +183,11 @@ std::optional<int> count_in(const Case& of,
 
 std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
                                                      const CaseThread& thread) {
-  const auto& call = thread.wait.call;
-  if (call.running || call.number != SYS_futex || !of.is_python() ||
-      (call.args[1] & FUTEX_PRIVATE_FLAG) != 0 || of.memory_left) {
+  if (thread.wait.syscall != "futex" || !of.is_python() || of.memory_left) {
     return std::nullopt;
   }
   const Maps maps = maps_of(of.pid);
-  const auto file = shared_mapping(maps, Address{call.args[0]});
+  const auto file = awaited_by(thread, maps);
   if (!file) {
     return std::nullopt;
   }
@@ -169,8 +200,11 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
     return awaited;
   }
   awaited.known = true;
-  awaited.is_lock = object->is_lock();
+  awaited.is_lock = object->is_lock;
   if (!awaited.is_lock) {
+    of.world.look_at_all(awaited.sharers);
+    std::ranges::copy_if(awaited.sharers, std::back_inserter(awaited.waiting),
+                         [&](int pid) { return waits_for(of, *file, pid); });
     return awaited;
   }
   awaited.own_count = object->lock.count;

@@ -16,9 +16,10 @@ namespace hangdbg {
 struct AwaitedSharedLock {
   std::uint64_t device = 0, inode = 0;  // of the memory that has it
   std::vector<int> sharers;             // other processes that map it
-  bool known = false;    // its object was found: only then the rest is told
-  bool is_lock = false;  // else a semaphore: an Event's, a Condition's, ...
-  int own_count = 0;     // how often this process has it
+  bool known = false;        // its object was found: only then the rest is told
+  bool is_lock = false;      // else a semaphore: an Event's, a Condition's, ...
+  std::vector<int> waiting;  // of a semaphore's sharers: for the same
+  int own_count = 0;         // how often this process has it
   const CaseThread* own_holder = nullptr;  // the thread that took it last
   std::vector<int> holders;                // of the sharers
   bool all_told = true;  // of each sharer it could be told whether it has it

@@ -203,6 +203,16 @@ std::vector<const CaseThread*> Case::python_threads() const {
   return with;
 }
 
+const CaseThread* Case::at_work(const CaseThread* but) const {
+  constexpr double kPercent = 10;  // who polls or beats takes less
+  const auto with = python_threads();
+  const auto found = std::ranges::find_if(with, [&](const CaseThread* one) {
+    return one != but &&
+           (one->wait.state == 'R' || one->cpu_percent >= kPercent);
+  });
+  return found == with.end() ? nullptr : *found;
+}
+
 // ---- looks
 
 void Case::look() {

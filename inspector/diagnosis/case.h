@@ -100,6 +100,9 @@ class Case {
   const CaseThread* by_ident(std::uint64_t ident) const;
   // Those that run Python, without our agent's.
   std::vector<const CaseThread*> python_threads() const;
+  // Another one than `but` that computes: it may do what is waited for when it
+  // is done. Null if there is none.
+  const CaseThread* at_work(const CaseThread* but = nullptr) const;
 
   // ---- values of Python, by an expression as `hangdbg peek` has it
   const Heap& heap() const { return *heap_; }

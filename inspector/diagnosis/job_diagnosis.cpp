@@ -191,7 +191,8 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
     return;
   }
   World world(deadline);
-  if (const Case* const of = world.look_at(left->pid)) {
+  const Case* const of = world.look_at(left->pid);
+  if (of != nullptr && !of->threads.empty()) {
     causes::explain_by_lack_of_memory(*of, of->threads.front(), job.cause);
   }
 }

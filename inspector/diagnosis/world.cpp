@@ -27,22 +27,26 @@ const Case* World::look_at(int pid) {
 }
 
 Result<const Case*> World::look_in_time(int pid, Deadline deadline) {
-  if (cases_.contains(pid)) {
-    return cases_.at(pid).get();
+  std::optional<Error> why;
+  std::vector<int> fresh;
+  if (!cases_.contains(pid)) {
+    fresh.push_back(pid);
   }
-  Result<const Case*> looked = nullptr;
   in_parallel<std::unique_ptr<Case>>(
-      {pid}, deadline,
+      fresh, deadline,
       [this, kept = shared_from_this()](int of) {
         return Case::open(of, *this, Case::Memory::Read);
       },
       [&](int of, Made made) {
         if (made && !*made) {
-          looked = std::unexpected(made->error());
+          why = made->error();
         }
         add(of, std::move(made));
       });
-  return looked ? Result<const Case*>(cases_.at(pid).get()) : looked;
+  if (const Case* const its = cases_.at(pid).get()) {
+    return its;
+  }
+  return std::unexpected(why ? *why : not_read_in_time(pid));
 }
 
 void World::look_at_all(const std::vector<int>& pids) {

@@ -59,10 +59,6 @@ OF_PYTHON = {
     "shared": ("shared-lock", "certain", r"processes share, which process \d+"),
     "shared_spawn": ("shared-lock", "certain", r"processes share, which process \d+"),
     "shared_twice": ("deadlock", "likely", "processes share, which it has itself"),
-    "shared_event": ("deadlock", "possible", r"2 processes wait for each other: .*in wait\(\) of an Event"),
-    "shared_condition": ("deadlock", "possible", r"2 processes wait for each other: .*in wait\(\) of a Condition"),
-    "shared_semaphore": ("deadlock", "possible", r"2 processes wait for each other: .*in acquire\(\) of a Semaphore"),
-    "shared_queue": ("deadlock", "possible", r"2 processes wait for each other: .*in put\(\) of a full queue"),
     "shared_of_dead": ("lock-of-dead-process", "likely", "who had it has ended"),
 }
 

@@ -17,8 +17,11 @@ HANGS = {
     "event reads": ("writer-gone", "certain", "a pipe"),
     "event takes_lock_twice": ("deadlock", "certain", "which it has itself"),
     "event waits_for_another": ("shared-wait", "possible", "until another process lets it"),
+    "event_of_several reads": ("writer-gone", "certain", "a pipe"),
     "event_of_spawned reads": ("writer-gone", "certain", "a pipe"),
+    "bounded_semaphore reads": ("writer-gone", "certain", "a pipe"),
     "condition reads": ("writer-gone", "certain", "a pipe"),
+    "full_queue reads": ("writer-gone", "certain", "a pipe"),
     "semaphore reads": ("writer-gone", "certain", "a pipe"),
     "unfinished_queue reads": ("writer-gone", "certain", "a pipe"),
 }
@@ -35,9 +38,15 @@ def test_who_waits_for_another_process(case, some_python):
 
 # case: what is said of who waits
 WELL = {
+    "bounded_semaphore computes": "shared-wait",
     "condition naps": "shared-wait",
     "event computes": "shared-wait",
+    "event computes_in_thread": "shared-wait",
     "event naps": "shared-wait",
+    "event_of_several computes": "shared-wait",
+    "event_of_several naps": "shared-wait",
+    "event_with_time reads": "sleeps",
+    "full_queue takes_slowly": "shared-wait",
     "semaphore naps": "shared-wait",
     "unfinished_queue naps": "shared-wait",
 }

@@ -298,43 +298,5 @@ def shared_twice():
     lock.acquire()
 
 
-# What processes wait in for each other, while the other one waits for what never comes.
-
-
-def beside_another(make):
-    import multiprocessing
-
-    context = multiprocessing.get_context("fork")
-    made = make(context)
-    child = context.Process(target=os.read, args=(os.pipe()[0], 1), name="beside")
-    child.daemon = True
-    child.start()
-    say(beside=child.pid)
-    return made
-
-
-def shared_event():
-    event = beside_another(lambda context: context.Event())
-    event.wait()
-
-
-def shared_condition():
-    condition = beside_another(lambda context: context.Condition())
-    with condition:
-        condition.wait()
-
-
-def shared_semaphore():
-    semaphore = beside_another(lambda context: context.Semaphore(0))
-    semaphore.acquire()
-
-
-def shared_queue():
-    """Full: there is room for one."""
-    queue = beside_another(lambda context: context.Queue(1))
-    queue.put(1)
-    queue.put(2)
-
-
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

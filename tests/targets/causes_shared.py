@@ -49,6 +49,18 @@ def naps(shared):
         time.sleep(0.1)
 
 
+def computes_in_thread(shared):
+    """Its main thread waits for an order."""
+    threading.Thread(target=computes, args=(shared,), daemon=True).start()
+    reads(shared)
+
+
+def takes_slowly(queue):
+    while True:
+        queue.get()
+        time.sleep(0.05)
+
+
 def begin(does, shared, context=forked):
     child = context.Process(target=does, args=(shared,))
     child.daemon = True
@@ -73,6 +85,21 @@ def event_of_spawned():
     event(multiprocessing.get_context("spawn"))
 
 
+def event_of_several():
+    """Two wait for it; the second cannot let the first go on."""
+    done = forked.Event()
+    begin(waits, done)
+    say(other=other(done))
+    done.wait()
+
+
+def event_with_time():
+    stop = forked.Event()
+    say(other=other(stop))
+    while not stop.wait(1000):
+        pass
+
+
 def condition():
     changed = forked.Condition()
     say(other=other(changed))
@@ -80,11 +107,22 @@ def condition():
         changed.wait()
 
 
-def semaphore():
-    slots = forked.Semaphore(1)
+def semaphore(kind=forked.Semaphore):
+    slots = kind(1)
     slots.acquire()
     say(other=other(slots))
     slots.acquire()
+
+
+def bounded_semaphore():
+    semaphore(forked.BoundedSemaphore)
+
+
+def full_queue():
+    queue = forked.Queue(maxsize=1)
+    say(other=other(queue))
+    while True:
+        queue.put("no room for a second one")
 
 
 def unfinished_queue():

@@ -147,16 +147,6 @@ def waits_for_a_computation():
     done.wait()
 
 
-def waits_for_a_process():
-    import multiprocessing
-
-    context = multiprocessing.get_context("fork")
-    done = context.Event()
-    context.Process(target=_count, args=(0,), daemon=True).start()
-    ready()
-    done.wait()
-
-
 def feeds_a_process():
     """As feeds_a_worker, through a queue of multiprocessing."""
     import multiprocessing

@@ -96,17 +96,6 @@ bool is_timer(const Case& of, const CaseThread& thread) {
   return run != nullptr && of.object(*run, "self.interval").has_value();
 }
 
-// Another thread that computes: it may do what is waited for when it is done.
-const CaseThread* at_work(const Case& of, const CaseThread& but) {
-  constexpr double kPercent = 10;  // who polls or beats takes less
-  const auto others = of.python_threads();
-  const auto found = std::ranges::find_if(others, [&](const CaseThread* one) {
-    return one != &but &&
-           (one->wait.state == 'R' || one->cpu_percent >= kPercent);
-  });
-  return found == others.end() ? nullptr : *found;
-}
-
 // Another thread that waits for what comes from outside, while this one waits
 // for the order to stop it, or for what it gets there.
 const CaseThread* server(const Case& of, const CaseThread& but) {
@@ -179,7 +168,7 @@ Found condition(const Case& of, const CaseThread& thread) {
           fmt::format("forked from {}, without that one's other threads",
                       process_text(of.status.ppid)));
     }
-  } else if (const CaseThread* const works = at_work(of, thread)) {
+  } else if (const CaseThread* const works = of.at_work(&thread)) {
     cause.standing = Standing::Works;
     cause.evidence.push_back(
         fmt::format("{} is at work, at {}", works->who(), works->place()));

@@ -2,6 +2,9 @@
 // nobody alive does.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/text.h"
 #include "inspector/diagnosis/awaited_shared_lock.h"
 #include "inspector/diagnosis/causes/causes.h"
@@ -30,20 +33,6 @@ void tell_own(const CaseThread& thread,
   }
 }
 
-std::string_view kind_of(const CaseThread& thread) {
-  constexpr std::string_view kFile = "/multiprocessing/synchronize.py";
-  constexpr std::size_t kDepth = 3;
-  if (thread.find("put", "/multiprocessing/queues.py", kDepth) != nullptr) {
-    return "put() of a full queue";
-  }
-  const PythonFrame* const wait = thread.find("wait", kFile, 1);
-  return wait == nullptr ? "acquire() of a Semaphore"
-         : thread.frames().size() > 1 &&
-                 thread.frames()[1].file.ends_with(kFile)
-             ? "wait() of an Event or a Barrier"
-             : "wait() of a Condition";
-}
-
 void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
   for (const int pid : lock.holders) {
     cause.behind.push_back({pid, pid});
@@ -67,6 +56,72 @@ void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
   }
 }
 
+constexpr std::string_view kFile = "/multiprocessing/synchronize.py";
+
+// Condition.wait, which only Event.wait calls by a function of that name.
+bool is_event(const CaseThread& thread) {
+  const auto& frames = thread.frames();
+  return frames.size() > 1 && frames[1].function == "wait" &&
+         frames[1].file.ends_with(kFile);
+}
+
+std::string_view kind_of(const CaseThread& thread) {
+  constexpr std::size_t kDepth = 3;
+  if (thread.find("put", "/multiprocessing/queues.py", kDepth) != nullptr) {
+    return "put() of a full queue";
+  }
+  return thread.find("wait", kFile, 1) == nullptr ? "acquire() of a Semaphore"
+         : is_event(thread)                       ? "wait() of an Event"
+                                                  : "wait() of a Condition";
+}
+
+// Whoever does not wait for the same may end it; who computes, when it is done.
+void find_others(const Case& of,
+                 const CaseThread& thread,
+                 const AwaitedSharedLock& wait,
+                 Cause& cause) {
+  const CaseThread* works = of.at_work(&thread);
+  for (const int pid : wait.sharers) {
+    const Case* const other = of.world.look_at(pid);
+    if (works == nullptr && other != nullptr) {
+      works = other->at_work();
+    }
+    if (std::ranges::find(wait.waiting, pid) == wait.waiting.end()) {
+      cause.behind.push_back({pid, pid});
+    }
+  }
+  if (works != nullptr) {
+    cause.behind = {works->id};
+    cause.evidence.push_back(fmt::format(
+        "{} is at work, at {}", process_text(works->id.pid), works->place()));
+  }
+}
+
+// An Event, a Condition, the room in a queue.
+void tell_wait(const Case& of,
+               const CaseThread& thread,
+               const AwaitedSharedLock& wait,
+               Cause& cause) {
+  cause.id = "shared-wait";
+  cause.confidence = Confidence::Possible;
+  cause.sentence = fmt::format(
+      "waits until another process lets it go on: in {} of multiprocessing",
+      kind_of(thread));
+  if (of.takes_turns(thread)) {
+    cause.standing = Standing::Works;
+    cause.evidence.push_back("it has gone on meanwhile, and waits again");
+  } else if (thread.wakes_by_itself() && is_event(thread)) {
+    cause.id = "sleeps";
+    cause.standing = Standing::Idle;
+    cause.confidence = Confidence::Likely;
+    cause.sentence =
+        "sleeps, for a time that it has chosen, or until an Event of "
+        "multiprocessing is set";
+  } else {
+    find_others(of, thread, wait, cause);
+  }
+}
+
 }  // namespace
 
 Found shared_semaphore(const Case& of, const CaseThread& thread) {
@@ -84,15 +139,7 @@ Found shared_semaphore(const Case& of, const CaseThread& thread) {
       "{} other {} it", lock->sharers.size(),
       lock->sharers.size() == 1 ? "process shares" : "processes share"));
   if (lock->known && !lock->is_lock) {
-    // An Event, a Condition, the room in a queue: anybody may end that.
-    cause.id = "shared-wait";
-    cause.confidence = Confidence::Possible;
-    cause.sentence = fmt::format(
-        "waits until another process lets it go on: in {} of multiprocessing",
-        kind_of(thread));
-    for (const int pid : lock->sharers) {
-      cause.behind.push_back({pid, pid});
-    }
+    tell_wait(of, thread, *lock, cause);
   } else if (lock->own_count > 0) {
     tell_own(thread, *lock, cause);
   } else if (lock->known) {
