@@ -36,7 +36,11 @@ std::vector<ThreadId> busy_workers(const Case& of) {
   for (const CaseThread* const one : of.python_threads()) {
     if (runs_work(*one)) {
       busy.push_back(one->id);
-    } else if (is_idle_loop(*one)) {
+      continue;
+    }
+    const PythonFrame* const loop = idle_loop(*one);
+    if (loop != nullptr &&
+        loop->file.find("/concurrent/futures/") != std::string::npos) {
       return {};
     }
   }
