@@ -45,6 +45,9 @@ class Launched:
     def program(self):
         return [TARGETS / "launched.py", self.waits]
 
+    def python(self):
+        return a_torch() if self.waits.startswith("tcp:") else PYTHON
+
     def environment(self):
         return {}
 
@@ -141,7 +144,7 @@ class OpenMpi(Launched):
 
     def command(self):
         return [program("mpirun.openmpi", self.name), "--allow-run-as-root", "--oversubscribe",
-                "-n", RANKS, PYTHON]
+                "-n", RANKS, self.python()]
 
     def environment(self):
         if shutil.which("mpirun.openmpi"):
@@ -165,7 +168,7 @@ class Mpich(Launched):
     library = "libmpich.so.12"
 
     def command(self):
-        return [program("mpiexec.hydra", self.name), "-n", RANKS, PYTHON]
+        return [program("mpiexec.hydra", self.name), "-n", RANKS, self.python()]
 
     def environment(self):
         if shutil.which("mpiexec.hydra"):
@@ -199,7 +202,7 @@ class Slurm(Launched):
         self.name = self.job + ".0"
 
     def command(self):
-        return [self.root / "usr/bin/srun", "-n", RANKS, *self.words, PYTHON]
+        return [self.root / "usr/bin/srun", "-n", RANKS, *self.words, self.python()]
 
     def environment(self):
         libraries = self.root / LIBRARIES

@@ -1,13 +1,15 @@
 """A rank of a job that a real launcher has started: launched.py WAITS
 
-Rank 2 is in code of its own (it waits, or what HANGDBG_TEST_LOADS says) and the others wait
-for it; with "meets" there all of them meet again and again. WAITS is in what: `plain`, for
-what never comes; `gloo`, in a collective of torch; else in MPI_Barrier of that library,
-which runs all the while. Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with
-status 0.
+Rank 2 is in code of its own (it waits, or what HANGDBG_TEST_LOADS says: sleeps, works, reads
+a pipe that only it can write to, "locks FILE", stops itself) and the others wait for it; with
+"meets" there all of them meet again and again, with "computes" none waits. WAITS is in what:
+`plain`, for what never comes; `gloo`, in a collective of torch; `tcp://HOST:PORT`, the same,
+below a launcher that knows nothing of torch; else in MPI_Barrier of that library, which runs
+all the while. Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with status 0.
 """
 
 import ctypes
+import fcntl
 import os
 import signal
 import subprocess
@@ -18,6 +20,9 @@ import time
 PR_SET_PDEATHSIG = 1
 NUMBERS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 MPICH_WORLD = 0x44000000  # mpi.h
+RANKS = 4
+
+how, _, path = os.environ.get("HANGDBG_TEST_LOADS", "waits").partition(" ")
 
 
 def rank():
@@ -25,12 +30,23 @@ def rank():
 
 
 def load():
-    how = os.environ.get("HANGDBG_TEST_LOADS", "waits")
     if how == "sleeps":
         time.sleep(10000)
+    elif how == "reads":
+        os.read(os.pipe()[0], 1)
+    elif how == "locks":
+        fcntl.flock(open(path), fcntl.LOCK_EX)
+    elif how == "stops":
+        os.kill(os.getpid(), signal.SIGSTOP)
     while how == "works":
         sum(range(10000))
     threading.Event().wait()
+
+
+def compute():
+    total = 0
+    while True:
+        total += sum(range(1000))
 
 
 def reduce(waits):
@@ -44,8 +60,10 @@ def reduce(waits):
 
 
 def train(waits):
-    while os.environ.get("HANGDBG_TEST_LOADS") == "meets":
+    while how == "meets":
         waits.MPI_Barrier(world(waits))
+    if how == "computes":
+        compute()
     if rank() == 2:
         load()
     reduce(waits)
@@ -55,11 +73,12 @@ def meet(waits):
     """What reduce() waits in, once all have met."""
     if waits == "plain":
         return waits
-    if waits == "gloo":
+    if waits == "gloo" or waits.startswith("tcp:"):
         import torch
 
-        torch.distributed.init_process_group("gloo")
-        return waits
+        torch.distributed.init_process_group("gloo", **({} if waits == "gloo" else {
+            "init_method": waits, "rank": rank(), "world_size": RANKS}))
+        return "gloo"
     library = ctypes.CDLL(waits, ctypes.RTLD_GLOBAL)
     library.MPI_Init(None, None)
     return library

@@ -1,0 +1,131 @@
+"""hangdbg diagnose of jobs that mpirun, mpiexec and srun have started: the rank that hangs on
+something of its own is named first, whether the others wait for it in MPI_Barrier, in a
+collective of torch, or in what nobody knows."""
+
+import fcntl
+import re
+
+import pytest
+
+import launchers
+from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
+from harness import PROGRAM, behind, until
+from test_launchers import BEGUN, launch, listed, merged
+from test_namespaces import needs_root
+
+pytestmark = pytest.mark.slow
+
+MPI = (launchers.OpenMpi, launchers.Mpich)
+LAUNCHERS = (*MPI, launchers.Slurm)
+
+# way: its cause, how sure, the rank's own part of the sentence
+ODD = {
+    "reads": ("writer-gone", "likely", "waits for a pipe that nobody writes into any more"),
+    "locks": ("file-lock", "certain", r"waits for the lock on \S+/lock, which process \d+ .* has"),
+    "stops": ("stopped", "certain", "is stopped, by SIGSTOP"),
+}
+
+
+def by_name(one):
+    return one.name if isinstance(one, type) else one
+
+
+@pytest.fixture
+def begin(launch, tmp_path, monkeypatch):
+    """A job whose ranks wait for rank 2, which goes that way; the lock is ours."""
+    held = open(tmp_path / "lock", "w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+
+    def one(launcher, waits, way):
+        monkeypatch.setenv("HANGDBG_TEST_LOADS", "%s %s" % (way, held.name))
+        job = launch(launcher, waits)
+        until_met(job)
+        return job
+    yield one
+    held.close()
+
+
+def until_met(job):
+    """Rank 2 is on its way, and the others wait for it."""
+    def met():
+        out = merged(job).out
+        return (re.search(r"^rank 2: in .* train .*\n    ranks 0,1,3: in ", out, re.M)
+                and "uninterruptible" not in out)
+    until("the others wait for rank 2", met, BEGUN)
+
+
+def named_by(job):
+    """By its launcher's PID; srun is not above the ranks that it has started."""
+    return ["--job", job.name if isinstance(job, launchers.Slurm) else job.pid]
+
+
+def odd_one_first(job, way, after=""):
+    cause, sure, does = ODD[way]
+    said = named_first("a rank of %s %s" % (job.kind, way), named_by(job), cause, sure,
+                       "^rank 2 %s.*%s$" % (does, after))
+    assert (said["odd"], said["missing"], said["kind"]) == ([2], [], job.kind), said
+    assert [one["ranks"] for one in said["alike"]] == [[2], [0, 1, 3]], said
+    return said
+
+
+@pytest.mark.parametrize("way", sorted(ODD))
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_in_a_barrier_of_mpi(begin, launcher, way):
+    job = begin(launcher, launcher.library, way)
+    odd_one_first(job, way, "; ranks 0,1,3 wait for it in MPI_Barrier")
+
+
+@pytest.mark.parametrize("launcher, way", zip(LAUNCHERS, ODD), ids=by_name)
+def test_in_a_collective_of_torch(begin, launcher, way):
+    """They have met by the numbers that the launcher gave them."""
+    job = begin(launcher, "tcp://127.0.0.1:" + launchers.free_port(), way)
+    said = odd_one_first(job, way, "; ranks 0,1,3 wait for it in all_reduce")
+    assert [bool(one["call"]) for one in said["ranks"]] == [True, True, False, True], said
+
+
+@pytest.mark.parametrize("way", ["reads", "stops"])
+@pytest.mark.parametrize("launcher", LAUNCHERS, ids=by_name)
+def test_in_what_nobody_knows(begin, launcher, way):
+    """All of them hang then; the one that is elsewhere is why."""
+    said = odd_one_first(begin(launcher, "plain", way), way)
+    assert all(one["diagnosis"]["hung"] for one in said["ranks"]), said
+
+
+def test_what_most_do(begin):
+    """Nothing that is to be seen can let these go on; a lock may be given back."""
+    job = begin(launchers.OpenMpi, "plain", "locks")
+    said = named_first("three at what can never come", named_by(job), "nobody-left", "likely",
+                       "^each of ranks 0,1,3 waits in Event.wait")
+    assert said["odd"] == [0, 1, 3], said
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS, ids=by_name)
+def test_all_compute(launch, launcher, monkeypatch):
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "computes")
+    job = launch(launcher)
+
+    def at_work():
+        ranks = diagnosed(named_by(job))["ranks"] if listed(job)[0] else []
+        return [one["diagnosis"]["cause"] for one in ranks] == ["runs"] * launchers.RANKS
+    until("all compute", at_work, BEGUN)
+    said = not_hung("ranks of %s compute" % launcher.name, named_by(job))
+    assert (said["cause"], said["odd"]) == ("runs", []), said
+
+
+class Alone(launchers.OpenMpi):
+    """No other process is to be seen there, and so no other job."""
+
+    def command(self):
+        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                *super().command()]
+
+
+@needs_root
+def test_the_only_job_there(begin):
+    job = begin(Alone, Alone.library, "reads")
+    inside = behind("nsenter", "-t", listed(job)[1]["rank", 0], "--mount", "--pid", PROGRAM)
+    done = inside("diagnose", "--job", "auto", "--json", "--hung-after", AFTER)
+    assert done.rc == 0 and done.err == "", done
+    said = done.json()
+    keep("the only job there", "writer-gone", said)
+    assert (said["hung"], said["cause"], said["odd"]) == (True, "writer-gone", [2]), said
