@@ -36,6 +36,8 @@ struct TaskStat {
   int nice = 0;
   int cpu = 0;          // on which it ran last
   unsigned policy = 0;  // SCHED_OTHER, SCHED_FIFO, ... (sched(7))
+  // Of one that has ended, as waitpid(2) has it; 0 without the right to trace.
+  int exit_code = 0;
 };
 Result<TaskStat> read_task_stat(int pid, int tid);
 

@@ -19,6 +19,7 @@
 #include "inspector/diagnosis/job_diagnosis.h"
 #include "server/process_survey.h"
 #include "tracee/proc_list.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg {
 namespace {
@@ -104,6 +105,14 @@ Result<ProcessesOrJob> meant(const Options& options) {
   return chosen;
 }
 
+// MPICH's starts another process, which starts the ranks.
+bool is_mpiexec_above(int pid, int launcher) {
+  const auto status = read_status(pid);
+  const auto below = read_status(launcher);
+  return status && below && below->ppid == pid &&
+         status->name.starts_with("mpi");
+}
+
 // The whole job, where that is its launcher.
 std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
   const auto children = children_by_parent();
@@ -112,7 +121,8 @@ std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
   }
   auto jobs = find_jobs(deadline.capped(deadline.left() / 4));
   for (Job& job : jobs ? jobs->jobs : std::vector<Job>()) {
-    if (job.launcher == pid && job.find(pid) == nullptr) {
+    if (job.launcher && job.find(pid) == nullptr &&
+        (job.launcher == pid || is_mpiexec_above(pid, *job.launcher))) {
       ChosenRanks all{.ranks = job.ranks};
       all.job = std::move(job);
       return all;

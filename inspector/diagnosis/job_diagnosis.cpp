@@ -182,7 +182,8 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
   }
 }
 
-// As a rank that is left sees it: they share a cgroup.
+// As the kernel's log has it, or a rank that is left sees it: they may share a
+// cgroup.
 void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   const auto left = std::ranges::find_if(
       job.ranks,
@@ -191,10 +192,7 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
     return;
   }
   World world(deadline);
-  const Case* const of = world.look_at(left->pid);
-  if (of != nullptr && !of->threads.empty()) {
-    causes::explain_by_lack_of_memory(*of, of->threads.front(), job.cause);
-  }
+  causes::explain_ended_rank(world, job.job.zombies, left->pid, job.cause);
 }
 
 // What several could not see is said once.

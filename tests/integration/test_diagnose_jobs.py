@@ -178,20 +178,34 @@ def test_a_rank_has_ended_before_the_others_met(torch_python, tmp_path):
 
 
 @needs_root
-def test_a_rank_was_killed_for_its_memory(torch_python, tmp_path):
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_rank_was_killed_for_its_memory(alone, torch_python, tmp_path):
+    """By the limit of a cgroup with the others in it, or of its own."""
     job = Job(torch_python, tmp_path, "eats@1")
     until("all are there", lambda: set(job.pids()) == {0, 1, 2}, IMPORT)
     with cgroup("memory") as group:
         if not group.has("memory.oom_control"):
             pytest.skip("no cgroups of version 1 for memory")
-        for pid in job.pids().values():
+        pids = job.pids()
+        for pid in [pids[1]] if alone else pids.values():
             group.take(pid)
         group.write("memory.limit_in_bytes", 1 << 30)  # the others import torch
         job.begin_turn()
+        until("killed", lambda: group.entry("memory.oom_control", "oom_kill"))
+        named = kernel_log_names(pids[1])
+        if alone and not named:
+            pytest.skip("the kernel's log may not be read, or has other PIDs than we")
+        who = r"process %d \(.+\)" % pids[1] if named else "in its cgroup"
         said = job.until_said("rank-ended", "^rank 1 has ended; ranks 0,2 wait for it in "
-                              "init_process_group; the kernel has killed .*, as there was no "
-                              "memory left$")
+                              "init_process_group; the kernel has killed %s, as there was no "
+                              "memory left$" % who)
         assert (said["odd"], said["confidence"]) == ([1], "certain"), said
+        assert "process %d was ended by SIGKILL" % pids[1] in said["evidence"], said
+
+
+def kernel_log_names(pid):
+    log = subprocess.run(["dmesg"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return b",pid=%d," % pid in log
 
 
 def test_a_worker_of_the_odd_rank_is_followed(torch_python, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
-from harness import PROGRAM, behind, until
+from harness import PROGRAM, behind, hangdbg, until
 from test_launchers import BEGUN, launch, listed, merged
 from test_namespaces import needs_root
 
@@ -129,3 +129,11 @@ def test_the_only_job_there(begin):
     said = done.json()
     keep("the only job there", "writer-gone", said)
     assert (said["hung"], said["cause"], said["odd"]) == (True, "writer-gone", [2]), said
+
+
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_the_pid_of_mpirun_means_the_job(begin, launcher):
+    """MPICH's has started another, which has started the ranks."""
+    job = begin(launcher, launcher.library, "stops")
+    out = hangdbg("diagnose", job.pid).out
+    assert out.startswith("job ") and " hangs: rank 2 is stopped, by SIGSTOP" in out, out

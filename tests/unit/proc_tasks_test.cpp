@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <latch>
 #include <thread>
 
@@ -89,6 +91,19 @@ TEST(ReadTaskStat, OfNobody) {
   const auto stat = read_task_stat(pid, pid);
   ASSERT_FALSE(stat);
   EXPECT_EQ(stat.error().id, ErrorId::NoSuchProcess);
+}
+
+TEST(ReadTaskStat, OfAZombie) {
+  const Child child([] { ::pause(); });
+  ASSERT_EQ(::kill(child.pid(), SIGKILL), 0);
+  siginfo_t info{};
+  ASSERT_EQ(
+      ::waitid(P_PID, static_cast<id_t>(child.pid()), &info, WEXITED | WNOWAIT),
+      0);
+  const auto stat = read_task_stat(child.pid(), child.pid());
+  ASSERT_TRUE(stat) << stat.error().text();
+  EXPECT_EQ(stat->state, 'Z');
+  EXPECT_EQ(stat->exit_code, SIGKILL);
 }
 
 TEST(ReadTaskStat, OfAThreadThatEnded) {

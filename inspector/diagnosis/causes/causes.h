@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "inspector/diagnosis/case.h"
 #include "inspector/diagnosis/cause.h"
@@ -64,6 +65,12 @@ void explain_by_memory_limit(const Case& of,
 void explain_by_lack_of_memory(const Case& of,
                                const CaseThread& thread,
                                Cause& cause);
+// The same for a rank of a job that has ended. `ended`: processes that their
+// launcher has not waited for; `beside`: one of the ranks that are left.
+void explain_ended_rank(World& world,
+                        const std::vector<int>& ended,
+                        int beside,
+                        Cause& cause);
 void explain_by_known_version(const Case& of,
                               const CaseThread& thread,
                               Cause& cause);

@@ -1,13 +1,21 @@
 // Who has been waited for, and is gone: whether the kernel has killed it for
 // its memory.
 #include <fmt/core.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "inspector/diagnosis/causes/causes.h"
 #include "inspector/surroundings/surroundings.h"
+#include "tracee/kernel_log.h"
+#include "tracee/proc_tasks.h"
+#include "tracee/signals.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -17,23 +25,21 @@ constexpr std::array<std::string_view, 5> kEnded = {
     "data-loader-worker-dead", "task-lost", "lock-of-dead-process",
     "writer-gone", "rank-ended"};
 
-}  // namespace
+void add_killed(const KernelEvent& killed, Cause& cause) {
+  cause.sentence += fmt::format(
+      "; the kernel has killed process {} ({}), as there was no memory left",
+      killed.pid, killed.name);
+  cause.evidence.push_back("the kernel's log: " + killed.text);
+}
 
-void explain_by_lack_of_memory(const Case& of,
-                               const CaseThread&,
-                               Cause& cause) {
-  if (std::ranges::find(kEnded, cause.id) == kEnded.end()) {
-    return;
-  }
-  const Surroundings& around = of.world.around(of.pid);
+// Whether the kernel has killed in that process's cgroup.
+void look_around(World& world, int pid, Cause& cause) {
+  const Surroundings& around = world.around(pid);
   const auto killed =
       std::ranges::find(around.kernel_events,
                         KernelEvent::Kind::KilledForMemory, &KernelEvent::kind);
   if (killed != around.kernel_events.end()) {
-    cause.sentence += fmt::format(
-        "; the kernel has killed process {} ({}), as there was no memory left",
-        killed->pid, killed->name);
-    cause.evidence.push_back("the kernel's log: " + killed->text);
+    add_killed(*killed, cause);
   } else if (around.cgroup.memory && around.cgroup.memory->oom_kills > 0) {
     cause.sentence +=
         "; the kernel has killed in its cgroup, as there was no memory left";
@@ -45,8 +51,61 @@ void explain_by_lack_of_memory(const Case& of,
         "{}: {} killed for its limit of memory", around.cgroup.memory->folder,
         around.cgroup.memory->oom_kills));
   }
-  cause.next.push_back({fmt::format("hangdbg around {}", of.pid),
+  cause.next.push_back({fmt::format("hangdbg around {}", pid),
                         "how much memory its cgroup has"});
+}
+
+// "process 99 was ended by SIGKILL"
+std::string end_text(int pid, int exit_code) {
+  return WIFSIGNALED(exit_code)
+             ? fmt::format("process {} was ended by {}", pid,
+                           signal_name(WTERMSIG(exit_code)))
+             : fmt::format("process {} has ended with status {}", pid,
+                           WEXITSTATUS(exit_code));
+}
+
+}  // namespace
+
+void explain_by_lack_of_memory(const Case& of,
+                               const CaseThread&,
+                               Cause& cause) {
+  if (std::ranges::find(kEnded, cause.id) != kEnded.end()) {
+    look_around(of.world, of.pid, cause);
+  }
+}
+
+// It may have had a cgroup of its own: the log is asked for its PID first. Who
+// is in a container has other PIDs than the log.
+void explain_ended_rank(World& world,
+                        const std::vector<int>& ended,
+                        int beside,
+                        Cause& cause) {
+  constexpr std::size_t kMost = 8;
+  std::vector<int> killed;
+  for (const int pid : ended) {
+    const auto stat = read_task_stat(pid, pid);
+    const int exit_code = stat ? stat->exit_code : 0;
+    if (exit_code != 0 && cause.evidence.size() < kMost) {
+      cause.evidence.push_back(end_text(pid, exit_code));
+    }
+    if (WIFSIGNALED(exit_code) && WTERMSIG(exit_code) == SIGKILL) {
+      killed.push_back(pid);
+    }
+  }
+  if (killed.empty() && !ended.empty()) {
+    return;
+  }
+  const auto events = read_kernel_events().value_or(std::vector<KernelEvent>());
+  const auto own = std::ranges::find_if(
+      events.rbegin(), events.rend(), [&](const KernelEvent& event) {
+        return event.kind == KernelEvent::Kind::KilledForMemory &&
+               std::ranges::find(killed, event.pid) != killed.end();
+      });
+  if (own != events.rend()) {
+    add_killed(*own, cause);
+  } else {
+    look_around(world, beside, cause);
+  }
 }
 
 }  // namespace hangdbg::causes
