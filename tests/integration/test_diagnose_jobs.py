@@ -192,6 +192,7 @@ def test_a_rank_was_killed_for_its_memory(alone, torch_python, tmp_path):
         group.write("memory.limit_in_bytes", 1 << 30)  # the others import torch
         job.begin_turn()
         until("killed", lambda: group.entry("memory.oom_control", "oom_kill"))
+        until("it has ended", lambda: processes.state(pids[1], pids[1]) == "Z")
         named = kernel_log_names(pids[1])
         if alone and not named:
             pytest.skip("the kernel's log may not be read, or has other PIDs than we")

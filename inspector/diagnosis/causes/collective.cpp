@@ -36,6 +36,17 @@ RankAtMeeting at_meeting(const Case& of, int rank) {
   return seen;
 }
 
+bool by_mpi(const CollectiveCall& call) {
+  return call.function.starts_with("MPI_");
+}
+
+// Who runs may come there in a moment, as who waits in MPI runs too.
+bool may_come(const Case& of, int pid) {
+  const Case* const other = of.world.look_at(pid);
+  const CaseThread* const main = other ? other->thread(pid) : nullptr;
+  return main != nullptr && (main->ran || main->wait.state == 'R');
+}
+
 // Who of the job this one waits for.
 void follow(const Case& of, const Job& job, Cause& cause) {
   std::vector<int> pids;
@@ -57,18 +68,18 @@ void follow(const Case& of, const Job& job, Cause& cause) {
     return;  // it has gone on since
   }
   const RankSet& awaited = waits_for->second;
+  const CollectiveCall& call =
+      *std::ranges::find(ranks, own, &RankAtMeeting::rank)->call;
   RankSet ended;
   for (const int rank : awaited.numbers()) {
     const auto other = std::ranges::find(job.ranks, rank, &JobRank::rank);
     if (other == job.ranks.end()) {
       ended.add(rank);
-    } else {
+    } else if (!by_mpi(call) || !may_come(of, other->pid)) {
       cause.behind.push_back({other->pid, other->pid});
     }
   }
-  const std::string in = fmt::format(
-      "waits in {} for ",
-      call_words(*std::ranges::find(ranks, own, &RankAtMeeting::rank)->call));
+  const std::string in = fmt::format("waits in {} for ", call_words(call));
   if (!ended.empty()) {
     cause.id = "rank-ended";
     cause.standing = Standing::Stuck;
@@ -78,11 +89,13 @@ void follow(const Case& of, const Job& job, Cause& cause) {
                                  ended.size() == 1 ? "has" : "have");
   } else if (!awaited.empty()) {
     cause.confidence = Confidence::Certain;
+    cause.standing = cause.behind.empty() ? Standing::Works : Standing::Waits;
     cause.sentence =
         fmt::format("{}{}, which {} not come there", in, ranks_text(awaited),
                     awaited.size() == 1 ? "has" : "have");
   } else if (!meeting.mismatched.empty()) {
     cause = mismatch_cause(meeting);
+    cause.confidence = by_mpi(call) ? Confidence::Possible : cause.confidence;
     cause.evidence.push_back(of.thread(of.pid)->place());
   } else if (job.elsewhere.empty()) {
     cause.sentence = in + "the other ranks, which have all come there";
@@ -96,14 +109,14 @@ Found cause_in(const Case& of,
     return std::nullopt;
   }
   // Who runs while it waits may be about to go on.
-  const bool by_mpi = call->function.starts_with("MPI_");
-  Cause cause{.id = "collective",
-              .standing = Standing::Waits,
-              .confidence = by_mpi ? Confidence::Possible : Confidence::Likely,
-              .sentence = fmt::format("waits in {} for the other ranks",
-                                      call_words(*call)),
-              .evidence = {thread.place()}};
-  if (!by_mpi) {
+  Cause cause{
+      .id = "collective",
+      .standing = Standing::Waits,
+      .confidence = by_mpi(*call) ? Confidence::Possible : Confidence::Likely,
+      .sentence =
+          fmt::format("waits in {} for the other ranks", call_words(*call)),
+      .evidence = {thread.place()}};
+  if (!by_mpi(*call)) {
     cause.next.push_back(
         {"hangdbg dist", "how far the ranks of each process group have come"});
   }
