@@ -28,5 +28,6 @@ static void* waits(void* unused) {
 /* A thread of that name, as those of torch and NCCL, that waits. */
 int begin_thread(const char* name) {
   pthread_t thread;
-  return pthread_create(&thread, 0, waits, 0) || pthread_setname_np(thread, name);
+  return pthread_create(&thread, 0, waits, 0) ||
+         pthread_setname_np(thread, name);
 }
