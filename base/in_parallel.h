@@ -33,6 +33,9 @@ bool in_parallel(
     Deadline deadline,
     const std::function<Result<R>(int)>& work,
     const std::function<void(int, std::optional<Result<R>>)>& done) {
+  if (pids.empty()) {
+    return true;  // else it would look as if no thread could be started
+  }
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;

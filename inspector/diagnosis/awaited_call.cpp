@@ -22,18 +22,14 @@ bool is_mpi(const Module& module) {
 // All ranks of a group are to come there (MPI: A Message-Passing Interface
 // Standard, chapter 6), also in the form that takes large counts, "..._c".
 bool is_collective(std::string_view function) {
-  constexpr std::array<std::string_view, 10> kBegin = {
+  constexpr std::array<std::string_view, 15> kBegin = {
       "Allgather",   "Allreduce", "Alltoall",   "Barrier", "Bcast",
-      "Comm_create", "Comm_dup",  "Comm_split", "Exscan",  "Gather",
-  };
-  constexpr std::array<std::string_view, 5> kMore = {
-      "Reduce", "Scan", "Scatter", "Win_fence", "Finalize"};
-  const auto begins = [function](std::string_view name) {
-    return function.starts_with(name);
-  };
-  return std::ranges::any_of(kBegin, begins) ||
-         (std::ranges::any_of(kMore, begins) &&
-          !function.starts_with("Reduce_local"));
+      "Comm_create", "Comm_dup",  "Comm_split", "Exscan",  "Finalize",
+      "Gather",      "Reduce",    "Scan",       "Scatter", "Win_fence"};
+  return !function.starts_with("Reduce_local") &&
+         std::ranges::any_of(kBegin, [function](std::string_view name) {
+           return function.starts_with(name);
+         });
 }
 
 // A collective of MPI, by the C function that Python's has called: it runs all

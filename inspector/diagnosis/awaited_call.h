@@ -14,6 +14,10 @@ namespace hangdbg {
 std::optional<CollectiveCall> awaited_call(const Case& of,
                                            const CaseThread& thread);
 
+inline bool is_of_mpi(const CollectiveCall& call) {
+  return call.function.starts_with("MPI_");
+}
+
 // By what its process has begun and not completed, where the thread waits in C
 // code: for `work.wait()`, and for the gradients in a `backward()`.
 std::optional<CollectiveCall> pending_call(const Case& of,

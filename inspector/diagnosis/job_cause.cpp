@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/meeting.h"
 #include "inspector/diagnosis/rank_words.h"
 #include "inspector/jobs/choice.h"
@@ -372,7 +373,7 @@ bool Finder::some_long_enough(const RankSet& ranks) const {
 bool Finder::looks_again(int rank) const {
   const RankDiagnosis& one = *find_rank(rank);
   return one.call && !one.found->chain.front().waiting_s &&
-         one.call->function.starts_with("MPI_");
+         is_of_mpi(*one.call);
 }
 
 // Who works lets nobody hang; who rests does, as others wait for it.

@@ -1,4 +1,4 @@
-"""hangdbg diagnose of jobs that mpirun, mpiexec and srun have started: the rank that hangs on
+"""hangdbg diagnose of jobs that mpirun, mpiexec, srun and others have started: the rank that hangs on
 something of its own is named first, whether the others wait for it in MPI_Barrier, in a
 collective of torch, or in what nobody knows."""
 
@@ -9,8 +9,8 @@ import pytest
 
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
-from harness import PROGRAM, behind, hangdbg, until
-from test_launchers import BEGUN, launch, listed, merged
+from harness import PROGRAM, behind, hangdbg, kill_group, until
+from test_launchers import BEGUN, launch, listed, merged, until_parted
 from test_namespaces import needs_root
 
 pytestmark = pytest.mark.slow
@@ -81,6 +81,45 @@ def test_in_a_collective_of_torch(begin, launcher, way):
     job = begin(launcher, "tcp://127.0.0.1:" + launchers.free_port(), way)
     said = odd_one_first(job, way, "; ranks 0,1,3 wait for it in all_reduce")
     assert [bool(one["call"]) for one in said["ranks"]] == [True, True, False, True], said
+
+
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_who_rests_hangs_a_barrier_and_who_works_does_not(begin, launcher):
+    job = begin(launcher, launcher.library, "sleeps")
+    said = named_first("a rank of %s sleeps" % job.kind, named_by(job), "sleeps", "certain",
+                       "^rank 2 sleeps, .*; ranks 0,1,3 wait for it in MPI_Barrier$")
+    assert said["odd"] == [2], said
+    kill_group(job.process)
+    job = begin(launcher, launcher.library, "works")
+    said = not_hung("a rank of %s works" % job.kind, named_by(job))
+    assert said["odd"] == [2], said
+
+
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_who_meets_again_and_again_is_well(launch, launcher, monkeypatch):
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "meets")
+    job = launch(launcher, launcher.library)
+
+    def meet():
+        ranks = diagnosed(named_by(job))["ranks"] if listed(job)[0] else []
+        return sum(one["call"] == "MPI_Barrier" for one in ranks) > 1
+    until("they meet", meet, BEGUN)
+    not_hung("ranks of %s meet" % job.kind, named_by(job))
+    not_hung("a rank of %s meets others" % job.kind, listed(job)[1]["rank", 0])
+
+
+@pytest.mark.parametrize("launcher", launchers.ALL, ids=by_name)
+def test_what_never_comes(launch, launcher):
+    """The others are in a collective of torch, or each waits for itself; then the one that is
+    at another line than the rest is named. Ray's ranks have other threads."""
+    job = launch(launcher)
+    until_parted(job)
+    said = named_first("a rank of %s" % launcher.name, ["--job", job.name],
+                       "condition" if launcher is launchers.Ray else "nobody-left", None,
+                       "^rank 2 waits in Event.wait")
+    assert said["odd"] == [2], said
+    waits = "; ranks 0,1,3 wait for it in all_reduce"
+    assert said["sentence"].endswith(waits) == (launcher.waits == "gloo"), said
 
 
 @pytest.mark.parametrize("way", ["reads", "stops"])

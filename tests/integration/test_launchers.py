@@ -8,8 +8,7 @@ import signal
 import pytest
 
 import launchers
-from diagnosed import diagnosed, keep, not_hung
-from harness import TARGETS, hangdbg, kill_group, until
+from harness import TARGETS, hangdbg, until
 
 pytestmark = pytest.mark.slow
 BEGUN = 90  # seconds: four times torch, on two CPUs
@@ -101,60 +100,6 @@ def test_in_a_barrier(launch, launcher):
     first, second = out.splitlines()[:2]
     assert first.startswith("rank 2: in ") and "train (" in first, out
     assert second.startswith("    ranks 0,1,3: in reduce ("), out
-
-
-@pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)
-def test_the_odd_one_is_diagnosed(launch, launcher):
-    """The others are in a collective where there is one; else each waits for itself, and the
-    one that is at another line than the rest is named."""
-    library = getattr(launcher, "library", None)
-    job = launch(launcher, *[library] * (library is not None))
-    until_parted(job)
-    said = until("it hangs", lambda: hung(job))
-    keep("a rank of %s" % launcher.name, "nobody-left", said)
-    assert said["odd"] == [2], said
-    assert said["sentence"].startswith("rank 2 waits in Event.wait"), said
-    what = "MPI_Barrier" if library else launcher.waits == "gloo" and "all_reduce"
-    if what:
-        assert said["sentence"].endswith("; ranks 0,1,3 wait for it in " + what), said
-
-
-@pytest.mark.parametrize("launcher", [launchers.OpenMpi, launchers.Mpich],
-                         ids=lambda one: one.name)
-def test_who_rests_hangs_a_barrier_and_who_works_does_not(launch, launcher, monkeypatch):
-    monkeypatch.setenv("HANGDBG_TEST_LOADS", "sleeps")
-    job = launch(launcher, launcher.library)
-    until_parted(job)
-    said = until("it hangs", lambda: hung(job))
-    keep("a rank of %s sleeps" % launcher.name, "sleeps", said)
-    assert (said["cause"], said["odd"]) == ("sleeps", [2]), said
-    assert said["sentence"].endswith("; ranks 0,1,3 wait for it in MPI_Barrier"), said
-    kill_group(job.process)
-    monkeypatch.setenv("HANGDBG_TEST_LOADS", "works")
-    job = launch(launcher, launcher.library)
-    until_parted(job)
-    said = not_hung("a rank of %s works" % launcher.name, ["--job", job.name])
-    assert said["odd"] == [2], said
-
-
-@pytest.mark.parametrize("launcher", [launchers.OpenMpi, launchers.Mpich],
-                         ids=lambda one: one.name)
-def test_who_meets_again_and_again_is_well(launch, launcher, monkeypatch):
-    monkeypatch.setenv("HANGDBG_TEST_LOADS", "meets")
-    job = launch(launcher, launcher.library)
-
-    def meets():
-        ranks = diagnosed(["--job", job.name])["ranks"] if listed(job)[0] else []
-        return sum(one["call"] == "MPI_Barrier" for one in ranks) > 1
-    until("they meet", meets, BEGUN)
-    not_hung("ranks of %s meet" % launcher.name, ["--job", job.name])
-    not_hung("a rank of %s meets others" % launcher.name, listed(job)[1]["rank", 0])
-
-
-def hung(job):
-    done = hangdbg("diagnose", "--job", job.name, "--json", "--hung-after", "0.5")
-    assert done.rc == 0 and done.err == "", done
-    return done.json() if done.json()["hung"] else None
 
 
 def test_two_at_once(launch):

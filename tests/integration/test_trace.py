@@ -602,6 +602,7 @@ def test_a_reader_that_does_not_read(target):
     trace = start_trace(target.pid)
     target.tell("storm 0 20000")
     target.said("done storm")
+    trace.send_signal(signal.SIGINT)
     target.finish()
 
     def ends():  # the first stops the trace, the next what is still to be written

@@ -14,6 +14,16 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
+// The clock is watched by alarm(2) where no thread can be had: not here.
+TEST(InParallel, OfNobodyLeavesTheAlarm) {
+  ::alarm(1000);
+  EXPECT_TRUE(in_parallel<int>(
+      {}, Deadline::in(std::chrono::seconds(1)),
+      [](int pid) -> Result<int> { return pid; },
+      [](int, std::optional<Result<int>>) { FAIL(); }));
+  EXPECT_GT(::alarm(0), 900U);
+}
+
 TEST(InParallel, ResultsComeInOrder) {
   std::string told;
   EXPECT_TRUE(in_parallel<int>(

@@ -36,10 +36,6 @@ RankAtMeeting at_meeting(const Case& of, int rank) {
   return seen;
 }
 
-bool by_mpi(const CollectiveCall& call) {
-  return call.function.starts_with("MPI_");
-}
-
 // Who runs may come there in a moment, as who waits in MPI runs too.
 bool may_come(const Case& of, int pid) {
   const Case* const other = of.world.look_at(pid);
@@ -75,7 +71,7 @@ void follow(const Case& of, const Job& job, Cause& cause) {
     const auto other = std::ranges::find(job.ranks, rank, &JobRank::rank);
     if (other == job.ranks.end()) {
       ended.add(rank);
-    } else if (!by_mpi(call) || !may_come(of, other->pid)) {
+    } else if (!is_of_mpi(call) || !may_come(of, other->pid)) {
       cause.behind.push_back({other->pid, other->pid});
     }
   }
@@ -95,7 +91,8 @@ void follow(const Case& of, const Job& job, Cause& cause) {
                     awaited.size() == 1 ? "has" : "have");
   } else if (!meeting.mismatched.empty()) {
     cause = mismatch_cause(meeting);
-    cause.confidence = by_mpi(call) ? Confidence::Possible : cause.confidence;
+    cause.confidence =
+        is_of_mpi(call) ? Confidence::Possible : cause.confidence;
     cause.evidence.push_back(of.thread(of.pid)->place());
   } else if (job.elsewhere.empty()) {
     cause.sentence = in + "the other ranks, which have all come there";
@@ -109,14 +106,14 @@ Found cause_in(const Case& of,
     return std::nullopt;
   }
   // Who runs while it waits may be about to go on.
-  Cause cause{
-      .id = "collective",
-      .standing = Standing::Waits,
-      .confidence = by_mpi(*call) ? Confidence::Possible : Confidence::Likely,
-      .sentence =
-          fmt::format("waits in {} for the other ranks", call_words(*call)),
-      .evidence = {thread.place()}};
-  if (!by_mpi(*call)) {
+  Cause cause{.id = "collective",
+              .standing = Standing::Waits,
+              .confidence =
+                  is_of_mpi(*call) ? Confidence::Possible : Confidence::Likely,
+              .sentence = fmt::format("waits in {} for the other ranks",
+                                      call_words(*call)),
+              .evidence = {thread.place()}};
+  if (!is_of_mpi(*call)) {
     cause.next.push_back(
         {"hangdbg dist", "how far the ranks of each process group have come"});
   }

@@ -30,7 +30,8 @@ bool runs_work(const CaseThread& thread) {
   return thread.find("run", "/concurrent/futures/thread.py") != nullptr;
 }
 
-// Of a Future: the pool's threads, if all of them are at work.
+// Of a Future: the pool's threads, if all of them are at work. Others that
+// rest, as a queue's or a DataLoader's, say nothing of the pool.
 std::vector<ThreadId> busy_workers(const Case& of) {
   std::vector<ThreadId> busy;
   for (const CaseThread* const one : of.python_threads()) {

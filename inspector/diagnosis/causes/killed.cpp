@@ -2,11 +2,13 @@
 // its memory.
 #include <fmt/core.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,7 +83,7 @@ void explain_ended_rank(World& world,
                         int beside,
                         Cause& cause) {
   constexpr std::size_t kMost = 8;
-  std::vector<int> killed;
+  std::map<int, double> killed;  // when each has begun, s since the boot
   for (const int pid : ended) {
     const auto stat = read_task_stat(pid, pid);
     const int exit_code = stat ? stat->exit_code : 0;
@@ -89,7 +91,8 @@ void explain_ended_rank(World& world,
       cause.evidence.push_back(end_text(pid, exit_code));
     }
     if (WIFSIGNALED(exit_code) && WTERMSIG(exit_code) == SIGKILL) {
-      killed.push_back(pid);
+      killed[pid] = static_cast<double>(stat->start_ticks) /
+                    static_cast<double>(::sysconf(_SC_CLK_TCK));
     }
   }
   if (killed.empty() && !ended.empty()) {
@@ -98,8 +101,9 @@ void explain_ended_rank(World& world,
   const auto events = read_kernel_events().value_or(std::vector<KernelEvent>());
   const auto own = std::ranges::find_if(
       events.rbegin(), events.rend(), [&](const KernelEvent& event) {
+        const auto one = killed.find(event.pid);
         return event.kind == KernelEvent::Kind::KilledForMemory &&
-               std::ranges::find(killed, event.pid) != killed.end();
+               one != killed.end() && event.at_s >= one->second;
       });
   if (own != events.rend()) {
     add_killed(*own, cause);

@@ -120,6 +120,22 @@ bool leaves(const Loop& loop, const CaseThread& thread) {
              thread.places, [&](const auto& one) { return one.ends_with(in); });
 }
 
+// The C function that it was in, in half of the looks at least: one look may
+// fall between two calls of one that computes for long. Empty: none.
+std::string computes_in(const Case& of, const CaseThread& thread) {
+  std::string function;
+  int seen = 0;
+  for (int look = 0; look < kLooks; ++look) {
+    const auto functions = of.native(thread);
+    if (!functions.empty()) {
+      function = functions.front();
+      ++seen;
+    }
+    std::this_thread::sleep_for(kMoment / 2);
+  }
+  return seen * 2 >= kLooks ? function : "";
+}
+
 // What of its variables changes from one look to another. None: they cannot be
 // read, it has none, or it has not run meanwhile.
 std::optional<std::string> changes_in(const Case& of,
@@ -181,9 +197,8 @@ Found running(const Case& of, const CaseThread& thread) {
       fmt::format("none of the variables of {} has changed meanwhile",
                   printable(loop->frame.function)));
   // In C code, or in what it calls, it may compute for long.
-  const auto functions = of.native(thread);
-  if (!functions.empty()) {
-    cause.evidence.push_back("in " + functions.front());
+  if (const auto function = computes_in(of, thread); !function.empty()) {
+    cause.evidence.push_back("in " + function);
   } else if (!leaves(*loop, thread)) {
     cause.id = "busy-loop";
     cause.standing = Standing::Waits;
