@@ -45,13 +45,6 @@ def test_a_process_whose_memory_does_not_answer(newest_python, tmp_path):
         said = done.json()
         assert "memory does not answer" in str(said["skipped"]), said
         assert said["cause"] in ("mount", "unknown"), said
-        seen = {}
-        for command in ("locks", "threads"):
-            done = hangdbg(command, target.pid, "--json", "--timeout", "3")
-            assert done.rc == 0, done
-            (seen[command],) = done.json()["processes"]
-            assert "memory does not answer" in str(seen[command]["skipped"]), seen
-        assert {one["tid"] for one in seen["threads"]["threads"]} >= {target.pid}, seen
     finally:
         os.kill(target.ready["server"], signal.SIGKILL)
     reads.wait(10)
