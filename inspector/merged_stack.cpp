@@ -128,7 +128,7 @@ std::vector<NamedFrame> named(const NativeStack& stack,
   std::ranges::transform(
       stack.frames, std::back_inserter(frames), [&](const NativeFrame& frame) {
         return NamedFrame{frame.sp, frame.module == python_module,
-                          names.name(frame), frame.behind_gap};
+                          names.name(frame), frame.behind_gap, frame.pc};
       });
   return frames;
 }
@@ -146,8 +146,10 @@ MergedStack merge_stacks(std::span<const NamedFrame> native,
                               const auto& is_left_out) {
     for (std::size_t i = first; i < last; ++i) {
       if (!is_left_out(native[i])) {
+        const bool called = i + 1 < native.size() && !native[i + 1].behind_gap;
         stack.entries.push_back({StackEntry::Kind::Native, 0, native[i].symbol,
-                                 native[i].behind_gap});
+                                 native[i].behind_gap,
+                                 called ? native[i + 1].pc : Address()});
       }
     }
   };

@@ -27,6 +27,7 @@ struct NamedFrame {
   bool interpreter = false;  // it is in the module that has CPython
   NativeSymbol symbol;
   bool behind_gap = false;  // as NativeFrame has it
+  Address pc = {};          // likewise
 };
 
 std::vector<NamedFrame> named(const NativeStack& stack,
@@ -39,6 +40,7 @@ struct StackEntry {
   std::size_t frame = 0;  // which one of the Python stack's
   NativeSymbol native;    // or the C function
   bool behind_gap = false;
+  Address returns_to = {};  // in its caller; 0 where that is not known
 };
 
 struct MergedStack {

@@ -9,6 +9,8 @@
 namespace hangdbg {
 namespace {
 
+constexpr std::string_view kMpi = "MPI_";
+
 bool is_in(const PythonFrame& frame, std::string_view folder) {
   return frame.file.find(folder) != std::string::npos;
 }
@@ -32,24 +34,14 @@ bool is_collective(std::string_view function) {
          });
 }
 
-// A collective of MPI, by the C function that Python's has called: it runs all
-// the while, to see whether the others have come.
-std::optional<CollectiveCall> mpi_call(const Case& of,
-                                       const CaseThread& thread) {
-  const InspectedProcess* const whole = thread.python ? of.whole() : nullptr;
-  if (whole == nullptr || std::ranges::none_of(whole->modules, is_mpi)) {
-    return std::nullopt;
-  }
-  for (std::string_view function : of.native(thread)) {  // "MPI_Bcast (lib…)"
-    function = function.substr(function.starts_with("PMPI_") ? 1 : 0);
-    constexpr std::string_view kMpi = "MPI_";
-    if (function.starts_with(kMpi) &&
-        is_collective(function.substr(kMpi.size()))) {
-      return CollectiveCall{
-          .function = std::string(function.substr(0, function.find(' ')))};
-    }
-  }
-  return std::nullopt;
+// It returns when a message has come or gone (chapter 3).
+bool waits_for_message(std::string_view function) {
+  constexpr std::array<std::string_view, 8> kBegin = {
+      "Mprobe", "Mrecv", "Probe", "Recv", "Rsend", "Send", "Ssend", "Wait"};
+  return !function.ends_with("_init") &&
+         std::ranges::any_of(kBegin, [function](std::string_view name) {
+           return function.starts_with(name);
+         });
 }
 
 // torch calls it "ALLREDUCE" there.
@@ -78,7 +70,35 @@ std::optional<CollectiveCall> awaited_call(const Case& of,
   if (!own && distributed && of.is_python()) {
     return read_collective_call(of.heap(), thread.stack, of.process_groups());
   }
-  return mpi_call(of, thread);
+  const auto mpi = mpi_call(of, thread);
+  return mpi ? std::optional(CollectiveCall{.function = mpi->function})
+             : std::nullopt;
+}
+
+// By the C function that Python's has called: it runs all the while, to see
+// whether the others have come.
+std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread) {
+  const InspectedProcess* const whole = thread.python ? of.whole() : nullptr;
+  if (whole == nullptr || std::ranges::none_of(whole->modules, is_mpi)) {
+    return std::nullopt;
+  }
+  for (const StackEntry& entry : of.native_calls(thread)) {
+    std::string_view function = entry.native.function;
+    function = function.substr(function.starts_with("PMPI_") ? 1 : 0);
+    if (!function.starts_with(kMpi)) {
+      continue;
+    }
+    const std::string_view name = function.substr(kMpi.size());
+    if (is_collective(name) || waits_for_message(name)) {
+      return MpiCall{std::string(function), entry.returns_to};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_message(const CollectiveCall& call) {
+  return is_of_mpi(call) &&
+         waits_for_message(std::string_view(call.function).substr(kMpi.size()));
 }
 
 std::optional<CollectiveCall> pending_call(const Case& of,

@@ -419,22 +419,28 @@ const ProcessGroups& Case::process_groups() const {
 }
 
 std::vector<std::string> Case::native(const CaseThread& thread) const {
+  std::vector<std::string> functions;
+  for (const StackEntry& entry : native_calls(thread)) {
+    functions.push_back(printable(entry.native.text()));
+  }
+  return functions;
+}
+
+std::vector<StackEntry> Case::native_calls(const CaseThread& thread) const {
   const InspectedProcess* const process = whole();
   if (process == nullptr || !thread.python) {
     return {};
   }
-  const auto dumped =
+  auto dumped =
       dump_thread(LiveSubject(*process), thread.id.tid, {.native = true});
-  std::vector<std::string> functions;
-  if (dumped && dumped->merged) {
-    for (const StackEntry& entry : dumped->merged->entries) {
-      if (entry.kind == StackEntry::Kind::Python) {
-        break;
-      }
-      functions.push_back(printable(entry.native.text()));
-    }
+  if (!dumped || !dumped->merged) {
+    return {};
   }
-  return functions;
+  auto& entries = dumped->merged->entries;
+  entries.erase(
+      std::ranges::find(entries, StackEntry::Kind::Python, &StackEntry::kind),
+      entries.end());
+  return std::move(entries);
 }
 
 }  // namespace hangdbg

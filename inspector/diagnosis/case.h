@@ -21,6 +21,7 @@
 #include "inspector/dist/process_groups.h"
 #include "inspector/gil.h"
 #include "inspector/inspected_process.h"
+#include "inspector/merged_stack.h"
 #include "inspector/objects/heap.h"
 #include "inspector/process_dump.h"
 #include "inspector/python_locks.h"
@@ -132,6 +133,8 @@ class Case {
   // innermost first, with their modules:
   // "gomp_team_start (libgomp.so.1)". Empty if they cannot be told.
   std::vector<std::string> native(const CaseThread& thread) const;
+  // The same, with where each of them returns to.
+  std::vector<StackEntry> native_calls(const CaseThread& thread) const;
 
  private:
   Case(int pid, World& world, Memory memory);

@@ -27,6 +27,7 @@ struct Finder {
   void blame_circle(const std::vector<int>& circle);
   void blame_unread();
   void blame_network();
+  void blame_messages();
   void blame_nobody();
   void without_waiters();
 
@@ -39,6 +40,8 @@ struct Finder {
   bool long_enough(const RankSet& ranks) const;
   bool some_long_enough(const RankSet& ranks) const;
   bool looks_again(int rank) const;
+  bool message_awaited() const;
+  void tell_of_watch();
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
 };
@@ -134,11 +137,11 @@ void Finder::find() {
   if (!job.stuck_flows.empty()) {
     return blame_network();
   }
-  if (!meeting.mismatched.empty()) {
+  if (!meeting.mismatched.empty() && !message_awaited()) {
     job.cause = mismatch_cause(meeting);
     job.odd = meeting.mismatched;
     job.hung = long_enough(waiters());
-    return;
+    return tell_of_watch();
   }
   if (const auto circle = meeting.circle(); !circle.empty()) {
     return blame_circle(circle);
@@ -149,7 +152,7 @@ void Finder::find() {
         job.ranks, [](const RankDiagnosis& one) { return !one.found; });
     return unread ? blame_unread() : without_waiters();
   }
-  blame_nobody();
+  return message_awaited() ? blame_messages() : blame_nobody();
 }
 
 void Finder::blame_gone(const RankSet& gone) {
@@ -258,9 +261,54 @@ void Finder::blame_network() {
       {"hangdbg dist --job auto", "all that is under way between the ranks"});
 }
 
+// Each waits for what another one would send or take if it did not wait itself.
+void Finder::blame_messages() {
+  std::map<std::string, RankSet> calls;
+  for (const RankDiagnosis& rank : job.ranks) {
+    calls[rank.call ? rank.call->function : "other things"].add(rank.rank);
+    job.cause.evidence.push_back(
+        fmt::format("rank {}: {}", rank.rank, rank.found->chain.front().place));
+  }
+  std::string text;
+  for (const auto& [call, ranks] : calls) {
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ",
+                        ranks_text(ranks), call);
+  }
+  job.hung = long_enough(waiters());
+  job.cause.id = "mpi-message";
+  job.cause.standing = job.hung ? Standing::Stuck : Standing::Waits;
+  job.cause.confidence = job.hung ? Confidence::Likely : Confidence::Possible;
+  job.cause.sentence =
+      job.job.elsewhere.empty()
+          ? fmt::format(
+                "all {} ranks wait in MPI, and nobody is left to send what "
+                "they wait for: {}",
+                job.ranks.size(), text)
+          : fmt::format(
+                "those that are here wait in MPI, perhaps for those on other "
+                "machines: {}",
+                text);
+  tell_of_watch();
+}
+
+// Messages of several gigabytes may be under way where nothing of them is seen.
+void Finder::tell_of_watch() {
+  if (job.still_in_mpi) {
+    job.cause.evidence.push_back(fmt::format(
+        "none of them came back from it, and nothing moved on their "
+        "connections, in the {:.1f} s that they were watched",
+        static_cast<double>(job.still_in_mpi->count()) / 1000));
+  } else if (job.why_not_watched) {
+    job.cause.evidence.push_back("whether they come back was not counted: " +
+                                 job.why_not_watched->text());
+  }
+}
+
 void Finder::blame_nobody() {
   const bool more = !job.job.elsewhere.empty();
-  job.hung = long_enough(waiters());
+  // Whatever has data may take its time, and does not show it.
+  job.hung = long_enough(waiters()) &&
+             (!job.still_in_mpi || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
       .id = "collective",
       .standing = Standing::Waits,
@@ -271,9 +319,13 @@ void Finder::blame_nobody() {
                : fmt::format("{} ranks", job.ranks.size()),
           waits_in(waiters()),
           more ? "for those on other machines, or the network"
-               : "for what does not get through the network, or a device"),
-      .next = {{"hangdbg dist --job auto",
-                "what is under way between them, and since when"}}};
+               : "for what does not get through the network, or a device")};
+  if (!waits_in(waiters()).starts_with("MPI_")) {
+    job.cause.next.push_back(
+        {"hangdbg dist --job auto",
+         "what is under way between them, and since when"});
+  }
+  tell_of_watch();
 }
 
 void Finder::without_waiters() {
@@ -355,8 +407,9 @@ RankSet Finder::waiters_for(const RankSet& ranks) const {
 
 bool Finder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
-    const auto& waited = find_rank(rank)->found->chain.front().waiting_s;
-    return waited && *waited >= hung_after_s;
+    const RankDiagnosis& one = *find_rank(rank);
+    const auto& waited = one.found->chain.front().waiting_s;
+    return (waited && *waited >= hung_after_s) || (one.mpi && job.still_in_mpi);
   });
 }
 
@@ -366,6 +419,12 @@ bool Finder::some_long_enough(const RankSet& ranks) const {
     RankSet one;
     one.add(rank);
     return long_enough(one);
+  });
+}
+
+bool Finder::message_awaited() const {
+  return std::ranges::any_of(job.ranks, [](const RankDiagnosis& one) {
+    return one.call && is_message(*one.call);
   });
 }
 
@@ -382,7 +441,9 @@ bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
     case Standing::Works:
       return false;
     case Standing::Idle:
-      return root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
+      // A server's other ranks wait for what it is asked.
+      return odd.cause.id != "serves" &&
+             root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
              (long_enough(waiting) ||
               std::ranges::any_of(waiting.numbers(), [this](int rank) {
                 return looks_again(rank);
@@ -401,7 +462,8 @@ std::string Finder::waits_in(const RankSet& ranks) const {
     const auto& call = find_rank(rank)->call;
     const std::string own = call ? call->function : "other things";
     if (!name.empty() && name != own) {
-      return "different collectives";
+      return call && is_of_mpi(*call) ? "different calls of MPI"
+                                      : "different collectives";
     }
     name = own;
   }

@@ -23,11 +23,17 @@ struct Seen {
   Result<Diagnosis> found;
   std::optional<CollectiveCall> call = {};
   ProcessGroups groups = {};
+  std::optional<MpiWait> mpi = {};
 };
+
+// So much time moves any healthy message but those of tens of gigabytes.
+constexpr std::chrono::milliseconds kWatchMpi{2000};
 
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
 Seen look_at_launcher(int pid, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
+void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline);
+bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank);
 void tell_why_ended(JobDiagnosis& job, Deadline deadline);
 void add_skipped(JobDiagnosis& job);
 
@@ -59,7 +65,8 @@ JobDiagnosis diagnose_job(const Job& job,
                                .pid = pid,
                                .found = std::move(one.found),
                                .call = std::move(one.call),
-                               .groups = std::move(one.groups)});
+                               .groups = std::move(one.groups),
+                               .mpi = one.mpi});
         } else if (one.found) {
           all.launcher = std::move(one.found->chain.front());
         } else {
@@ -67,6 +74,7 @@ JobDiagnosis diagnose_job(const Job& job,
         }
       });
   read_flows(all, deadline);
+  watch(all, hung_after_s, deadline);
   add_skipped(all);
   find_job_cause(all, hung_after_s);
   tell_why_ended(all, deadline);
@@ -134,10 +142,18 @@ Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
   const Link& root = seen.found->chain[seen.found->root];
   const CaseThread* const thread =
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
-  if (thread != nullptr && seen.found->cause.id == "collective") {
-    seen.call = awaited_call(*of, *thread);
-    if (!seen.call) {
-      seen.call = pending_call(*of, *thread);
+  if (thread == nullptr || (seen.found->cause.id != "collective" &&
+                            seen.found->cause.id != "mpi-message")) {
+    return seen;
+  }
+  seen.call = awaited_call(*of, *thread);
+  if (!seen.call) {
+    seen.call = pending_call(*of, *thread);
+  }
+  // Who computes beside it may be about to send what is waited for.
+  if (seen.call && is_of_mpi(*seen.call) && of->at_work(thread) == nullptr) {
+    if (const auto mpi = mpi_call(*of, *thread); mpi && mpi->returns_to) {
+      seen.mpi = {pid, thread->id.tid, mpi->returns_to};
     }
   }
   return seen;
@@ -180,6 +196,39 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
       job.stuck_flows.push_back(std::move(flow));
     }
   }
+}
+
+// Where nobody is to blame, and it is to be told whether they go on.
+void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline) {
+  std::vector<MpiWait> waits;
+  for (const RankDiagnosis& rank : job.ranks) {
+    const bool in_mpi = rank.call && is_of_mpi(*rank.call);
+    if (in_mpi ? !rank.mpi : !waits_for_a_rank(job, rank)) {
+      return;
+    }
+    if (in_mpi) {
+      waits.push_back(*rank.mpi);
+    }
+  }
+  if (waits.empty() || !job.job.missing.empty() || !job.job.elsewhere.empty()) {
+    return;
+  }
+  const auto time =
+      std::min(kWatchMpi, std::chrono::milliseconds(
+                              static_cast<std::int64_t>(hung_after_s * 1000)));
+  if (auto seen = watch_mpi(waits, time, deadline)) {
+    job.still_in_mpi = *seen;
+  } else {
+    job.why_not_watched = std::move(seen.error());
+  }
+}
+
+bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank) {
+  if (rank.call || !rank.found) {
+    return rank.call.has_value();
+  }
+  const int root = rank.found->chain[rank.found->root].id.pid;
+  return root != rank.pid && job.job.find(root) != nullptr;
 }
 
 // As the kernel's log has it, or a rank that is left sees it: they may share a

@@ -2,12 +2,14 @@
 // of these the one that the others wait for.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/deadline.h"
 #include "inspector/diagnosis/diagnose.h"
+#include "inspector/diagnosis/mpi_watch.h"
 #include "inspector/dist/collective_calls.h"
 #include "inspector/dist/peers.h"
 #include "inspector/dist/process_groups.h"
@@ -21,6 +23,7 @@ struct RankDiagnosis {
   Result<Diagnosis> found;
   std::optional<CollectiveCall> call = {};  // it waits there
   ProcessGroups groups = {};
+  std::optional<MpiWait> mpi = {};  // where it comes back from that
 };
 
 // Ranks of which the same is to be said.
@@ -35,6 +38,10 @@ struct JobDiagnosis {
   std::optional<Link> launcher;
   // What does not get through; looked for where all wait in collectives.
   std::vector<PeerFlow> stuck_flows;
+  // So long it was watched that none of those in MPI has come back; looked for
+  // where all wait for each other.
+  std::optional<std::chrono::milliseconds> still_in_mpi;
+  std::optional<Error> why_not_watched;
   bool hung = false;
   RankSet odd;  // whose cause it is; empty: all ranks alike
   Cause cause;  // the sentence says of whom

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "inspector/diagnosis/awaited_call.h"
 #include "inspector/dist/group_progress.h"
 
 namespace hangdbg {
@@ -196,7 +197,7 @@ bool is_between_two(const CollectiveCall& call) {
 void find_mismatch(const Everybody& all, Meeting& meeting) {
   std::map<std::string, std::vector<const RankAtMeeting*>> groups;
   for (const RankAtMeeting& rank : all.ranks) {
-    if (rank.call && !is_between_two(*rank.call)) {
+    if (rank.call && !is_between_two(*rank.call) && !is_message(*rank.call)) {
       groups[all.places.at(rank.rank).group].push_back(&rank);
     }
   }

@@ -20,19 +20,23 @@ Cause mismatch_cause(const Meeting& meeting) {
   const auto verb = [](const RankSet& ranks) {
     return ranks.size() == 1 ? "is" : "are";
   };
-  return {.id = "collective-mismatch",
-          .standing = Standing::Waits,
-          .confidence =
-              meeting.by_number ? Confidence::Certain : Confidence::Likely,
-          .sentence = fmt::format(
-              "{} {} in {}, {} in {}, {}: they do not match, and wait for each "
-              "other for ever",
-              ranks_text(meeting.mismatched), verb(meeting.mismatched),
-              meeting.what, ranks_text(meeting.most), meeting.others,
-              meeting.where),
-          .next = {{"hangdbg dist --job auto", "how far each group has come"},
-                   {"hangdbg dump --job auto --merge",
-                    "which lines of the program called them"}}};
+  Cause cause{.id = "collective-mismatch",
+              .standing = Standing::Waits,
+              .confidence =
+                  meeting.by_number ? Confidence::Certain : Confidence::Likely,
+              .sentence = fmt::format(
+                  "{} {} in {}, {} in {}, {}: they do not match, and wait for "
+                  "each other for ever",
+                  ranks_text(meeting.mismatched), verb(meeting.mismatched),
+                  meeting.what, ranks_text(meeting.most), meeting.others,
+                  meeting.where)};
+  if (!meeting.others.starts_with("MPI_")) {
+    cause.next.push_back(
+        {"hangdbg dist --job auto", "how far each group has come"});
+  }
+  cause.next.push_back({"hangdbg dump --job auto --merge",
+                        "which lines of the program called them"});
+  return cause;
 }
 
 }  // namespace hangdbg

@@ -19,10 +19,10 @@ LOOKS = 5  # at one that is well
 KEPT = ROOT / "build" / "results" / "diagnosed.jsonl"
 
 
-def diagnosed(pid, *args):
+def diagnosed(pid, *args, after=AFTER):
     """`pid` may be a list of words that choose, as ["--job", "auto"]."""
     chosen = pid if isinstance(pid, list) else [pid]
-    done = hangdbg("diagnose", *chosen, "--json", "--hung-after", AFTER, *args)
+    done = hangdbg("diagnose", *chosen, "--json", "--hung-after", after, *args)
     assert done.rc == 0 and done.err == "", done
     return done.json()
 

@@ -230,6 +230,24 @@ def test_a_worker_of_the_odd_rank_is_followed(torch_python, tmp_path):
         "cause"] == "data-loader", said
 
 
+def test_a_server_between_two_requests_is_well(torch_python, tmp_path):
+    """The other ranks of a model that is served wait for what it is asked."""
+    job = Job(torch_python, tmp_path, "serves").met()
+    job.begin_turn()
+
+    def all_rest():
+        first = [one["diagnosis"]["chain"][0] for one in job.diagnosed()["ranks"]]
+        return ([one["cause"] for one in first] == ["collective", "collective", "serves"]
+                and all((one["waiting_s"] or 0) > float(AFTER) for one in first))
+    until("they wait for so long", all_rest, IMPORT)
+    said = not_hung("job: a server", job, ask=Job.diagnosed)
+    assert said["sentence"] == (
+        "rank 2 waits for who connects; ranks 0,1 wait for it in all_reduce"), said
+    with socket.create_connection(("127.0.0.1", int((tmp_path / "port").read_text()))):
+        job.turn_is_over()
+    assert job.process.wait(IMPORT) == 0
+
+
 def test_under_torchrun(torch_python, tmp_path):
     """Its agent is well; its PID means the job; a rank's alone leads to the odd one."""
     job = Job(torch_python, tmp_path, "input@0", "baton@1", ranks=2, torchrun=True).met()

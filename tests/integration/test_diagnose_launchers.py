@@ -1,17 +1,20 @@
-"""hangdbg diagnose of jobs that mpirun, mpiexec, srun and others have started: the rank that hangs on
-something of its own is named first, whether the others wait for it in MPI_Barrier, in a
-collective of torch, or in what nobody knows."""
+"""hangdbg diagnose of jobs that mpirun, mpiexec, srun and others have started: the rank that
+hangs on something of its own is named first, whether the others wait for it in MPI, in a
+collective of torch, or in what nobody knows; and those that wait for each other in MPI."""
 
 import fcntl
+import json
 import re
+import sys
 
 import pytest
 
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
-from harness import PROGRAM, behind, hangdbg, kill_group, until
+from harness import PROGRAM, TARGETS, behind, hangdbg, kill_group, until
 from test_launchers import BEGUN, launch, listed, merged, until_parted
 from test_namespaces import needs_root
+from test_seccomp import ALLOW, EPERM
 
 pytestmark = pytest.mark.slow
 
@@ -106,6 +109,75 @@ def test_who_meets_again_and_again_is_well(launch, launcher, monkeypatch):
     until("they meet", meet, BEGUN)
     not_hung("ranks of %s meet" % job.kind, named_by(job))
     not_hung("a rank of %s meets others" % job.kind, listed(job)[1]["rank", 0])
+
+
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_in_a_message_of_mpi(begin, launcher, monkeypatch):
+    """From whom it is to come cannot be seen; rank 2 alone is elsewhere."""
+    monkeypatch.setenv("HANGDBG_TEST_CALLS", "MPI_Recv")
+    job = begin(launcher, launcher.library, "reads")
+    odd_one_first(job, "reads", "; ranks 0,1,3 wait for it in MPI_Recv")
+    said = named_first("another one of them", listed(job)[1]["rank", 0], "writer-gone", "likely",
+                       ODD["reads"][2])
+    assert said["chain"][0]["sentence"] == (
+        "waits in MPI_Recv for a message, perhaps of rank 2, which is in no call of MPI"), said
+
+
+# how: its cause, the sentence
+ALL_IN_MPI = {
+    "receives": ("mpi-message", "all 4 ranks wait in MPI, and nobody is left to send what they "
+                 "wait for: ranks 0-3 in MPI_Recv"),
+    "parts": ("collective-mismatch", "rank 2 is in MPI_Bcast, ranks 0,1,3 in MPI_Barrier, in a group "
+              "of MPI: they do not match, and wait for each other for ever"),
+}
+
+
+@pytest.mark.parametrize("how", sorted(ALL_IN_MPI))
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_who_waits_for_each_other_in_mpi(launch, launcher, how, monkeypatch):
+    cause, sentence = ALL_IN_MPI[how]
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", how)
+    job = launch(launcher, launcher.library)
+    until_in_mpi(job)
+    said = named_first("all ranks of %s, where it %s" % (launcher.name, how), named_by(job), cause,
+                       "likely", "^%s$" % re.escape(sentence))
+    assert said["evidence"][-1] == (
+        "none of them came back from it, and nothing moved on their connections, in the %s s that "
+        "they were watched" % AFTER), said
+
+
+def test_where_nothing_counts_how_often_they_come_back(launch, monkeypatch):
+    """As in a container: it cannot be told from ranks that go on, and that is said."""
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "receives")
+    job = launch(launchers.OpenMpi, launchers.OpenMpi.library)
+    until_in_mpi(job)
+    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
+        {"default": ALLOW, "rules": {"perf_event_open": EPERM}}), PROGRAM)
+    done = filtered("diagnose", *named_by(job), "--json", "--hung-after", AFTER)
+    assert done.rc == 0 and done.err == "", done
+    said = done.json()
+    assert (said["hung"], said["cause"], said["confidence"]) == (
+        False, "mpi-message", "possible"), said
+    assert re.fullmatch(r"whether they come back was not counted: perf_event_open .* thread \d+: "
+                        "Operation not permitted", said["evidence"][-1]), said
+
+
+@pytest.mark.parametrize("size, after", [(1, AFTER), (10_000, AFTER), (50_000_000, "10")])
+@pytest.mark.parametrize("launcher", MPI, ids=by_name)
+def test_who_exchanges_messages_is_well(launch, launcher, size, after, monkeypatch):
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "exchanges %d" % size)
+    job = launch(launcher, launcher.library)
+    until_in_mpi(job)
+    not_hung("ranks of %s exchange %d bytes" % (launcher.name, size), named_by(job),
+             ask=lambda chosen: diagnosed(chosen, after=after))
+
+
+def until_in_mpi(job):
+    def all_there():
+        ranks = diagnosed(named_by(job))["ranks"] if listed(job)[0] else []
+        calls = [one["call"] or "" for one in ranks]
+        return len(calls) == launchers.RANKS and all(call.startswith("MPI_") for call in calls)
+    until("all are in MPI", all_there, BEGUN)
 
 
 @pytest.mark.parametrize("launcher", launchers.ALL, ids=by_name)

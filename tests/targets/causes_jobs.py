@@ -12,6 +12,7 @@ busy        a loop in which nothing changes, until SIGUSR1
 stop        stops itself
 polls       looks for a file again and again
 store       wants a key of the store that nobody has set
+serves      waits for who connects to the port that it writes into DIRECTORY/port
 work        sleeps, until SIGUSR1, while the others are in `work.wait()`
 backward    the same, while the others are in the backward() of a DistributedDataParallel
 trains      computes, for long (ends when DIRECTORY/enough is there)
@@ -30,7 +31,9 @@ all         none is late: the network keeps what they send
 
 import ctypes
 import os
+import selectors
 import signal
+import socket
 import sys
 import threading
 import time
@@ -117,6 +120,15 @@ def saves(number):
             os.fsync(file.fileno())
 
 
+def serves(number):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with open(os.path.join(DIRECTORY, "port"), "w") as port:
+            port.write(str(server.getsockname()[1]))
+        loop = selectors.DefaultSelector()
+        loop.register(server, selectors.EVENT_READ)
+        loop.select()
+
+
 class Held(torch.utils.data.Dataset):
     lock = threading.Lock()
 
@@ -164,7 +176,7 @@ def loader(number):
 
 WAYS = {"baton": baton, "sleep": sleep, "input": wants_input, "busy": busy, "stop": stop,
         "polls": polls, "store": store, "trains": trains, "saves": saves, "worker": worker,
-        "loader": loader, "work": sleep, "backward": sleep}
+        "loader": loader, "serves": serves, "work": sleep, "backward": sleep}
 
 
 def step(tensor):

@@ -1,11 +1,16 @@
 """A rank of a job that a real launcher has started: launched.py WAITS
 
 Rank 2 is in code of its own (it waits, or what HANGDBG_TEST_LOADS says: sleeps, works, reads
-a pipe that only it can write to, "locks FILE", stops itself) and the others wait for it; with
-"meets" there all of them meet again and again, with "computes" none waits. WAITS is in what:
-`plain`, for what never comes; `gloo`, in a collective of torch; `tcp://HOST:PORT`, the same,
-below a launcher that knows nothing of torch; else in MPI_Barrier of that library, which runs
-all the while. Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with status 0.
+a pipe that only it can write to, "locks FILE", stops itself) and the others wait for it. WAITS
+is in what: `plain`, for what never comes; `gloo`, in a collective of torch; `tcp://HOST:PORT`,
+the same, below a launcher that knows nothing of torch; else in MPI_Barrier of that library,
+which runs all the while; in MPI_Recv, where HANGDBG_TEST_CALLS says so.
+
+Or all do what is said there: "meets" again and again, "computes", "receives" from each other
+what nobody sends, "exchanges BYTES" again and again, and of "parts" rank 2 is in another
+collective than the others.
+
+Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with status 0.
 """
 
 import ctypes
@@ -19,10 +24,10 @@ import time
 
 PR_SET_PDEATHSIG = 1
 NUMBERS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-MPICH_WORLD = 0x44000000  # mpi.h
+MPICH_WORLD, MPICH_BYTE = 0x44000000, 0x4c00010d  # mpi.h
 RANKS = 4
 
-how, _, path = os.environ.get("HANGDBG_TEST_LOADS", "waits").partition(" ")
+how, _, what = os.environ.get("HANGDBG_TEST_LOADS", "waits").partition(" ")
 
 
 def rank():
@@ -35,7 +40,7 @@ def load():
     elif how == "reads":
         os.read(os.pipe()[0], 1)
     elif how == "locks":
-        fcntl.flock(open(path), fcntl.LOCK_EX)
+        fcntl.flock(open(what), fcntl.LOCK_EX)
     elif how == "stops":
         os.kill(os.getpid(), signal.SIGSTOP)
     while how == "works":
@@ -54,6 +59,8 @@ def reduce(waits):
         import torch
 
         torch.distributed.all_reduce(torch.ones(4))
+    elif os.environ.get("HANGDBG_TEST_CALLS") == "MPI_Recv":
+        receive(waits, 2)
     elif waits != "plain":
         waits.MPI_Barrier(world(waits))
     threading.Event().wait()
@@ -64,7 +71,13 @@ def train(waits):
         waits.MPI_Barrier(world(waits))
     if how == "computes":
         compute()
-    if rank() == 2:
+    if how == "receives":
+        receive(waits, (rank() - 1) % RANKS)
+    while how == "exchanges":
+        exchange(waits, int(what))
+    if how == "parts" and rank() == 2:
+        waits.MPI_Bcast(ctypes.create_string_buffer(1), 1, byte(waits), 0, world(waits))
+    if rank() == 2 and how != "parts":
         load()
     reduce(waits)
 
@@ -84,12 +97,33 @@ def meet(waits):
     return library
 
 
+def receive(library, source):
+    library.MPI_Recv(ctypes.create_string_buffer(1), 1, byte(library), source, 0,
+                     world(library), ctypes.create_string_buffer(64))
+
+
+def exchange(library, size):
+    """With those before and after it."""
+    library.MPI_Sendrecv(
+        ctypes.create_string_buffer(size), size, byte(library), (rank() + 1) % RANKS, 0,
+        ctypes.create_string_buffer(size), size, byte(library), (rank() - 1) % RANKS, 0,
+        world(library), ctypes.create_string_buffer(64))
+
+
 def world(library):
-    """MPI_COMM_WORLD: Open MPI's is an object, MPICH's a number."""
+    return handle(library, "ompi_mpi_comm_world", MPICH_WORLD)
+
+
+def byte(library):
+    return handle(library, "ompi_mpi_byte", MPICH_BYTE)
+
+
+def handle(library, name, number):
+    """Open MPI's are objects, MPICH's are numbers."""
     try:
-        return ctypes.byref(ctypes.c_char.in_dll(library, "ompi_mpi_comm_world"))
+        return ctypes.byref(ctypes.c_char.in_dll(library, name))
     except ValueError:
-        return MPICH_WORLD
+        return number
 
 
 def die_with_parent():

@@ -1,4 +1,5 @@
-// A collective of torch.distributed: it waits for the other ranks.
+// A collective of torch.distributed or MPI, or a message of MPI: it waits for
+// the other ranks.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -75,20 +76,30 @@ void follow(const Case& of, const Job& job, Cause& cause) {
       cause.behind.push_back({other->pid, other->pid});
     }
   }
-  const std::string in = fmt::format("waits in {} for ", call_words(call));
+  const std::string in =
+      fmt::format("waits in {} for {}", call_words(call),
+                  is_message(call) ? "a message, perhaps of " : "");
+  const Confidence sure =
+      is_message(call) ? Confidence::Likely : Confidence::Certain;
   if (!ended.empty()) {
     cause.id = "rank-ended";
     cause.standing = Standing::Stuck;
-    cause.confidence = Confidence::Certain;
+    cause.confidence = sure;
     cause.behind.clear();
     cause.sentence = fmt::format("{}{}, which {} ended", in, ranks_text(ended),
                                  ended.size() == 1 ? "has" : "have");
   } else if (!awaited.empty()) {
-    cause.confidence = Confidence::Certain;
+    cause.confidence = sure;
     cause.standing = cause.behind.empty() ? Standing::Works : Standing::Waits;
-    cause.sentence =
-        fmt::format("{}{}, which {} not come there", in, ranks_text(awaited),
-                    awaited.size() == 1 ? "has" : "have");
+    cause.sentence = is_message(call)
+                         ? fmt::format("{}{}, which {} in no call of MPI", in,
+                                       ranks_text(awaited),
+                                       awaited.size() == 1 ? "is" : "are")
+                         : fmt::format("{}{}, which {} not come there", in,
+                                       ranks_text(awaited),
+                                       awaited.size() == 1 ? "has" : "have");
+  } else if (is_message(call)) {
+    return;
   } else if (!meeting.mismatched.empty()) {
     cause = mismatch_cause(meeting);
     cause.confidence =
@@ -106,12 +117,14 @@ Found cause_in(const Case& of,
     return std::nullopt;
   }
   // Who runs while it waits may be about to go on.
-  Cause cause{.id = "collective",
+  const bool message = is_message(*call);
+  Cause cause{.id = message ? "mpi-message" : "collective",
               .standing = Standing::Waits,
               .confidence =
                   is_of_mpi(*call) ? Confidence::Possible : Confidence::Likely,
-              .sentence = fmt::format("waits in {} for the other ranks",
-                                      call_words(*call)),
+              .sentence = fmt::format(
+                  "waits in {} for {}", call_words(*call),
+                  message ? "a message to come or to go" : "the other ranks"),
               .evidence = {thread.place()}};
   if (!is_of_mpi(*call)) {
     cause.next.push_back(

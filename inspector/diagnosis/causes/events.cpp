@@ -8,6 +8,16 @@
 #include "inspector/diagnosis/causes/causes.h"
 
 namespace hangdbg::causes {
+namespace {
+
+bool is_listening(const Case& of, const OpenFile& file) {
+  const auto socket = file.kind == FileKind::Socket && file.inode
+                          ? of.world.tcp_socket(of.pid, file.inode)
+                          : std::nullopt;
+  return socket && socket->state == TcpState::Listen;
+}
+
+}  // namespace
 
 Found events(const Case& of, const CaseThread& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
@@ -16,17 +26,24 @@ Found events(const Case& of, const CaseThread& thread) {
   }
   const bool accepts =
       thread.sleeps_in("accept") || thread.sleeps_in("accept4");
-  return Cause{.id = "idle",
-               .standing = Standing::Idle,
-               .confidence = Confidence::Likely,
-               .sentence = accepts ? "waits for who connects"
-                                   : fmt::format("waits for events on {} {}",
-                                                 awaited.files.size(),
-                                                 awaited.files.size() == 1
-                                                     ? "descriptor"
-                                                     : "descriptors"),
-               .evidence = {fmt::format("{} at {}", thread.wait.syscall,
-                                        thread.place())}};
+  // Who accepts without a loop of events may want one peer, and no other work.
+  const bool serves =
+      !accepts &&
+      std::ranges::any_of(awaited.files, [&](const AwaitedFile& one) {
+        return is_listening(of, one.file);
+      });
+  return Cause{
+      .id = serves ? "serves" : "idle",
+      .standing = Standing::Idle,
+      .confidence = Confidence::Likely,
+      .sentence =
+          serves || accepts
+              ? "waits for who connects"
+              : fmt::format(
+                    "waits for events on {} {}", awaited.files.size(),
+                    awaited.files.size() == 1 ? "descriptor" : "descriptors"),
+      .evidence = {
+          fmt::format("{} at {}", thread.wait.syscall, thread.place())}};
 }
 
 }  // namespace hangdbg::causes

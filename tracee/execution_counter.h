@@ -1,0 +1,31 @@
+// How often a thread comes to an instruction: a breakpoint of the CPU's, at
+// which the kernel counts and nobody stops. Nothing is written into the
+// process, and the kernel takes it away with us, however we end.
+//
+// By perf_event_open(2), PERF_TYPE_BREAKPOINT. kernel.perf_event_paranoid above
+// 2 (Debian's is 3), and the seccomp filters of containers, leave it to root.
+#pragma once
+
+#include <cstdint>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "tracee/address.h"
+
+namespace hangdbg {
+
+class ExecutionCounter {
+ public:
+  // Counts from now on. Errors: NoSuchThread, NotPermitted, System (no
+  // breakpoint is left, or the machine has none).
+  static Result<ExecutionCounter> open(int tid, Address instruction);
+
+  // Errors: System.
+  Result<std::uint64_t> count() const;
+
+ private:
+  explicit ExecutionCounter(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+}  // namespace hangdbg
