@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/meeting.h"
+#include "inspector/diagnosis/mpi_cause.h"
 #include "inspector/diagnosis/rank_words.h"
 #include "inspector/jobs/choice.h"
 
@@ -27,7 +28,6 @@ struct Finder {
   void blame_circle(const std::vector<int>& circle);
   void blame_unread();
   void blame_network();
-  void blame_messages();
   void blame_nobody();
   void without_waiters();
 
@@ -40,8 +40,6 @@ struct Finder {
   bool long_enough(const RankSet& ranks) const;
   bool some_long_enough(const RankSet& ranks) const;
   bool looks_again(int rank) const;
-  bool message_awaited() const;
-  void tell_of_watch();
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
 };
@@ -137,11 +135,15 @@ void Finder::find() {
   if (!job.stuck_flows.empty()) {
     return blame_network();
   }
-  if (!meeting.mismatched.empty() && !message_awaited()) {
+  if (goes_on_in_mpi(job)) {
+    job.cause = going_on_cause(job);
+    return;
+  }
+  if (!meeting.mismatched.empty() && !message_awaited(job)) {
     job.cause = mismatch_cause(meeting);
     job.odd = meeting.mismatched;
     job.hung = long_enough(waiters());
-    return tell_of_watch();
+    return tell_of_watch(job, job.cause);
   }
   if (const auto circle = meeting.circle(); !circle.empty()) {
     return blame_circle(circle);
@@ -152,7 +154,12 @@ void Finder::find() {
         job.ranks, [](const RankDiagnosis& one) { return !one.found; });
     return unread ? blame_unread() : without_waiters();
   }
-  return message_awaited() ? blame_messages() : blame_nobody();
+  if (message_awaited(job)) {
+    job.hung = long_enough(waiters());
+    job.cause = message_cause(job, job.hung);
+    return;
+  }
+  blame_nobody();
 }
 
 void Finder::blame_gone(const RankSet& gone) {
@@ -261,54 +268,11 @@ void Finder::blame_network() {
       {"hangdbg dist --job auto", "all that is under way between the ranks"});
 }
 
-// Each waits for what another one would send or take if it did not wait itself.
-void Finder::blame_messages() {
-  std::map<std::string, RankSet> calls;
-  for (const RankDiagnosis& rank : job.ranks) {
-    calls[rank.call ? rank.call->function : "other things"].add(rank.rank);
-    job.cause.evidence.push_back(
-        fmt::format("rank {}: {}", rank.rank, rank.found->chain.front().place));
-  }
-  std::string text;
-  for (const auto& [call, ranks] : calls) {
-    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ",
-                        ranks_text(ranks), call);
-  }
-  job.hung = long_enough(waiters());
-  job.cause.id = "mpi-message";
-  job.cause.standing = job.hung ? Standing::Stuck : Standing::Waits;
-  job.cause.confidence = job.hung ? Confidence::Likely : Confidence::Possible;
-  job.cause.sentence =
-      job.job.elsewhere.empty()
-          ? fmt::format(
-                "all {} ranks wait in MPI, and nobody is left to send what "
-                "they wait for: {}",
-                job.ranks.size(), text)
-          : fmt::format(
-                "those that are here wait in MPI, perhaps for those on other "
-                "machines: {}",
-                text);
-  tell_of_watch();
-}
-
-// Messages of several gigabytes may be under way where nothing of them is seen.
-void Finder::tell_of_watch() {
-  if (job.still_in_mpi) {
-    job.cause.evidence.push_back(fmt::format(
-        "none of them came back from it, and nothing moved on their "
-        "connections, in the {:.1f} s that they were watched",
-        static_cast<double>(job.still_in_mpi->count()) / 1000));
-  } else if (job.why_not_watched) {
-    job.cause.evidence.push_back("whether they come back was not counted: " +
-                                 job.why_not_watched->text());
-  }
-}
-
 void Finder::blame_nobody() {
   const bool more = !job.job.elsewhere.empty();
   // Whatever has data may take its time, and does not show it.
   job.hung = long_enough(waiters()) &&
-             (!job.still_in_mpi || waits_in(waiters()) == "MPI_Barrier");
+             (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
       .id = "collective",
       .standing = Standing::Waits,
@@ -325,7 +289,7 @@ void Finder::blame_nobody() {
         {"hangdbg dist --job auto",
          "what is under way between them, and since when"});
   }
-  tell_of_watch();
+  tell_of_watch(job, job.cause);
 }
 
 void Finder::without_waiters() {
@@ -409,7 +373,8 @@ bool Finder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const RankDiagnosis& one = *find_rank(rank);
     const auto& waited = one.found->chain.front().waiting_s;
-    return (waited && *waited >= hung_after_s) || (one.mpi && job.still_in_mpi);
+    return (waited && *waited >= hung_after_s) ||
+           (one.mpi && stands_in_mpi(job));
   });
 }
 
@@ -419,12 +384,6 @@ bool Finder::some_long_enough(const RankSet& ranks) const {
     RankSet one;
     one.add(rank);
     return long_enough(one);
-  });
-}
-
-bool Finder::message_awaited() const {
-  return std::ranges::any_of(job.ranks, [](const RankDiagnosis& one) {
-    return one.call && is_message(*one.call);
   });
 }
 

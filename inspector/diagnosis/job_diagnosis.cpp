@@ -139,7 +139,7 @@ Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
     return seen;
   }
   seen.groups = of->process_groups();
-  const Link& root = seen.found->chain[seen.found->root];
+  Link& root = seen.found->chain[seen.found->root];
   const CaseThread* const thread =
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
   if (thread == nullptr || (seen.found->cause.id != "collective" &&
@@ -149,6 +149,13 @@ Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
   seen.call = awaited_call(*of, *thread);
   if (!seen.call) {
     seen.call = pending_call(*of, *thread);
+  }
+  if (!seen.call) {  // which is read once more
+    root.cause = {.id = "runs",
+                  .standing = Standing::Works,
+                  .sentence = "runs: it has come back from MPI just now",
+                  .evidence = {root.place}};
+    seen.found->cause = root.cause;
   }
   // Who computes beside it may be about to send what is waited for.
   if (seen.call && is_of_mpi(*seen.call) && of->at_work(thread) == nullptr) {
@@ -216,11 +223,7 @@ void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline) {
   const auto time =
       std::min(kWatchMpi, std::chrono::milliseconds(
                               static_cast<std::int64_t>(hung_after_s * 1000)));
-  if (auto seen = watch_mpi(waits, time, deadline)) {
-    job.still_in_mpi = *seen;
-  } else {
-    job.why_not_watched = std::move(seen.error());
-  }
+  job.mpi_watch = watch_mpi(waits, time, deadline);
 }
 
 bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank) {

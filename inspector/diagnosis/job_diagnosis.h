@@ -2,7 +2,6 @@
 // of these the one that the others wait for.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,10 +37,8 @@ struct JobDiagnosis {
   std::optional<Link> launcher;
   // What does not get through; looked for where all wait in collectives.
   std::vector<PeerFlow> stuck_flows;
-  // So long it was watched that none of those in MPI has come back; looked for
-  // where all wait for each other.
-  std::optional<std::chrono::milliseconds> still_in_mpi;
-  std::optional<Error> why_not_watched;
+  // Looked for where all wait for each other, and some of them in MPI.
+  std::optional<Result<MpiWatch>> mpi_watch;
   bool hung = false;
   RankSet odd;  // whose cause it is; empty: all ranks alike
   Cause cause;  // the sentence says of whom

@@ -53,9 +53,9 @@ std::uint64_t bytes_moved(const std::vector<MpiWait>& waits,
 
 }  // namespace
 
-Result<std::optional<milliseconds>> watch_mpi(const std::vector<MpiWait>& waits,
-                                              milliseconds time,
-                                              Deadline deadline) {
+Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
+                           milliseconds time,
+                           Deadline deadline) {
   const auto counters = TRY(count_returns(waits));
   const std::uint64_t before = bytes_moved(waits, deadline);
   const Deadline end = deadline.capped(time);
@@ -64,13 +64,12 @@ Result<std::optional<milliseconds>> watch_mpi(const std::vector<MpiWait>& waits,
       return fail(ErrorId::TimedOut, "there was no time to watch them");
     }
     if (end.expired()) {
-      const bool moved = bytes_moved(waits, deadline) != before;
-      return moved ? std::nullopt : std::optional(time);
+      return MpiWatch{time, bytes_moved(waits, deadline) != before};
     }
     std::this_thread::sleep_for(
         std::min<Deadline::Clock::duration>(kBetweenLooks, end.left()));
   }
-  return std::nullopt;
+  return MpiWatch{time, true};
 }
 
 }  // namespace hangdbg

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <vector>
 
 #include "base/deadline.h"
@@ -19,12 +18,14 @@ struct MpiWait {
   Address returns_to;
 };
 
-// So long none of them has come back, and nothing has moved. None: one has, or
-// something did, and then this returns at once. Errors: those of
-// ExecutionCounter, TimedOut.
-Result<std::optional<std::chrono::milliseconds>> watch_mpi(
-    const std::vector<MpiWait>& waits,
-    std::chrono::milliseconds time,
-    Deadline deadline);
+struct MpiWatch {
+  std::chrono::milliseconds time;
+  bool went_on = false;  // one came back, and the watch ended, or data moved
+};
+
+// Errors: those of ExecutionCounter, TimedOut.
+Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
+                           std::chrono::milliseconds time,
+                           Deadline deadline);
 
 }  // namespace hangdbg

@@ -34,8 +34,6 @@ Cause mismatch_cause(const Meeting& meeting) {
     cause.next.push_back(
         {"hangdbg dist --job auto", "how far each group has come"});
   }
-  cause.next.push_back({"hangdbg dump --job auto --merge",
-                        "which lines of the program called them"});
   return cause;
 }
 

@@ -170,6 +170,9 @@ def test_who_exchanges_messages_is_well(launch, launcher, size, after, monkeypat
     until_in_mpi(job)
     not_hung("ranks of %s exchange %d bytes" % (launcher.name, size), named_by(job),
              ask=lambda chosen: diagnosed(chosen, after=after))
+    said = until("they are seen in MPI", lambda: next((
+        one for one in [diagnosed(named_by(job), after=after)] if one["ranks"][0]["call"]), None))
+    assert said["cause"] == "runs", said
 
 
 def until_in_mpi(job):

@@ -73,7 +73,7 @@ def train(waits):
         compute()
     if how == "receives":
         receive(waits, (rank() - 1) % RANKS)
-    while how == "exchanges":
+    if how == "exchanges":
         exchange(waits, int(what))
     if how == "parts" and rank() == 2:
         waits.MPI_Bcast(ctypes.create_string_buffer(1), 1, byte(waits), 0, world(waits))
@@ -103,11 +103,12 @@ def receive(library, source):
 
 
 def exchange(library, size):
-    """With those before and after it."""
-    library.MPI_Sendrecv(
-        ctypes.create_string_buffer(size), size, byte(library), (rank() + 1) % RANKS, 0,
-        ctypes.create_string_buffer(size), size, byte(library), (rank() - 1) % RANKS, 0,
-        world(library), ctypes.create_string_buffer(64))
+    """With those before and after it, again and again."""
+    to_next = (ctypes.create_string_buffer(size), size, byte(library), (rank() + 1) % RANKS, 0)
+    from_last = (ctypes.create_string_buffer(size), size, byte(library), (rank() - 1) % RANKS, 0)
+    status = ctypes.create_string_buffer(64)
+    while True:
+        library.MPI_Sendrecv(*to_next, *from_last, world(library), status)
 
 
 def world(library):
