@@ -10,6 +10,7 @@ by `stop_everything()`, which conftest calls after each test, whatever happened;
 and by the kernel, should pytest itself be killed.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -161,7 +162,8 @@ class Target:
         while b"\n" not in self.unread:
             left = end - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
-                raise AssertionError("the target said nothing: " + self.stderr())
+                raise AssertionError("the target said nothing: %s%s" % (
+                    self.stderr(), self.where()))
             chunk = os.read(pipe, 65536)
             if not chunk:
                 raise AssertionError(
@@ -171,6 +173,17 @@ class Target:
             self.unread += chunk
         line, _, self.unread = self.unread.partition(b"\n")
         return json.loads(line)
+
+    def where(self):
+        """Each thread's call and the signals that wait for it, and what Python does there."""
+        kernel = ""
+        for task in Path("/proc/%d/task" % self.process.pid).glob("*"):
+            with contextlib.suppress(OSError):  # it has ended
+                waiting = [line for line in (task / "status").read_text().splitlines()
+                           if line.startswith(("State", "SigPnd", "ShdPnd", "SigBlk"))]
+                kernel += "%s: %s; %s\n" % (
+                    task.name, "; ".join(waiting), (task / "syscall").read_text().strip())
+        return kernel + hangdbg("dump", self.process.pid, "--native").out
 
     def stderr(self):
         self.errors.seek(0)
