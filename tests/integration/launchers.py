@@ -112,7 +112,24 @@ class DeepSpeed(Launched):
         return {"DS_ACCELERATOR": "cpu", "PATH": folder + ":" + os.environ["PATH"]}
 
 
-class Ray(Launched):
+class WithFolder(Launched):
+    """It leaves files when it is killed: they are in `session`."""
+
+    def environment(self):
+        # Sockets' names must be short.
+        self.session = tempfile.mkdtemp(dir="/tmp", prefix=self.name + "-")
+        return {}
+
+    def end(self):
+        kill_group(self.process)
+
+        def removed():
+            shutil.rmtree(self.session, ignore_errors=True)
+            return not os.path.exists(self.session)
+        until("the files of %s are gone" % self.name, removed)
+
+
+class Ray(WithFolder):
     name = "ray"
 
     def command(self):
@@ -122,21 +139,12 @@ class Ray(Launched):
         return [TARGETS / "ray_job.py", free_port()]
 
     def environment(self):
-        # Its sockets' names must be short.
-        self.session = tempfile.mkdtemp(dir="/tmp", prefix="ray-")
+        super().environment()
         return {"TMPDIR": self.session, "RAY_AUTH_MODE": "disabled",
                 "RAY_USAGE_STATS_ENABLED": "0"}
 
-    def end(self):
-        kill_group(self.process)
 
-        def removed():
-            shutil.rmtree(self.session, ignore_errors=True)
-            return not os.path.exists(self.session)
-        until("Ray's files are gone", removed)
-
-
-class OpenMpi(Launched):
+class OpenMpi(WithFolder):
     name = "openmpi"
     kind = "Open MPI"
     waits = "plain"
@@ -147,12 +155,15 @@ class OpenMpi(Launched):
                 "-n", RANKS, self.python()]
 
     def environment(self):
+        super().environment()
+        ours = {"OMPI_MCA_orte_tmpdir_base": self.session,  # else /tmp
+                "OMPI_MCA_btl_vader_backing_directory": self.session}  # else /dev/shm
         if shutil.which("mpirun.openmpi"):
-            return {}
+            return ours
         root = cached(self.name)
         libraries = root / LIBRARIES
         return {
-            "OPAL_PREFIX": str(root / "usr"), "OPAL_LIBDIR": str(libraries),
+            **ours, "OPAL_PREFIX": str(root / "usr"), "OPAL_LIBDIR": str(libraries),
             "OPAL_PKGLIBDIR": str(libraries / "openmpi/lib/openmpi3"),
             "OPAL_PKGDATADIR": str(root / "usr/share/openmpi"),
             "OPAL_SYSCONFDIR": str(root / "etc"),

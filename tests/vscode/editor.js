@@ -55,8 +55,7 @@ class Editor {
     this.write('work/.vscode/launch.json', {
       version: '0.2.0', configurations: this.story.configurations || [] });
     await promisify(execFile)(...this.code('--install-extension', this.story.extension));
-    this.browser = await chromium.launch({
-      executablePath: this.story.browser, args: CHROMIUM, timeout: PATIENCE });
+    this.browser = await this.launch();
     this.page = await this.browser.newPage({
       viewport: { width: 1500, height: this.story.height || 1000 } });
     this.page.setDefaultTimeout(PATIENCE);
@@ -86,6 +85,20 @@ class Editor {
     const file = path.join(this.home, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, JSON.stringify(value, null, 2));
+  }
+
+  // On a full machine a browser may crash as it begins, which says nothing of us.
+  async launch(tries = 3) {
+    try {
+      return await chromium.launch({
+        executablePath: this.story.browser, args: CHROMIUM, timeout: PATIENCE });
+    } catch (error) {
+      if (tries === 1) {
+        throw error;
+      }
+      console.log(error.message);
+      return this.launch(tries - 1);
+    }
   }
 
   // Its address.
@@ -281,7 +294,7 @@ function exact(text) {
 }
 
 const CHROMIUM = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 module.exports = { play };
