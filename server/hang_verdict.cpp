@@ -193,7 +193,9 @@ Verdict moves(const Evidence& evidence, double hung_after_s) {
                         where(last), looks)};
   }
   if (cpu >= kIdlePercent || sights.size() < kLooks) {
-    return {"runs", false, fmt::format("nothing{}: {}", where(last), looks)};
+    return {.state = "runs",
+            .waits = fmt::format("nothing{}: {}", where(last), looks),
+            .one_line = sights.size() >= kLooks};
   }
   return {"loops",
           !evidence.has_children && !polls_for_events(last.wait.call) &&

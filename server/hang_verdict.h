@@ -38,6 +38,7 @@ struct Verdict {
   bool hung = false;
   std::string waits;                // "futex at file_baton.py:42 in wait"
   std::optional<double> waiting_s;  // has not run since; empty when unknown
+  bool one_line = false;  // it runs, at the same line whenever it is looked at
 };
 
 // Asleep for `hung_after_s` counts as hung, unless what it waits for is what

@@ -37,6 +37,15 @@ std::string line_of(const std::string& whose,
                             out.bold(fmt::format("hangdbg diagnose {}", more)));
 }
 
+bool all_at_one_line(const Job& job,
+                     const std::vector<SurveyedProcess>& processes) {
+  return std::ranges::all_of(job.ranks, [&](const JobRank& rank) {
+    const auto its =
+        std::ranges::find(processes, rank.pid, &SurveyedProcess::pid);
+    return its != processes.end() && its->verdict.one_line;
+  });
+}
+
 }  // namespace
 
 std::string causes_text(const std::vector<SurveyedProcess>& processes,
@@ -68,9 +77,20 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     more += alone.size() - kMostProcesses;
     alone.resize(kMostProcesses);
   }
+  // Who waits in MPI runs, and may hang all the same.
+  for (const Job& job : jobs.jobs) {
+    if (hung_jobs.size() < kMostJobs &&
+        std::ranges::find(hung_jobs, &job) == hung_jobs.end() &&
+        all_at_one_line(job, processes)) {
+      hung_jobs.push_back(&job);
+    }
+  }
   std::string text;
   for (const Job* const job : hung_jobs) {
     const JobDiagnosis found = diagnose_job(*job, kHungAfterS, end);
+    if (!found.hung && all_at_one_line(*job, processes)) {
+      continue;
+    }
     text += line_of(job_text(*job) + ": ", found.cause.sentence, found.cause,
                     job->launcher ? fmt::format("{}", *job->launcher)
                                   : "--job " + shell_quote(job->id),

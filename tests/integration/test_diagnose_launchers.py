@@ -234,11 +234,24 @@ class Alone(launchers.OpenMpi):
                 *super().command()]
 
 
+def inside(job):
+    return behind("nsenter", "-t", listed(job)[1]["rank", 0], "--mount", "--pid", PROGRAM)
+
+
+@needs_root
+def test_in_a_line_below_the_table(launch, monkeypatch):
+    """Where each of its ranks, by itself, runs."""
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "receives")
+    job = launch(Alone, Alone.library)
+    until_in_mpi(job)
+    line = "^job .* ranks\\): %s \\(likely\\)$" % ALL_IN_MPI["receives"][1]
+    until("hangdbg alone says why", lambda: re.search(line, inside(job)().err, re.M))
+
+
 @needs_root
 def test_the_only_job_there(begin):
     job = begin(Alone, Alone.library, "reads")
-    inside = behind("nsenter", "-t", listed(job)[1]["rank", 0], "--mount", "--pid", PROGRAM)
-    done = inside("diagnose", "--job", "auto", "--json", "--hung-after", AFTER)
+    done = inside(job)("diagnose", "--job", "auto", "--json", "--hung-after", AFTER)
     assert done.rc == 0 and done.err == "", done
     said = done.json()
     keep("the only job there", "writer-gone", said)

@@ -12,13 +12,14 @@ import zipfile
 import pytest
 
 import processes
-from harness import as_nobody, behind, die_with_us, hangdbg, start, until
+from harness import as_nobody, behind, die_with_us, hangdbg, start, track, until
 
 
 def run_python(python, code, *args):
     """It has said "ready"; killed with the test."""
-    child = subprocess.Popen(
-        [python, "-c", code, *map(str, args)], stdout=subprocess.PIPE, preexec_fn=die_with_us)
+    child = track(subprocess.Popen(
+        [python, "-c", code, *map(str, args)], stdout=subprocess.PIPE, start_new_session=True,
+        preexec_fn=die_with_us))
     assert child.stdout.readline() == b"ready\n"
     return child
 
