@@ -29,9 +29,43 @@ ErrorId id_of(int error) {
   }
 }
 
+Result<Fd> open_event(int tid, Address instruction);
+
+[[gnu::noinline]] void be_counted() {
+  __asm__ volatile("");
+}
+
+// In a virtual machine a breakpoint may be taken, and never be met.
+Status try_on_ourselves() {
+  const Fd event = TRY(
+      open_event(::gettid(), {reinterpret_cast<std::uint64_t>(&be_counted)}));
+  be_counted();
+  std::uint64_t count = 0;
+  if (::read(event.get(), &count, sizeof count) != sizeof count || count != 1) {
+    return fail(ErrorId::System, "the CPU's breakpoints do nothing here");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ExecutionCounter> ExecutionCounter::open(int tid, Address instruction) {
+  static const Status works = try_on_ourselves();
+  TRY(Status(works));
+  return ExecutionCounter(TRY(open_event(tid, instruction)));
+}
+
+Result<std::uint64_t> ExecutionCounter::count() const {
+  std::uint64_t count = 0;
+  if (::read(fd_.get(), &count, sizeof count) != sizeof count) {
+    return fail_errno("read of a counter of perf_event_open");
+  }
+  return count;
+}
+
+namespace {
+
+Result<Fd> open_event(int tid, Address instruction) {
   perf_event_attr event{};
   event.type = PERF_TYPE_BREAKPOINT;
   event.size = sizeof event;
@@ -49,15 +83,9 @@ Result<ExecutionCounter> ExecutionCounter::open(int tid, Address instruction) {
         fmt::format("perf_event_open of a breakpoint in thread {}", tid),
         id_of(errno));
   }
-  return ExecutionCounter(std::move(fd));
+  return fd;
 }
 
-Result<std::uint64_t> ExecutionCounter::count() const {
-  std::uint64_t count = 0;
-  if (::read(fd_.get(), &count, sizeof count) != sizeof count) {
-    return fail_errno("read of a counter of perf_event_open");
-  }
-  return count;
-}
+}  // namespace
 
 }  // namespace hangdbg

@@ -17,7 +17,7 @@ namespace hangdbg {
 class ExecutionCounter {
  public:
   // Counts from now on. Errors: NoSuchThread, NotPermitted, System (no
-  // breakpoint is left, or the machine has none).
+  // breakpoint is left, the machine has none, or they do nothing there).
   static Result<ExecutionCounter> open(int tid, Address instruction);
 
   // Errors: System.

@@ -37,6 +37,15 @@ std::string line_of(const std::string& whose,
                             out.bold(fmt::format("hangdbg diagnose {}", more)));
 }
 
+std::string line_of(const Job& job,
+                    const JobDiagnosis& found,
+                    const Palette& out) {
+  return line_of(job_text(job) + ": ", found.cause.sentence, found.cause,
+                 job.launcher ? fmt::format("{}", *job.launcher)
+                              : "--job " + shell_quote(job.id),
+                 out);
+}
+
 bool all_at_one_line(const Job& job,
                      const std::vector<SurveyedProcess>& processes) {
   return std::ranges::all_of(job.ranks, [&](const JobRank& rank) {
@@ -77,29 +86,27 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     more += alone.size() - kMostProcesses;
     alone.resize(kMostProcesses);
   }
-  // Who waits in MPI runs, and may hang all the same.
-  for (const Job& job : jobs.jobs) {
-    if (hung_jobs.size() < kMostJobs &&
-        std::ranges::find(hung_jobs, &job) == hung_jobs.end() &&
-        all_at_one_line(job, processes)) {
-      hung_jobs.push_back(&job);
-    }
-  }
   std::string text;
   for (const Job* const job : hung_jobs) {
     const JobDiagnosis found = diagnose_job(*job, kHungAfterS, end);
-    if (!found.hung && all_at_one_line(*job, processes)) {
-      continue;
-    }
-    text += line_of(job_text(*job) + ": ", found.cause.sentence, found.cause,
-                    job->launcher ? fmt::format("{}", *job->launcher)
-                                  : "--job " + shell_quote(job->id),
-                    out);
+    text += line_of(*job, found, out);
   }
   for (const ProcessDiagnosis& one : diagnose_all(alone, kHungAfterS, end)) {
     if (one.found) {
       text += line_of(fmt::format("process {} ", one.pid), story(*one.found),
                       one.found->cause, fmt::format("{}", one.pid), out);
+    }
+  }
+  // Who waits in MPI runs, and may hang all the same.
+  std::size_t looked_at = 0;
+  for (const Job& job : jobs.jobs) {
+    if (job.kind != kTorchKind && looked_at < kMostJobs &&
+        std::ranges::find(hung_jobs, &job) == hung_jobs.end() &&
+        all_at_one_line(job, processes)) {
+      ++looked_at;
+      const JobDiagnosis found =
+          diagnose_job(job, kHungAfterS, deadline.capped(kLongest));
+      text += found.hung ? line_of(job, found, out) : "";
     }
   }
   if (more > 0) {

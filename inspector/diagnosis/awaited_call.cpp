@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "inspector/waiting_rooms.h"
 
@@ -24,10 +25,11 @@ bool is_mpi(const Module& module) {
 // All ranks of a group are to come there (MPI: A Message-Passing Interface
 // Standard, chapter 6), also in the form that takes large counts, "..._c".
 bool is_collective(std::string_view function) {
-  constexpr std::array<std::string_view, 15> kBegin = {
+  constexpr std::array<std::string_view, 16> kBegin = {
       "Allgather",   "Allreduce", "Alltoall",   "Barrier", "Bcast",
       "Comm_create", "Comm_dup",  "Comm_split", "Exscan",  "Finalize",
-      "Gather",      "Reduce",    "Scan",       "Scatter", "Win_fence"};
+      "Gather",      "Init",      "Reduce",     "Scan",    "Scatter",
+      "Win_fence"};
   return !function.starts_with("Reduce_local") &&
          std::ranges::any_of(kBegin, [function](std::string_view name) {
            return function.starts_with(name);
@@ -55,6 +57,17 @@ bool is_over(const GroupBackend& backend) {
 
 std::optional<CollectiveCall> awaited_call(const Case& of,
                                            const CaseThread& thread) {
+  auto call = torch_call(of, thread);
+  if (!call) {
+    if (auto mpi = mpi_call(of, thread)) {
+      call = CollectiveCall{.function = std::move(mpi->function)};
+    }
+  }
+  return call;
+}
+
+std::optional<CollectiveCall> torch_call(const Case& of,
+                                         const CaseThread& thread) {
   // What a collective calls of the program, to pickle an object, is its own
   // business.
   const auto& frames = thread.frames();
@@ -70,9 +83,7 @@ std::optional<CollectiveCall> awaited_call(const Case& of,
   if (!own && distributed && of.is_python()) {
     return read_collective_call(of.heap(), thread.stack, of.process_groups());
   }
-  const auto mpi = mpi_call(of, thread);
-  return mpi ? std::optional(CollectiveCall{.function = mpi->function})
-             : std::nullopt;
+  return std::nullopt;
 }
 
 // By the C function that Python's has called: it runs all the while, to see

@@ -14,10 +14,14 @@ namespace hangdbg {
 // which tell no group.
 std::optional<CollectiveCall> awaited_call(const Case& of,
                                            const CaseThread& thread);
+// The first alone.
+std::optional<CollectiveCall> torch_call(const Case& of,
+                                         const CaseThread& thread);
 
 struct MpiCall {
   std::string function;  // "MPI_Recv"
   Address returns_to;    // 0 where that is not known
+  bool operator==(const MpiCall&) const = default;
 };
 // A collective, or one that waits for a message to come or to go.
 std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread);

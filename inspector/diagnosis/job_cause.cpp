@@ -40,6 +40,8 @@ struct Finder {
   bool long_enough(const RankSet& ranks) const;
   bool some_long_enough(const RankSet& ranks) const;
   bool looks_again(int rank) const;
+  bool for_messages(const RankSet& ranks) const;
+  bool works(int rank) const;
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
 };
@@ -155,7 +157,7 @@ void Finder::find() {
     return unread ? blame_unread() : without_waiters();
   }
   if (message_awaited(job)) {
-    job.hung = long_enough(waiters());
+    job.hung = job.job.elsewhere.empty() && long_enough(waiters());
     job.cause = message_cause(job, job.hung);
     return;
   }
@@ -168,7 +170,9 @@ void Finder::blame_gone(const RankSet& gone) {
   job.hung = some_long_enough(waiting);
   job.cause = {.id = "rank-ended",
                .standing = Standing::Stuck,
-               .confidence = Confidence::Certain,
+               // A message may be of another rank that is there.
+               .confidence = for_messages(waiting) ? Confidence::Likely
+                                                   : Confidence::Certain,
                .sentence = fmt::format(
                    "{} {} ended; {} in {}", ranks_text(gone),
                    gone.size() == 1 ? "has" : "have",
@@ -282,7 +286,7 @@ void Finder::blame_nobody() {
           more ? ranks_text(waiters()) + ", those that are here,"
                : fmt::format("{} ranks", job.ranks.size()),
           waits_in(waiters()),
-          more ? "for those on other machines, or the network"
+          more ? "for those that are not seen here, or the network"
                : "for what does not get through the network, or a device")};
   if (!waits_in(waiters()).starts_with("MPI_")) {
     job.cause.next.push_back(
@@ -394,8 +398,27 @@ bool Finder::looks_again(int rank) const {
          is_of_mpi(*one.call);
 }
 
-// Who works lets nobody hang; who rests does, as others wait for it.
+bool Finder::for_messages(const RankSet& ranks) const {
+  return std::ranges::all_of(ranks.numbers(), [this](int rank) {
+    const auto& call = find_rank(rank)->call;
+    return call && is_message(*call);
+  });
+}
+
+bool Finder::works(int rank) const {
+  const RankDiagnosis* const one = find_rank(rank);
+  return one == nullptr || !one->found ||
+         one->found->cause.standing == Standing::Works;
+}
+
+// Who works lets nobody hang; who rests does, as others wait for it. Whose
+// message is waited for is not known: it may be that of one who works.
 bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
+  if (for_messages(waiting) &&
+      std::ranges::any_of(meeting.odd().numbers(),
+                          [this](int rank) { return works(rank); })) {
+    return false;
+  }
   switch (odd.cause.standing) {
     case Standing::Works:
       return false;
@@ -417,16 +440,16 @@ bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
 
 std::string Finder::waits_in(const RankSet& ranks) const {
   std::string name;
+  bool same = true;
+  bool mpi = true;
   for (const int rank : ranks.numbers()) {
     const auto& call = find_rank(rank)->call;
     const std::string own = call ? call->function : "other things";
-    if (!name.empty() && name != own) {
-      return call && is_of_mpi(*call) ? "different calls of MPI"
-                                      : "different collectives";
-    }
+    same = same && (name.empty() || name == own);
+    mpi = mpi && call && is_of_mpi(*call);
     name = own;
   }
-  return name;
+  return same ? name : mpi ? "different calls of MPI" : "different collectives";
 }
 
 }  // namespace

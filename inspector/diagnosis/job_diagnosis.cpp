@@ -13,8 +13,10 @@
 #include "inspector/diagnosis/awaited_call.h"
 #include "inspector/diagnosis/case.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "inspector/diagnosis/idle_loops.h"
 #include "inspector/diagnosis/job_cause.h"
 #include "inspector/inspected_process.h"
+#include "inspector/jobs/mpi_programs.h"
 
 namespace hangdbg {
 namespace {
@@ -30,10 +32,16 @@ struct Seen {
 constexpr std::chrono::milliseconds kWatchMpi{2000};
 
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
+void find_call(const Case& of,
+               const CaseThread& thread,
+               const std::shared_ptr<World>& world,
+               Seen& seen);
+bool only_one_at_work(const Case& of, const CaseThread& thread);
 Seen look_at_launcher(int pid, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
 void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline);
 bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank);
+bool is_whole(const JobDiagnosis& job, Deadline deadline);
 void tell_why_ended(JobDiagnosis& job, Deadline deadline);
 void add_skipped(JobDiagnosis& job);
 
@@ -66,7 +74,7 @@ JobDiagnosis diagnose_job(const Job& job,
                                .found = std::move(one.found),
                                .call = std::move(one.call),
                                .groups = std::move(one.groups),
-                               .mpi = one.mpi});
+                               .mpi = std::move(one.mpi)});
         } else if (one.found) {
           all.launcher = std::move(one.found->chain.front());
         } else {
@@ -131,39 +139,57 @@ std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
 namespace {
 
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
-  World world(deadline);
-  world.ranks_apart = true;
-  Seen seen{.found = diagnose(world, pid, hung_after_s)};
-  const Case* const of = world.look_at(pid);
+  const auto world = std::make_shared<World>(deadline);
+  world->ranks_apart = true;
+  Seen seen{.found = diagnose(*world, pid, hung_after_s)};
+  const Case* const of = world->look_at(pid);
   if (!seen.found || of == nullptr || !of->is_python()) {
     return seen;
   }
   seen.groups = of->process_groups();
-  Link& root = seen.found->chain[seen.found->root];
+  const Link& root = seen.found->chain[seen.found->root];
   const CaseThread* const thread =
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
-  if (thread == nullptr || (seen.found->cause.id != "collective" &&
-                            seen.found->cause.id != "mpi-message")) {
-    return seen;
-  }
-  seen.call = awaited_call(*of, *thread);
-  if (!seen.call) {
-    seen.call = pending_call(*of, *thread);
-  }
-  if (!seen.call) {  // which is read once more
-    root.cause = {.id = "runs",
-                  .standing = Standing::Works,
-                  .sentence = "runs: it has come back from MPI just now",
-                  .evidence = {root.place}};
-    seen.found->cause = root.cause;
-  }
-  // Who computes beside it may be about to send what is waited for.
-  if (seen.call && is_of_mpi(*seen.call) && of->at_work(thread) == nullptr) {
-    if (const auto mpi = mpi_call(*of, *thread); mpi && mpi->returns_to) {
-      seen.mpi = {pid, thread->id.tid, mpi->returns_to};
-    }
+  if (thread != nullptr && (seen.found->cause.id == "collective" ||
+                            seen.found->cause.id == "mpi-message")) {
+    find_call(*of, *thread, world, seen);
   }
   return seen;
+}
+
+// What it has called is read once more.
+void find_call(const Case& of,
+               const CaseThread& thread,
+               const std::shared_ptr<World>& world,
+               Seen& seen) {
+  seen.call = torch_call(of, thread);
+  if (seen.call) {
+    return;
+  }
+  if (auto mpi = mpi_call(of, thread)) {
+    seen.call = CollectiveCall{.function = mpi->function};
+    if (mpi->returns_to && only_one_at_work(of, thread)) {
+      seen.mpi = {world, thread.id, *std::move(mpi)};
+    }
+    return;
+  }
+  seen.call = pending_call(of, thread);
+  if (!seen.call) {
+    Link& root = seen.found->chain[seen.found->root];
+    root.cause = {.id = "runs",
+                  .standing = Standing::Works,
+                  .sentence = "runs: it has come back from what it waited in",
+                  .evidence = {root.place}};
+    seen.found->cause = root.cause;
+    seen.found->hung = false;
+  }
+}
+
+// Another thread may be about to send what is waited for.
+bool only_one_at_work(const Case& of, const CaseThread& thread) {
+  return std::ranges::all_of(of.python_threads(), [&](const CaseThread* one) {
+    return one == &thread || is_idle_loop(*one);
+  });
 }
 
 // Who it waits for are its ranks, which are looked at anyhow.
@@ -217,7 +243,7 @@ void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline) {
       waits.push_back(*rank.mpi);
     }
   }
-  if (waits.empty() || !job.job.missing.empty() || !job.job.elsewhere.empty()) {
+  if (waits.empty() || !job.stuck_flows.empty() || !is_whole(job, deadline)) {
     return;
   }
   const auto time =
@@ -231,7 +257,22 @@ bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank) {
     return rank.call.has_value();
   }
   const int root = rank.found->chain[rank.found->root].id.pid;
-  return root != rank.pid && job.job.find(root) != nullptr;
+  return root != rank.pid &&
+         std::ranges::find(job.ranks, root, &RankDiagnosis::pid) !=
+             job.ranks.end();
+}
+
+// Nobody else is there who could send them anything.
+bool is_whole(const JobDiagnosis& job, Deadline deadline) {
+  constexpr std::size_t kAlone = 1;  // it may have started others
+  if (!job.job.launcher || job.job.world_size != job.job.ranks.size() ||
+      job.job.ranks.size() <= kAlone) {
+    return false;
+  }
+  const auto programs = mpi_programs_below(*job.job.launcher, deadline);
+  return programs && std::ranges::all_of(*programs, [&](int pid) {
+           return job.job.find(pid) != nullptr;
+         });
 }
 
 // As the kernel's log has it, or a rank that is left sees it: they may share a

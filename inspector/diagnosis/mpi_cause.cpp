@@ -47,25 +47,25 @@ Cause going_on_cause(const JobDiagnosis& job) {
       .id = "runs",
       .standing = Standing::Works,
       .confidence = Confidence::Certain,
-      .sentence =
-          "each waits in MPI for a moment, and goes on: " + who_is_in_what(job),
-      .evidence = {"one came back from it, or data moved on their connections, "
-                   "while they were watched"}};
+      .sentence = fmt::format("all {} ranks are in MPI, and go on: {}",
+                              job.ranks.size(), who_is_in_what(job)),
+      .evidence = {"one came back from it, or data moved between them, while "
+                   "they were watched"}};
 }
 
 Cause message_cause(const JobDiagnosis& job, bool hung) {
+  const std::string all =
+      fmt::format("all {} ranks wait in MPI", job.ranks.size());
   Cause cause{
       .id = "mpi-message",
       .standing = hung ? Standing::Stuck : Standing::Waits,
       .confidence = hung ? Confidence::Likely : Confidence::Possible,
       .sentence = fmt::format(
           "{}: {}",
-          job.job.elsewhere.empty()
-              ? fmt::format("all {} ranks wait in MPI, and nobody is left to "
-                            "send what they wait for",
-                            job.ranks.size())
-              : "those that are here wait in MPI, perhaps for those on other "
-                "machines",
+          !job.job.elsewhere.empty()
+              ? "those that are seen here wait in MPI, perhaps for others"
+          : hung ? all + ", and nobody is left to send what they wait for"
+                 : all,
           who_is_in_what(job))};
   tell_of_watch(job, cause);
   return cause;
@@ -74,8 +74,8 @@ Cause message_cause(const JobDiagnosis& job, bool hung) {
 void tell_of_watch(const JobDiagnosis& job, Cause& cause) {
   if (stands_in_mpi(job)) {
     cause.evidence.push_back(fmt::format(
-        "none of them came back from it, and nothing moved on their "
-        "connections, in the {:.1f} s that they were watched",
+        "none of them came back from it, and nothing moved on connections "
+        "between them, in the {:.1f} s that they were watched",
         static_cast<double>((*job.mpi_watch)->time.count()) / 1000));
   } else if (job.mpi_watch && !*job.mpi_watch) {
     cause.evidence.push_back("whether they come back was not counted: " +

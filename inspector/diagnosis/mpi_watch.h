@@ -1,21 +1,23 @@
 // Whether ranks that wait in MPI go on. They run all the while, so that their
 // sleep tells no time: it is counted how often each comes back from the call
-// that it is in, and what moves on their connections meanwhile.
+// that it is in, and what moves on the connections between them meanwhile.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "tracee/address.h"
+#include "inspector/diagnosis/awaited_call.h"
+#include "inspector/diagnosis/world.h"
 
 namespace hangdbg {
 
 struct MpiWait {
-  int pid = 0;
-  int tid = 0;
-  Address returns_to;
+  std::shared_ptr<World> world;  // to look at it again
+  ThreadId thread;
+  MpiCall call;
 };
 
 struct MpiWatch {
@@ -23,7 +25,7 @@ struct MpiWatch {
   bool went_on = false;  // one came back, and the watch ended, or data moved
 };
 
-// Errors: those of ExecutionCounter, TimedOut.
+// Errors: those of ExecutionCounter and read_connections, TimedOut.
 Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
                            std::chrono::milliseconds time,
                            Deadline deadline);

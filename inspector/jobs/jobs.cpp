@@ -11,6 +11,7 @@
 #include "base/in_parallel.h"
 #include "inspector/environment.h"
 #include "inspector/jobs/grouping.h"
+#include "inspector/jobs/mpi_programs.h"
 #include "inspector/jobs/process_tree.h"
 #include "inspector/jobs/spawned.h"
 #include "inspector/python_processes.h"
@@ -23,6 +24,7 @@ namespace {
 Result<PythonOfJob> examine_awake(PythonFinder& finder, int pid);
 Result<PythonOfJob> examine(PythonFinder& finder, int pid);
 void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids);
+void find_other_programs(Job& job, Deadline deadline);
 std::uint64_t network_of(int pid);
 
 }  // namespace
@@ -56,6 +58,9 @@ Result<Jobs> find_jobs(Deadline deadline) {
   if (std::ranges::any_of(
           found.jobs, [](const Job& job) { return !job.missing.empty(); })) {
     find_zombies(found.jobs, pids);
+    for (Job& job : found.jobs) {
+      find_other_programs(job, deadline);
+    }
   }
   return found;
 }
@@ -167,6 +172,26 @@ void find_zombies(std::vector<Job>& jobs, const std::vector<int>& pids) {
       }
     }
   }
+}
+
+// Ranks of one job may be Python and compiled programs.
+void find_other_programs(Job& job, Deadline deadline) {
+  if (job.missing.empty() || !job.launcher || job.kind == kTorchKind) {
+    return;
+  }
+  const auto pids = mpi_programs_below(*job.launcher, deadline);
+  RankSet alive;
+  for (const int pid : pids ? *pids : std::vector<int>()) {
+    const auto identity = job.find(pid) ? std::nullopt : own_rank(pid);
+    if (identity && identity->kind == job.kind) {
+      alive.add(identity->rank);
+    }
+  }
+  RankSet missing;
+  for (const int rank : job.missing.numbers()) {
+    (alive.contains(rank) ? job.elsewhere : missing).add(rank);
+  }
+  job.missing = missing;
 }
 
 std::uint64_t network_of(int pid) {

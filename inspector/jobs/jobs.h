@@ -30,8 +30,9 @@ struct Job {
   std::vector<JobRank> ranks;  // ascending, each once
   // Still there: of an earlier start, or a worker of a rank that has ended.
   std::vector<JobRank> left_over;
-  RankSet missing;    // that this machine should have
-  RankSet elsewhere;  // of the rest of the world: not on this machine
+  RankSet missing;  // that this machine should have
+  // Of the rest of the world: not on this machine, or no Python.
+  RankSet elsewhere;
   // Started by mp.spawn as the others, and not come to its number yet; if one
   // is missing.
   std::vector<int> unnumbered;

@@ -1,6 +1,7 @@
 """VS Code itself, with our extension, as a person uses it: in a browser without a window
 (scripts/get-vscode gets both). What was seen is in build/results/vscode."""
 
+import fcntl
 import json
 import os
 import re
@@ -24,7 +25,7 @@ STORIES = ROOT / "tests" / "vscode" / "stories"
 MOCK = STORIES.parent / "mock_server.js"
 PICTURES = Path(os.environ.get("HANGDBG_PICTURES", ROOT / "build" / "results" / "vscode"))
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # with the time for others'
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,14 @@ def all_is_here():
         pytest.skip("VS Code: no chromium here")
     if not EXTENSION.exists():
         pytest.skip("VS Code: no %s: scripts/build-vscode makes it" % EXTENSION)
+
+
+@pytest.fixture(autouse=True)
+def one_at_a_time(all_is_here):
+    """Three browsers on two CPUs come to no end in time, or crash."""
+    with open(ROOT / "build" / "vscode.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def play(story, name=None, program=PROGRAM, **told):

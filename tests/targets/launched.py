@@ -7,8 +7,9 @@ the same, below a launcher that knows nothing of torch; else in MPI_Barrier of t
 which runs all the while; in MPI_Recv, where HANGDBG_TEST_CALLS says so.
 
 Or all do what is said there: "meets" again and again, "computes", "receives" from each other
-what nobody sends, "exchanges BYTES" again and again, and of "parts" rank 2 is in another
-collective than the others.
+what nobody sends, "exchanges BYTES" again and again, "phases BYTES", works for a second between two
+such; of "parts" rank 2 is in another collective than the others; of "awaits" rank 2 sleeps,
+rank 1 computes, and the others wait for what it is to send.
 
 Rank 0 has a child that is no rank. SIGUSR1 ends a rank, with status 0.
 """
@@ -73,8 +74,10 @@ def train(waits):
         compute()
     if how == "receives":
         receive(waits, (rank() - 1) % RANKS)
-    if how == "exchanges":
-        exchange(waits, int(what))
+    if how in ("exchanges", "phases"):
+        exchange(waits, int(what), 1 if how == "phases" else 0)
+    if how == "awaits":
+        receive(waits, 1) if rank() in (0, 3) else compute() if rank() == 1 else time.sleep(10000)
     if how == "parts" and rank() == 2:
         waits.MPI_Bcast(ctypes.create_string_buffer(1), 1, byte(waits), 0, world(waits))
     if rank() == 2 and how != "parts":
@@ -102,13 +105,16 @@ def receive(library, source):
                      world(library), ctypes.create_string_buffer(64))
 
 
-def exchange(library, size):
-    """With those before and after it, again and again."""
+def exchange(library, size, seconds):
+    """With those before and after it, again and again; it computes so long between."""
     to_next = (ctypes.create_string_buffer(size), size, byte(library), (rank() + 1) % RANKS, 0)
     from_last = (ctypes.create_string_buffer(size), size, byte(library), (rank() - 1) % RANKS, 0)
     status = ctypes.create_string_buffer(64)
     while True:
         library.MPI_Sendrecv(*to_next, *from_last, world(library), status)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            sum(range(1000))
 
 
 def world(library):

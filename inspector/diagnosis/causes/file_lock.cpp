@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
@@ -50,15 +51,19 @@ Cause held(const CaseThread& thread,
   return cause;
 }
 
-// filelock's locks: BaseFileLock.acquire() tries, and sleeps.
+// filelock's locks: BaseFileLock.acquire() tries, and sleeps; from 4.0 on, what
+// it calls.
 std::optional<std::string> polled_path(const Case& of,
                                        const CaseThread& thread) {
   if (!of.is_python()) {
     return {};
   }
-  for (const char* const function : {"_poll_until_acquired", "acquire"}) {
-    const PythonFrame* const frame =
-        thread.find(function, "filelock/_api.py", 4);
+  constexpr std::pair<const char*, const char*> kPolls[] = {
+      {"_poll_until_acquired", "filelock/_core/_acquire.py"},
+      {"_poll_until_acquired", "filelock/_api.py"},
+      {"acquire", "filelock/_api.py"}};
+  for (const auto& [function, file] : kPolls) {
+    const PythonFrame* const frame = thread.find(function, file, 4);
     for (const char* const name :
          {"lock_filename", "self._context.lock_file", "self._lock_file"}) {
       if (auto path = frame != nullptr ? of.text(*frame, name) : std::nullopt) {
