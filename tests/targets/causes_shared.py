@@ -62,10 +62,18 @@ def takes_slowly(queue):
 
 
 def begin(does, shared, context=forked):
-    child = context.Process(target=does, args=(shared,))
+    """It has come to what it does: one that is spawned has none of this before."""
+    begun = context.Event()
+    child = context.Process(target=in_child, args=(does, begun, shared))
     child.daemon = True
     child.start()
+    begun.wait()
     return child.pid
+
+
+def in_child(does, begun, shared):
+    begun.set()
+    does(shared)
 
 
 def other(shared, context=forked):
