@@ -201,7 +201,7 @@ constexpr Part kParts[] = {
     {"its files", Depth::Quick, false, read_files},
     {"its network", Depth::Quick, false, read_interfaces_part},
     {"the kernel's log", Depth::Quick, false, read_kernel_part},
-    {"InfiniBand", Depth::Whole, false, read_infiniband_part},
+    {"InfiniBand", Depth::Quick, false, read_infiniband_part},
     {"GPUs", Depth::Whole, false, read_gpus_part},
 };
 

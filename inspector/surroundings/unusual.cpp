@@ -192,19 +192,24 @@ void tell_kernel(const std::vector<KernelEvent>& events, Said& lines) {
 
 void tell_adapters(const Surroundings& around, Said& lines) {
   for (const InfinibandPort& port : around.infiniband) {
-    // Whose cable was never in is none of those that are used.
-    const bool cabled = port.physical != "Disabled" &&
-                        port.physical != "Polling" && port.physical != "Sleep";
     const auto downed = port.errors.find("link_downed");
-    if (port.state != "ACTIVE" && cabled) {
-      lines.push_back(fmt::format("InfiniBand: port {} of {} is {}, {}",
-                                  port.port, port.device, port.state,
-                                  port.physical));
-    } else if (port.state == "ACTIVE" && downed != port.errors.end()) {
-      lines.push_back(
-          fmt::format("InfiniBand: port {} of {} lost its link {} "
-                      "times",
-                      port.port, port.device, downed->second));
+    const std::string lost =
+        downed == port.errors.end()
+            ? ""
+            : fmt::format("lost its link {} {}", downed->second,
+                          downed->second == 1 ? "time" : "times");
+    // Whose cable was never in is none of those that are used.
+    const bool used = !lost.empty() ||
+                      (port.physical != "Disabled" &&
+                       port.physical != "Polling" && port.physical != "Sleep");
+    const std::string name =
+        fmt::format("InfiniBand: port {} of {}", port.port, port.device);
+    if (port.state != "ACTIVE" && used) {
+      lines.push_back(fmt::format("{} is {}, {}{}", name, port.state,
+                                  port.physical,
+                                  lost.empty() ? "" : ", and " + lost));
+    } else if (port.state == "ACTIVE" && !lost.empty()) {
+      lines.push_back(name + " " + lost);
     }
   }
   if (around.gpus_hang) {

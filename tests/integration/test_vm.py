@@ -87,3 +87,19 @@ def test_who_wants_more_than_memory_high(tmp_path):
     assert "more memory than the 40 MiB above which" in said["sentence"], said
     assert "mem_cgroup_handle_over_high" in str(said["evidence"]), said
     assert said["next"][0]["command"] == "echo 83886080 > /cgroup/job/memory.high", said
+
+
+@pytest.mark.timeout(400)
+def test_a_port_of_roce(tmp_path):
+    """The kernel's own, on a network that is switched off: said where it is down, and only there."""
+    lines = vm.boot("infiniband_guest", "/usr/bin/python3", tmp_path, modules=True)
+    answers = [json.loads(line) for line in lines if line.startswith("{")]
+    assert len(answers) == 4, lines
+    around, diagnosis, around_down, diagnosis_down = answers
+    (port,), (down,) = around["infiniband"], around_down["infiniband"]
+    assert (port["device"], port["port"], port["state"], port["physical"], port["layer"]) == (
+        "rxe0", 1, "ACTIVE", "LinkUp", "Ethernet"), port
+    assert (port["errors"], down["errors"]) == ({}, {"link_downed": 1}), (port, down)
+    said = "InfiniBand: port 1 of rxe0 is DOWN, Disabled, and lost its link 1 time"
+    assert (around["unusual"], around_down["unusual"]) == ([], [said]), answers
+    assert (diagnosis["around"], diagnosis_down["around"]) == ([], [said]), answers

@@ -1,5 +1,5 @@
 """A virtual machine with Debian's own kernel, which has what the kernel that the
-tests run on may lack (Yama, cgroups): one boot, one Python script, its output.
+tests run on may lack (Yama, cgroups, RDMA): one boot, one Python script, its output.
 
     lines = boot("yama_guest")                  # tests/targets/yama_guest.py
 
@@ -25,6 +25,10 @@ CACHE = ROOT / ".cache" / "kernel"
 QEMU = "qemu-system-x86_64"
 BUSYBOX = "/bin/busybox"  # busybox-static
 
+# For who asks for them: a network that leads nowhere, and RoCE on it. In this order.
+MODULES = ["dummy", "crc32_generic", "udp_tunnel", "ip6_udp_tunnel", "ib_core", "ib_uverbs",
+           "rdma_rxe"]
+
 INIT = """#!%s sh
 %s mount -t proc proc /proc
 %s -I -S -B /guest.py
@@ -32,18 +36,25 @@ INIT = """#!%s sh
 """
 
 
-def boot(script, python, folder, seconds=100):
-    """The lines that tests/targets/SCRIPT.py printed as the machine's root, with
-    nothing beside it but /hangdbg and the package in /python; SKIPPED where no machine can be had."""
+def boot(script, python, folder, modules=False, seconds=100):
+    """The lines that tests/targets/SCRIPT.py printed as the machine's root, with nothing beside it
+    but /hangdbg, the package in /python and, with `modules`, /modules/0-dummy.ko and so on; SKIPPED
+    where no machine can be had."""
     for program in (QEMU, BUSYBOX):
         if not shutil.which(program):
             pytest.skip("%s is not installed: scripts/setup test" % program)
+    kernel = cached_kernel()
+    root = fill(folder / "root", TARGETS / (script + ".py"), python)
+    if modules:
+        (root / "modules").mkdir()
+        for number, name in enumerate(MODULES):
+            shutil.copy(CACHE / (name + ".ko"), root / "modules" / ("%d-%s.ko" % (number, name)))
     image = folder / "image.cpio"
-    image.write_bytes(pack(fill(folder / "root", TARGETS / (script + ".py"), python)))
+    image.write_bytes(pack(root))
     machine = [
         QEMU, "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
         "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", "512",
-        "-kernel", kernel(), "-initrd", image,
+        "-kernel", kernel, "-initrd", image,
         "-append", "console=ttyS0 loglevel=0 panic=-1",
     ]
     done = subprocess.run(
@@ -92,28 +103,29 @@ def pack(root):
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
 
 
-def kernel():
-    """Debian's for virtual machines, unpacked and not installed."""
+def cached_kernel():
+    """Debian's, unpacked and not installed, with its modules beside it."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:  # the other xdist worker
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = glob.glob(str(CACHE / "vmlinuz-*"))
-        return found[0] if found else fetch_kernel()
+        complete = all((CACHE / (name + ".ko")).exists() for name in MODULES)
+        return found[0] if found and complete else fetch_kernel()
 
 
 def fetch_kernel():
     script = """
         set -e
-        rm -f linux-image-*.deb
-        package=$(apt-cache depends linux-image-cloud-amd64 |
+        rm -f linux-image-*.deb vmlinuz-* *.ko
+        package=$(apt-cache depends linux-image-amd64 |
             sed -n 's/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p' | head -n1)
         apt-get -q -o APT::Sandbox::User=root download "${package:?no kernel in apt}"
         dpkg-deb --fsys-tarfile linux-image-*.deb |
-            tar -x --strip-components=2 --wildcards './boot/vmlinuz-*'
+            tar -x --wildcards --transform='s,.*/,,' './boot/vmlinuz-*' $(printf '*/%s.ko ' "$@")
         rm linux-image-*.deb
     """
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", script], cwd=CACHE, timeout=200,
+        ["bash", "-o", "pipefail", "-c", script, "fetch", *MODULES], cwd=CACHE, timeout=200,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     found = glob.glob(str(CACHE / "vmlinuz-*"))
     if done.returncode or not found:

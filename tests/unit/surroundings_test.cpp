@@ -262,8 +262,13 @@ TEST(Infiniband, PortsWithTheirErrors) {
       ElementsAre("InfiniBand: port 1 of mlx5_0 lost its link 3 times"));
   write("state", "1: DOWN\n");
   EXPECT_THAT(unusual_around({.infiniband = read_infiniband(root)}),
-              ElementsAre("InfiniBand: port 1 of mlx5_0 is DOWN, LinkUp"));
+              ElementsAre("InfiniBand: port 1 of mlx5_0 is DOWN, LinkUp, and "
+                          "lost its link 3 times"));
   write("phys_state", "2: Polling\n");
+  EXPECT_THAT(unusual_around({.infiniband = read_infiniband(root)}),
+              ElementsAre("InfiniBand: port 1 of mlx5_0 is DOWN, Polling, and "
+                          "lost its link 3 times"));
+  write("counters/link_downed", "0\n");
   EXPECT_THAT(unusual_around({.infiniband = read_infiniband(root)}), IsEmpty())
       << "no cable";
   std::filesystem::remove_all(root);
