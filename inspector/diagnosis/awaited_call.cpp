@@ -26,10 +26,10 @@ bool is_mpi(const Module& module) {
 // Standard, chapter 6), also in the form that takes large counts, "..._c".
 bool is_collective(std::string_view function) {
   constexpr std::array<std::string_view, 16> kBegin = {
-      "Allgather",   "Allreduce", "Alltoall",   "Barrier", "Bcast",
-      "Comm_create", "Comm_dup",  "Comm_split", "Exscan",  "Finalize",
-      "Gather",      "Init",      "Reduce",     "Scan",    "Scatter",
-      "Win_fence"};
+      "Allgather", "Allreduce",   "Alltoall", "Barrier",
+      "Bcast",     "Comm_create", "Comm_dup", "Comm_split",
+      "Exscan",    "Finalize",    "Gather",   "Init",
+      "Reduce",    "Scan",        "Scatter",  "Win_fence"};
   return !function.starts_with("Reduce_local") &&
          std::ranges::any_of(kBegin, [function](std::string_view name) {
            return function.starts_with(name);
