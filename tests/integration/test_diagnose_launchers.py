@@ -78,7 +78,7 @@ def test_in_a_barrier_of_mpi(begin, launcher, way):
     odd_one_first(job, way, "; ranks 0,1,3 wait for it in MPI_Barrier")
 
 
-@pytest.mark.parametrize("launcher, way", zip(LAUNCHERS, ODD), ids=by_name)
+@pytest.mark.parametrize("launcher, way", list(zip(LAUNCHERS, ODD)), ids=by_name)
 def test_in_a_collective_of_torch(begin, launcher, way):
     """They have met by the numbers that the launcher gave them."""
     job = begin(launcher, "tcp://127.0.0.1:" + launchers.free_port(), way)

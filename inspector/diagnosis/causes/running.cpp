@@ -19,6 +19,7 @@ namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(15);
 constexpr int kLooks = 4;
+constexpr int kMostLooks = 20;  // at who gets little of a CPU
 
 using Values = std::map<std::string, std::string>;
 
@@ -106,7 +107,7 @@ std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
 
 // For who waits for a CPU, or is throttled, nothing can change.
 bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
-  constexpr std::uint64_t kEnough = 1'000'000;  // ns: some thousand bytecodes
+  constexpr std::uint64_t kEnough = 20'000'000;  // ns: a million bytecodes
   const auto now = read_task_runs(of.pid, thread.id.tid);
   return !now || now->nanoseconds == 0 ||
          now->nanoseconds - since.nanoseconds >= kEnough;
@@ -144,7 +145,9 @@ std::optional<std::string> changes_in(const Case& of,
   const auto begun = read_task_runs(of.pid, thread.id.tid);
   const Values before = locals_now(of, frame);
   std::string changes;
-  for (int look = 0; look < kLooks && changes.empty(); ++look) {
+  const auto ran = [&] { return !begun || has_run(of, thread, *begun); };
+  for (int look = 0; look < (ran() ? kLooks : kMostLooks) && changes.empty();
+       ++look) {
     std::this_thread::sleep_for(kMoment);
     const Values now = locals_now(of, frame);
     if (now.empty() || before.empty()) {
@@ -152,7 +155,7 @@ std::optional<std::string> changes_in(const Case& of,
     }
     changes = differences(before, now);
   }
-  if (changes.empty() && begun && !has_run(of, thread, *begun)) {
+  if (changes.empty() && !ran()) {
     return {};
   }
   return changes;
