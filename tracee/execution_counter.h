@@ -3,7 +3,8 @@
 // process, and the kernel takes it away with us, however we end.
 //
 // By perf_event_open(2), PERF_TYPE_BREAKPOINT. kernel.perf_event_paranoid above
-// 2 (Debian's is 3), and the seccomp filters of containers, leave it to root.
+// 2 (Debian's is 3) leaves it to who has CAP_PERFMON, and the seccomp filters
+// of many containers to nobody.
 #pragma once
 
 #include <cstdint>

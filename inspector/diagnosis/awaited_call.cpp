@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "inspector/jobs/mpi_programs.h"
 #include "inspector/waiting_rooms.h"
 
 namespace hangdbg {
@@ -14,12 +15,6 @@ constexpr std::string_view kMpi = "MPI_";
 
 bool is_in(const PythonFrame& frame, std::string_view folder) {
   return frame.file.find(folder) != std::string::npos;
-}
-
-// Of Open MPI, MPICH and those that are made of it.
-bool is_mpi(const Module& module) {
-  const std::string_view path = module.path;
-  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
 }
 
 // All ranks of a group are to come there (MPI: A Message-Passing Interface
@@ -90,7 +85,8 @@ std::optional<CollectiveCall> torch_call(const Case& of,
 // whether the others have come.
 std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread) {
   const InspectedProcess* const whole = thread.python ? of.whole() : nullptr;
-  if (whole == nullptr || std::ranges::none_of(whole->modules, is_mpi)) {
+  if (whole == nullptr ||
+      std::ranges::none_of(whole->modules, is_mpi_library, &Module::path)) {
     return std::nullopt;
   }
   for (const StackEntry& entry : of.native_calls(thread)) {

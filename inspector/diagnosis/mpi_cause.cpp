@@ -43,14 +43,13 @@ bool message_awaited(const JobDiagnosis& job) {
 }
 
 Cause going_on_cause(const JobDiagnosis& job) {
-  return {
-      .id = "runs",
-      .standing = Standing::Works,
-      .confidence = Confidence::Certain,
-      .sentence = fmt::format("all {} ranks are in MPI, and go on: {}",
-                              job.ranks.size(), who_is_in_what(job)),
-      .evidence = {"one came back from it, or data moved between them, while "
-                   "they were watched"}};
+  return {.id = "runs",
+          .standing = Standing::Works,
+          .confidence = Confidence::Likely,
+          .sentence = fmt::format("all {} ranks are in MPI, and go on: {}",
+                                  job.ranks.size(), who_is_in_what(job)),
+          .evidence = {"one came back from it or was not found there again, or "
+                       "data moved between them, while they were watched"}};
 }
 
 Cause message_cause(const JobDiagnosis& job, bool hung) {

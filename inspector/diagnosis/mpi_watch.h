@@ -22,7 +22,9 @@ struct MpiWait {
 
 struct MpiWatch {
   std::chrono::milliseconds time;
-  bool went_on = false;  // one came back, and the watch ended, or data moved
+  // One came back, and the watch ended, or was not found in its call again, or
+  // data moved.
+  bool went_on = false;
 };
 
 // Errors: those of ExecutionCounter and read_connections, TimedOut.

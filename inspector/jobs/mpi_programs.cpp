@@ -11,7 +11,6 @@
 namespace hangdbg {
 namespace {
 
-// Open MPI's, MPICH's and those of what is made of them.
 bool has_mpi(int pid) {
   const auto status = read_status(pid);
   if (!status || status->state == 'D') {
@@ -19,12 +18,15 @@ bool has_mpi(int pid) {
   }
   const auto maps = read_maps(pid);
   return maps && std::ranges::any_of(*maps, [](const Mapping& mapping) {
-           const std::string_view path = mapping.path;
-           return path.substr(path.rfind('/') + 1).starts_with("libmpi");
+           return is_mpi_library(mapping.path);
          });
 }
 
 }  // namespace
+
+bool is_mpi_library(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
+}
 
 Result<std::vector<int>> mpi_programs_below(int launcher, Deadline deadline) {
   const auto pids = TRY(list_processes());

@@ -2,16 +2,19 @@
 hangs on something of its own is named first, whether the others wait for it in MPI, in a
 collective of torch, or in what nobody knows; and those that wait for each other in MPI."""
 
+import contextlib
 import fcntl
 import json
+import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
-from harness import PROGRAM, TARGETS, behind, hangdbg, kill_group, until
+from harness import PROGRAM, TARGETS, behind, hangdbg, kill_group, start_hangdbg, until
 from test_launchers import BEGUN, launch, listed, merged, until_parted
 from test_namespaces import needs_root
 from test_seccomp import ALLOW, EPERM
@@ -144,6 +147,28 @@ def test_who_waits_for_each_other_in_mpi(launch, launcher, how, monkeypatch):
     assert said["evidence"][-1] == (
         "none of them came back from it, and nothing moved on connections between them, in the "
         "%s s that they were watched" % AFTER), said
+
+
+def test_it_is_killed_while_it_counts(launch, monkeypatch):
+    """A thread has four breakpoints: none of them stays taken."""
+    monkeypatch.setenv("HANGDBG_TEST_LOADS", "receives")
+    job = launch(launchers.OpenMpi, launchers.OpenMpi.library)
+    until_counted(job)
+    for _ in range(6):
+        diagnosis = start_hangdbg("diagnose", *named_by(job))
+        until("it counts", lambda: counters_of(diagnosis.pid) == launchers.RANKS)
+        diagnosis.kill()
+        diagnosis.wait()
+    named_first("all ranks, after six were killed", named_by(job), "mpi-message", "likely",
+                "nobody is left to send what they wait for")
+
+
+def counters_of(pid):
+    count = 0
+    for fd in Path("/proc/%d/fd" % pid).iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            count += os.readlink(fd) == "anon_inode:[perf_event]"
+    return count
 
 
 def test_where_nothing_counts_how_often_they_come_back(launch, monkeypatch):
