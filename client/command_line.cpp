@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/cli.h"
 #include "client/commands/around.h"
 #include "client/commands/attach.h"
 #include "client/commands/break.h"
@@ -40,7 +41,6 @@
 #include "client/commands/trace.h"
 #include "client/commands/tree.h"
 #include "client/manual.h"
-#include "client/options.h"
 #include "client/render.h"
 #include "client/run/words.h"
 #include "protocol/version.h"
@@ -49,7 +49,7 @@ namespace hangdbg {
 namespace {
 
 void set_up(CLI::App& app,
-            Run& chosen,
+            cli::Run& chosen,
             std::string_view first,
             const RunWords& run_words);
 int explain(const CLI::App& app, const CLI::ParseError& error);
@@ -60,7 +60,7 @@ int exceptions_work();
 int run_command_line(int argc, char** argv) {
   CLI::App app("Attach to a hung Python process and ask it anything.",
                "hangdbg");
-  Run chosen;
+  cli::Run chosen;
   const std::span words(argv, static_cast<std::size_t>(argc));
   const RunWords run_words = split_run_words(words);
   const std::string_view first = words.size() > 1 ? words[1] : "";
@@ -80,7 +80,7 @@ namespace {
 
 // With the command that the first word names, or with all of them.
 void set_up(CLI::App& app,
-            Run& chosen,
+            cli::Run& chosen,
             std::string_view first,
             const RunWords& run_words) {
   app.footer(
@@ -112,32 +112,33 @@ void set_up(CLI::App& app,
                           };
                         })
       ->group("");
+  const cli::Command program(app, chosen);
   const std::pair<std::string_view, std::function<void()>> commands[] = {
-      {"ps", [&] { add_ps(app, chosen); }},
-      {"eval", [&] { add_eval(app, chosen); }},
-      {"attach", [&] { add_attach(app, chosen); }},
-      {"dump", [&] { add_dump(app, chosen); }},
-      {"peek", [&] { add_peek(app, chosen); }},
-      {"merge", [&] { add_merge(app, chosen); }},
-      {"break", [&] { add_break(app, chosen); }},
-      {"dist", [&] { add_dist(app, chosen); }},
-      {"diagnose", [&] { add_diagnose(app, chosen); }},
-      {"fds", [&] { add_fds(app, chosen); }},
-      {"threads", [&] { add_threads(app, chosen); }},
-      {"around", [&] { add_around(app, chosen); }},
-      {"locks", [&] { add_locks(app, chosen); }},
-      {"tree", [&] { add_tree(app, chosen); }},
-      {"net", [&] { add_net(app, chosen); }},
-      {"report", [&] { add_report(app, chosen); }},
-      {"diff", [&] { add_diff(app, chosen); }},
-      {"trace", [&] { add_trace(app, chosen); }},
-      {"connect", [&] { add_connect(app, chosen); }},
-      {"core", [&] { add_core(app, chosen); }},
-      {"dap", [&] { add_dap(app, chosen); }},
-      {"doctor", [&] { add_doctor(app, chosen); }},
-      {"serve", [&] { add_serve(app, chosen); }},
-      {"run", [&] { add_run(app, chosen, run_words); }},
-      {"completion", [&] { add_completion(app, chosen); }},
+      {"ps", [&] { add_ps(program); }},
+      {"eval", [&] { add_eval(program); }},
+      {"attach", [&] { add_attach(program); }},
+      {"dump", [&] { add_dump(program); }},
+      {"peek", [&] { add_peek(program); }},
+      {"merge", [&] { add_merge(program); }},
+      {"break", [&] { add_break(program); }},
+      {"dist", [&] { add_dist(program); }},
+      {"diagnose", [&] { add_diagnose(program); }},
+      {"fds", [&] { add_fds(program); }},
+      {"threads", [&] { add_threads(program); }},
+      {"around", [&] { add_around(program); }},
+      {"locks", [&] { add_locks(program); }},
+      {"tree", [&] { add_tree(program); }},
+      {"net", [&] { add_net(program); }},
+      {"report", [&] { add_report(program); }},
+      {"diff", [&] { add_diff(program); }},
+      {"trace", [&] { add_trace(program); }},
+      {"connect", [&] { add_connect(program); }},
+      {"core", [&] { add_core(program); }},
+      {"dap", [&] { add_dap(program); }},
+      {"doctor", [&] { add_doctor(program); }},
+      {"serve", [&] { add_serve(program); }},
+      {"run", [&] { add_run(program, run_words); }},
+      {"completion", [&] { add_completion(program); }},
   };
   // To make those that nobody asks for takes a tenth of a small dump's time.
   const auto* const named = std::ranges::find(

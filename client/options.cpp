@@ -2,9 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <map>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -20,61 +18,52 @@ Status CommonOptions::configure_log() const {
   return log.empty() ? Status() : log::configure(log);
 }
 
-void add_common_options(CLI::App& command,
+void add_common_options(cli::Command command,
                         CommonOptions& options,
                         const std::string& log_flag) {
-  const std::map<std::string, ColourChoice> choices = {
-      {"auto", ColourChoice::Auto},
-      {"always", ColourChoice::Always},
-      {"never", ColourChoice::Never}};
-  command
-      .add_option(
-          "--color", options.colour,
-          "In colour; auto, the default, means at a terminal without NO_COLOR")
-      ->type_name("auto|always|never")
-      ->transform(CLI::CheckedTransformer(choices).description(""));
+  command.add_choice(
+      "--color", {"auto", "always", "never"},
+      [&options](int place) {
+        options.colour = static_cast<ColourChoice>(place);
+      },
+      "In colour; auto, the default, means at a terminal without NO_COLOR");
   command
       .add_option("--timeout", options.timeout_s,
                   "Give up after so many seconds (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 1e6).description(""));
+      .type_name("SECONDS")
+      .in_range(0.001, 1e6);
   command
       .add_option(log_flag, options.log,
                   "What is told on stderr: injector:debug,dap:trace or all")
-      ->type_name("AREA:LEVEL,...");
+      .type_name("AREA:LEVEL,...");
 }
 
-void add_json_option(CLI::App& command, CommonOptions& options) {
+void add_json_option(cli::Command command, CommonOptions& options) {
   command.add_flag("-j,--json", options.json, "Print JSON, errors as well");
 }
 
-void add_pid_option(CLI::App& command, TargetOption& option) {
-  command.add_option("PID", option.positional, "The process")
-      ->type_name("")
-      ->option_text(" ");
+void add_pid_option(cli::Command command, TargetOption& option) {
+  command.add_option("PID", option.positional, "The process").bare();
   command.add_option("-p,--pid", option.flag, "The process, as py-spy has it")
-      ->type_name("PID");
+      .type_name("PID");
 }
 
-void add_place_options(CLI::App& command, PlaceOptions& options) {
+void add_place_options(cli::Command command, PlaceOptions& options) {
   command
       .add_option("--thread", options.thread,
                   "Its id, its name or main (default: main, unless that only "
                   "waits for another one)")
-      ->type_name("TID|NAME|main");
+      .type_name("TID|NAME|main");
   command
-      .add_option_function<std::string>(
+      .add_option(
           "--frame",
-          [&options](const std::string& word) {
-            const auto frame = FrameChoice::parse(word);
-            if (!frame) {
-              throw CLI::ValidationError(frame.error().message);
-            }
-            options.frame = *frame;
+          [&options](const std::string& word) -> Status {
+            options.frame = TRY(FrameChoice::parse(word));
+            return {};
           },
           "0, the default, is the innermost; or the innermost of a function, "
           "or outside libraries")
-      ->type_name("N|FUNCTION|own");
+      .type_name("N|FUNCTION|own");
 }
 
 Result<int> parse_pid(std::string_view word) {

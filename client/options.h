@@ -1,24 +1,16 @@
 // The flags that every command has, and the few that several share.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "client/cli.h"
 #include "client/frame_choice.h"
 #include "client/render.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): not ours
-class App;
-}
-
 namespace hangdbg {
-
-// What a command's set-up leaves behind: the command, ready to run. Returns
-// the exit code.
-using Run = std::function<int()>;
 
 struct CommonOptions {
   ColourChoice colour = ColourChoice::Auto;
@@ -33,26 +25,26 @@ struct CommonOptions {
 };
 
 // --color, --timeout, --log (which `break` needs for something else).
-void add_common_options(CLI::App& command,
+void add_common_options(cli::Command command,
                         CommonOptions& options,
                         const std::string& log_flag = "--log");
 
 // --json
-void add_json_option(CLI::App& command, CommonOptions& options);
+void add_json_option(cli::Command command, CommonOptions& options);
 
 // Which process: the positional PID, or -p/--pid as py-spy has it.
 struct TargetOption {
   std::string positional;
   std::string flag;
 };
-void add_pid_option(CLI::App& command, TargetOption& option);
+void add_pid_option(cli::Command command, TargetOption& option);
 
 // Where in it.
 struct PlaceOptions {
   std::string thread;  // a tid, a name, "main", or empty for the default
   FrameChoice frame;
 };
-void add_place_options(CLI::App& command, PlaceOptions& options);
+void add_place_options(cli::Command command, PlaceOptions& options);
 
 // Error: Usage.
 Result<int> parse_pid(std::string_view word);

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -10,15 +9,13 @@
 
 namespace hangdbg {
 
-void add_pids_option(CLI::App& command, PidsOption& option) {
-  command.add_option("PID", option.positional, "The processes")
-      ->type_name("")
-      ->option_text(" ");
+void add_pids_option(cli::Command command, PidsOption& option) {
+  command.add_option("PID", option.positional, "The processes").bare();
   command
       .add_option("-p,--pid", option.flagged,
                   "A process, as py-spy has it; may be repeated")
-      ->type_name("PID")
-      ->allow_extra_args(false);
+      .type_name("PID")
+      .one_at_a_time();
 }
 
 Result<std::vector<int>> named_pids(const PidsOption& option) {

@@ -15,7 +15,7 @@ namespace hangdbg {
 struct PidsOption {
   std::vector<std::string> positional, flagged;
 };
-void add_pids_option(CLI::App& command, PidsOption& option);
+void add_pids_option(cli::Command command, PidsOption& option);
 
 // Each once, as named. Errors: Usage.
 Result<std::vector<int>> named_pids(const PidsOption& option);

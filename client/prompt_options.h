@@ -15,6 +15,6 @@ struct PromptOptions {
 };
 
 // -c, --thread, --frame.
-void add_prompt_options(CLI::App& command, PromptOptions& options);
+void add_prompt_options(cli::Command command, PromptOptions& options);
 
 }  // namespace hangdbg

@@ -2,15 +2,13 @@
 
 #include "client/ranks/job_options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace hangdbg {
 
-void add_question(CLI::App& command, Question& question, const char* language) {
+void add_question(cli::Command command,
+                  Question& question,
+                  const char* language) {
   add_pid_option(command, question.target);
-  command.add_option("EXPR", question.second, language)
-      ->type_name("")
-      ->option_text(" ");
+  command.add_option("EXPR", question.second, language).bare();
   add_job_options(command, question.job);
   add_place_options(command, question.place);
   add_json_option(command, question.common);

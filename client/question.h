@@ -28,7 +28,9 @@ struct Question {
 };
 
 // All of its flags and words.
-void add_question(CLI::App& command, Question& question, const char* language);
+void add_question(cli::Command command,
+                  Question& question,
+                  const char* language);
 
 struct JsonPlace {
   std::string function;

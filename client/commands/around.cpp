@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
 #include "client/around/json.h"
 #include "client/around/text.h"
 #include "client/only_hung.h"
+#include "client/options.h"
 #include "inspector/surroundings/surroundings.h"
 
 namespace hangdbg {
@@ -24,9 +24,9 @@ Result<int> show(const Options& options);
 
 }  // namespace
 
-void add_around(CLI::App& app, Run& chosen) {
+void add_around(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "around", "What is around it: limits, libraries, variables, the machine");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
@@ -44,8 +44,7 @@ void add_around(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg around 79655\n"
       "  hangdbg around 79655 --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // `hangdbg around PID`: what is around a process: limits, libraries, variables.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_around(CLI::App& app, Run& chosen);
+void add_around(cli::Command program);
 
 }  // namespace hangdbg

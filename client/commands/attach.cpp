@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include "base/in_parallel.h"
 #include "base/text.h"
 #include "client/only_hung.h"
+#include "client/options.h"
 #include "client/prompt_options.h"
 #include "client/ranks/attached_ranks.h"
 #include "client/ranks/each_rank.h"
@@ -38,9 +38,9 @@ Result<int> prompt(const Options& options, int pid, std::optional<int> rank);
 
 }  // namespace
 
-void add_attach(CLI::App& app, Run& chosen) {
+void add_attach(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "attach", "A prompt in the hung frame, with pdb's commands");
   add_pid_option(command, options->target);
   add_job_options(command, options->job);
@@ -56,8 +56,7 @@ void add_attach(CLI::App& app, Run& chosen) {
       "  hangdbg attach 79655\n"
       "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'\n"
       "  hangdbg attach --job auto --ranks 3");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

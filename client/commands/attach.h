@@ -1,10 +1,10 @@
 // hangdbg attach PID: the prompt in the hung frame, or -c commands there.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_attach(CLI::App& app, Run& chosen);
+void add_attach(cli::Command program);
 
 }  // namespace hangdbg

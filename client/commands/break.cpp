@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include "base/text.h"
 #include "client/interrupt.h"
+#include "client/options.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/attached_ranks.h"
 #include "client/ranks/break_events.h"
@@ -70,48 +70,46 @@ void say_notes_of(AttachedRanks& attached);
 
 }  // namespace
 
-void add_break(CLI::App& app, Run& chosen) {
+void add_break(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "break", "Breakpoints on ranks of a job, which survives them");
   command
       .add_option("place", options->place,
                   "A line, FILE:LINE, or the name of a function")
-      ->required()
-      ->type_name("PLACE");
+      .required()
+      .type_name("PLACE");
   add_job_options(command, options->job);
   command
       .add_option("--if", options->condition,
                   "Stop only where that is true, in the frame")
-      ->type_name("EXPR");
+      .type_name("EXPR");
   command
       .add_option("--log", options->log,
                   "Print that instead of stopping; {EXPR} is its value")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   command
       .add_option("--hold-until", options->hold_until,
                   "Hold each that comes until all of these have come")
-      ->type_name("SET");
+      .type_name("SET");
   command
       .add_option("--for", options->hold_for_s,
                   "So long threads are held at most, then all go on")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
+      .type_name("SECONDS")
+      .in_shown_range(0.1, 86400.0);
   command
       .add_option("--wait", options->wait_s,
                   "So long to wait for a rank to come; at a terminal Ctrl-C "
                   "ends it, too")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
+      .type_name("SECONDS")
+      .in_shown_range(0.1, 1e6);
   command
       .add_option("-c", options->commands,
                   "At a stop, run this command of the prompt and go on; may be "
                   "given more than once")
-      ->type_name("CMD")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      .type_name("CMD")
+      .one_at_a_time()
+      .take_all();
   add_json_option(command, options->common);
   add_common_options(command, options->common, "--own-log");
   command.footer(
@@ -128,8 +126,7 @@ void add_break(CLI::App& app, Run& chosen) {
       "  hangdbg break train.py:120 --ranks 1,3 --hold-until 1,3 -c 'p step' "
       "-c n -c w\n"
       "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // `hangdbg break`: breakpoints on some ranks of a job, which survives them.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_break(CLI::App& app, Run& chosen);
+void add_break(cli::Command program);
 
 }  // namespace hangdbg

@@ -1,6 +1,5 @@
 #include "client/commands/completion.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/text.h"
 #include "client/completion/live.h"
+#include "client/render.h"
 
 extern "C" {
 extern const char hangdbg_completion_bash[], hangdbg_completion_bash_end[];
@@ -23,14 +23,13 @@ std::string_view script_for(std::string_view shell);
 
 }  // namespace
 
-void add_completion(CLI::App& app, Run& chosen) {
+void add_completion(cli::Command program) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "completion", "Print what makes a shell complete these words");
   command.add_option("SHELL", *shell, "The shell")
-      ->required()
-      ->type_name("bash|zsh|fish")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+      .required()
+      .one_of({"bash", "zsh", "fish"});
   command.footer(
       "Processes (those that hang first), jobs, ranks and threads are those of "
       "the\n"
@@ -41,11 +40,9 @@ void add_completion(CLI::App& app, Run& chosen) {
       "compinit\n"
       "  hangdbg completion fish | source         in "
       "~/.config/fish/config.fish");
-  command.final_callback([shell, &chosen] {
-    chosen = [shell] {
-      print_now(stdout, std::string(script_for(*shell)));
-      return 0;
-    };
+  command.runs([shell] {
+    print_now(stdout, std::string(script_for(*shell)));
+    return 0;
   });
 }
 

@@ -4,11 +4,11 @@
 
 #include <span>
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_completion(CLI::App& app, Run& chosen);
+void add_completion(cli::Command program);
 
 // `hangdbg __complete WORDS...`: a candidate a line, with what it is behind a
 // tab;

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <memory>
 
+#include "client/options.h"
 #include "client/prompt_options.h"
 #include "client/remote_prompt.h"
 #include "server/dap/access.h"
@@ -38,33 +38,33 @@ dap::Terminal::Arguments wanted(const Options& options,
 
 }  // namespace
 
-void add_connect(CLI::App& app, Run& chosen) {
+void add_connect(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "connect", "The prompt of `attach`, where a `hangdbg serve` is");
   command
       .add_option("ADDRESS", options->address,
                   "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT")
-      ->required();
+      .required();
   command
       .add_option("PID", options->pid,
                   "The process there; without it the one that hangs")
-      ->type_name("NUMBER");
+      .type_name("NUMBER");
   add_prompt_options(command, options->prompt);
   command
       .add_option("--token-file", options->token_file,
                   "The server's token is in this file, or in HANGDBG_TOKEN")
-      ->type_name("FILE");
-  auto* const authorities =
+      .type_name("FILE");
+  const cli::Option authorities =
       command
           .add_option("--cacert", options->authorities,
                       "TLS, with a server that one of these has signed (PEM)")
-          ->type_name("FILE");
+          .type_name("FILE");
   command
       .add_option("--fingerprint", options->fingerprint,
                   "TLS, with the server that has printed this")
-      ->type_name("HEX")
-      ->excludes(authorities);
+      .type_name("HEX")
+      .excludes(authorities);
   add_common_options(command, options->common);
   command.footer(
       "`attach` runs on the server's machine, as its user; keys and screen are "
@@ -75,8 +75,7 @@ void add_connect(CLI::App& app, Run& chosen) {
       "  hangdbg connect tcp:127.0.0.1:5678 79655 -c w   (after ssh -L 5678:"
       "127.0.0.1:5678)\n"
       "  hangdbg connect tcp:10.0.0.7:5678 --fingerprint 5d0c...");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

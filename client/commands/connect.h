@@ -1,10 +1,10 @@
 // hangdbg connect: the prompt of `attach`, where a `hangdbg serve` is.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_connect(CLI::App& app, Run& chosen);
+void add_connect(cli::Command program);
 
 }  // namespace hangdbg

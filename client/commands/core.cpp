@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "client/dump/json.h"
 #include "client/dump/options.h"
 #include "client/dump/text.h"
+#include "client/options.h"
 #include "inspector/core_subject.h"
 #include "inspector/process_dump.h"
 #include "tracee/core_file.h"
@@ -35,24 +35,22 @@ void warn(const CoreFile& core, const Palette& err);
 
 }  // namespace
 
-void add_core(CLI::App& app, Run& chosen) {
+void add_core(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "core",
       "Show the stacks of a process that is no more, from its core "
       "file");
   command.add_option("FILE", options->file, "Plain, or packed by gzip or zstd")
-      ->type_name("")
-      ->option_text(" ");
+      .bare();
   command
       .add_option("EXE", options->where.program,
                   "Its program, where that is not where it was")
-      ->type_name("")
-      ->option_text(" ");
+      .bare();
   command
       .add_option("--sysroot", options->where.sysroot,
                   "The root that its program and libraries are in")
-      ->type_name("DIR");
+      .type_name("DIR");
   add_shown_options(command, options->shown);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
@@ -61,8 +59,7 @@ void add_core(CLI::App& app, Run& chosen) {
       "  hangdbg core core.79655\n"
       "  hangdbg core core.79655.zst --locals --native\n"
       "  hangdbg core core.79655 --sysroot /srv/images/train-1.4");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

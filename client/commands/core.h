@@ -1,10 +1,10 @@
 // hangdbg core FILE [EXE]: what dump shows, from a core file.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_core(CLI::App& app, Run& chosen);
+void add_core(cli::Command program);
 
 }  // namespace hangdbg

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -11,6 +10,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 
+#include "client/options.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/stream_transport.h"
 
@@ -27,9 +27,9 @@ Status serve(const Options& options);
 
 }  // namespace
 
-void add_dap(CLI::App& app, Run& chosen) {
+void add_dap(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "dap", "A session for an editor that starts us: DAP on stdin and stdout");
   add_common_options(command, options->common);
   command.footer(
@@ -39,8 +39,7 @@ void add_dap(CLI::App& app, Run& chosen) {
       "request's.\n"
       "Example:\n"
       "  hangdbg dap --log=dap:trace 2>/tmp/dap.log");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg dap: an editor's session on stdin and stdout.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_dap(CLI::App& app, Run& chosen);
+void add_dap(cli::Command program);
 
 }  // namespace hangdbg

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "base/in_time.h"
 #include "client/diagnose/json.h"
 #include "client/diagnose/text.h"
+#include "client/options.h"
 #include "client/processes_or_job.h"
 #include "injector/preflight.h"
 #include "inspector/diagnosis/diagnose.h"
@@ -42,17 +42,17 @@ void print(const Json& json);
 
 }  // namespace
 
-void add_diagnose(CLI::App& app, Run& chosen) {
+void add_diagnose(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("diagnose", "Say why it hangs, with the evidence");
+  const cli::Command command =
+      program.add_command("diagnose", "Say why it hangs, with the evidence");
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
       .add_option("--hung-after", options->hung_after_s,
                   "Who waits for so long hangs (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 1e9).description(""));
+      .type_name("SECONDS")
+      .in_range(0.1, 1e9);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -68,8 +68,7 @@ void add_diagnose(CLI::App& app, Run& chosen) {
       "  hangdbg diagnose 79655\n"
       "  hangdbg diagnose 79655 --json\n"
       "  hangdbg diagnose --job auto");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // `hangdbg diagnose PID`: why it hangs, with the evidence.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_diagnose(CLI::App& app, Run& chosen);
+void add_diagnose(cli::Command program);
 
 }  // namespace hangdbg

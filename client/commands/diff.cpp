@@ -1,6 +1,5 @@
 #include "client/commands/diff.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "client/diff/comparison.h"
 #include "client/diff/json.h"
 #include "client/diff/text.h"
+#include "client/options.h"
 
 namespace hangdbg {
 namespace {
@@ -22,18 +22,17 @@ Result<int> diff(const Options& options);
 
 }  // namespace
 
-void add_diff(CLI::App& app, Run& chosen) {
+void add_diff(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "diff", "Compare two reports: where it runs, and where it hangs");
   command
       .add_option("FILE", options->files,
                   "Two: reports, or what `dump --json` has written; - is "
                   "standard input")
-      ->required()
-      ->expected(2)
-      ->type_name("")
-      ->option_text(" ");
+      .required()
+      .expected(2)
+      .bare();
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -48,8 +47,7 @@ void add_diff(CLI::App& app, Run& chosen) {
       "  hangdbg diff runs.tar.gz hangs.tar.gz\n"
       "  hangdbg dump 79655 --json > now.json; hangdbg diff before.json "
       "now.json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg diff: what is different where it hangs.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_diff(CLI::App& app, Run& chosen);
+void add_diff(cli::Command program);
 
 }  // namespace hangdbg

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "client/dist/json.h"
 #include "client/dist/report.h"
 #include "client/dist/text.h"
+#include "client/options.h"
 #include "client/ranks/attached_ranks.h"
 #include "client/ranks/job_options.h"
 #include "injector/preflight.h"
@@ -59,9 +59,9 @@ int code_of(const DistReport& report);
 
 }  // namespace
 
-void add_dist(CLI::App& app, Run& chosen) {
+void add_dist(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "dist", "The process groups of a job: who is behind, who is silent");
   add_pid_option(command, options->target);
   add_job_options(command, options->job);
@@ -81,8 +81,7 @@ void add_dist(CLI::App& app, Run& chosen) {
       "  hangdbg dist --job auto --ranks 0,3-5\n"
       "  hangdbg dist --job 79601 --json\n"
       "  hangdbg dist 79655 --ask");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -2,10 +2,10 @@
 // behind, and between whom nothing comes any more.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_dist(CLI::App& app, Run& chosen);
+void add_dist(cli::Command program);
 
 }  // namespace hangdbg

@@ -6,11 +6,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "client/options.h"
 #include "injector/checkpoint.h"
 #include "injector/inject.h"
 #include "injector/permission.h"
@@ -78,15 +78,15 @@ bool may_trace_all();
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Run& chosen) {
+void add_doctor(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "doctor", "Can I attach here? What is missing, and what mends it");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
-  command.add_flag("--injection-points", options->injection_points)->group("");
-  command.add_flag("--target-calls", options->target_calls)->group("");
+  command.add_flag("--injection-points", options->injection_points).hidden();
+  command.add_flag("--target-calls", options->target_calls).hidden();
   command.footer(
       "It only looks: no code runs in the process. Nothing is stopped, but "
       "for\n"
@@ -94,8 +94,7 @@ void add_doctor(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg doctor\n"
       "  hangdbg doctor 79655");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg doctor [PID]: can I attach here, and if not, what mends it?
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_doctor(CLI::App& app, Run& chosen);
+void add_doctor(cli::Command program);
 
 }  // namespace hangdbg

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "client/dump/picture_file.h"
 #include "client/dump/text.h"
 #include "client/dump/tree.h"
+#include "client/options.h"
 #include "client/processes_or_job.h"
 #include "injector/preflight.h"
 #include "inspector/jobs/jobs.h"
@@ -86,9 +86,9 @@ bool is_python(ErrorId why_not);
 
 }  // namespace
 
-void add_dump(CLI::App& app, Run& chosen) {
+void add_dump(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "dump", "Show the stacks of all threads, read from outside");
   add_pids_option(command, options->pids);
   command.add_flag("--all", options->all, "Every Python process I may see");
@@ -119,8 +119,7 @@ void add_dump(CLI::App& app, Run& chosen) {
       "  hangdbg dump --job auto --merge --html hang.html\n"
       "  hangdbg dump --job 79601 --ranks 0,3-5\n"
       "  hangdbg dump --all --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

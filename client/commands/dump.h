@@ -1,10 +1,10 @@
 // hangdbg dump PID...: the stacks of all threads, read from outside.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_dump(CLI::App& app, Run& chosen);
+void add_dump(cli::Command program);
 
 }  // namespace hangdbg

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/host_name.h"
@@ -101,20 +100,19 @@ void on_output(const dap::Event& event, bool json, Answer& answer);
 
 }  // namespace
 
-void add_eval(CLI::App& app, Run& chosen) {
+void add_eval(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "eval", "Evaluate one expression, or run statements, in the hung frame");
   add_question(command, *options, "Python");
-  command.add_flag("--timings", options->timings)->group("");
+  command.add_flag("--timings", options->timings).hidden();
   command.footer(
       "Examples:\n"
       "  hangdbg eval 79655 self.lock_file_path\n"
       "  hangdbg eval 79655 'len(queue)' --thread worker-3 --frame 1 --json\n"
       "  hangdbg eval --job auto --ranks 0-3 step\n"
       "  hangdbg eval 79655 -- -x     an expression that begins with a dash");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg eval PID EXPR: one expression or statement, in the hung frame.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_eval(CLI::App& app, Run& chosen);
+void add_eval(cli::Command program);
 
 }  // namespace hangdbg

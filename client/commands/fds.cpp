@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/in_time.h"
 #include "client/evidence/descriptor.h"
 #include "client/only_hung.h"
+#include "client/options.h"
 #include "inspector/descriptors.h"
 #include "protocol/json.h"
 #include "tracee/proc_status.h"
@@ -47,9 +47,9 @@ int print(const Options& options, int pid, const Descriptors& found);
 
 }  // namespace
 
-void add_fds(CLI::App& app, Run& chosen) {
+void add_fds(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "fds", "What each open descriptor leads to, and who has the other end");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
@@ -67,8 +67,7 @@ void add_fds(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg fds 79655\n"
       "  hangdbg fds 79655 --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

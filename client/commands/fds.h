@@ -2,10 +2,10 @@
 // end.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_fds(CLI::App& app, Run& chosen);
+void add_fds(cli::Command program);
 
 }  // namespace hangdbg

@@ -1,10 +1,10 @@
 #include "client/commands/locks.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "client/evidence/locks.h"
 #include "client/evidence/processes.h"
+#include "client/options.h"
 
 namespace hangdbg {
 namespace {
@@ -30,9 +30,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_locks(CLI::App& app, Run& chosen) {
+void add_locks(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "locks", "Who has which lock, who waits for it, and circles of them");
   add_processes_option(command, options->processes);
   add_json_option(command, options->common);
@@ -51,8 +51,7 @@ void add_locks(CLI::App& app, Run& chosen) {
       "  hangdbg locks 79655\n"
       "  hangdbg locks 79655 --children\n"
       "  hangdbg locks 79655 --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace hangdbg

@@ -2,10 +2,10 @@
 // circle.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_locks(CLI::App& app, Run& chosen);
+void add_locks(cli::Command program);
 
 }  // namespace hangdbg

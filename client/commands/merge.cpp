@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "client/dump/picture_file.h"
 #include "client/dump/tree.h"
+#include "client/options.h"
 #include "client/ranks/dump_file.h"
 #include "client/render.h"
 #include "inspector/native_names.h"
@@ -57,20 +57,19 @@ std::string title_of(const Found& found, const StackTree& tree, bool ranks);
 
 }  // namespace
 
-void add_merge(CLI::App& app, Run& chosen) {
+void add_merge(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "merge", "Show the dumps of many machines as one tree");
   command
       .add_option("FILE", options->files,
                   "What `dump --json` has written; - is standard input")
-      ->required()
-      ->type_name("")
-      ->option_text(" ");
+      .required()
+      .bare();
   command
       .add_option("--job", options->job,
                   "Of several jobs in these files, that one")
-      ->type_name("NAME");
+      .type_name("NAME");
   command.add_flag("--full-filenames", options->full_filenames,
                    "Paths as Python has them");
   add_picture_options(command, options->picture);
@@ -82,8 +81,7 @@ void add_merge(CLI::App& app, Run& chosen) {
       "  srun --overlap --jobid 4711 sh -c 'hangdbg dump --all --json > "
       "trace-$(hostname).json'\n"
       "  hangdbg merge trace-*.json --html hang.html");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // `hangdbg merge FILE...`: the dumps of many machines as one tree.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_merge(CLI::App& app, Run& chosen);
+void add_merge(cli::Command program);
 
 }  // namespace hangdbg

@@ -1,10 +1,10 @@
 #include "client/commands/net.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "client/evidence/net.h"
 #include "client/evidence/processes.h"
+#include "client/options.h"
 
 namespace hangdbg {
 namespace {
@@ -35,9 +35,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_net(CLI::App& app, Run& chosen) {
+void add_net(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "net",
       "Its sockets: queues, what is sent again, who is at the other end");
   add_processes_option(command, options->processes);
@@ -59,8 +59,7 @@ void add_net(CLI::App& app, Run& chosen) {
       "  hangdbg net 79655\n"
       "  hangdbg net 79655 --options\n"
       "  hangdbg net 79655 --children --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace hangdbg

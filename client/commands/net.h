@@ -1,10 +1,10 @@
 // hangdbg net: the sockets of a process, odd ones first.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_net(CLI::App& app, Run& chosen);
+void add_net(cli::Command program);
 
 }  // namespace hangdbg

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -78,16 +77,16 @@ Error with_command(Error error, const Options& options);
 
 }  // namespace
 
-void add_peek(CLI::App& app, Run& chosen) {
+void add_peek(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "peek", "Read a name and what hangs on it, running nothing");
   add_question(command, *options, "A part of Python");
   command
       .add_option("--sysroot", options->where.sysroot,
                   "Of a core file in place of PID: the root that its libraries "
                   "are in")
-      ->type_name("DIR");
+      .type_name("DIR");
   command.footer(
       "Names, attributes, items, slices, len() and one comparison, read from "
       "memory:\n"
@@ -100,8 +99,7 @@ void add_peek(CLI::App& app, Run& chosen) {
       "  hangdbg peek 79655 'len(batches)' --frame 2 --json\n"
       "  hangdbg peek --job auto self.lock_file_path\n"
       "  hangdbg peek ./core.79655 self.lock_file_path");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg peek PID EXPR: a name and what hangs on it, read from outside.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_peek(CLI::App& app, Run& chosen);
+void add_peek(cli::Command program);
 
 }  // namespace hangdbg

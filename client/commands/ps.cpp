@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "client/options.h"
 #include "client/ps/causes.h"
 #include "client/ps/json.h"
 #include "client/ps/role.h"
@@ -55,17 +55,17 @@ void show_next(const Processes& processes,
 
 }  // namespace
 
-void add_ps(CLI::App& app, Run& chosen) {
+void add_ps(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "ps", "List the Python processes here, those that hang first");
   add_job_options(command, options->job);
   command.add_flag("--tree", options->tree, "Children under their parents");
   command
       .add_option("--hung-after", options->hung_after_s,
                   "Asleep for so long in one call counts as hung (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 1e9).description(""));
+      .type_name("SECONDS")
+      .in_range(1.0, 1e9);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -79,8 +79,7 @@ void add_ps(CLI::App& app, Run& chosen) {
       "  hangdbg ps --tree\n"
       "  hangdbg ps --job auto\n"
       "  hangdbg ps --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 int run_ps() {

@@ -1,11 +1,11 @@
 // hangdbg ps: the Python processes of this machine, those that hang first.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_ps(CLI::App& app, Run& chosen);
+void add_ps(cli::Command program);
 
 // `hangdbg` alone.
 int run_ps();

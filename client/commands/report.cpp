@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "client/options.h"
 #include "client/processes_or_job.h"
 #include "client/report/archive.h"
 #include "client/report/document.h"
@@ -119,23 +119,23 @@ class Progress {
 
 }  // namespace
 
-void add_report(CLI::App& app, Run& chosen) {
+void add_report(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "report", "One file with all there is to say, for an issue");
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
       .add_option("-o,--output", options->file,
                   "Where to (default hangdbg-report-PID-DATE.tar.gz)")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_flag("--force", options->force, "Replace a file of that name");
   command.add_flag("--locals", options->locals,
                    "The local variables as well: they may hold secrets");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
-  command.get_option("--timeout")
-      ->description(
+  command.option("--timeout")
+      .description(
           fmt::format("Give up after so many seconds (default {})", kTimeoutS));
   command.footer(
       "The diagnosis, all stacks with C functions, a picture of them, open "
@@ -150,8 +150,7 @@ void add_report(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg report 79655\n"
       "  hangdbg report --job auto -o hang.tar.gz");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg report: all that there is to say of a process or a job, as one file.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_report(CLI::App& app, Run& chosen);
+void add_report(cli::Command program);
 
 }  // namespace hangdbg

@@ -6,10 +6,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "client/broken_pipe.h"
@@ -29,7 +30,9 @@ struct Options {
   bool children = false;
 };
 
-int run(const CLI::App& parsed, const RunWords& words, Options options);
+int run(const std::vector<std::string>& before,
+        const RunWords& words,
+        Options options);
 int run_command(std::span<char*> command, bool children, const Palette& err);
 void allow_tracers(int scope_too_strict);
 Status enter_user_namespace();
@@ -37,33 +40,33 @@ int become(std::span<char*> command, const Palette& err);
 
 }  // namespace
 
-void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
+void add_run(cli::Command program, const RunWords& words) {
   const auto options = std::make_shared<Options>();
-  CLI::App& parsed = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "run", "Start a script under the debugger, or a command to attach to");
-  parsed.allow_extras();
-  parsed.add_flag("-m", options->script.module,
-                  "SCRIPT is a module, as python's -m has it");
-  parsed
+  command.allow_extras();
+  command.add_flag("-m", options->script.module,
+                   "SCRIPT is a module, as python's -m has it");
+  command
       .add_option("--python", options->script.python,
                   "Which Python (default: python3)")
-      ->type_name("EXECUTABLE");
-  parsed
+      .type_name("EXECUTABLE");
+  command
       .add_option("-c", options->script.commands,
                   "Run this command in place of a prompt; may be given more "
                   "than once")
-      ->type_name("CMD")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  parsed.add_flag("--stop", options->script.stop,
-                  "A prompt at its first line, too");
-  parsed.add_flag("--no-post-mortem", options->no_post_mortem,
-                  "No prompt where nobody has caught an exception");
-  parsed.add_flag("--children", options->children,
-                  "For COMMAND, in a user namespace: what it starts may be "
-                  "attached to too");
-  add_common_options(parsed, options->script.common);
-  parsed.footer(
+      .type_name("CMD")
+      .one_at_a_time()
+      .take_all();
+  command.add_flag("--stop", options->script.stop,
+                   "A prompt at its first line, too");
+  command.add_flag("--no-post-mortem", options->no_post_mortem,
+                   "No prompt where nobody has caught an exception");
+  command.add_flag("--children", options->children,
+                   "For COMMAND, in a user namespace: what it starts may be "
+                   "attached to too");
+  add_common_options(command, options->script.common);
+  command.footer(
       "  hangdbg run [OPTIONS] [-m] SCRIPT ARGS...\n"
       "  hangdbg run [--children] -- COMMAND ARGS...\n"
       "\n"
@@ -93,16 +96,17 @@ void add_run(CLI::App& app, Run& chosen, const RunWords& words) {
       "  hangdbg run -- python train.py\n"
       "  hangdbg run --children -- torchrun --nproc-per-node 8 train.py\n"
       "  srun hangdbg run -- python train.py");
-  parsed.final_callback([&parsed, &chosen, words, options] {
-    chosen = [&parsed, words, options] { return run(parsed, words, *options); };
+  command.runs([command, words, options] {
+    return run(command.extras(), words, *options);
   });
 }
 
 namespace {
 
-int run(const CLI::App& parsed, const RunWords& words, Options options) {
+int run(const std::vector<std::string>& before,
+        const RunWords& words,
+        Options options) {
   const Palette err(options.script.common.colour, stderr);
-  const auto before = parsed.remaining();
   if (!before.empty() || words.program.empty()) {
     return report({.id = ErrorId::Usage,
                    .message = before.empty() ? "run wants a script, or a "

@@ -3,12 +3,12 @@
 // where Yama lets only an ancestor trace (docs/decisions/0029).
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 #include "client/run/words.h"
 
 namespace hangdbg {
 
 // `words`: null-terminated as argv is.
-void add_run(CLI::App& app, Run& chosen, const RunWords& words);
+void add_run(cli::Command program, const RunWords& words);
 
 }  // namespace hangdbg

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -22,6 +21,7 @@
 #include <string>
 
 #include "client/json_error.h"
+#include "client/options.h"
 #include "protocol/json.h"
 #include "protocol/version.h"
 #include "server/dap/access.h"
@@ -81,30 +81,30 @@ Result<std::optional<Tls>> encryption(const Options& options,
 
 }  // namespace
 
-void add_serve(CLI::App& app, Run& chosen) {
+void add_serve(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "serve", "Sessions for editors that connect: DAP on a socket");
   command
       .add_option("--listen", options->listen,
                   "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT (0: any)")
-      ->type_name("WHERE")
-      ->required();
-  auto* const certificate =
+      .type_name("WHERE")
+      .required();
+  const cli::Option certificate =
       command
           .add_option("--tls-cert", options->certificate,
                       "Encrypt, with this certificate (PEM)")
-          ->type_name("FILE");
-  auto* const key =
+          .type_name("FILE");
+  const cli::Option key =
       command
           .add_option("--tls-key", options->key, "The certificate's key (PEM)")
-          ->type_name("FILE");
-  certificate->needs(key);
-  key->needs(certificate);
+          .type_name("FILE");
+  certificate.needs(key);
+  key.needs(certificate);
   command
       .add_option("--token-file", options->token_file,
                   "Use the token in this file, or in HANGDBG_TOKEN")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_flag(
       "--until-eof", options->until_eof,
       "End when standard input does: with the program that started this");
@@ -121,8 +121,7 @@ void add_serve(CLI::App& app, Run& chosen) {
       "  hangdbg serve --listen tcp:127.0.0.1:5678\n"
       "  hangdbg serve --listen tcp:0.0.0.0:5678 --tls-cert cert.pem --tls-key "
       "key.pem");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // hangdbg serve: sessions for editors that connect.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_serve(CLI::App& app, Run& chosen);
+void add_serve(cli::Command program);
 
 }  // namespace hangdbg

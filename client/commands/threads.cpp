@@ -1,10 +1,10 @@
 #include "client/commands/threads.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "client/evidence/processes.h"
 #include "client/evidence/threads.h"
+#include "client/options.h"
 
 namespace hangdbg {
 namespace {
@@ -30,9 +30,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_threads(CLI::App& app, Run& chosen) {
+void add_threads(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "threads", "What each thread does, in which call, and waits for");
   add_processes_option(command, options->processes);
   add_json_option(command, options->common);
@@ -48,8 +48,7 @@ void add_threads(CLI::App& app, Run& chosen) {
       "  hangdbg threads 79655\n"
       "  hangdbg threads 79655 --children\n"
       "  hangdbg threads 79655 --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace hangdbg

@@ -1,10 +1,10 @@
 // hangdbg threads: what each thread does, in which system call, and for what.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_threads(CLI::App& app, Run& chosen);
+void add_threads(cli::Command program);
 
 }  // namespace hangdbg

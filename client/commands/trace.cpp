@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "base/fd.h"
 #include "client/only_hung.h"
+#include "client/options.h"
 #include "client/trace/json.h"
 #include "client/trace/session.h"
 #include "client/trace/summary.h"
@@ -53,9 +53,9 @@ void say_begin(int pid);
 
 }  // namespace
 
-void add_trace(CLI::App& app, Run& chosen) {
+void add_trace(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "trace", "System calls as they happen, with the Python that makes them");
   add_pid_option(command, options->target);
   command.add_flag("-f,--follow", options->children,
@@ -64,25 +64,25 @@ void add_trace(CLI::App& app, Run& chosen) {
       .add_option("-e", options->calls,
                   "These alone: names and classes, \"!\" before them: all but "
                   "these")
-      ->type_name("CALL,...")
-      ->allow_extra_args(false);
+      .type_name("CALL,...")
+      .one_at_a_time();
   command.add_flag("-c,--summary", options->summary,
                    "Only how often each was made, and how long it took");
   command.add_flag("--python", options->python,
                    "The line that makes the call; =N shows N frames");
   command.add_option("-o,--output", options->file, "Write to this file")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_option("-n,--count", options->count, "End after so many calls")
-      ->type_name("COUNT")
-      ->check(CLI::Range(1UL, 1'000'000'000'000UL).description(""));
+      .type_name("COUNT")
+      .in_range(1UL, 1'000'000'000'000UL);
   command.add_option("--for", options->lasts_s, "End after so long")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 1e9).description(""));
+      .type_name("SECONDS")
+      .in_range(0.001, 1e9);
   command
       .add_option("-s", options->bytes,
                   "So many bytes of what is read and written (default 32)")
-      ->type_name("SIZE")
-      ->check(CLI::Range(0UL, 1UL << 20).description(""));
+      .type_name("SIZE")
+      .in_range(0UL, 1UL << 20);
   command.add_flag("-t", options->text.time, "The time of day of each call");
   command.add_flag("--full-filenames", options->text.full_filenames,
                    "Whole paths of Python's files");
@@ -102,8 +102,7 @@ void add_trace(CLI::App& app, Run& chosen) {
       "  hangdbg trace 79655 --python -e '!futex'\n"
       "  hangdbg trace 79655 -c --for 5\n"
       "  hangdbg trace 79655 -f -e file,network -o trace.txt");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // `hangdbg trace PID`: the system calls of a process as they happen.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_trace(CLI::App& app, Run& chosen);
+void add_trace(cli::Command program);
 
 }  // namespace hangdbg

@@ -1,11 +1,11 @@
 #include "client/commands/tree.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
 #include "client/evidence/processes.h"
 #include "client/evidence/tree.h"
+#include "client/options.h"
 
 namespace hangdbg {
 namespace {
@@ -44,9 +44,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_tree(CLI::App& app, Run& chosen) {
+void add_tree(cli::Command program) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  const cli::Command command = program.add_command(
       "tree",
       "The processes around one, which of them hang, who waits for whom");
   add_pids_option(command, options->processes.named);
@@ -63,8 +63,7 @@ void add_tree(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  hangdbg tree 79655\n"
       "  hangdbg tree 79655 --json");
-  command.final_callback(
-      [options, &chosen] { chosen = [options] { return run(*options); }; });
+  command.runs([options] { return run(*options); });
 }
 
 }  // namespace hangdbg

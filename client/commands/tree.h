@@ -1,10 +1,10 @@
 // hangdbg tree: the processes around one, and who waits for whom.
 #pragma once
 
-#include "client/options.h"
+#include "client/cli.h"
 
 namespace hangdbg {
 
-void add_tree(CLI::App& app, Run& chosen);
+void add_tree(cli::Command program);
 
 }  // namespace hangdbg

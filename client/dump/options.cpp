@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
 
 namespace hangdbg {
@@ -30,7 +28,7 @@ Result<int> number(const std::string& flag,
 
 }  // namespace
 
-void add_shown_options(CLI::App& command, ShownOptions& options) {
+void add_shown_options(cli::Command command, ShownOptions& options) {
   command.add_flag("-l,--locals", options.locals,
                    "Their locals; =DEPTH shows so many levels of what is in "
                    "them (default 2)");

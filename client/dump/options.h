@@ -25,6 +25,6 @@ struct ShownOptions {
   Result<DumpStyle> style() const;
 };
 
-void add_shown_options(CLI::App& command, ShownOptions& options);
+void add_shown_options(cli::Command command, ShownOptions& options);
 
 }  // namespace hangdbg

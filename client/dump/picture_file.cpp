@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -27,13 +26,13 @@ Status write_all(const Fd& file, std::string_view text);
 
 }  // namespace
 
-void add_picture_options(CLI::App& command, PictureOptions& options) {
+void add_picture_options(cli::Command command, PictureOptions& options) {
   command
       .add_option("--svg", options.svg,
                   "Draw that tree as well; - is standard output")
-      ->type_name("FILE");
+      .type_name("FILE");
   command.add_option("--html", options.html, "The same as a page")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 Status PictureOptions::check(bool json) const {

@@ -4,11 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "client/cli.h"
 #include "client/dump/picture.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): not ours
-class App;
-}
 
 namespace hangdbg {
 
@@ -22,7 +19,7 @@ struct PictureOptions {
   Status check(bool json) const;
 };
 
-void add_picture_options(CLI::App& command, PictureOptions& options);
+void add_picture_options(cli::Command command, PictureOptions& options);
 
 // A file is there as a whole, or as it was before. Errors: Usage, where it
 // cannot be written.

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "client/json_error.h"
@@ -36,7 +35,7 @@ struct JsonProcesses {
 
 }  // namespace
 
-void add_processes_option(CLI::App& command, ProcessesOption& option) {
+void add_processes_option(cli::Command command, ProcessesOption& option) {
   add_pids_option(command, option.named);
   command.add_flag("-s,--subprocesses,--children", option.children,
                    "Those that they have started as well");

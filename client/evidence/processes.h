@@ -21,7 +21,7 @@ struct ProcessesOption {
 };
 
 // And --children.
-void add_processes_option(CLI::App& command, ProcessesOption& option);
+void add_processes_option(cli::Command command, ProcessesOption& option);
 
 // Each once, as named; then those that they have started, if asked for. Without
 // any the only one that hangs. Errors: Usage, NoSuchProcess.

@@ -1,14 +1,11 @@
 // --job and --ranks, for the commands that have them.
 #pragma once
 
+#include "client/cli.h"
 #include "inspector/jobs/choice.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): not ours
-class App;
-}
 
 namespace hangdbg {
 
-void add_job_options(CLI::App& command, JobOptions& options);
+void add_job_options(cli::Command command, JobOptions& options);
 
 }  // namespace hangdbg
