@@ -178,6 +178,10 @@ std::string shell_quote(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) {

@@ -43,9 +43,31 @@ endif()
 define_property(TARGET PROPERTY HANGDBG_PLAIN_IF_SANITIZED
   BRIEF_DOCS "Not optimized where sanitizers are on")
 
-# hangdbg_layer(name LINKS... SOURCES...): one folder's library.
+# hangdbg_layer(name LINKS... SOURCES... [ALONE...]): one folder's library.
+#
+# The files of one folder are compiled together, HANGDBG_UNITY of them at a time: most
+# of a file's time goes to the headers and templates that its neighbours use as well.
+# So a name in an anonymous namespace is used once a folder (tests/unit/layers_test.cpp).
+# Those that match ALONE, a regular expression, are compiled one by one.
+set(HANGDBG_UNITY 10 CACHE STRING "How many files of a folder are compiled together; 1: none")
+
 function(hangdbg_layer name)
-  cmake_parse_arguments(LAYER "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(LAYER "" "ALONE" "SOURCES;LINKS" ${ARGN})
   add_library(hangdbg_${name} STATIC ${LAYER_SOURCES})
   target_link_libraries(hangdbg_${name} PUBLIC hangdbg_options ${LAYER_LINKS})
+  if(HANGDBG_UNITY GREATER 1)
+    set_target_properties(hangdbg_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    foreach(source IN LISTS LAYER_SOURCES)
+      if(source MATCHES "[.]cpp$" AND NOT (LAYER_ALONE AND source MATCHES "${LAYER_ALONE}"))
+        cmake_path(GET source PARENT_PATH folder)
+        string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+        if(NOT DEFINED ${folder})
+          set(${folder} 0)
+        endif()
+        math(EXPR group "${${folder}} / ${HANGDBG_UNITY}")
+        math(EXPR ${folder} "${${folder}} + 1")
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${group}")
+      endif()
+    endforeach()
+  endif()
 endfunction()

@@ -17,7 +17,7 @@ namespace {
 
 // For how long a control thread is at work at most, when it is given a CPU.
 constexpr auto kPatience = std::chrono::milliseconds(50);
-constexpr auto kNap = std::chrono::microseconds(200);
+constexpr auto kAgentFinderNap = std::chrono::microseconds(200);
 
 // The control thread waits in a poll(2) that the image's own code entered, so
 // its PC tells where the image is; the name tells which thread to ask.
@@ -25,7 +25,7 @@ std::optional<Address> image_of(const Target& target, int tid) {
   const Deadline patience = Deadline::in(kPatience);
   auto call = read_task_syscall(target.pid, tid);
   while (call && call->running && !patience.expired()) {
-    std::this_thread::sleep_for(kNap);
+    std::this_thread::sleep_for(kAgentFinderNap);
     call = read_task_syscall(target.pid, tid);
   }
   if (!call || call->running) {

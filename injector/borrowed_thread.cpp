@@ -23,7 +23,7 @@ namespace {
 // busy that we cannot do that for as long costs us this try, not the target.
 constexpr std::int64_t kHeartbeatNs = 60'000'000;
 constexpr auto kSpin = std::chrono::milliseconds(2);
-constexpr auto kNap = std::chrono::microseconds(100);
+constexpr auto kBorrowedThreadNap = std::chrono::microseconds(100);
 constexpr auto kStopAgain = std::chrono::seconds(5);
 // After so long we ask whether the target has been frozen meanwhile.
 constexpr auto kAskFrozen = std::chrono::milliseconds(200);
@@ -215,7 +215,7 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
       TRY(thread_->resume());
     }
     if (spin.expired()) {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kBorrowedThreadNap);
     } else {
       ::sched_yield();
     }
@@ -270,7 +270,7 @@ Result<bool> BorrowedThread::let_it_unmap() {
     TRY(target_->memory.write(stack_.state + offsetof(StubState, deadline),
                               bytes_of(passed)));
     TRY(thread_->resume());
-    std::this_thread::sleep_for(kNap);
+    std::this_thread::sleep_for(kBorrowedThreadNap);
     TRY(stop_again());
     if (ask.expired() && !check_frozen(target_->pid)) {
       return false;

@@ -15,8 +15,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kSpin = std::chrono::milliseconds(2);
-constexpr auto kNap = std::chrono::microseconds(100);
+constexpr auto kChannelsSpin = std::chrono::milliseconds(2);
+constexpr auto kChannelsNap = std::chrono::microseconds(100);
 
 std::unexpected<Error> left() {
   return fail(ErrorId::ChannelClosed, "the agent in the target has left");
@@ -26,7 +26,7 @@ Result<HdOffer> wait_for_offer(const MemoryReader& memory,
                                Address region,
                                std::uint32_t nonce,
                                Deadline deadline) {
-  const Deadline spin = deadline.capped(kSpin);
+  const Deadline spin = deadline.capped(kChannelsSpin);
   for (;;) {
     const auto seen = memory.read_value<HdRegion>(region);
     if (!seen || seen->magic != HD_MAGIC) {
@@ -51,7 +51,7 @@ Result<HdOffer> wait_for_offer(const MemoryReader& memory,
       return fail(ErrorId::TimedOut, "the agent offers no channels");
     }
     if (spin.expired()) {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kChannelsNap);
     } else {
       ::sched_yield();
     }

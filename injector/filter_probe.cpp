@@ -23,8 +23,8 @@ namespace hangdbg {
 namespace {
 
 // A supervisor (SECCOMP_RET_USER_NOTIF) may never answer.
-constexpr auto kPatience = std::chrono::seconds(1);
-constexpr auto kNap = std::chrono::microseconds(100);
+constexpr auto kFilterProbePatience = std::chrono::seconds(1);
+constexpr auto kFilterProbeNap = std::chrono::microseconds(100);
 constexpr std::uint64_t kNoDescriptor = 0x7ffffffe;
 
 // Written by the child.
@@ -81,7 +81,7 @@ CallVerdict verdict_of(const TargetCall& call, long answer) {
 // Whether it ended by itself; one that does not end is killed.
 bool ended_well(pid_t child) {
   int status = 0;
-  for (const Deadline patience = Deadline::in(kPatience);;) {
+  for (const Deadline patience = Deadline::in(kFilterProbePatience);;) {
     if (::waitpid(child, &status, WNOHANG) != 0) {
       return WIFEXITED(status);
     }
@@ -90,7 +90,7 @@ bool ended_well(pid_t child) {
       ::waitpid(child, &status, 0);
       return false;
     }
-    std::this_thread::sleep_for(kNap);
+    std::this_thread::sleep_for(kFilterProbeNap);
   }
 }
 

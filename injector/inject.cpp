@@ -32,7 +32,7 @@ constexpr std::uint64_t kPageSize = 4096;
 // The first thread runs the user's expressions: as much as any thread of the
 // target's own has, of which only what is touched is taken.
 constexpr std::uint64_t kExecutorStack = 8 * 1024 * 1024;
-constexpr auto kStopTimeout = std::chrono::milliseconds(500);
+constexpr auto kInjectStopTimeout = std::chrono::milliseconds(500);
 // A process that is being killed fails us in many ways before it is gone.
 constexpr auto kEnding = std::chrono::milliseconds(100);
 constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
@@ -111,7 +111,7 @@ Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
     }
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(Attachment::seize(tid));
-      TRY(thread.interrupt(deadline.capped(kStopTimeout)));
+      TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
       return read_allowed_calls(target.pid, thread, target.libc);
     });
     if (answer || !worth_another_try(answer.error())) {
@@ -228,7 +228,7 @@ Result<Address> start_agent_on(const Target& target,
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
   auto thread = TRY(Attachment::seize(tid));
   checkpoint("seized");
-  TRY(thread.interrupt(deadline.capped(kStopTimeout)));
+  TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
   const auto stopped_at = Steps::Clock::now();
   checkpoint("stopped");
   steps.done("stop");

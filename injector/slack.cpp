@@ -12,7 +12,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kPageSize = 4096;
+constexpr std::uint64_t kSlackPageSize = 4096;
 
 struct Marker {
   std::uint64_t magic = 0x6275747367646268ULL;  // "hbdgstub"
@@ -56,7 +56,7 @@ std::vector<AddressRange> rooms(const Target& target, std::size_t wanted) {
     }
     for (const AddressRange& text : image->text()) {
       const AddressRange room{round_up(text.end, 16),
-                              round_up(text.end, kPageSize)};
+                              round_up(text.end, kSlackPageSize)};
       if (room.end - room.start >= wanted) {
         found.push_back(room);
       }

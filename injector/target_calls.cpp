@@ -31,7 +31,7 @@ constexpr Argument just(T value) {
 
 constexpr const char* kStub = "the stub";
 constexpr const char* kBootstrap = "the agent";
-constexpr const char* kLibc = "a thread of ours";
+constexpr const char* kTargetCallsLibc = "a thread of ours";
 constexpr const char* kGlibc = "a thread of ours (glibc)";
 constexpr const char* kMusl = "a thread of ours (musl)";
 
@@ -143,13 +143,13 @@ const TargetCall kCalls[] = {
            -EBADF,
            {kFd}),
 
-    needed(HANGDBG_CALL(futex), kLibc, -EFAULT),
-    needed(HANGDBG_CALL(exit), kLibc, 0),
-    may_fail(HANGDBG_CALL(madvise), kLibc, 0),
-    may_fail(HANGDBG_CALL(brk), kLibc, 0),
+    needed(HANGDBG_CALL(futex), kTargetCallsLibc, -EFAULT),
+    needed(HANGDBG_CALL(exit), kTargetCallsLibc, 0),
+    may_fail(HANGDBG_CALL(madvise), kTargetCallsLibc, 0),
+    may_fail(HANGDBG_CALL(brk), kTargetCallsLibc, 0),
     // For a heap of the thread's own, where there is no GIL (mimalloc). That
     // Python's locks call sched_yield is its own affair: it does so anyway.
-    may_fail(HANGDBG_CALL(getrandom), kLibc, 0),
+    may_fail(HANGDBG_CALL(getrandom), kTargetCallsLibc, 0),
 
     starts_thread(HANGDBG_CALL(clone3), kGlibc, -EINVAL),
     starts_thread(HANGDBG_CALL(clone), kGlibc, 0, {just(kGlibcFlags)}),

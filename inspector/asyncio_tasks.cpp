@@ -25,7 +25,7 @@ constexpr std::uint64_t kMostReads = 20'000'000;
 constexpr std::size_t kMostTasks = 100'000;
 constexpr std::size_t kMostFrames = 1000;
 constexpr std::size_t kMostWords = 64;  // of a task
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kAsyncioTasksPage = 4096;
 constexpr std::size_t kMostPages = 256;  // of variables, of any module in C
 
 // Functions of asyncio that wait for tasks by a future of their own: in which
@@ -142,10 +142,10 @@ Status TaskReader::find_in_sets_36(Address module) {
 
 // An object of that type that a variable behind `from` has.
 Result<Address> TaskReader::find_variable(Address from, const Type& type) {
-  from.value &= ~(kPage - 1);
-  std::array<Address, kPage / 8> words{};
+  from.value &= ~(kAsyncioTasksPage - 1);
+  std::array<Address, kAsyncioTasksPage / 8> words{};
   for (std::size_t page = 0; page < kMostPages; ++page) {
-    TRY(heap.memory().read(from + page * kPage,
+    TRY(heap.memory().read(from + page * kAsyncioTasksPage,
                            std::as_writable_bytes(std::span(words))));
     for (const Address word : words) {
       const auto found = heap.pointer(word + heap.layout().object_type);

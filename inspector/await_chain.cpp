@@ -11,8 +11,9 @@ namespace hangdbg {
 namespace {
 
 constexpr std::int32_t kMaxStack = 1 << 20;  // values of one frame
-constexpr std::uint64_t kTags = 7;  // of a reference; from 3.14. Else 0
-constexpr int kMaxWrappers = 8;     // one in another
+constexpr std::uint64_t kAwaitChainTags =
+    7;                           // of a reference; from 3.14. Else 0
+constexpr int kMaxWrappers = 8;  // one in another
 
 // What C puts between a coroutine and what it awaits: each has that as its
 // first field.
@@ -23,7 +24,7 @@ constexpr std::string_view kWrappers[] = {
     "anext_awaitable",
 };
 
-Result<bool> follow(const Heap& heap, Address& next, FrameChain& chain);
+Result<bool> follow_awaits(const Heap& heap, Address& next, FrameChain& chain);
 Result<Address> unwrap(const Heap& heap, Address object);
 Result<Address> frame_of(const Heap& heap, Address coroutine);
 Result<Address> top_of_stack(const Heap& heap, const RawFrame& frame);
@@ -45,7 +46,7 @@ Result<AwaitChain> read_await_chain(const Heap& heap,
       chain.frames.complete = false;
       break;
     }
-    const auto more = follow(heap, next, chain.frames);
+    const auto more = follow_awaits(heap, next, chain.frames);
     if (!more || !*more) {
       chain.frames.complete = more.has_value();
       break;
@@ -64,7 +65,7 @@ namespace {
 
 // Adds the frame of `next`, and makes that what the frame awaits. False at the
 // end.
-Result<bool> follow(const Heap& heap, Address& next, FrameChain& chain) {
+Result<bool> follow_awaits(const Heap& heap, Address& next, FrameChain& chain) {
   const Address object = TRY(unwrap(heap, next));
   if (!is_coroutine(TRY(heap.type_of(object))->kind)) {
     return false;
@@ -123,8 +124,9 @@ Result<Address> top_of_stack(const Heap& heap, const RawFrame& frame) {
     }
     end = begin + static_cast<std::uint64_t>(depth) * 8;
   }
-  return end.value > base.value ? Address{TRY(heap.word(end - 8)) & ~kTags}
-                                : Address{};
+  return end.value > base.value
+             ? Address{TRY(heap.word(end - 8)) & ~kAwaitChainTags}
+             : Address{};
 }
 
 }  // namespace

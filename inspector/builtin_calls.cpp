@@ -11,10 +11,11 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMaxSeen = 200'000;
-constexpr std::size_t kMaxName = 200;
+constexpr std::size_t kBuiltinCallsMaxName = 200;
 constexpr std::uint64_t kLowest = 1U << 16;  // address that anything has
 constexpr std::uint64_t kFunction = 8;       // in PyMethodDef, behind the name
-constexpr std::uint64_t kTags = 7;  // of references; objects are aligned
+constexpr std::uint64_t kBuiltinCallsTags =
+    7;  // of references; objects are aligned
 
 // Of a frame with all that it has, in any version; some have less.
 constexpr std::size_t kWordsOfFrame = 128;
@@ -60,7 +61,7 @@ std::vector<Builtin> BuiltinCalls::among(std::span<const std::uint64_t> words) {
     if (seen_.size() >= kMaxSeen) {
       seen_.clear();
     }
-    const Address object{words[i] & ~kTags};
+    const Address object{words[i] & ~kBuiltinCallsTags};
     const auto [at, is_new] = seen_.try_emplace(object);
     if (is_new) {
       at->second = read_builtin(object);
@@ -101,8 +102,8 @@ Result<Builtin> BuiltinCalls::read_function(Address object) const {
   const Address definition =
       TRY(heap_->pointer(object + heap_->at().builtin_definition));
   const Address self = TRY(heap_->pointer(object + heap_->at().builtin_self));
-  const auto name = TRY(
-      heap_->memory().read_string(TRY(heap_->pointer(definition)), kMaxName));
+  const auto name = TRY(heap_->memory().read_string(
+      TRY(heap_->pointer(definition)), kBuiltinCallsMaxName));
   const Type* owner = self ? TRY(heap_->type_of(self)) : nullptr;
   const bool is_method = owner != nullptr && owner->kind != Kind::Module;
   return Builtin{
@@ -117,8 +118,8 @@ Result<Builtin> BuiltinCalls::read_descriptor(Address object) const {
       TRY(heap_->pointer(object + heap_->at().descriptor_name + 16));
   const Type* owner = TRY(heap_->type_at(
       TRY(heap_->pointer(object + heap_->at().descriptor_type))));
-  const auto name = TRY(
-      heap_->memory().read_string(TRY(heap_->pointer(definition)), kMaxName));
+  const auto name = TRY(heap_->memory().read_string(
+      TRY(heap_->pointer(definition)), kBuiltinCallsMaxName));
   return Builtin{TRY(heap_->pointer(definition + kFunction)),
                  fmt::format("<built-in method {} of {}>", name, owner->path)};
 }

@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kCallSitePage = 4096;
 constexpr std::uint64_t kMostOfFunction = 1U << 16;
 
 constexpr std::uint8_t kCall = 0xe8;  // by a displacement
@@ -62,7 +62,7 @@ Address pointer_at(const MemoryReader& memory, Address at) {
 
 std::optional<CallSite> call_before(const MemoryReader& memory, Address after) {
   // Code may begin on this page.
-  const std::uint64_t room = (after.value - 1) % kPage + 1;
+  const std::uint64_t room = (after.value - 1) % kCallSitePage + 1;
   std::array<std::uint8_t, 7> bytes{};
   const auto code =
       std::span(bytes).first(std::min<std::uint64_t>(room, bytes.size()));

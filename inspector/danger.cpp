@@ -79,7 +79,7 @@ constexpr std::array<long, 15> kForbiddenCalls = {
     SYS_exit,  SYS_execve, SYS_exit_group, SYS_execveat, SYS_rt_sigreturn,
 };
 
-std::string_view base_name(const Module& module) {
+std::string_view file_name_of(const Module& module) {
   const std::string_view path = module.path;
   return path.substr(path.rfind('/') + 1);
 }
@@ -135,7 +135,7 @@ std::vector<std::size_t> ahead_of_libc(const MemoryReader& memory,
       return m.contains(Address{fields->dynamic});
     });
     if (module != modules.end()) {
-      if (is_libc_name(base_name(*module))) {
+      if (is_libc_name(file_name_of(*module))) {
         break;
       }
       order.push_back(static_cast<std::size_t>(module - modules.begin()));
@@ -165,7 +165,7 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
 
   std::optional<ElfImage> loader;
   for (std::size_t i = 0; i < modules.size(); ++i) {
-    const auto name = base_name(modules[i]);
+    const auto name = file_name_of(modules[i]);
     const bool is_loader = is_loader_name(name);
     const bool is_libc = is_libc_name(name);
     if (!is_loader && !is_libc) {
@@ -210,12 +210,12 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
     // An interpreter that has an allocator linked in must not be dangerous as
     // a whole, or no thread would ever do.
     if (i == python.module ||
-        base_name(modules[i]).find(".so") == std::string_view::npos) {
+        file_name_of(modules[i]).find(".so") == std::string_view::npos) {
       code.add_functions(finder(memory, *image), kAllocator,
                          "in the allocator");
     } else {
-      code.add_text(
-          *image, fmt::format("in the allocator ({})", base_name(modules[i])));
+      code.add_text(*image, fmt::format("in the allocator ({})",
+                                        file_name_of(modules[i])));
     }
   }
   code.merge();

@@ -15,23 +15,23 @@ namespace {
 
 constexpr std::size_t kMaxThreads = 16384;
 constexpr int kMaxSkippedFrames = 8;
-constexpr int kTries = 3;
-constexpr std::size_t kMaxName = 256;  // code points
+constexpr int kGilTries = 3;
+constexpr std::size_t kGilMaxName = 256;  // code points
 
 // The start of a structure, read at once: one system call, and fields that
 // belong together.
-class Block {
+class GilBlock {
  public:
-  static Result<Block> read(const MemoryReader& memory,
-                            Address from,
-                            std::initializer_list<std::uint32_t> fields) {
+  static Result<GilBlock> read(const MemoryReader& memory,
+                               Address from,
+                               std::initializer_list<std::uint32_t> fields) {
     std::uint32_t last = 0;
     for (const std::uint32_t field : fields) {
       if (field != CPythonLayout::kAbsent) {
         last = std::max(last, field);
       }
     }
-    Block block;
+    GilBlock block;
     if (last + 8 > block.bytes_.size()) {
       return fail(ErrorId::UnsupportedPython, "an implausibly large structure");
     }
@@ -54,13 +54,13 @@ class Block {
   std::array<std::byte, 4096> bytes_;
 };
 
-Result<Block> read_thread_state(const MemoryReader& memory,
-                                const CPythonLayout& at,
-                                Address state) {
-  return Block::read(memory, state,
-                     {at.thread_next, at.thread_interpreter, at.thread_ident,
-                      at.thread_native_id, at.thread_frame, at.thread_cframe,
-                      at.thread_attachment});
+Result<GilBlock> read_thread_state(const MemoryReader& memory,
+                                   const CPythonLayout& at,
+                                   Address state) {
+  return GilBlock::read(memory, state,
+                        {at.thread_next, at.thread_interpreter, at.thread_ident,
+                         at.thread_native_id, at.thread_frame, at.thread_cframe,
+                         at.thread_attachment});
 }
 
 // Where struct pthread keeps the kernel's number: glibc on x86-64 (all
@@ -70,7 +70,7 @@ constexpr std::array<std::uint64_t, 3> kTidInPthread = {0x2d0, 0x30, 0x38};
 
 std::optional<int> thread_tid(const MemoryReader& memory,
                               const CPythonLayout& at,
-                              const Block& state,
+                              const GilBlock& state,
                               const TaskIds& tasks) {
   if (at.thread_native_id != CPythonLayout::kAbsent) {
     // Before 3.11.2 a forked child keeps its parent's; then it is nobody's.
@@ -91,7 +91,7 @@ std::optional<int> thread_tid(const MemoryReader& memory,
   return {};
 }
 
-bool is_attached(const CPythonLayout& at, const Block& state) {
+bool is_attached(const CPythonLayout& at, const GilBlock& state) {
   return at.thread_attachment != CPythonLayout::kAbsent &&
          state.get<std::int32_t>(at.thread_attachment) == 1;
 }
@@ -134,9 +134,9 @@ Result<GilState> read_gil_36(const MemoryReader& memory,
 
 // The innermost frame that has a code object: above it there may be ones that
 // the interpreter keeps on its C stack for itself.
-Result<Address> innermost_frame(const MemoryReader& memory,
-                                const CPythonLayout& at,
-                                const Block& state) {
+Result<Address> holders_frame(const MemoryReader& memory,
+                              const CPythonLayout& at,
+                              const GilBlock& state) {
   Address frame;
   if (at.thread_cframe != CPythonLayout::kAbsent) {
     frame = TRY(memory.read_address(state.address(at.thread_cframe) +
@@ -163,7 +163,7 @@ Status name_frame(const MemoryReader& memory,
                   Address code,
                   PythonThread& thread) {
   const CPythonLayout& at = python.layout;
-  const auto fields = TRY(Block::read(
+  const auto fields = TRY(GilBlock::read(
       memory, code,
       {at.object_type, at.code_name, at.code_qualname, at.code_filename}));
   if (fields.address(at.object_type) != python.code_type) {
@@ -173,23 +173,24 @@ Status name_frame(const MemoryReader& memory,
   const std::uint32_t name = at.code_qualname != CPythonLayout::kAbsent
                                  ? at.code_qualname
                                  : at.code_name;
-  thread.function = TRY(read_str(memory, at, fields.address(name), kMaxName));
+  thread.function =
+      TRY(read_str(memory, at, fields.address(name), kGilMaxName));
   thread.file =
-      TRY(read_str(memory, at, fields.address(at.code_filename), kMaxName));
+      TRY(read_str(memory, at, fields.address(at.code_filename), kGilMaxName));
   return {};
 }
 
 // Its frame and position; the code object that it runs, 0 if none.
 Result<Address> read_place(const MemoryReader& memory,
                            const CPythonLayout& at,
-                           const Block& state,
+                           const GilBlock& state,
                            PythonThread& thread) {
-  thread.frame = TRY(innermost_frame(memory, at, state));
+  thread.frame = TRY(holders_frame(memory, at, state));
   if (!thread.frame) {
     return Address{};
   }
   const auto frame = TRY(
-      Block::read(memory, thread.frame, {at.frame_code, at.frame_position}));
+      GilBlock::read(memory, thread.frame, {at.frame_code, at.frame_position}));
   thread.position = at.frame_position_size == 4
                         ? static_cast<std::uint64_t>(
                               frame.get<std::uint32_t>(at.frame_position))
@@ -250,7 +251,7 @@ Result<GilState> read_gil(const MemoryReader& memory,
     return read_gil_36(memory, python, tasks);
   }
   const Address gil = TRY(gil_address(memory, python, interpreter));
-  const auto fields = TRY(Block::read(
+  const auto fields = TRY(GilBlock::read(
       memory, gil, {at.gil_locked, at.gil_last_holder, at.gil_enabled}));
   GilState state;
   state.locked_word = gil + at.gil_locked;
@@ -286,7 +287,7 @@ Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const TaskIds& tasks,
                                                  bool places) {
   auto threads = read_threads_once(memory, python, tasks, places);
-  for (int tried = 1; !threads && tried < kTries; ++tried) {
+  for (int tried = 1; !threads && tried < kGilTries; ++tried) {
     threads = read_threads_once(memory, python, tasks, places);
   }
   return threads;

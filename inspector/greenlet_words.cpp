@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostWords = 32;
+constexpr std::size_t kMostGreenletWords = 32;
 constexpr std::size_t kRest = 13;  // at most so many, up to the parent
 constexpr std::uint64_t kMostStack = std::uint64_t{1} << 32;
 
@@ -28,12 +28,12 @@ Result<GreenletWords> read_greenlet_words(const MemoryReader& memory,
   const Address own = object + heap.at().object_size;
   const bool behind = greenlet.basic_size <= heap.at().object_size + 3 * 8;
   const Address block = behind ? TRY(memory.read_address(own + 16)) : own;
-  const auto words = read_words(
-      memory, block,
-      behind
-          ? kMostWords
-          : std::min<std::size_t>(
-                (greenlet.basic_size - heap.at().object_size) / 8, kMostWords));
+  const auto words =
+      read_words(memory, block,
+                 behind ? kMostGreenletWords
+                        : std::min<std::size_t>(
+                              (greenlet.basic_size - heap.at().object_size) / 8,
+                              kMostGreenletWords));
   const std::size_t at = behind ? place_of_stack(heap, words, object) : 0;
   // start, stop, copy, saved, the one below; up to 1.1 the parent and what is
   // run, from 2.0 on the context, which 3.6 has not; the frame.

@@ -16,14 +16,14 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kMostReads = 20'000'000;
+constexpr std::uint64_t kGreenletsMostReads = 20'000'000;
 constexpr std::size_t kMostObjects = 50'000'000;
 constexpr std::size_t kMostGreenlets = 100'000;
-constexpr std::size_t kMostFrames = 1000;
-constexpr int kMostBases = 100;
+constexpr std::size_t kGreenletsMostFrames = 1000;
+constexpr int kGreenletsMostBases = 100;
 constexpr auto kMostSearch = std::chrono::seconds(3);
 constexpr auto kMostStops = std::chrono::seconds(2);  // of threads
-constexpr int kTries = 10;
+constexpr int kGreenletsTries = 10;
 constexpr std::size_t kAtOnce = 64;  // of a thread that sleeps
 
 struct Found {
@@ -32,7 +32,7 @@ struct Found {
 };
 
 // What is read of one at one moment.
-struct Seen {
+struct SeenGreenlets {
   GreenletWords words;
   FrameChain frames;
   bool exact = false;
@@ -47,7 +47,7 @@ struct GreenletReader {
   Deadline search = Deadline::in(kMostSearch);
   Deadline stops = Deadline::in(kMostSearch + kMostStops);
   std::map<Address, Found> found = {};
-  std::map<Address, Seen> seen = {};
+  std::map<Address, SeenGreenlets> seen = {};
   Greenlets all = {};
 
   void find(Address interpreter);
@@ -55,14 +55,14 @@ struct GreenletReader {
   bool is_greenlet(Address type, const Type& greenlet) const;
 
   const PythonThread* thread_of(const GreenletWords& words) const;
-  std::optional<Seen> first_look(Address object) const;
+  std::optional<SeenGreenlets> first_look(Address object) const;
   void see(const PythonThread* thread, std::span<const Address> objects);
   bool see_at_once(const PythonThread& thread,
                    std::span<const Address> objects,
                    bool stops);
-  Result<Seen> see(Address object) const;
+  Result<SeenGreenlets> see(Address object) const;
 
-  Greenlet read(Address object, const Seen& look);
+  Greenlet read(Address object, const SeenGreenlets& look);
   std::string name_of(Address object, const GreenletWords& words) const;
   std::string function_name(Address callable) const;
   std::optional<std::size_t> first_greenlet(Address object,
@@ -77,7 +77,7 @@ Greenlets read_greenlets(const Subject& subject,
                          PythonStackReader& stacks,
                          const std::vector<PythonThread>& threads,
                          bool may_stop) {
-  heap.allow_reads(kMostReads);
+  heap.allow_reads(kGreenletsMostReads);
   GreenletReader reader{subject, heap, stacks, threads, may_stop};
   const auto interpreters = read_interpreters(heap.memory(), subject.python);
   if (!interpreters) {
@@ -150,7 +150,7 @@ Result<const Type*> GreenletReader::greenlet_class(Address interpreter) const {
 }
 
 bool GreenletReader::is_greenlet(Address type, const Type& greenlet) const {
-  for (int i = 0; type && i < kMostBases; ++i) {
+  for (int i = 0; type && i < kGreenletsMostBases; ++i) {
     if (type == greenlet.address) {
       return true;
     }
@@ -190,8 +190,8 @@ const PythonThread* GreenletReader::thread_of(
 
 // Of one that leaves off just now, the words may be from two moments, and not
 // go together. One that is gone by now was no miss.
-std::optional<Seen> GreenletReader::first_look(Address object) const {
-  for (int tried = 0; tried < kTries; ++tried) {
+std::optional<SeenGreenlets> GreenletReader::first_look(Address object) const {
+  for (int tried = 0; tried < kGreenletsTries; ++tried) {
     if (auto look = see(object)) {
       return *std::move(look);
     }
@@ -220,7 +220,7 @@ void GreenletReader::see(const PythonThread* thread,
 bool GreenletReader::see_at_once(const PythonThread& thread,
                                  std::span<const Address> objects,
                                  bool stops) {
-  std::map<Address, Seen> fresh;
+  std::map<Address, SeenGreenlets> fresh;
   LookOptions how{.most = 0, .may_stop = stops};
   how.copy = [&](const Registers&) -> Status {
     fresh.clear();
@@ -247,19 +247,19 @@ bool GreenletReader::see_at_once(const PythonThread& thread,
 }
 
 // What was seen before is nearly always the same still, and fetched at once.
-Result<Seen> GreenletReader::see(Address object) const {
+Result<SeenGreenlets> GreenletReader::see(Address object) const {
   const Found& one = found.at(object);
   const auto type =
       subject.memory.read_address(object + subject.python.layout.object_type);
   if (TRY(type) != one.type) {
     return nothing_at("greenlet", object);
   }
-  Seen look{.words = TRY(read_greenlet_words(subject.memory, heap,
-                                             *one.greenlet, object))};
+  SeenGreenlets look{.words = TRY(read_greenlet_words(subject.memory, heap,
+                                                      *one.greenlet, object))};
   if (look.words.suspended()) {
     const auto before = seen.find(object);
     auto frames = read_greenlet_frames(
-        subject.memory, heap, look.words, kMostFrames,
+        subject.memory, heap, look.words, kGreenletsMostFrames,
         before != seen.end() ? &before->second.frames : nullptr);
     look.frames = frames ? *std::move(frames) : FrameChain{.complete = false};
   }
@@ -268,7 +268,7 @@ Result<Seen> GreenletReader::see(Address object) const {
 
 // ---- what one is
 
-Greenlet GreenletReader::read(Address object, const Seen& look) {
+Greenlet GreenletReader::read(Address object, const SeenGreenlets& look) {
   const GreenletWords& words = look.words;
   Greenlet one{.address = object, .main = words.main()};
   const auto type = heap.type_of(object);

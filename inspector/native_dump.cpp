@@ -7,7 +7,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kNativeDumpPatience = std::chrono::seconds(1);
 
 // A builtin's own frame and those that may stand between it and the eval loop.
 constexpr std::size_t kFramesOfCall = 4;
@@ -35,7 +35,8 @@ void NativeDump::unwind(const PythonStack& python) {
   const StackCopy copy = std::exchange(copy_, {});
   NativeStack stack;
   if (python.exact) {
-    if (auto unwound = unwinder_.unwind(copy, Deadline::in(kPatience))) {
+    if (auto unwound =
+            unwinder_.unwind(copy, Deadline::in(kNativeDumpPatience))) {
       stack = *std::move(unwound);
     }
   }

@@ -16,6 +16,7 @@
 
 #include "inspector/cached_memory.h"
 #include "inspector/unwind_tables.h"
+#include "tracee/registers_x86_64.h"
 
 // From libunwind's own dwarf.h, which is not installed; the name is part of
 // the library's ABI (libunwind-ptrace and -coredump call it).
@@ -41,7 +42,6 @@ namespace {
 constexpr std::uint64_t kMaxReads = 2'000'000;
 constexpr std::uint64_t kReadsBetweenClockLooks = 1024;
 
-constexpr std::uint64_t kRedZone = 128;
 constexpr std::uint64_t kMaxScan = 4U << 20;
 
 // mov $15,%rax; syscall: what a signal handler returns to, rt_sigreturn.

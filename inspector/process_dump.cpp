@@ -55,7 +55,7 @@ std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
 }
 
 // They are threading's, in its dict: what a dump costs is theirs by half.
-ThreadNames names_of(const Subject& subject, const DumpOptions& options) {
+ThreadNames greenlet_names(const Subject& subject, const DumpOptions& options) {
   if (!options.names) {
     return {};
   }
@@ -166,7 +166,7 @@ Result<ProcessDump> dump_process(const Subject& subject,
   dump.command_line = subject.command_line();
   dump.age_s = subject.age_s();
   dump.gil = gil_of(subject, tasks);
-  const ThreadNames names = names_of(subject, options);
+  const ThreadNames names = greenlet_names(subject, options);
   if (options.native_all) {
     add_threads_without_python(subject, *threads);
   }

@@ -14,10 +14,10 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMaxVariables = 10'000;
-constexpr std::uint32_t kOptimized = 1;     // CO_OPTIMIZED: of a function
-constexpr std::uint8_t kCellOrFree = 0xc0;  // CO_FAST_CELL, CO_FAST_FREE
-constexpr std::uint64_t kTags = 3;          // of a _PyStackRef
-constexpr std::uint64_t kTaggedInt = 3;     // which is no object
+constexpr std::uint32_t kOptimized = 1;         // CO_OPTIMIZED: of a function
+constexpr std::uint8_t kCellOrFree = 0xc0;      // CO_FAST_CELL, CO_FAST_FREE
+constexpr std::uint64_t kPythonLocalsTags = 3;  // of a _PyStackRef
+constexpr std::uint64_t kTaggedInt = 3;         // which is no object
 
 // A fast local: 0 where it is not set.
 struct Fast {
@@ -54,7 +54,7 @@ Status read_values(const Heap& heap,
   std::vector<std::uint64_t> words(read.items.size());
   TRY(heap.memory().read(frame + heap.at().frame_values + first * 8,
                          std::as_writable_bytes(std::span(words))));
-  const std::uint64_t tags = heap.at().minor >= 14 ? kTags : 0;
+  const std::uint64_t tags = heap.at().minor >= 14 ? kPythonLocalsTags : 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_int = tags != 0 && (words[i] & tags) == kTaggedInt;
     fast.push_back({TRY(heap.name(read.items[i])),
@@ -129,7 +129,8 @@ Status read_names(const Heap& heap,
 }
 
 Status check_stands(const Heap& heap, Address frame, Address code) {
-  const auto now = TRY(heap.word(frame + heap.layout().frame_code)) & ~kTags;
+  const auto now =
+      TRY(heap.word(frame + heap.layout().frame_code)) & ~kPythonLocalsTags;
   if (now != code.value) {
     return fail(ErrorId::Unreadable, "the function has returned meanwhile");
   }

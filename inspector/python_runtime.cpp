@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "inspector/scanned_python.h"
 #include "inspector/stripped_python.h"
 
@@ -21,7 +22,7 @@ constexpr int kLibrary = 3;
 // symbol would take longer than all the rest.
 int rank(const Module& module) {
   const std::string_view path = module.path;
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   if (name.starts_with("libpython")) {
     return 0;
   }
@@ -31,7 +32,8 @@ int rank(const Module& module) {
   return name.find(".so") == name.npos ? 2 : kLibrary;
 }
 
-std::vector<std::size_t> likely_first(const std::vector<Module>& modules) {
+std::vector<std::size_t> likely_modules_first(
+    const std::vector<Module>& modules) {
   std::vector<std::size_t> order(modules.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {},
@@ -142,7 +144,7 @@ Status find_variables_36(const MemoryReader& memory,
 
 // `python` with its image and symbols, those of that module; nothing when they
 // have none.
-Result<std::optional<PythonRuntime>> describe(
+Result<std::optional<PythonRuntime>> describe_version(
     const MemoryReader& memory,
     const Module& module,
     const ReadFileSymbols& read_symbols,
@@ -186,8 +188,8 @@ Result<std::optional<PythonRuntime>> find_hidden(
       candidate.module = index;
       candidate.image = *std::move(image);
       candidate.file_symbols = *std::move(symbols);
-      if (auto python = TRY(
-              describe(memory, module, read_symbols, std::move(candidate)))) {
+      if (auto python = TRY(describe_version(memory, module, read_symbols,
+                                             std::move(candidate)))) {
         return python;
       }
     } else if (const auto name = rank(module) == kLibrary
@@ -233,7 +235,7 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
                                   const ReadFileSymbols& read_symbols) {
   std::optional<PythonRuntime> old;
   bool saw_32_bit = false;
-  const auto order = likely_first(modules);
+  const auto order = likely_modules_first(modules);
   for (const std::size_t index : order) {
     auto image = ElfImage::read(memory, modules[index].base);
     if (!image) {
@@ -243,8 +245,8 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
     PythonRuntime candidate;
     candidate.module = index;
     candidate.image = *std::move(image);
-    if (auto python =
-            TRY(describe(memory, modules[index], read_symbols, candidate))) {
+    if (auto python = TRY(describe_version(memory, modules[index], read_symbols,
+                                           candidate))) {
       return *std::move(python);
     }
     if (candidate.find(memory, "Py_IsInitialized")) {
@@ -275,7 +277,7 @@ Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
   if (!candidate.find(memory, "_PyRuntime")) {
     return std::nullopt;
   }
-  return describe(memory, {}, {}, std::move(candidate));
+  return describe_version(memory, {}, {}, std::move(candidate));
 }
 
 Result<bool> is_initialized(const MemoryReader& memory,

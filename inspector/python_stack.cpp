@@ -11,12 +11,12 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMaxName = 4096;         // code points
-constexpr std::size_t kMaxTable = 16U << 20;   // bytes
-constexpr std::size_t kMaxCodes = 50'000;      // that are kept
-constexpr std::uint8_t kOwnedByGenerator = 1;  // enum _frameowner
-constexpr std::int64_t kUnitSize = 2;          // of an instruction
-constexpr std::int32_t kMaxBytecodes = 4096;   // copies of one function's
+constexpr std::size_t kPythonStackMaxName = 4096;  // code points
+constexpr std::size_t kMaxTable = 16U << 20;       // bytes
+constexpr std::size_t kMaxCodes = 50'000;          // that are kept
+constexpr std::uint8_t kOwnedByGenerator = 1;      // enum _frameowner
+constexpr std::int64_t kPythonStackUnitSize = 2;   // of an instruction
+constexpr std::int32_t kMaxBytecodes = 4096;       // copies of one function's
 
 // ---- where a frame is in its code
 
@@ -44,7 +44,7 @@ Result<std::int64_t> offset_in_code(const MemoryReader& memory,
                                     const RawFrame& frame) {
   if (at.code_instructions == CPythonLayout::kAbsent) {
     const auto last = static_cast<std::int64_t>(frame.position);
-    return at.minor < 10 ? last : last * kUnitSize;
+    return at.minor < 10 ? last : last * kPythonStackUnitSize;
   }
   const Address first = TRY(instructions_of(memory, at, frame));
   return static_cast<std::int64_t>(frame.position - first.value);
@@ -138,15 +138,17 @@ Result<PythonStackReader::Code> PythonStackReader::read_code(
   Code code;
   code.words = words;
   code.frame.first_line = words.first_line;
-  code.frame.function = TRY(read_str(memory, at, words.name, kMaxName));
+  code.frame.function =
+      TRY(read_str(memory, at, words.name, kPythonStackMaxName));
   code.frame.qualname =
-      words.qualname ? TRY(read_str(memory, at, words.qualname, kMaxName))
-                     : code.frame.function;
-  code.frame.file = TRY(read_str(memory, at, words.file, kMaxName));
+      words.qualname
+          ? TRY(read_str(memory, at, words.qualname, kPythonStackMaxName))
+          : code.frame.function;
+  code.frame.file = TRY(read_str(memory, at, words.file, kPythonStackMaxName));
   code.lines = TRY(read_bytes(memory, memory_, at, words.table));
   if (at.code_first_traceable != CPythonLayout::kAbsent) {
     code.first_traceable =
-        kUnitSize *
+        kPythonStackUnitSize *
         TRY(memory.read_value<std::int32_t>(object + at.code_first_traceable));
   }
   // The words may be older than this: is it that object still?

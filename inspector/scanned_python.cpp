@@ -13,8 +13,8 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint64_t kMaxSegment = 1U << 28;
-constexpr int kMaxInterpreters = 64;
-constexpr int kMaxThreads = 64;  // that are asked for a frame
+constexpr int kScannedPythonMaxInterpreters = 64;
+constexpr int kScannedPythonMaxThreads = 64;  // that are asked for a frame
 constexpr std::size_t kMaxTypeName = 8;
 constexpr std::size_t kMaxVersion = 16;
 constexpr std::string_view kCookie = "xdebugpy";
@@ -31,7 +31,8 @@ struct Bytes {
   }
 };
 
-std::optional<Bytes> read_all(const MemoryReader& memory, AddressRange range) {
+std::optional<Bytes> read_bytes(const MemoryReader& memory,
+                                AddressRange range) {
   range.start.value = (range.start.value + 7) & ~7ULL;
   Bytes read{range.start, {}};
   if (range.end - range.start > kMaxSegment) {
@@ -52,7 +53,7 @@ std::vector<PythonVersion> versions_in(const MemoryReader& memory,
   std::vector<PythonVersion> found;
   for (const Mapping& segment : module.segments) {
     const auto bytes = segment.readable && !segment.writable
-                           ? read_all(memory, {segment.start, segment.end})
+                           ? read_bytes(memory, {segment.start, segment.end})
                            : std::nullopt;
     if (!bytes) {
       continue;
@@ -79,7 +80,7 @@ std::optional<Address> code_type(const MemoryReader& memory,
                                  const ObjectLayout& objects,
                                  Address interpreter) {
   auto thread = memory.read_address(interpreter + at.interpreter_threads_head);
-  for (int i = 0; thread && *thread && i < kMaxThreads; ++i) {
+  for (int i = 0; thread && *thread && i < kScannedPythonMaxThreads; ++i) {
     const auto owner = memory.read_address(*thread + at.thread_interpreter);
     if (!owner || *owner != interpreter) {
       break;
@@ -128,7 +129,7 @@ int interpreters_from(const MemoryReader& memory, Address interpreter) {
   while (interpreter) {
     const auto next = memory.read_address(
         interpreter + generated_layout(6)->interpreter_next);
-    if (!next || ++count > kMaxInterpreters ||
+    if (!next || ++count > kScannedPythonMaxInterpreters ||
         !is_interpreter_36(memory, interpreter)) {
       return 0;
     }
@@ -183,7 +184,9 @@ struct Scan {
     found.layout = *generated_layout(version.minor);
     found.version = version;
     auto interpreter = memory.read_address(head);
-    for (int i = 0; interpreter && *interpreter && i < kMaxInterpreters; ++i) {
+    for (int i = 0;
+         interpreter && *interpreter && i < kScannedPythonMaxInterpreters;
+         ++i) {
       if (is_runtime(head, *interpreter)) {
         return true;
       }
@@ -226,7 +229,7 @@ struct Scan {
     for (int i = 0; interpreter != main; ++i) {
       const auto next =
           memory.read_address(interpreter + found.layout.interpreter_next);
-      if (!next || i == kMaxInterpreters) {
+      if (!next || i == kScannedPythonMaxInterpreters) {
         return false;
       }
       interpreter = *next;
@@ -244,7 +247,7 @@ std::optional<Address> scan_for_interpreters(const MemoryReader& memory,
   std::optional<Address> head;
   int most = 0;
   for (const AddressRange& range : image.variables()) {
-    const auto data = read_all(memory, range);
+    const auto data = read_bytes(memory, range);
     for (std::size_t at = 0; data && at + 8 <= data->bytes.size(); at += 8) {
       const Address word = data->word(at);
       // They are on the heap; the rest is mostly the module's own.
@@ -274,7 +277,7 @@ std::optional<PythonRuntime> scan_for_python(const MemoryReader& memory,
     }
   }
   for (const AddressRange& range : image.variables()) {
-    const auto data = read_all(memory, range);
+    const auto data = read_bytes(memory, range);
     if (data && (scan.by_cookie(*data) ||
                  std::ranges::any_of(versions, [&](const auto& version) {
                    return scan.by_shape(*data, version);

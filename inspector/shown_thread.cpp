@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-struct Finder {
+struct ThreadFinder {
   const Subject& subject;
   PythonStackReader stacks{subject.memory, subject.python};
   std::vector<FoundThread> threads = {};  // main first
@@ -55,14 +55,14 @@ std::string name_of(const ThreadNames& names,
 
 Result<FoundThread> find_thread(const Subject& subject,
                                 const std::string& wanted) {
-  Finder finder{subject};
+  ThreadFinder finder{subject};
   TRY(finder.list());
   return wanted.empty() ? finder.by_default() : finder.named(wanted);
 }
 
 namespace {
 
-Status Finder::list() {
+Status ThreadFinder::list() {
   const auto tasks = TRY(subject.tasks());
   auto known = python_threads(subject.memory, subject.python, tasks);
   if (!known) {
@@ -89,7 +89,7 @@ Status Finder::list() {
                          : Status{};
 }
 
-Result<FoundThread> Finder::by_default() {
+Result<FoundThread> ThreadFinder::by_default() {
   FoundThread main = TRY(look(threads.front()));
   if (!merely_waits(main)) {
     return main;
@@ -108,7 +108,7 @@ Result<FoundThread> Finder::by_default() {
   return other ? *std::move(other) : std::move(main);
 }
 
-Result<FoundThread> Finder::named(const std::string& wanted) {
+Result<FoundThread> ThreadFinder::named(const std::string& wanted) {
   std::string there;
   for (const FoundThread& found : threads) {
     const std::string number =
@@ -125,7 +125,7 @@ Result<FoundThread> Finder::named(const std::string& wanted) {
               "there are " + there);
 }
 
-Result<FoundThread> Finder::look(FoundThread found) {
+Result<FoundThread> ThreadFinder::look(FoundThread found) {
   found.stack = std::move(TRY(subject.look(stacks, found.thread, {})).stack);
   return found;
 }

@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kStackCopyPage = 4096;
 constexpr std::uint64_t kMostOfYoung = 1U << 20;
 
 // Of the mapping that a stack pointer is in. A thread younger than the maps has
@@ -26,14 +26,16 @@ Result<StackCopy> copy_stack(const MemoryReader& memory,
   StackCopy copy{.registers = registers};
   const Address sp{registers.raw.rsp};
   copy.end = stack_end(maps, sp);
-  copy.from.value = (sp.value - std::min(sp.value, kRedZone)) & ~(kPage - 1);
+  copy.from.value =
+      (sp.value - std::min(sp.value, kRedZone)) & ~(kStackCopyPage - 1);
   copy.bytes.resize(std::min(copy.end - copy.from, StackCopy::kMost) &
-                    ~(kPage - 1));
+                    ~(kStackCopyPage - 1));
   std::vector<MemoryReader::Piece> pages;
-  for (std::uint64_t at = 0; at < copy.bytes.size(); at += kPage) {
-    pages.push_back({copy.from + at, std::span(copy.bytes).subspan(at, kPage)});
+  for (std::uint64_t at = 0; at < copy.bytes.size(); at += kStackCopyPage) {
+    pages.push_back(
+        {copy.from + at, std::span(copy.bytes).subspan(at, kStackCopyPage)});
   }
-  copy.bytes.resize(memory.read_each(pages) * kPage);
+  copy.bytes.resize(memory.read_each(pages) * kStackCopyPage);
   return copy;
 }
 

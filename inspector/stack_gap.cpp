@@ -24,10 +24,10 @@ constexpr std::uint64_t kMostOfFrame = 1U << 12;
 constexpr int kMostTries = 1000;
 
 // Frame pointers that are tried for one return address.
-constexpr std::size_t kMostBases = 8;
+constexpr std::size_t kStackGapMostBases = 8;
 
 // Callers whose calls are looked at.
-constexpr std::size_t kMostLinks = 16;
+constexpr std::size_t kStackGapMostLinks = 16;
 
 // Functions that are looked through for a way to code without tables.
 constexpr std::size_t kMostFunctions = 16;
@@ -198,7 +198,7 @@ bool GapCrosser::Crossing::has_unwound(const NativeStack& rest) {
   if (!ends && !goes_on) {
     return false;
   }
-  const auto callers = std::min(rest.frames.size(), kMostLinks);
+  const auto callers = std::min(rest.frames.size(), kStackGapMostLinks);
   for (std::size_t i = 1; i < callers; ++i) {
     if (rest.frames[i].interrupted) {
       continue;
@@ -231,7 +231,7 @@ std::vector<Address> GapCrosser::Crossing::bases(Address first, Address slot) {
       bases.push_back(base);
     }
   };
-  for (Address at = slot - 8; first <= at && bases.size() < kMostBases;
+  for (Address at = slot - 8; first <= at && bases.size() < kStackGapMostBases;
        at = at - 8) {
     add(word(at));
   }

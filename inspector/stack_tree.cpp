@@ -35,11 +35,11 @@ std::vector<StackMerger::Place> way_of(StackMerger& merger,
   return way;
 }
 
-void sort(StackNode& node) {
+void sort_branches(StackNode& node) {
   std::ranges::stable_sort(node.children, [](const auto& a, const auto& b) {
     return a.members.size() > b.members.size();
   });
-  std::ranges::for_each(node.children, sort);
+  std::ranges::for_each(node.children, sort_branches);
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ StackTree StackMerger::finish() {
   }
   StackTree tree{.root = std::move(whole[0])};
   std::ranges::reverse(tree.root.children);
-  sort(tree.root);
+  sort_branches(tree.root);
   tree.stopped = std::move(stopped_);
   find_classes(tree);
   return tree;

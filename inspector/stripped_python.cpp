@@ -11,10 +11,10 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kMaxSegment = 1U << 28;
+constexpr std::uint64_t kStrippedPythonMaxSegment = 1U << 28;
 
 // struct _Py_DebugOffsets (Include/internal/pycore_debug_offsets.h) starts so.
-constexpr std::string_view kCookie = "xdebugpy";
+constexpr std::string_view kStrippedPythonCookie = "xdebugpy";
 
 std::optional<std::size_t> find_text(const std::vector<char>& bytes,
                                      std::string_view text) {
@@ -23,12 +23,13 @@ std::optional<std::size_t> find_text(const std::vector<char>& bytes,
 }
 
 std::optional<std::string> version_after_cookie(const std::vector<char>& data) {
-  const auto at = find_text(data, kCookie);
+  const auto at = find_text(data, kStrippedPythonCookie);
   std::uint64_t hex = 0;
-  if (!at || *at + kCookie.size() + sizeof hex > data.size()) {
+  if (!at || *at + kStrippedPythonCookie.size() + sizeof hex > data.size()) {
     return {};
   }
-  std::memcpy(&hex, data.data() + *at + kCookie.size(), sizeof hex);
+  std::memcpy(&hex, data.data() + *at + kStrippedPythonCookie.size(),
+              sizeof hex);
   return fmt::format("python {}.{}.{}", hex >> 24 & 0xff, hex >> 16 & 0xff,
                      hex >> 8 & 0xff);
 }
@@ -43,7 +44,8 @@ std::optional<std::string> find_stripped_python(const MemoryReader& memory,
   std::optional<std::string> found;
   std::vector<char> bytes;
   for (const Mapping& segment : module.segments) {
-    if (!segment.readable || segment.end - segment.start > kMaxSegment) {
+    if (!segment.readable ||
+        segment.end - segment.start > kStrippedPythonMaxSegment) {
       continue;
     }
     bytes.resize(segment.end - segment.start);

@@ -19,7 +19,7 @@ namespace hangdbg {
 namespace {
 
 // What an argument is; a call's are one letter each, in order.
-enum class Kind : char {
+enum class ArgumentKind : char {
   Number = 'n',    // int
   Hex = 'x',       // an address, flags
   File = 'f',      // a descriptor
@@ -32,13 +32,13 @@ enum class Kind : char {
   Polled = 'P',    // struct pollfd *, as many as the next argument says
 };
 
-struct Signature {
+struct BlockingCall {
   long number;
   std::string_view kinds;
 };
 
 // Those that a hung program sits in.
-constexpr Signature kSignatures[] = {
+constexpr BlockingCall kSignatures[] = {
     {SYS_read, "fxn"},        {SYS_write, "fxn"},
     {SYS_readv, "fxn"},       {SYS_writev, "fxn"},
     {SYS_pread64, "fxnn"},    {SYS_pwrite64, "fxnn"},
@@ -65,7 +65,7 @@ struct Decoder {
   const MemoryReader& memory;
   const TaskSyscall& call;
 
-  std::string text(Kind kind, std::size_t index) const;
+  std::string text(ArgumentKind kind, std::size_t index) const;
   std::string file(std::uint64_t fd) const;
   std::string duration(std::uint64_t at, long unit_ns, bool moment) const;
   std::string polled(std::uint64_t at, std::uint64_t count) const;
@@ -95,47 +95,47 @@ std::vector<std::string> syscall_arguments(std::optional<int> pid,
                                            const MemoryReader& memory,
                                            const TaskSyscall& call) {
   const auto* const known =
-      std::ranges::find(kSignatures, call.number, &Signature::number);
+      std::ranges::find(kSignatures, call.number, &BlockingCall::number);
   if (call.running || known == std::end(kSignatures)) {
     return {};
   }
   const Decoder decoder{pid, memory, call};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < known->kinds.size(); ++i) {
-    texts.push_back(decoder.text(Kind{known->kinds[i]}, i));
+    texts.push_back(decoder.text(ArgumentKind{known->kinds[i]}, i));
   }
   return texts;
 }
 
 namespace {
 
-std::string Decoder::text(Kind kind, std::size_t index) const {
+std::string Decoder::text(ArgumentKind kind, std::size_t index) const {
   const std::uint64_t value = call.args[index];
   switch (kind) {
-    case Kind::Number:
+    case ArgumentKind::Number:
       return fmt::format("{}", static_cast<std::int32_t>(value));
-    case Kind::Hex:
+    case ArgumentKind::Hex:
       return value == 0 ? "0" : fmt::format("{:#x}", value);
-    case Kind::File:
+    case ArgumentKind::File:
       return file(value);
-    case Kind::Path: {
+    case ArgumentKind::Path: {
       const auto path = memory.read_string(Address{value}, kMaxPath);
       return path ? fmt::format("\"{}\"", printable(*path))
                   : fmt::format("{:#x}", value);
     }
-    case Kind::Millis: {
+    case ArgumentKind::Millis: {
       const auto millis = static_cast<std::int32_t>(value);
       return millis < 0 ? "for ever" : seconds(millis / 1e3);
     }
-    case Kind::Timespec:
+    case ArgumentKind::Timespec:
       return duration(value, 1, false);
-    case Kind::Until:
+    case ArgumentKind::Until:
       return duration(value, 1, (call.args[1] & TIMER_ABSTIME) != 0);
-    case Kind::Timeval:
+    case ArgumentKind::Timeval:
       return duration(value, 1000, false);
-    case Kind::Futex:
+    case ArgumentKind::Futex:
       return futex_operation(value & 0xffff'ffff);
-    case Kind::Polled:
+    case ArgumentKind::Polled:
       return polled(value, call.args[index + 1]);
   }
   return {};

@@ -13,9 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kTries = 3;
+constexpr int kThreadLookTries = 3;
 // It may have no CPU; as long as it does not run, it is not held up.
-constexpr auto kPatience = std::chrono::milliseconds(250);
+constexpr auto kThreadLookPatience = std::chrono::milliseconds(250);
 
 // While a thread stands still for us, nobody is to run in our place, if we may
 // ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread and of
@@ -69,7 +69,7 @@ Result<ThreadLook> look_at_thread(int pid,
   const Looker look{pid, memory, python, stacks, thread, options};
   WaitLook wait;
   bool stops = options.may_stop;
-  for (int tried = 0; thread.tid && tried < kTries; ++tried) {
+  for (int tried = 0; thread.tid && tried < kThreadLookTries; ++tried) {
     auto found = look.asleep();
     if (found && tried == 0) {
       wait = found->wait;  // once we have stopped it, it has just run
@@ -129,7 +129,7 @@ Result<ThreadLook> Looker::stopped() const {
 
 Result<ThreadLook> Looker::stop_and_read(const FrameChain* expected) const {
   auto attachment = TRY(Attachment::seize(*thread.tid));
-  TRY(attachment.interrupt(Deadline::in(kPatience)));
+  TRY(attachment.interrupt(Deadline::in(kThreadLookPatience)));
   const auto words = chain(expected);
   const Status copied = options.copy ? copy(attachment) : Status();
   TRY(attachment.detach());

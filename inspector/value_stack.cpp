@@ -11,8 +11,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kTags = 7;  // of a reference; from 3.14. Else 0
-constexpr std::uint64_t kMostValues = 1000;
+constexpr std::uint64_t kValueStackTags =
+    7;  // of a reference; from 3.14. Else 0
+constexpr std::uint64_t kValueStackMostValues = 1000;
 constexpr std::uint64_t kMostTable = 1U << 20;  // bytes
 constexpr std::int64_t kUnit = 2;               // bytes of an instruction
 
@@ -31,7 +32,7 @@ Result<std::vector<Address>> values_below_handler(const Heap& heap,
                          CPythonLayout::kAbsent;  // from 3.11 on
   const auto depth = TRY(has_table ? depth_by_table(heap, frame)
                                    : depth_by_blocks(heap, frame));
-  if (depth > kMostValues) {
+  if (depth > kValueStackMostValues) {
     return nothing_at("frame", frame.address);
   }
   return possible_values(heap, frame, depth);
@@ -48,7 +49,7 @@ std::vector<Address> possible_values(const Heap& heap,
   }
   std::vector<Address> values;
   for (const std::uint64_t word : words) {
-    const Address value{word & ~kTags};
+    const Address value{word & ~kValueStackTags};
     if (value) {
       values.push_back(value);
     }

@@ -1,9 +1,9 @@
 #include "server/agent_connection.h"
+#include "server/as_result.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,8 +16,6 @@
 namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kMostEvents = 256;
 

@@ -1,8 +1,8 @@
 #include "server/agent_session.h"
+#include "server/as_result.h"
 
 #include <fmt/core.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdlib>
@@ -20,8 +20,6 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-
 // Most answers come within one millisecond; one that does not may wait for
 // the GIL.
 constexpr auto kFirstLook = std::chrono::milliseconds(4);
@@ -30,9 +28,9 @@ constexpr auto kLaterLooks = std::chrono::milliseconds(20);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
 // How long the GIL's holder stands still before it is not waited for by a
 // question that can be answered without it.
-constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kAgentSessionPatience = std::chrono::milliseconds(500);
 // Then the next such question is not worth another look at the GIL.
-constexpr auto kMoment = std::chrono::milliseconds(100);
+constexpr auto kAgentSessionMoment = std::chrono::milliseconds(100);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
@@ -316,7 +314,8 @@ asio::awaitable<void> AgentSession::watch_gil() {
     if (look.verdict != GilWatch::Verdict::Stands || !calling_) {
       continue;
     }
-    if (while_held_ == WhileHeld::GiveUp && look.stood > kPatience) {
+    if (while_held_ == WhileHeld::GiveUp &&
+        look.stood > kAgentSessionPatience) {
       connection_->stop_waiting();
       break;
     }
@@ -385,7 +384,7 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   }
   // It waits for the GIL; when that comes, it finds itself cancelled.
   owes_answer_ = true;
-  gave_up_ = Deadline::in(kMoment);
+  gave_up_ = Deadline::in(kAgentSessionMoment);
   if (interrupted_) {
     co_return fail(ErrorId::Interrupted, "interrupted");
   }

@@ -20,10 +20,10 @@ namespace {
 
 // A holder that runs is stopped for a moment to see where: not often.
 constexpr auto kBetweenStops = std::chrono::milliseconds(200);
-constexpr auto kPatience = std::chrono::milliseconds(100);
+constexpr auto kGilWatchPatience = std::chrono::milliseconds(100);
 // For how long threads that hold us up are watched, and for how long if all of
 // them sleep.
-constexpr auto kWatch = std::chrono::milliseconds(60);
+constexpr auto kGilWatchTime = std::chrono::milliseconds(60);
 constexpr auto kWatchSleepers = std::chrono::milliseconds(2);
 constexpr auto kSteady = std::chrono::milliseconds(3);
 constexpr auto kBetweenGlances = std::chrono::microseconds(50);
@@ -40,7 +40,7 @@ std::optional<Registers> stop_and_read(int pid, int tid) {
   }
   return run_as_tracer([&]() -> std::optional<Registers> {
     auto thread = Attachment::seize(tid);
-    if (!thread || !thread->interrupt(Deadline::in(kPatience))) {
+    if (!thread || !thread->interrupt(Deadline::in(kGilWatchPatience))) {
       return {};
     }
     const auto registers = thread->registers();
@@ -192,7 +192,7 @@ std::vector<PythonThread> GilWatch::those_that_stand(
   const auto sleeps = [&](const PythonThread& thread) {
     return is_asleep(target_.pid, thread.tid);
   };
-  const auto end = Deadline::in(kWatch);
+  const auto end = Deadline::in(kGilWatchTime);
   const auto sleepers_end = Deadline::in(kWatchSleepers);
   while (!threads.empty() && !end.expired() &&
          !(sleepers_end.expired() && std::ranges::all_of(threads, sleeps))) {
@@ -255,7 +255,7 @@ std::optional<NativePlace> GilWatch::native_place_of(
   registers.rip = call->pc.value;
   registers.rsp = call->sp.value;
   return native_place(target_.memory, target_.modules, registers, hidden,
-                      Deadline::in(kPatience));
+                      Deadline::in(kGilWatchPatience));
 }
 
 // The compiler's own endings ("eval.cold", "step.part.0") are left out.

@@ -15,8 +15,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr double kMoment = 1;       // seconds
-constexpr double kIdlePercent = 2;  // what polling costs
+constexpr double kHangVerdictMoment = 1;  // seconds
+constexpr double kIdlePercent = 2;        // what polling costs
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
@@ -227,7 +227,7 @@ Verdict judge(const Evidence& evidence, double hung_after_s) {
 
 bool wants_more(const WaitLook& wait) {
   return wait.state == 'R' ||
-         (wait.state == 'S' && !(wait.asleep_s >= kMoment));
+         (wait.state == 'S' && !(wait.asleep_s >= kHangVerdictMoment));
 }
 
 }  // namespace hangdbg

@@ -27,8 +27,8 @@ namespace {
 
 constexpr auto kNap = std::chrono::microseconds(500);
 // A loop that sleeps comes to its next line soon; C that runs may not.
-constexpr auto kPatience = std::chrono::milliseconds(500);
-constexpr auto kBetweenTries = std::chrono::milliseconds(5);
+constexpr auto kHoldPatience = std::chrono::milliseconds(500);
+constexpr auto kHoldBetweenTries = std::chrono::milliseconds(5);
 constexpr auto kToNextLine = std::chrono::milliseconds(120);
 
 asio::awaitable<Status> try_to_hold(AgentSession& session,
@@ -57,7 +57,7 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
                                     std::int64_t tid,
                                     Deadline deadline,
                                     Elsewhere elsewhere) {
-  const Deadline patience = deadline.capped(kPatience);
+  const Deadline patience = deadline.capped(kHoldPatience);
   for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
     // It may have come to its line just before; also to that of an earlier try,
@@ -72,7 +72,7 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
     }
     // What refused it has also taken back the halt before.
     halts = halts && co_await halt_thread(session, tid, deadline);
-    const Deadline line = Deadline::in(halts ? kToNextLine : kBetweenTries);
+    const Deadline line = Deadline::in(halts ? kToNextLine : kHoldBetweenTries);
     while (!line.expired()) {
       co_await nap(kNap);
       if (halts &&

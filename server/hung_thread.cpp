@@ -23,9 +23,9 @@ namespace {
 
 constexpr double kLongAsleep = 1.0;  // seconds
 constexpr int kTriesAsleep = 5;
-constexpr auto kBetweenTries = std::chrono::milliseconds(2);
-constexpr int kLooks = 5;
-constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+constexpr auto kHungThreadBetweenTries = std::chrono::milliseconds(2);
+constexpr int kLooksAtLine = 5;
+constexpr auto kHungThreadBetweenLooks = std::chrono::milliseconds(50);
 
 asio::awaitable<void> sleep_for(Deadline::Clock::duration time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
@@ -44,7 +44,7 @@ AgentSession::Awaitable<ShownThread> read_stack(AgentSession& session,
   const dap::StackTrace::Arguments whole{thread.id, {}, {}};
   for (int i = 0; i < kTriesAsleep; ++i) {
     if (i > 0) {
-      co_await sleep_for(kBetweenTries);
+      co_await sleep_for(kHungThreadBetweenTries);
     }
     const auto before = look_at_wait(pid, tid);
     CO_TRY(shown.stack, co_await session.stack(whole, deadline));
@@ -182,9 +182,9 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
   const dap::StackTrace::Arguments innermost{thread, {}, 1};
   std::set<std::string> places;
   bool moved = false;
-  for (int i = 0; i < kLooks && !deadline.expired(); ++i) {
+  for (int i = 0; i < kLooksAtLine && !deadline.expired(); ++i) {
     if (i > 0) {
-      co_await sleep_for(kBetweenLooks);
+      co_await sleep_for(kHungThreadBetweenLooks);
     }
     const auto stack = co_await session.stack(innermost, deadline);
     if (!stack || stack->stack_frames.empty()) {
@@ -210,7 +210,7 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
   const std::string place = printable(*places.begin());
   if (places.size() > 1) {
     co_return fmt::format("runs ({} places in {} looks), cpu {} %",
-                          places.size(), kLooks, cpu);
+                          places.size(), kLooksAtLine, cpu);
   }
   if (moved || last->state == 'R') {
     co_return fmt::format("loops at {}, cpu {} %", place, cpu);

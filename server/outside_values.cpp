@@ -17,7 +17,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostKept = 100'000;
-constexpr std::size_t kMostAtOnce = 1'000;  // children
+constexpr std::size_t kOutsideValuesMostAtOnce = 1'000;  // children
 constexpr ReprLimits kOneLine{.depth = 2, .items = 20, .characters = 1'000};
 
 // How many elements it has: 0 of what has none, or cannot be read.
@@ -99,9 +99,9 @@ Result<dap::Variables::Body> OutsideValues::variables(
   const auto first = static_cast<std::uint64_t>(
       std::max(wanted.start.value_or(0), std::int64_t{0}));
   const auto count = wanted.count.value_or(0);
-  const auto most = count > 0
-                        ? std::min(static_cast<std::size_t>(count), kMostAtOnce)
-                        : kMostAtOnce;
+  const auto most = count > 0 ? std::min(static_cast<std::size_t>(count),
+                                         kOutsideValuesMostAtOnce)
+                              : kOutsideValuesMostAtOnce;
   dap::Variables::Body body;
   if (in.kind == Expandable::Kind::Object && wanted.filter != "named") {
     body.variables = indexed(heap, in.object, first, most);
@@ -184,7 +184,7 @@ Result<std::vector<dap::Variable>> OutsideValues::named(const Heap& heap,
     TRY(each_attribute(heap, in.object, **type,
                        [&](const std::string& name, Address value) {
                          found.push_back(shown(heap, name, value));
-                         return found.size() <= kMostAtOnce;
+                         return found.size() <= kOutsideValuesMostAtOnce;
                        }));
   }
   return found;

@@ -17,14 +17,14 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kMoment = std::chrono::milliseconds(100);
+constexpr auto kOutsideViewMoment = std::chrono::milliseconds(100);
 
-std::int64_t number_of(const PythonThread& thread) {
+std::int64_t ident_of(const PythonThread& thread) {
   return thread.tid.value_or(static_cast<std::int64_t>(thread.ident));
 }
 
 // A session's thread of another client may be in Python, and have the GIL.
-bool is_agents(const Target& target, const PythonThread& thread) {
+bool is_thread_of_agent(const Target& target, const PythonThread& thread) {
   return is_agents_name(kernel_name(target.pid, thread));
 }
 
@@ -57,8 +57,8 @@ Result<dap::Threads::Body> OutsideView::threads(std::int64_t interpreter) {
   for (const PythonThread& thread : threads_) {
     const std::string name = name_of(names, target_.pid, thread);
     body.threads.push_back(
-        {number_of(thread),
-         name.empty() ? fmt::format("Thread-{}", number_of(thread)) : name});
+        {ident_of(thread),
+         name.empty() ? fmt::format("Thread-{}", ident_of(thread)) : name});
   }
   return body;
 }
@@ -70,7 +70,7 @@ Result<dap::StackTrace::Body> OutsideView::stack(
     TRY(find_threads(interpreter));
   }
   frames_.clear();
-  const auto found = std::ranges::find(threads_, wanted.thread_id, number_of);
+  const auto found = std::ranges::find(threads_, wanted.thread_id, ident_of);
   if (found == threads_.end()) {
     return dap::StackTrace::Body{};
   }
@@ -97,13 +97,13 @@ Status OutsideView::find_threads(std::int64_t interpreter) {
   const auto tasks = TRY(TaskIds::read(target_.pid));
   threads_ = TRY(python_threads(target_.memory, target_.python, tasks));
   interpreter_ = interpreter;
-  fresh_ = Deadline::in(kMoment);
+  fresh_ = Deadline::in(kOutsideViewMoment);
   std::erase_if(threads_, [&](const PythonThread& thread) {
     return !thread.frame || thread.interpreter != interpreter ||
-           is_agents(target_, thread);
+           is_thread_of_agent(target_, thread);
   });
   std::ranges::sort(threads_, {}, [&](const PythonThread& thread) {
-    return std::pair(thread.tid != target_.pid, number_of(thread));
+    return std::pair(thread.tid != target_.pid, ident_of(thread));
   });
   return {};
 }

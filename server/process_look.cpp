@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFrames = 8;        // of which a place is told
 constexpr std::size_t kMostOthers = 100;  // threads beside main
-constexpr int kTriesAsleep = 3;
+constexpr int kProcessLookTriesAsleep = 3;
 
 // What the call's first argument leads to, where that is a descriptor of
 // something that can be waited for.
@@ -113,7 +113,7 @@ void ProcessLook::choose(const std::vector<PythonThread>& threads) {
 std::optional<Sight> ProcessLook::see() {
   const int tid = thread_ ? *thread_->tid : pid_;
   Sight sight;
-  for (int tried = 0; tried < kTriesAsleep; ++tried) {
+  for (int tried = 0; tried < kProcessLookTriesAsleep; ++tried) {
     auto before = look_at_wait(pid_, tid);
     if (!before) {
       return {};

@@ -21,7 +21,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(45);
+constexpr auto kProcessSurveyBetweenLooks = std::chrono::milliseconds(45);
 
 // What was found out of one process.
 struct Found {
@@ -115,7 +115,7 @@ void look_more(ByPid& found, Deadline deadline) {
   }
   for (std::size_t i = 1; i < kLooks && !moving.empty() && !deadline.expired();
        ++i) {
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kProcessSurveyBetweenLooks);
     std::ranges::for_each(moving, &ProcessLook::look);
   }
 }

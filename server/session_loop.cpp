@@ -1,9 +1,9 @@
 #include "server/session_loop.h"
+#include "server/as_result.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -13,11 +13,11 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
+constexpr auto kSessionLoopNever =
+    Deadline::Clock::duration(std::chrono::hours(24 * 365));
 
 // A prompt that has not looked for so many stops wants the last ones.
-constexpr std::size_t kMostEvents = 1000;
+constexpr std::size_t kSessionLoopMostEvents = 1000;
 
 bool drain(const Fd& eventfd) {
   std::uint64_t count = 0;
@@ -88,11 +88,12 @@ asio::awaitable<void> SessionLoop::watch_interrupts() {
 }
 
 asio::awaitable<void> SessionLoop::take_events() {
-  while (auto event = co_await agent_.next_event(Deadline::in(kNever))) {
+  while (auto event =
+             co_await agent_.next_event(Deadline::in(kSessionLoopNever))) {
     if (hooks_.on_event && hooks_.on_event(*event)) {
       continue;
     }
-    if (events_.size() == kMostEvents) {
+    if (events_.size() == kSessionLoopMostEvents) {
       log::warn(log::Area::Server, "an event is lost: {}",
                 events_.front().event);
       events_.pop_front();

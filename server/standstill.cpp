@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto kBetweenLooks = milliseconds(300);
+constexpr auto kStandstillBetweenLooks = milliseconds(300);
 
 }  // namespace
 
@@ -56,7 +56,7 @@ OldCollectives& Standstill::left() {
 }
 
 std::vector<Standstill::Limit> Standstill::asked() {
-  next_look_ = Deadline::in(kBetweenLooks);
+  next_look_ = Deadline::in(kStandstillBetweenLooks);
   if (!left().pending().empty()) {
     return {};
   }

@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kEnding = std::chrono::milliseconds(200);
+constexpr auto kTargetEnding = std::chrono::milliseconds(200);
 
 // As waitpid(2) gives it: the last field of a zombie's /proc/PID/stat.
 std::optional<int> wait_status(int pid) {
@@ -72,7 +72,7 @@ Error explain_loss(const Target& target) {
                 name ? fmt::format(" ({})", trim(*name)) : std::string()),
             .hint = fmt::format("ps -fp {}", pid)};
   }
-  if (ends_before(pid, Deadline::in(kEnding))) {
+  if (ends_before(pid, Deadline::in(kTargetEnding))) {
     return explain_end(pid);
   }
   return {.id = ErrorId::ChannelClosed,

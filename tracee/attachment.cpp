@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "tracee/proc_status.h"
+#include "tracee/ptrace_call.h"
 
 namespace hangdbg {
 namespace {
@@ -19,14 +20,6 @@ constexpr auto kKeep = std::chrono::microseconds(100);
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(200);
 constexpr std::size_t kMaxExtendedState = 16384;
-
-long call(__ptrace_request request, int tid, void* address, void* data) {
-  return ::ptrace(request, tid, address, data);
-}
-
-void* as_pointer(std::uintptr_t value) {
-  return reinterpret_cast<void*>(value);
-}
 
 std::unexpected<Error> gone(int tid) {
   return fail(ErrorId::TargetDied, fmt::format("thread {} has ended", tid));
@@ -42,7 +35,7 @@ std::unexpected<Error> ptrace_failed(const char* what, int tid) {
 }  // namespace
 
 Result<Attachment> Attachment::seize(int tid) {
-  if (call(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
+  if (ptrace_call(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
     return Attachment(tid);
   }
   const int saved = errno;
@@ -77,7 +70,7 @@ Attachment::~Attachment() {
 
 Status Attachment::interrupt(Deadline deadline, std::vector<int>* later) {
   ran_at_ = Deadline::Clock::now();
-  if (call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
+  if (ptrace_call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return ptrace_failed("INTERRUPT", tid_);
   }
   return await_stop(deadline, later);
@@ -124,7 +117,7 @@ Status Attachment::await_stop(Deadline deadline, std::vector<int>* later) {
 
 Result<Registers> Attachment::registers() const {
   Registers registers;
-  if (call(PTRACE_GETREGS, tid_, nullptr, &registers.raw) != 0) {
+  if (ptrace_call(PTRACE_GETREGS, tid_, nullptr, &registers.raw) != 0) {
     return ptrace_failed("GETREGS", tid_);
   }
   return registers;
@@ -132,7 +125,7 @@ Result<Registers> Attachment::registers() const {
 
 Status Attachment::set_registers(const Registers& registers) {
   auto raw = registers.raw;
-  if (call(PTRACE_SETREGS, tid_, nullptr, &raw) != 0) {
+  if (ptrace_call(PTRACE_SETREGS, tid_, nullptr, &raw) != 0) {
     return ptrace_failed("SETREGS", tid_);
   }
   return {};
@@ -142,7 +135,8 @@ Result<ExtendedState> Attachment::extended_state() const {
   ExtendedState state;
   state.bytes.resize(kMaxExtendedState);
   iovec part{state.bytes.data(), state.bytes.size()};
-  if (call(PTRACE_GETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) != 0) {
+  if (ptrace_call(PTRACE_GETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) !=
+      0) {
     return ptrace_failed("GETREGSET", tid_);
   }
   state.bytes.resize(part.iov_len);
@@ -151,7 +145,8 @@ Result<ExtendedState> Attachment::extended_state() const {
 
 Status Attachment::set_extended_state(const ExtendedState& state) {
   iovec part{const_cast<std::byte*>(state.bytes.data()), state.bytes.size()};
-  if (call(PTRACE_SETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) != 0) {
+  if (ptrace_call(PTRACE_SETREGSET, tid_, as_pointer(NT_X86_XSTATE), &part) !=
+      0) {
     return ptrace_failed("SETREGSET", tid_);
   }
   return {};
@@ -159,7 +154,8 @@ Status Attachment::set_extended_state(const ExtendedState& state) {
 
 Result<std::uint64_t> Attachment::signal_mask() const {
   std::uint64_t mask = 0;
-  if (call(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof mask), &mask) != 0) {
+  if (ptrace_call(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof mask), &mask) !=
+      0) {
     return ptrace_failed("GETSIGMASK", tid_);
   }
   return mask;
@@ -167,7 +163,7 @@ Result<std::uint64_t> Attachment::signal_mask() const {
 
 Result<siginfo_t> Attachment::signal_info() const {
   siginfo_t info{};
-  if (call(PTRACE_GETSIGINFO, tid_, nullptr, &info) != 0) {
+  if (ptrace_call(PTRACE_GETSIGINFO, tid_, nullptr, &info) != 0) {
     return ptrace_failed("GETSIGINFO", tid_);
   }
   return info;
@@ -182,7 +178,8 @@ Result<bool> Attachment::may_wait(int signal) const {
 }
 
 Status Attachment::set_signal_mask(std::uint64_t mask) {
-  if (call(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof mask), &mask) != 0) {
+  if (ptrace_call(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof mask), &mask) !=
+      0) {
     return ptrace_failed("SETSIGMASK", tid_);
   }
   return {};
@@ -191,14 +188,14 @@ Status Attachment::set_signal_mask(std::uint64_t mask) {
 Result<std::vector<FilterProgram>> Attachment::seccomp_filters() const {
   std::vector<FilterProgram> filters;
   for (std::uintptr_t index = 0;; index++) {
-    const long size =
-        call(PTRACE_SECCOMP_GET_FILTER, tid_, as_pointer(index), nullptr);
+    const long size = ptrace_call(PTRACE_SECCOMP_GET_FILTER, tid_,
+                                  as_pointer(index), nullptr);
     if (size < 0 && errno == ENOENT) {
       return filters;
     }
     FilterProgram program(size < 0 ? 0 : static_cast<std::size_t>(size));
-    if (size < 0 || call(PTRACE_SECCOMP_GET_FILTER, tid_, as_pointer(index),
-                         program.data()) != size) {
+    if (size < 0 || ptrace_call(PTRACE_SECCOMP_GET_FILTER, tid_,
+                                as_pointer(index), program.data()) != size) {
       return ptrace_failed("SECCOMP_GET_FILTER", tid_);
     }
     filters.push_back(std::move(program));
@@ -207,14 +204,14 @@ Result<std::vector<FilterProgram>> Attachment::seccomp_filters() const {
 
 Address Attachment::restartable_sequences() const {
   __ptrace_rseq_configuration where{};
-  const long size = call(PTRACE_GET_RSEQ_CONFIGURATION, tid_,
-                         as_pointer(sizeof where), &where);
+  const long size = ptrace_call(PTRACE_GET_RSEQ_CONFIGURATION, tid_,
+                                as_pointer(sizeof where), &where);
   return size < 0 ? Address{} : Address{where.rseq_abi_pointer};
 }
 
 Status Attachment::resume(int signal) {
-  if (call(PTRACE_CONT, tid_, nullptr,
-           as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
+  if (ptrace_call(PTRACE_CONT, tid_, nullptr,
+                  as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
     return ptrace_failed("CONT", tid_);
   }
   stopped_ = false;
@@ -241,8 +238,8 @@ Result<std::optional<WaitStatus>> Attachment::poll() {
 }
 
 Status Attachment::detach(int signal) {
-  if (call(PTRACE_DETACH, tid_, nullptr,
-           as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
+  if (ptrace_call(PTRACE_DETACH, tid_, nullptr,
+                  as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
     return ptrace_failed("DETACH", tid_);
   }
   attached_ = false;

@@ -76,7 +76,7 @@ SocketOptions options_of(const Fd& socket) {
   return options;
 }
 
-SocketAddress address_of(const sockaddr_storage& from) {
+SocketAddress socket_address_of(const sockaddr_storage& from) {
   if (from.ss_family == AF_INET) {
     sockaddr_in v4{};
     std::memcpy(&v4, &from, sizeof v4);
@@ -96,11 +96,11 @@ SocketAddress address_of(const sockaddr_storage& from) {
 
 using NameCall = int (*)(int, sockaddr*, socklen_t*);
 
-SocketAddress name_of(const Fd& socket, NameCall call) {
+SocketAddress socket_name(const Fd& socket, NameCall call) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
   (void)call(socket.get(), reinterpret_cast<sockaddr*>(&name), &size);
-  return address_of(name);
+  return socket_address_of(name);
 }
 
 std::uint32_t queued(const Fd& socket, unsigned long what) {
@@ -121,8 +121,8 @@ Result<BorrowedSocket> borrow_tcp_socket(int pid, int fd) {
     return fail_errno(fmt::format("descriptor {} is no TCP socket", fd));
   }
   BorrowedSocket seen{.tcp = parse_tcp_info(std::span(info).first(size))};
-  seen.tcp.local = name_of(socket, ::getsockname);
-  seen.tcp.remote = name_of(socket, ::getpeername);
+  seen.tcp.local = socket_name(socket, ::getsockname);
+  seen.tcp.remote = socket_name(socket, ::getpeername);
   if (seen.tcp.state != TcpState::Listen) {
     seen.tcp.unread = queued(socket, SIOCINQ);
     seen.tcp.unacknowledged = queued(socket, SIOCOUTQ);

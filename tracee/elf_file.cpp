@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxSections = 4096;
 
 template <class T>
-T value_at(std::span<const std::byte> bytes, std::size_t at) {
+T copy_at(std::span<const std::byte> bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
@@ -104,7 +104,7 @@ Result<std::vector<std::byte>> ElfFile::content(
 std::vector<std::byte> build_id_in(std::span<const std::byte> notes) {
   const auto padded = [](std::uint64_t size) { return (size + 3) & ~3ULL; };
   while (notes.size() > sizeof(Elf64_Nhdr)) {
-    const auto head = value_at<Elf64_Nhdr>(notes, 0);
+    const auto head = copy_at<Elf64_Nhdr>(notes, 0);
     const std::uint64_t name_at = sizeof head;
     const std::uint64_t content_at = name_at + padded(head.n_namesz);
     const std::uint64_t end = content_at + head.n_descsz;

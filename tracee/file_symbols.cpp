@@ -9,15 +9,15 @@
 namespace hangdbg {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using OwnedBytes = std::vector<std::byte>;
 
 struct Table {
   std::vector<Elf64_Sym> symbols;
-  Bytes strings;
+  OwnedBytes strings;
 };
 
 Result<Table> read_table(const ElfFile& file) {
-  const Bytes symbols = TRY(file.section(".symtab"));
+  const OwnedBytes symbols = TRY(file.section(".symtab"));
   Table table;
   table.symbols.resize(symbols.size() / sizeof(Elf64_Sym));
   std::memcpy(table.symbols.data(), symbols.data(),

@@ -12,9 +12,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kMaxSymbols = 1U << 23;
-constexpr std::uint64_t kPiece = 1U << 14;
-constexpr std::size_t kMaxName = 1U << 14;
+constexpr std::uint64_t kFunctionNamesMaxSymbols = 1U << 23;
+constexpr std::uint64_t kFunctionNamesPiece = 1U << 14;
+constexpr std::size_t kFunctionNamesMaxName = 1U << 14;
 constexpr std::size_t kMaxNames = 100'000;  // that are read of one table
 constexpr unsigned char kIndirect = 10;     // STT_GNU_IFUNC
 
@@ -56,9 +56,10 @@ class Search {
 
   void run() {
     std::vector<Elf64_Sym> piece;
-    const std::uint64_t count = std::min(table_.count, kMaxSymbols);
+    const std::uint64_t count =
+        std::min(table_.count, kFunctionNamesMaxSymbols);
     for (std::uint64_t done = 0; done < count; done += piece.size()) {
-      piece.resize(std::min(kPiece, count - done));
+      piece.resize(std::min(kFunctionNamesPiece, count - done));
       if (!bytes_.read(table_.symbols + done * sizeof(Elf64_Sym),
                        std::as_writable_bytes(std::span(piece)))) {
         return;
@@ -97,9 +98,10 @@ class Search {
       return {};
     }
     return bytes_
-        .read_string(table_.strings + symbol.st_name,
-                     std::min<std::uint64_t>(
-                         kMaxName, table_.strings_size - symbol.st_name))
+        .read_string(
+            table_.strings + symbol.st_name,
+            std::min<std::uint64_t>(kFunctionNamesMaxName,
+                                    table_.strings_size - symbol.st_name))
         .value_or("");
   }
 

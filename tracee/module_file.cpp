@@ -11,13 +11,14 @@ namespace {
 
 constexpr std::uint64_t kMaxUnpacked = 1U << 26;
 constexpr std::uint64_t kMaxText = 1U << 30;
-constexpr std::size_t kMaxNotes = 1U << 16;
+constexpr std::size_t kModuleFileMaxNotes = 1U << 16;
 
-using Bytes = std::vector<std::byte>;
+using OwnedBytes = std::vector<std::byte>;
 
-Bytes build_id_of(const MemoryReader& memory, const ElfImage& image) {
+OwnedBytes build_id_of(const MemoryReader& memory, const ElfImage& image) {
   for (const AddressRange& range : image.notes()) {
-    Bytes notes(std::min<std::uint64_t>(range.end - range.start, kMaxNotes));
+    OwnedBytes notes(
+        std::min<std::uint64_t>(range.end - range.start, kModuleFileMaxNotes));
     if (memory.read(range.start, notes)) {
       if (auto id = build_id_in(notes); !id.empty()) {
         return id;
@@ -33,8 +34,8 @@ bool has_same_code(const MemoryReader& file,
                    const MemoryReader& memory,
                    const Module& module,
                    const ElfImage& image) {
-  Bytes here;
-  Bytes there;
+  OwnedBytes here;
+  OwnedBytes there;
   for (const AddressRange& text : image.text()) {
     const auto segment = std::ranges::find_if(
         module.segments,
@@ -57,7 +58,7 @@ bool has_same_code(const MemoryReader& file,
 // Where debuggers look (GDB's manual, "Debugging Information in Separate
 // Files").
 std::vector<std::string> debug_paths(const Module& module,
-                                     const Bytes& build_id,
+                                     const OwnedBytes& build_id,
                                      const MemoryReader* own) {
   std::string hex;
   for (const std::byte byte : build_id) {
@@ -68,8 +69,9 @@ std::vector<std::string> debug_paths(const Module& module,
   const auto file = own != nullptr
                         ? ElfFile::read(*own)
                         : fail(ErrorId::Unreadable, "no file of its own");
-  const Bytes link =
-      file ? file->section(".gnu_debuglink").value_or(Bytes{}) : Bytes{};
+  const OwnedBytes link =
+      file ? file->section(".gnu_debuglink").value_or(OwnedBytes{})
+           : OwnedBytes{};
   const auto* text = reinterpret_cast<const char*>(link.data());
   const std::string name(text, link.empty() ? 0 : ::strnlen(text, link.size()));
   if (!name.empty() && name.find('/') == name.npos) {
@@ -83,14 +85,14 @@ std::vector<std::string> debug_paths(const Module& module,
   return paths;
 }
 
-Result<Bytes> unpack_xz(const Bytes& packed) {
+Result<OwnedBytes> unpack_xz(const OwnedBytes& packed) {
   lzma_stream stream = LZMA_STREAM_INIT;
   if (lzma_stream_decoder(&stream, kMaxUnpacked, 0) != LZMA_OK) {
     return fail(ErrorId::System, "no memory to unpack symbols");
   }
   stream.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
   stream.avail_in = packed.size();
-  Bytes unpacked;
+  OwnedBytes unpacked;
   lzma_ret state = LZMA_OK;
   while (state == LZMA_OK && unpacked.size() < kMaxUnpacked) {
     const std::size_t filled = unpacked.size();
@@ -113,7 +115,7 @@ Result<ModuleFile> open_module_file(const TargetFiles& files,
                                     const MemoryReader& memory,
                                     const Module& module,
                                     const ElfImage& image) {
-  const Bytes build_id = build_id_of(memory, image);
+  const OwnedBytes build_id = build_id_of(memory, image);
   for (std::string& path : files.ways_to(module)) {
     auto file = open_file(path);
     if (!file) {
@@ -136,7 +138,7 @@ Result<ModuleFile> open_debug_file(const TargetFiles& files,
                                    const Module& module,
                                    const ElfImage& image,
                                    const MemoryReader* own) {
-  const Bytes build_id = build_id_of(memory, image);
+  const OwnedBytes build_id = build_id_of(memory, image);
   if (build_id.empty()) {
     return fail(ErrorId::Unreadable,
                 module.path + " has no build id to know its debug file by");

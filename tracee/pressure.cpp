@@ -9,7 +9,7 @@
 namespace hangdbg {
 namespace {
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> share(std::string_view text) {
   double value = 0;
   const auto [stop, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
@@ -22,7 +22,7 @@ std::optional<double> number(std::string_view text) {
 void set_number(Stall& stall, std::string_view word) {
   const auto equals = word.find('=');
   const auto value =
-      equals == word.npos ? std::nullopt : number(word.substr(equals + 1));
+      equals == word.npos ? std::nullopt : share(word.substr(equals + 1));
   const std::string_view name = word.substr(0, equals);
   if (!value) {
     return;

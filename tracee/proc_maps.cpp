@@ -20,7 +20,7 @@ bool take_number(std::string_view& text, int base, std::uint64_t& value) {
   return true;
 }
 
-bool take(std::string_view& text, char expected) {
+bool take_field(std::string_view& text, char expected) {
   if (text.empty() || text.front() != expected) {
     return false;
   }
@@ -32,8 +32,8 @@ bool take(std::string_view& text, char expected) {
 bool parse_line(std::string_view line, Mapping& mapping) {
   std::uint64_t major = 0;
   std::uint64_t minor = 0;
-  if (!take_number(line, 16, mapping.start.value) || !take(line, '-') ||
-      !take_number(line, 16, mapping.end.value) || !take(line, ' ') ||
+  if (!take_number(line, 16, mapping.start.value) || !take_field(line, '-') ||
+      !take_number(line, 16, mapping.end.value) || !take_field(line, ' ') ||
       line.size() < 5) {
     return false;
   }
@@ -42,14 +42,14 @@ bool parse_line(std::string_view line, Mapping& mapping) {
   mapping.executable = line[2] == 'x';
   mapping.shared = line[3] == 's';
   line.remove_prefix(5);
-  if (!take_number(line, 16, mapping.offset) || !take(line, ' ') ||
-      !take_number(line, 16, major) || !take(line, ':') ||
-      !take_number(line, 16, minor) || !take(line, ' ') ||
+  if (!take_number(line, 16, mapping.offset) || !take_field(line, ' ') ||
+      !take_number(line, 16, major) || !take_field(line, ':') ||
+      !take_number(line, 16, minor) || !take_field(line, ' ') ||
       !take_number(line, 10, mapping.inode)) {
     return false;
   }
   mapping.device = makedev(major, minor);
-  while (take(line, ' ')) {
+  while (take_field(line, ' ')) {
   }
   mapping.path = line;
   return true;

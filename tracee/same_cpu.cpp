@@ -13,7 +13,7 @@ constexpr int kLookAgain = 64;  // calls: it may have moved
 
 // On which a thread has run last: the 39th field of its stat
 // (proc_pid_stat(5)), whose second is a name in parentheses.
-std::optional<int> cpu_of(int tid) {
+std::optional<int> last_cpu_of(int tid) {
   const auto text = read_proc_record(tid, "stat");
   const auto name_end = text ? text->rfind(')') : std::string::npos;
   if (name_end == std::string::npos) {
@@ -39,7 +39,7 @@ void SameCpu::follow(int tid) {
   if (!before_ || calls_++ % kLookAgain != 0) {
     return;
   }
-  const auto cpu = cpu_of(tid);
+  const auto cpu = last_cpu_of(tid);
   if (!cpu || *cpu < 0 || *cpu >= CPU_SETSIZE || *cpu == cpu_) {
     return;
   }

@@ -11,8 +11,8 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint64_t kMaxSection = 1U << 28;
-constexpr std::uint64_t kMaxUnpacked = 1U << 27;
-constexpr std::size_t kPiece = 1U << 16;
+constexpr std::uint64_t kSectionReaderMaxUnpacked = 1U << 27;
+constexpr std::size_t kSectionReaderPiece = 1U << 16;
 constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD; elf.h may be older
 
 std::unexpected<Error> damaged() {
@@ -90,7 +90,7 @@ Result<SectionReader> SectionReader::open(const MemoryReader& file,
   // How, how large it was, and then the rest.
   Elf64_Chdr head;
   TRY(reader.read(std::as_writable_bytes(std::span(&head, 1))));
-  if (head.ch_size == 0 || head.ch_size > kMaxUnpacked) {
+  if (head.ch_size == 0 || head.ch_size > kSectionReaderMaxUnpacked) {
     return fail(ErrorId::Unreadable, "a section of an implausible size");
   }
   if (head.ch_type == ELFCOMPRESS_ZLIB) {
@@ -122,7 +122,7 @@ Status SectionReader::read(std::span<std::byte> out) {
   left_ -= out.size();
   while (!out.empty()) {
     if (plain_left_.empty()) {
-      if (unpacker_ == nullptr && out.size() >= kPiece) {
+      if (unpacker_ == nullptr && out.size() >= kSectionReaderPiece) {
         out = out.subspan(TRY(next_piece(out)).size());
         continue;
       }
@@ -138,9 +138,9 @@ Status SectionReader::read(std::span<std::byte> out) {
 
 Status SectionReader::fill() {
   if (plain_ == nullptr) {
-    plain_ = std::make_unique_for_overwrite<std::byte[]>(kPiece);
+    plain_ = std::make_unique_for_overwrite<std::byte[]>(kSectionReaderPiece);
   }
-  const std::span plain(plain_.get(), kPiece);
+  const std::span plain(plain_.get(), kSectionReaderPiece);
   if (unpacker_ == nullptr) {
     plain_left_ = TRY(next_piece(plain));
     return {};
@@ -148,7 +148,7 @@ Status SectionReader::fill() {
   while (plain_left_.empty()) {
     const bool is_last = left_in_file_ == 0;
     if (packed_left_.empty() && !is_last) {
-      packed_left_ = TRY(next_piece({packed_.get(), kPiece}));
+      packed_left_ = TRY(next_piece({packed_.get(), kSectionReaderPiece}));
     }
     plain_left_ = plain.first(TRY(unpacker_->unpack(packed_left_, plain)));
     if (plain_left_.empty() && (is_last || !packed_left_.empty())) {

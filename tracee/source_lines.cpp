@@ -58,7 +58,7 @@ std::string_view text_at(Bytes section, std::uint64_t offset) {
 }
 
 // An address that is asked, as the file has it.
-struct Wanted {
+struct WantedAddress {
   std::uint64_t code = 0;
   std::uint64_t file = 0;  // in the tables of its unit
   int line = 0;            // 0: none yet
@@ -114,7 +114,7 @@ std::optional<Unit> read_unit(Bytes bytes, bool wide) {
 class Program {
  public:
   Program(const Unit& unit,
-          std::span<Wanted> wanted,
+          std::span<WantedAddress> wanted,
           const OtherUnits& others,
           std::uint64_t& meetings_left)
       : unit_(unit),
@@ -123,7 +123,7 @@ class Program {
         next_(wanted.end()),
         meetings_left_(meetings_left) {}
 
-  std::vector<Wanted*> run() {
+  std::vector<WantedAddress*> run() {
     DwarfCursor at(unit_.program);
     while (!at.done() && !idle_ && meetings_left_ > 0) {
       const auto opcode = at.take<std::uint8_t>();
@@ -220,11 +220,11 @@ class Program {
   }
 
   const Unit& unit_;
-  std::span<Wanted> wanted_;
+  std::span<WantedAddress> wanted_;
   const OtherUnits& others_;
-  std::span<Wanted>::iterator next_;
+  std::span<WantedAddress>::iterator next_;
   std::uint64_t& meetings_left_;
-  std::vector<Wanted*> met_;
+  std::vector<WantedAddress*> met_;
   Row now_;
   Row last_;
   bool begun_ = false;    // with a sequence of rows
@@ -425,13 +425,14 @@ SourceLines source_lines(const TargetFiles& files,
 SourceLines source_lines(const LineSections& sections,
                          std::uint64_t bias,
                          std::span<const Address> code) {
-  std::vector<Wanted> wanted;
+  std::vector<WantedAddress> wanted;
   for (const Address at : code) {
     wanted.push_back({.code = at.value - bias});
   }
-  std::ranges::sort(wanted, {}, &Wanted::code);
+  std::ranges::sort(wanted, {}, &WantedAddress::code);
   std::vector<std::uint64_t> asked;
-  std::ranges::transform(wanted, std::back_inserter(asked), &Wanted::code);
+  std::ranges::transform(wanted, std::back_inserter(asked),
+                         &WantedAddress::code);
   const OtherUnits others(sections.ranges, asked);
   SourceLines lines;
   std::uint64_t meetings_left = kMaxMeetings;
@@ -452,7 +453,7 @@ SourceLines source_lines(const LineSections& sections,
       continue;
     }
     const Paths paths(sections, *unit);
-    for (const Wanted* each : met) {
+    for (const WantedAddress* each : met) {
       if (auto file = paths.file(each->file); !file.empty()) {
         lines.insert_or_assign(Address{each->code + bias},
                                SourceLine{std::move(file), each->line});

@@ -1,4 +1,5 @@
 #include "tracee/syscall_tracer.h"
+#include "tracee/ptrace_call.h"
 
 #include <fmt/core.h>
 #include <linux/audit.h>
@@ -21,16 +22,8 @@ namespace {
 
 // Another hangdbg's look at a thread that runs lasts some tens of microseconds.
 constexpr auto kOthersLook = std::chrono::milliseconds(200);
-constexpr auto kNap = std::chrono::milliseconds(1);
+constexpr auto kSyscallTracerNap = std::chrono::milliseconds(1);
 constexpr unsigned kTurn = 8;
-
-long call(__ptrace_request request, int tid, void* address, void* data) {
-  return ::ptrace(request, tid, address, data);
-}
-
-void* as_pointer(std::uintptr_t value) {
-  return reinterpret_cast<void*>(value);
-}
 
 // What a stop at a system call says.
 struct SyscallStop {
@@ -110,7 +103,7 @@ void SyscallTracer::run() {
       if (errno != ECHILD || waiting_.empty()) {
         break;
       }
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kSyscallTracerNap);
       look_at_left_alone();
       continue;
     }
@@ -158,7 +151,7 @@ Result<bool> SyscallTracer::seize(int pid, int tid, Deadline deadline) {
       (children_ ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0));
   const Deadline patience = deadline.capped(kOthersLook);
   for (;;) {
-    if (call(PTRACE_SEIZE, tid, nullptr, as_pointer(options)) == 0) {
+    if (ptrace_call(PTRACE_SEIZE, tid, nullptr, as_pointer(options)) == 0) {
       break;
     }
     const int saved = errno;
@@ -184,7 +177,7 @@ Result<bool> SyscallTracer::seize(int pid, int tid, Deadline deadline) {
                   fmt::format("ps -fp {} shows the tracer; end it first",
                               status->tracer_pid));
     }
-    std::this_thread::sleep_for(kNap);
+    std::this_thread::sleep_for(kSyscallTracerNap);
   }
   threads_.emplace(tid, Thread{.id = {pid, tid}});
   return true;
@@ -207,7 +200,7 @@ void SyscallTracer::begin(Thread& thread) {
   }
   left_alone_.erase(thread.id.tid);
   if (!stopped) {
-    call(PTRACE_INTERRUPT, thread.id.tid, nullptr, nullptr);
+    ptrace_call(PTRACE_INTERRUPT, thread.id.tid, nullptr, nullptr);
   }
 }
 
@@ -305,7 +298,7 @@ void SyscallTracer::handle_stop(int tid,
     thread = add(tid);
   }
   if (thread == nullptr) {
-    call(PTRACE_DETACH, tid, nullptr, nullptr);
+    ptrace_call(PTRACE_DETACH, tid, nullptr, nullptr);
     return;
   }
   left_alone_.erase(tid);
@@ -324,7 +317,7 @@ void SyscallTracer::handle_stop(int tid,
         }
         // It stays stopped, and we hear when it is continued.
         thread->listens = true;
-        call(PTRACE_LISTEN, tid, nullptr, nullptr);
+        ptrace_call(PTRACE_LISTEN, tid, nullptr, nullptr);
         return;
       }
       on_interrupt(*thread);
@@ -413,7 +406,7 @@ void SyscallTracer::on_interrupt(Thread& thread) {
 // of them: those must end no call either.
 void SyscallTracer::on_signal(Thread& thread, int signal) {
   siginfo_t info{};
-  if (call(PTRACE_GETSIGINFO, thread.id.tid, nullptr, &info) == 0) {
+  if (ptrace_call(PTRACE_GETSIGINFO, thread.id.tid, nullptr, &info) == 0) {
     observer_.signalled(thread.id, info);
   }
   const auto registers = registers_of(thread.id.tid);
@@ -432,7 +425,7 @@ void SyscallTracer::on_signal(Thread& thread, int signal) {
 
 void SyscallTracer::on_child(const Thread& parent) {
   unsigned long tid = 0;
-  if (call(PTRACE_GETEVENTMSG, parent.id.tid, nullptr, &tid) != 0) {
+  if (ptrace_call(PTRACE_GETEVENTMSG, parent.id.tid, nullptr, &tid) != 0) {
     return;
   }
   const TracedThread by = parent.id;  // `add` may move it
@@ -451,7 +444,7 @@ SyscallTracer::Thread& SyscallTracer::on_exec(Thread& thread) {
   const int pid = thread.id.pid;
   unsigned long former = 0;
   Thread now = thread;
-  if (call(PTRACE_GETEVENTMSG, thread.id.tid, nullptr, &former) == 0) {
+  if (ptrace_call(PTRACE_GETEVENTMSG, thread.id.tid, nullptr, &former) == 0) {
     if (const Thread* const caller = find(static_cast<int>(former))) {
       now = *caller;
     }
@@ -484,8 +477,8 @@ void SyscallTracer::set_back(Thread& thread, const Registers& registers) {
 
 // It may have been killed: then its end is told next.
 void SyscallTracer::resume(const Thread& thread, int signal) const {
-  if (call(PTRACE_SYSCALL, thread.id.tid, nullptr,
-           as_pointer(static_cast<std::uintptr_t>(signal))) != 0 &&
+  if (ptrace_call(PTRACE_SYSCALL, thread.id.tid, nullptr,
+                  as_pointer(static_cast<std::uintptr_t>(signal))) != 0 &&
       errno != ESRCH) {
     log::warn(log::Area::Tracee, "thread {} does not go on: errno {}",
               thread.id.tid, errno);
@@ -507,9 +500,9 @@ namespace {
 std::optional<SyscallStop> syscall_stop(int tid, bool expect_entry) {
   static std::atomic<bool> known = true;
   __ptrace_syscall_info info{};
-  const long size =
-      known ? call(PTRACE_GET_SYSCALL_INFO, tid, as_pointer(sizeof info), &info)
-            : -1;
+  const long size = known ? ptrace_call(PTRACE_GET_SYSCALL_INFO, tid,
+                                        as_pointer(sizeof info), &info)
+                          : -1;
   if (size < 0) {
     if (known && errno != EIO && errno != EINVAL) {
       return {};
@@ -552,14 +545,14 @@ TracedCall call_in(const Registers& registers) {
 
 std::optional<Registers> registers_of(int tid) {
   Registers registers;
-  return call(PTRACE_GETREGS, tid, nullptr, &registers.raw) == 0
+  return ptrace_call(PTRACE_GETREGS, tid, nullptr, &registers.raw) == 0
              ? std::optional(registers)
              : std::nullopt;
 }
 
 bool set_registers(int tid, const Registers& registers) {
   auto raw = registers.raw;
-  return call(PTRACE_SETREGS, tid, nullptr, &raw) == 0;
+  return ptrace_call(PTRACE_SETREGS, tid, nullptr, &raw) == 0;
 }
 
 // As waitpid would say it.

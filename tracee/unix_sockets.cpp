@@ -17,11 +17,11 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostSockets = 200'000;
+constexpr std::size_t kUnixSocketsMostSockets = 200'000;
 constexpr std::uint8_t kEstablished = 1;
 constexpr std::uint8_t kListens = 10;
 
-std::string name_of(std::span<const std::byte> value) {
+std::string path_of(std::span<const std::byte> value) {
   std::string name(reinterpret_cast<const char*>(value.data()), value.size());
   if (!name.empty() && name.front() == '\0') {
     name.front() = '@';
@@ -44,7 +44,7 @@ std::optional<UnixSocket> socket_in(std::span<const std::byte> body) {
   each_attribute(body, sizeof *head,
                  [&](std::uint16_t type, std::span<const std::byte> value) {
                    if (type == UNIX_DIAG_NAME) {
-                     socket.name = name_of(value);
+                     socket.name = path_of(value);
                    } else if (type == UNIX_DIAG_PEER) {
                      socket.peer =
                          value_at<std::uint32_t>(value, 0).value_or(0);
@@ -78,7 +78,7 @@ Status read_by_diag(int pid, Deadline deadline, UnixSockets& found) {
                 found.sockets.push_back(*std::move(socket));
               }
             }));
-        found.complete = found.sockets.size() <= kMostSockets;
+        found.complete = found.sockets.size() <= kUnixSocketsMostSockets;
         return last || !found.complete;
       });
 }

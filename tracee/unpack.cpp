@@ -17,13 +17,13 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kPiece = 1U << 16;
+constexpr std::size_t kUnpackPiece = 1U << 16;
 
 using Piece = std::span<const std::byte>;
 
-std::unexpected<Error> damaged(const char* what) {
+std::unexpected<Error> damaged_archive(const char* what) {
   return fail(ErrorId::Unreadable,
-              fmt::format("a {} file is damaged or cut off", what));
+              fmt::format("a {} file is damaged_archive or cut off", what));
 }
 
 // A plain file that nobody else sees, and that is gone when we are.
@@ -92,8 +92,8 @@ Result<Fd> gunzip(const Fd& file) {
   }
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream,
                                                           ::inflateEnd);
-  std::vector<std::byte> in(kPiece);
-  std::vector<std::byte> out(kPiece);
+  std::vector<std::byte> in(kUnpackPiece);
+  std::vector<std::byte> out(kUnpackPiece);
   int state = Z_STREAM_END;
   for (;;) {
     const Piece piece = TRY(next(file, in));
@@ -105,26 +105,26 @@ Result<Fd> gunzip(const Fd& file) {
     while (stream.avail_in > 0) {
       // Several may follow each other (RFC 1952).
       if (state == Z_STREAM_END && ::inflateReset(&stream) != Z_OK) {
-        return damaged("gzip");
+        return damaged_archive("gzip");
       }
       stream.next_out = reinterpret_cast<Bytef*>(out.data());
       stream.avail_out = static_cast<uInt>(out.size());
       state = ::inflate(&stream, Z_NO_FLUSH);
       if (state != Z_OK && state != Z_STREAM_END) {
-        return damaged("gzip");
+        return damaged_archive("gzip");
       }
       TRY(output.append(Piece(out).first(out.size() - stream.avail_out)));
     }
   }
-  return state == Z_STREAM_END ? output.finish() : damaged("gzip");
+  return state == Z_STREAM_END ? output.finish() : damaged_archive("gzip");
 }
 
 Result<Fd> unzstd(const Fd& file) {
   Output output = TRY(Output::create());
   const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(
       ::ZSTD_createDCtx(), ::ZSTD_freeDCtx);
-  std::vector<std::byte> in(kPiece);
-  std::vector<std::byte> out(kPiece);
+  std::vector<std::byte> in(kUnpackPiece);
+  std::vector<std::byte> out(kUnpackPiece);
   std::size_t left = 0;
   for (;;) {
     const Piece piece = TRY(next(file, in));
@@ -136,12 +136,12 @@ Result<Fd> unzstd(const Fd& file) {
       ZSTD_outBuffer buffer{out.data(), out.size(), 0};
       left = ::ZSTD_decompressStream(context.get(), &buffer, &input);
       if (::ZSTD_isError(left) != 0) {
-        return damaged("zstd");
+        return damaged_archive("zstd");
       }
       TRY(output.append(Piece(out).first(buffer.pos)));
     }
   }
-  return left == 0 ? output.finish() : damaged("zstd");
+  return left == 0 ? output.finish() : damaged_archive("zstd");
 }
 
 }  // namespace

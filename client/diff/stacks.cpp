@@ -22,7 +22,7 @@ using Threads = std::multimap<std::string, Known>;  // by their role
 Threads by_role(const FileProcess& process);
 std::string role_of(const FileThread& thread);
 std::vector<const FileFrame*> python_frames(const FileThread& thread);
-bool same_place(const FileFrame& a, const FileFrame& b);
+bool at_same_place(const FileFrame& a, const FileFrame& b);
 std::optional<StackDifference> part(const Known& a, const Known& b);
 std::vector<FileFrame> inside_of(const FileThread& thread,
                                  const FileFrame* common);
@@ -92,7 +92,7 @@ std::vector<const FileFrame*> python_frames(const FileThread& thread) {
 }
 
 // In a library the line tells of its version alone.
-bool same_place(const FileFrame& a, const FileFrame& b) {
+bool at_same_place(const FileFrame& a, const FileFrame& b) {
   return a.qualname == b.qualname && short_path(a.file) == short_path(b.file) &&
          (a.line == b.line || a.module || is_library_path(a.file));
 }
@@ -102,7 +102,7 @@ std::optional<StackDifference> part(const Known& a, const Known& b) {
   const auto right = python_frames(*b.thread);
   const auto [one, other] = std::ranges::mismatch(
       left, right,
-      [](const auto* x, const auto* y) { return same_place(*x, *y); });
+      [](const auto* x, const auto* y) { return at_same_place(*x, *y); });
   if (one == left.end() && other == right.end()) {
     return std::nullopt;
   }

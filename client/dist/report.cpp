@@ -14,7 +14,7 @@ namespace {
 
 // What still moves will have come a moment later.
 constexpr std::chrono::milliseconds kMoves{1000};
-constexpr std::size_t kMostRanges = 8;
+constexpr std::size_t kMostRangesInReport = 8;
 constexpr std::size_t kMostFlows = 20;
 
 // "rank 3 has", "ranks 0-2 have"
@@ -83,8 +83,8 @@ std::string DistReport::who(std::optional<int> rank,
 
 std::string DistReport::whose(const RankSet& ranks) const {
   return job ? fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks",
-                           ranks.text(kMostRanges))
-             : "process " + ranks.text(kMostRanges);
+                           ranks.text(kMostRangesInReport))
+             : "process " + ranks.text(kMostRangesInReport);
 }
 
 std::vector<std::string> findings(const DistReport& report) {

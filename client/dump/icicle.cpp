@@ -12,7 +12,7 @@
 namespace hangdbg {
 namespace {
 
-using Kind = IcicleBox::Kind;
+using BoxKind = IcicleBox::Kind;
 
 constexpr std::size_t kMostBoxes = 5000;
 constexpr double kUsualWidth = 1160;
@@ -42,7 +42,7 @@ IcicleBox box_of(const StackNode& node,
                  const std::unordered_set<const StackNode*>& kept);
 void add_mark(IcicleBox& box,
               const std::map<const StackNode*, RankSet>& marks,
-              Kind kind,
+              BoxKind kind,
               const char* note);
 std::size_t leaves_of(const IcicleBox& box);
 int levels_of(const IcicleBox& box);
@@ -139,13 +139,13 @@ IcicleBox box_of(const StackNode& node,
                  const Marks& marks,
                  const std::unordered_set<const StackNode*>& kept) {
   const bool odd = is_part_of(node.members, marks.odd);
-  IcicleBox box{.kind = odd ? Kind::Odd : Kind::Usual,
+  IcicleBox box{.kind = odd ? BoxKind::Odd : BoxKind::Usual,
                 .node = &node,
                 .members = node.members,
                 .threads = node.threads};
-  add_mark(box, marks.stopped, Kind::Stopped, "stopped");
-  add_mark(box, marks.odd_at, Kind::Odd, "no further");
-  IcicleBox folded{.kind = Kind::Folded};
+  add_mark(box, marks.stopped, BoxKind::Stopped, "stopped");
+  add_mark(box, marks.odd_at, BoxKind::Odd, "no further");
+  IcicleBox folded{.kind = BoxKind::Folded};
   std::size_t branches = 0;
   for (const StackNode& child : node.children) {
     if (kept.contains(&child)) {
@@ -165,7 +165,7 @@ IcicleBox box_of(const StackNode& node,
 
 void add_mark(IcicleBox& box,
               const std::map<const StackNode*, RankSet>& marks,
-              Kind kind,
+              BoxKind kind,
               const char* note) {
   if (const auto mark = marks.find(box.node); mark != marks.end()) {
     box.children.push_back(

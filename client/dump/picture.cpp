@@ -19,7 +19,7 @@ using Kind = IcicleBox::Kind;
 
 constexpr double kMargin = 10, kRow = 20, kLine = 17;
 constexpr double kCharacter = 7.3;  // of a monospaced font of 12 pixels
-constexpr std::size_t kFewRanges = 4;
+constexpr std::size_t kFewRangesInPicture = 4;
 constexpr std::size_t kLongestTitle = 400;
 constexpr std::size_t kMostFindings = 50;  // of each sort
 constexpr std::size_t kLeastText = 3;      // of a name: less says nothing
@@ -298,7 +298,7 @@ std::vector<Finding> findings_of(const Picture& picture) {
 std::string set_text(const RankSet& members, const Picture& picture) {
   const auto& labels = picture.labels;
   if (are_ranks(labels)) {
-    return "[" + members.text(kFewRanges) + "]";
+    return "[" + members.text(kFewRangesInPicture) + "]";
   }
   const std::size_t all = picture.tree.root.members.size();
   if (members.size() == 1 && all > 1) {

@@ -11,7 +11,7 @@ namespace hangdbg {
 namespace {
 
 // Those that wait deeper begin a tree of their own.
-constexpr int kMostDepth = 50;
+constexpr int kMostDepthOfTasks = 50;
 
 struct TaskPrinter {
   bool full_filenames;
@@ -24,7 +24,7 @@ struct TaskPrinter {
   std::string head(const AsyncioTask& task) const;
 };
 
-std::string name_of(const AsyncioTask& task) {
+std::string name_of_task(const AsyncioTask& task) {
   return task.name.empty() ? fmt::format("Task {:#x}", task.address.value)
                            : fmt::format("Task \"{}\"", printable(task.name));
 }
@@ -61,7 +61,7 @@ namespace {
 void TaskPrinter::tree(const AsyncioTask& task, int depth) {
   const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   if (!shown.insert(task.address).second) {
-    text += indent + name_of(task) + out.dim(" · see above") + "\n";
+    text += indent + name_of_task(task) + out.dim(" · see above") + "\n";
     return;
   }
   text += indent + head(task) + "\n";
@@ -74,7 +74,7 @@ void TaskPrinter::tree(const AsyncioTask& task, int depth) {
   if (!task.stack.complete) {
     text += indent + "    " + out.dim("(there is more)") + "\n";
   }
-  if (depth < kMostDepth) {
+  if (depth < kMostDepthOfTasks) {
     for (const Address other : task.waits_for) {
       tree(*tasks.at(other), depth + 1);
     }
@@ -82,7 +82,7 @@ void TaskPrinter::tree(const AsyncioTask& task, int depth) {
 }
 
 std::string TaskPrinter::head(const AsyncioTask& task) const {
-  std::string head = out.bold(name_of(task));
+  std::string head = out.bold(name_of_task(task));
   if (task.state != "waits") {
     return head + " · " + task.state;
   }
@@ -91,7 +91,7 @@ std::string TaskPrinter::head(const AsyncioTask& task) const {
     return head + "a " + printable(task.future);
   }
   return head + (task.waits_for.size() == 1
-                     ? name_of(*tasks.at(task.waits_for.front()))
+                     ? name_of_task(*tasks.at(task.waits_for.front()))
                      : fmt::format("{} tasks", task.waits_for.size()));
 }
 

@@ -12,9 +12,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kFewRanges = 4;  // in the middle of a line
+constexpr std::size_t kFewRangesInTree = 4;  // in the middle of a line
 
-struct Printer {
+struct TreePrinter {
   const StackTree& tree;
   const TreeLabels& labels;
   const DumpStyle& style;
@@ -62,7 +62,7 @@ std::string differences_text(const std::optional<Differences>& differences,
          local.values | std::views::take(kMostValues)) {
       text +=
           fmt::format("{}{} {}", between, printable(value.substr(0, kLongest)),
-                      out.dim("[" + members.text(kFewRanges) + "]"));
+                      out.dim("[" + members.text(kFewRangesInTree) + "]"));
       between = ", ";
     }
     text += local.values.size() > kMostValues ? ", ...\n" : "\n";
@@ -193,7 +193,7 @@ struct JsonTree {
   }
 };
 
-JsonNode json_of(const StackNode& node, const TreeLabels& labels) {
+JsonNode json_of_tree(const StackNode& node, const TreeLabels& labels) {
   JsonNode json{.ranks = ranks_of(node.members, labels),
                 .pids = pids_of(node.members, labels),
                 .threads = node.threads};
@@ -206,12 +206,12 @@ JsonNode json_of(const StackNode& node, const TreeLabels& labels) {
     }
   }
   for (const StackNode& child : node.children) {
-    json.children.push_back(json_of(child, labels));
+    json.children.push_back(json_of_tree(child, labels));
   }
   return json;
 }
 
-JsonClass json_of(const StackClass& some, const TreeLabels& labels) {
+JsonClass json_of_tree(const StackClass& some, const TreeLabels& labels) {
   JsonClass json{ranks_of(some.members, labels),
                  pids_of(some.members, labels),
                  some.state,
@@ -223,8 +223,8 @@ JsonClass json_of(const StackClass& some, const TreeLabels& labels) {
   return json;
 }
 
-JsonDifferences json_of(const Differences& differences,
-                        const TreeLabels& labels) {
+JsonDifferences json_of_tree(const Differences& differences,
+                             const TreeLabels& labels) {
   JsonDifferences json{text_of(differences.place, true), {}};
   for (const auto& [name, values] : differences.locals) {
     for (const auto& [repr, members] : values) {
@@ -251,7 +251,7 @@ std::string tree_text(const StackTree& tree,
                       const DumpStyle& style,
                       const Palette& out,
                       const std::optional<Differences>& differences) {
-  Printer printer{tree, labels, style, out};
+  TreePrinter printer{tree, labels, style, out};
   for (const StoppedMember& one : tree.stopped) {
     printer.text +=
         out.red(name_of(set_of(one.member), labels) + ": ") + why(one) + "\n";
@@ -272,7 +272,7 @@ Json tree_json(const StackTree& tree,
                const TreeLabels& labels,
                const std::vector<MissingMember>& missing,
                const std::optional<Differences>& differences) {
-  JsonTree json{.tree = json_of(tree.root, labels)};
+  JsonTree json{.tree = json_of_tree(tree.root, labels)};
   for (const StoppedMember& one : tree.stopped) {
     const RankSet set = set_of(one.member);
     json.odd.push_back({ranks_of(set, labels), pids_of(set, labels), why(one)});
@@ -283,7 +283,7 @@ Json tree_json(const StackTree& tree,
                         why(tree, odd, labels, true, "; ")});
   }
   for (const StackClass& some : tree.classes) {
-    json.classes.push_back(json_of(some, labels));
+    json.classes.push_back(json_of_tree(some, labels));
   }
   for (const auto& [rank, pid, error, host] : missing) {
     json.missing.push_back(
@@ -291,7 +291,7 @@ Json tree_json(const StackTree& tree,
   }
   json.hosts = hosts_by_name(labels);
   if (differences) {
-    json.differences = json_of(*differences, labels);
+    json.differences = json_of_tree(*differences, labels);
   }
   return encode(json);
 }

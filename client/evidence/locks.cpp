@@ -69,7 +69,7 @@ struct JsonLocks {
   }
 };
 
-std::string head_text(const SeenLock& lock) {
+std::string lock_head(const SeenLock& lock) {
   std::string text(lock_kind_name(lock.kind));
   if (lock.kind == LockKind::Mutex) {
     text = lock.name + " " + text;
@@ -92,26 +92,27 @@ std::string one_text(const std::string& who,
                      place.empty() ? "" : ", at ", printable(place));
 }
 
-std::string line(std::string_view label,
-                 const std::string& text,
-                 const Palette& out) {
+std::string lock_line(std::string_view label,
+                      const std::string& text,
+                      const Palette& out) {
   return fmt::format("    {} {}\n", out.dim(fmt::format("{:<10}", label)),
                      text);
 }
 
-std::string lock_text(const KnownLock& known, const Palette& out) {
-  std::string text = out.bold(head_text(known.lock)) + "\n";
+std::string held_lock_text(const KnownLock& known, const Palette& out) {
+  std::string text = out.bold(lock_head(known.lock)) + "\n";
   for (const LockOwner& owner : known.lock.owners) {
-    text += line("held by", one_text(owner.who, owner.state, owner.place), out);
+    text += lock_line("held by", one_text(owner.who, owner.state, owner.place),
+                      out);
   }
   if (!known.lock.note.empty()) {
     const std::string note = printable(known.lock.note);
-    text += line(known.lock.owners.empty() ? "held" : "",
-                 known.lock.owners.empty() ? out.red(note) : note, out);
+    text += lock_line(known.lock.owners.empty() ? "held" : "",
+                      known.lock.owners.empty() ? out.red(note) : note, out);
   }
   for (const LockWaiter& waiter : known.waiters) {
-    text += line("awaited by", one_text(waiter.who, waiter.state, waiter.place),
-                 out);
+    text += lock_line("awaited by",
+                      one_text(waiter.who, waiter.state, waiter.place), out);
   }
   return text;
 }
@@ -139,7 +140,7 @@ std::string locks_text(const SeenLocks& all, const Palette& out) {
     text += circle_text(circle, out);
   }
   for (const KnownLock& known : all.locks) {
-    text += lock_text(known, out);
+    text += held_lock_text(known, out);
   }
   for (const std::string& one : all.skipped) {
     text += out.dim(fmt::format("not seen: {}", printable(one))) + "\n";

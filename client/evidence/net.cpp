@@ -148,7 +148,7 @@ struct JsonNet {
   }
 };
 
-JsonSocket to_json(const SeenSocket& from);
+JsonSocket json_of_socket(const SeenSocket& from);
 std::string socket_text(const SeenSocket& socket,
                         const SeenNet& net,
                         const Palette& out);
@@ -177,7 +177,7 @@ Json net_json(const SeenNet& net) {
                .unseen = static_cast<std::int64_t>(net.unseen),
                .skipped = net.skipped};
   for (const SeenSocket& socket : net.sockets) {
-    json.sockets.push_back(to_json(socket));
+    json.sockets.push_back(json_of_socket(socket));
   }
   for (const Interface& one : net.interfaces) {
     JsonInterface interface {
@@ -270,7 +270,7 @@ std::optional<std::int64_t> in_ms(std::optional<milliseconds> time) {
   return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
 }
 
-JsonSocket to_json(const SeenSocket& from) {
+JsonSocket json_of_socket(const SeenSocket& from) {
   JsonSocket json{.inode = static_cast<std::int64_t>(from.inode),
                   .fds = from.fds,
                   .protocol = from.protocol,
@@ -302,7 +302,7 @@ JsonSocket to_json(const SeenSocket& from) {
 
 // ---- text
 
-std::string head_text(const SeenSocket& socket) {
+std::string socket_head(const SeenSocket& socket) {
   std::string text = socket.protocol;
   if (socket.inet) {
     const TcpSocket& inet = *socket.inet;
@@ -386,9 +386,9 @@ std::string others_text(const SeenSocket& socket, const SeenNet& net) {
   return text;
 }
 
-std::string line(std::string_view label,
-                 const std::string& text,
-                 const Palette& out) {
+std::string socket_line(std::string_view label,
+                        const std::string& text,
+                        const Palette& out) {
   return fmt::format("           {} {}\n", out.dim(fmt::format("{:<7}", label)),
                      text);
 }
@@ -400,21 +400,21 @@ std::string socket_text(const SeenSocket& socket,
   for (const int fd : socket.fds) {
     fds += fmt::format("{}{}", fds.empty() ? "" : ",", fd);
   }
-  const std::string head = head_text(socket);
+  const std::string head = socket_head(socket);
   std::string text = fmt::format("{:>9}  {}\n", fds,
                                  socket.odd.empty() ? head : out.bold(head));
   for (const std::string& odd : socket.odd) {
-    text += line("odd", out.red(printable(odd)), out);
+    text += socket_line("odd", out.red(printable(odd)), out);
   }
   if (socket.inet && socket.inet->progress &&
       socket.inet->state != TcpState::Listen) {
-    text += line("tcp", progress_text(*socket.inet), out);
+    text += socket_line("tcp", progress_text(*socket.inet), out);
   }
   if (socket.options && socket.inet && socket.inet->state != TcpState::Listen) {
-    text += line("options", options_text(*socket.options), out);
+    text += socket_line("options", options_text(*socket.options), out);
   }
   if (const auto others = others_text(socket, net); !others.empty()) {
-    text += line("other", others, out);
+    text += socket_line("other", others, out);
   }
   return text;
 }

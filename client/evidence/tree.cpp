@@ -71,7 +71,7 @@ const SurveyedProcess* surveyed(const ShownTree& shown, int pid) {
   return found == shown.surveyed.end() ? nullptr : &*found;
 }
 
-JsonTreeProcess to_json(const TreeProcess& from, const ShownTree& shown) {
+JsonTreeProcess json_of_tree(const TreeProcess& from, const ShownTree& shown) {
   JsonTreeProcess json{.pid = from.pid,
                        .ppid = from.parent,
                        .depth = static_cast<std::int64_t>(from.depth),
@@ -100,7 +100,7 @@ JsonTreeProcess to_json(const TreeProcess& from, const ShownTree& shown) {
   return json;
 }
 
-std::string duration(double seconds) {
+std::string running_time(double seconds) {
   return human_duration(
       std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
 }
@@ -139,8 +139,8 @@ std::string process_line(const TreeProcess& process,
   if (known != nullptr && known->verdict.hung) {
     text += " · " + out.red("hangs in " + printable(known->verdict.waits));
   }
-  text += fmt::format(" · {} old, cpu {}", duration(process.age_s),
-                      duration(process.cpu_s));
+  text += fmt::format(" · {} old, cpu {}", running_time(process.age_s),
+                      running_time(process.cpu_s));
   if (process.threads > 1) {
     text += fmt::format(", {} threads", process.threads);
   }
@@ -199,10 +199,10 @@ std::string tree_text(const ShownTree& shown, const Palette& out) {
 Json tree_json(const ShownTree& shown) {
   JsonTree json{.pid = shown.tree.pid, .skipped = shown.tree.skipped};
   for (const TreeProcess& one : shown.tree.ancestors) {
-    json.ancestors.push_back(to_json(one, shown));
+    json.ancestors.push_back(json_of_tree(one, shown));
   }
   for (const TreeProcess& one : shown.tree.processes) {
-    json.processes.push_back(to_json(one, shown));
+    json.processes.push_back(json_of_tree(one, shown));
   }
   return encode(json);
 }

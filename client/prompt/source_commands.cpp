@@ -57,7 +57,7 @@ Status show_lines(PromptState& state,
 }
 
 // Without an argument: around the frame's line, then on from there.
-Status list(PromptState& state, std::string_view argument) {
+Status list_source(PromptState& state, std::string_view argument) {
   Range range;
   if (argument.empty() && state.list_from) {
     range = {*state.list_from, *state.list_from + kPage - 1};
@@ -163,7 +163,7 @@ std::span<const Command> source_commands() {
       Command{{"l", "list"},
               "[first[, last] | .]",
               "The source around the line (->), then on; . comes back.",
-              list,
+              list_source,
               Word::Command,
               true},
       Command{{"ll", "longlist"},

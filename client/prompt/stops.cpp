@@ -23,7 +23,7 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
                                          std::optional<std::int64_t> tid,
                                          Deadline deadline);
 Status await_news(PromptState& state, Deadline deadline);
-void take_in(PromptState& state, const Stop& stop);
+void take_in_stop(PromptState& state, const Stop& stop);
 void say_notes(PromptState& state);
 Status arrive(PromptState& state, Stop stop);
 bool ends_debug(const Stop& stop);
@@ -34,7 +34,7 @@ std::string reason(const PromptState& state, const Stop& stop);
 
 Status take_stops(PromptState& state) {
   while (const auto stop = TRY(next_stop(state.session, Deadline::in({})))) {
-    take_in(state, *stop);
+    take_in_stop(state, *stop);
   }
   return {};
 }
@@ -150,12 +150,12 @@ Status await_news(PromptState& state, Deadline deadline) {
                                  : Status();
   }
   if (const auto stop = TRY(next_stop(state.session, deadline))) {
-    take_in(state, *stop);
+    take_in_stop(state, *stop);
   }
   return {};
 }
 
-void take_in(PromptState& state, const Stop& stop) {
+void take_in_stop(PromptState& state, const Stop& stop) {
   if (stop.goes_on) {
     state.held.erase(stop.tid);
     forget_stop(state, stop.tid);

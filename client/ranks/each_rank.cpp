@@ -26,7 +26,8 @@ constexpr std::size_t kMostAtOnce = 64;
 constexpr auto kSignalAgain = std::chrono::milliseconds(500);
 constexpr auto kToSayWhy = std::chrono::seconds(2);  // after its own deadline
 constexpr auto kToDie = std::chrono::seconds(1);     // once it is killed
-constexpr auto kLookAgain = std::chrono::milliseconds(10);  // where none tells
+constexpr auto kLookAtRankAgain =
+    std::chrono::milliseconds(10);  // where none tells
 
 struct Child {
   RankOutput* output = nullptr;
@@ -221,7 +222,7 @@ void wait_for(const std::vector<Child>& children,
       fds.push_back({fd->get(), POLLIN, 0});  // those below 0 are left out
     }
     if (!child.end && !child.out && !child.err) {
-      next = next.capped(kLookAgain);
+      next = next.capped(kLookAtRankAgain);
     }
   }
   ::poll(fds.data(), fds.size(), next.left_ms());
@@ -283,8 +284,9 @@ void kill_all(std::vector<Child>& children, ErrorId why) {
   for (Child& child : children) {
     while (!reap(child) && !deadline.expired()) {
       pollfd end{child.end.get(), POLLIN, 0};
-      ::poll(&end, 1,
-             (child.end ? deadline : deadline.capped(kLookAgain)).left_ms());
+      ::poll(
+          &end, 1,
+          (child.end ? deadline : deadline.capped(kLookAtRankAgain)).left_ms());
     }
   }
   children.clear();

@@ -22,7 +22,7 @@ struct Field {
   std::size_t at, size;
 };
 constexpr Field kName{0, 100};
-constexpr Field kMode{100, 8};
+constexpr Field kModeInArchive{100, 8};
 constexpr Field kOwner{108, 8};
 constexpr Field kGroup{116, 8};
 constexpr Field kSize{124, 12};
@@ -93,7 +93,7 @@ namespace {
 std::string header_of(const ArchivedFile& file, std::int64_t time) {
   std::string header(kBlock, '\0');
   put(header, kName, file.name);
-  put_number(header, kMode, 0600);
+  put_number(header, kModeInArchive, 0600);
   put_number(header, kOwner, 0);
   put_number(header, kGroup, 0);
   put_number(header, kSize, file.text.size());

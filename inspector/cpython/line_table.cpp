@@ -6,11 +6,11 @@
 namespace hangdbg {
 namespace {
 
-using Table = std::span<const std::byte>;
+using LineTable = std::span<const std::byte>;
 
 constexpr int kUnitSize = 2;  // of an instruction and its inline caches
 
-std::int64_t line_in_lnotab(Table table,
+std::int64_t line_in_lnotab(LineTable table,
                             std::int64_t line,
                             std::int64_t offset) {
   std::int64_t start = 0;
@@ -24,7 +24,7 @@ std::int64_t line_in_lnotab(Table table,
   return line;
 }
 
-std::int64_t line_in_ranges(Table table,
+std::int64_t line_in_ranges(LineTable table,
                             std::int64_t line,
                             std::int64_t offset) {
   constexpr std::int8_t kNoLine = -128;
@@ -44,7 +44,7 @@ std::int64_t line_in_ranges(Table table,
 
 // A number is six bits a byte, the lowest first; bit 6 says that more follow.
 // Takes its bytes off the table.
-std::optional<std::int64_t> varint(Table& bytes) {
+std::optional<std::int64_t> varint(LineTable& bytes) {
   constexpr std::uint8_t kMore = 0x40;
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift <= 30 && !bytes.empty(); shift += 6) {
@@ -59,7 +59,7 @@ std::optional<std::int64_t> varint(Table& bytes) {
 }
 
 // Its sign is the lowest bit.
-std::optional<std::int64_t> signed_varint(Table& bytes) {
+std::optional<std::int64_t> signed_varint(LineTable& bytes) {
   const auto value = varint(bytes);
   return !value              ? std::nullopt
          : (*value & 1) != 0 ? std::optional(-(*value >> 1))
@@ -77,7 +77,7 @@ struct WideSpan {
 // Each entry starts with a byte that has bit 7: a kind in the next four, the
 // size of its range in the last three. The rest, without bit 7, depends on the
 // kind.
-WideSpan span_in_locations(Table table,
+WideSpan span_in_locations(LineTable table,
                            std::int64_t line,
                            std::int64_t offset) {
   enum Kind : std::uint8_t {
@@ -138,7 +138,7 @@ WideSpan span_in_locations(Table table,
 
 }  // namespace
 
-SourceSpan span_at(Table table,
+SourceSpan span_at(LineTable table,
                    int minor,
                    int first_line,
                    std::int64_t offset) {

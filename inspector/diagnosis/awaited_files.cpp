@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostFiles = 256;
 
-void add(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
+void add_file(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
   if (awaited.files.size() < kMostFiles) {
     if (auto file = of.file(fd)) {
       awaited.files.push_back({*std::move(file), to_read});
@@ -33,7 +33,7 @@ void add_polled(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
   }
   for (const pollfd& one : polled) {
     if (one.fd >= 0) {
-      add(of, one.fd, (one.events & POLLIN) != 0, into);
+      add_file(of, one.fd, (one.events & POLLIN) != 0, into);
     }
   }
 }
@@ -50,7 +50,7 @@ void add_selected(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
     }
     for (std::uint64_t fd = 0; fd < count; ++fd) {
       if ((words[fd / 64] >> fd % 64 & 1) != 0) {
-        add(of, static_cast<int>(fd), to_read, into);
+        add_file(of, static_cast<int>(fd), to_read, into);
       }
     }
   }
@@ -60,7 +60,7 @@ void add_watched(const Case& of, int epoll, AwaitedFiles& into) {
   const auto set = of.file(epoll);
   for (const EpollWatch& watch :
        set ? set->watches : std::vector<EpollWatch>()) {
-    add(of, watch.fd, (watch.events & EPOLLIN) != 0, into);
+    add_file(of, watch.fd, (watch.events & EPOLLIN) != 0, into);
   }
 }
 
@@ -83,9 +83,9 @@ AwaitedFiles awaited_files(const Case& of, const CaseThread& thread) {
     return static_cast<std::int32_t>(millis) < 0;
   };
   if (std::ranges::find(kReads, call.number) != kReads.end()) {
-    add(of, static_cast<int>(call.args[0]), true, awaited);
+    add_file(of, static_cast<int>(call.args[0]), true, awaited);
   } else if (std::ranges::find(kWrites, call.number) != kWrites.end()) {
-    add(of, static_cast<int>(call.args[0]), false, awaited);
+    add_file(of, static_cast<int>(call.args[0]), false, awaited);
   } else if (call.number == SYS_poll || call.number == SYS_ppoll) {
     awaited.with_time =
         call.number == SYS_poll ? !never(call.args[2]) : call.args[2] != 0;

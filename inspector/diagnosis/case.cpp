@@ -28,14 +28,10 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kFrames = 300;  // innermost ones of a thread
-constexpr std::size_t kLooks = 5;
+constexpr std::size_t kCaseLooks = 5;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(45);
 constexpr double kMoment = 1;  // seconds: who sleeps for longer, sleeps
 constexpr std::size_t kMostMoving = 50;
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 bool may_move(const CaseThread& thread) {
   return thread.wait.state == 'R' ||
@@ -303,7 +299,7 @@ void Case::look_again() {
   const LiveSubject subject(*process_);
   PythonStackReader stacks(process_->memory, process_->python);
   const auto begun = std::chrono::steady_clock::now();
-  for (std::size_t i = 1; i < kLooks && !world.deadline().expired(); ++i) {
+  for (std::size_t i = 1; i < kCaseLooks && !world.deadline().expired(); ++i) {
     std::this_thread::sleep_for(kBetweenLooks);
     for (const Moving& one : moving) {
       auto seen = subject.look(stacks, *one.thread->python,

@@ -14,7 +14,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostLinks = 50;
+constexpr std::size_t kDiagnoseMostLinks = 50;
 constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
 
 struct Chain {
@@ -125,7 +125,8 @@ Chain Finder::chain_from(ThreadId start) {
   Chain chain;
   auto& links = chain.links;
   std::optional<ThreadId> next = start;
-  while (next && links.size() < kMostLinks && !world.deadline().expired()) {
+  while (next && links.size() < kDiagnoseMostLinks &&
+         !world.deadline().expired()) {
     const auto met = std::ranges::find(links, *next, &Link::id);
     if (met != links.end()) {
       chain.root = links.size() - 1;

@@ -23,7 +23,7 @@ namespace hangdbg {
 namespace {
 
 // A file system that is dead keeps whoever asks: he is left behind then.
-constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kHoldersPatience = std::chrono::milliseconds(500);
 
 struct stat stat_of(const std::string& path, bool& found) {
   struct stat file {};
@@ -81,7 +81,7 @@ std::optional<SeenFile> seen_by(int pid, const std::string& path) {
   std::optional<SeenFile> seen;
   const std::string from = path.starts_with('/') ? "root" : "cwd/";
   in_parallel<SeenFile>(
-      {pid}, Deadline::in(kPatience),
+      {pid}, Deadline::in(kHoldersPatience),
       [=](int of) -> Result<SeenFile> {
         bool there = false;
         const auto file =

@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-struct Finder {
+struct JobFinder {
   JobDiagnosis& job;
   double hung_after_s;
   Meeting meeting = {};
@@ -60,7 +60,7 @@ std::string each_of(const RankSet& ranks) {
 }  // namespace
 
 void find_job_cause(JobDiagnosis& job, double hung_after_s) {
-  Finder finder{job, hung_after_s, meeting_of(job)};
+  JobFinder finder{job, hung_after_s, meeting_of(job)};
   finder.find();
   for (std::string& finding : findings(job.job)) {
     job.cause.evidence.push_back(std::move(finding));
@@ -117,7 +117,7 @@ std::string flow_text(const PeerFlow& flow) {
                    from, to, flow.undelivered, flow.retransmits, since);
 }
 
-void Finder::find() {
+void JobFinder::find() {
   if (meeting.waits_for.empty()) {
     return without_waiters();
   }
@@ -164,7 +164,7 @@ void Finder::find() {
   blame_nobody();
 }
 
-void Finder::blame_gone(const RankSet& gone) {
+void JobFinder::blame_gone(const RankSet& gone) {
   const RankSet waiting = waiters_for(gone);
   job.odd = gone;
   job.hung = some_long_enough(waiting);
@@ -184,7 +184,7 @@ void Finder::blame_gone(const RankSet& gone) {
   }
 }
 
-void Finder::blame_odd(const RankSet& odd) {
+void JobFinder::blame_odd(const RankSet& odd) {
   const RankDiagnosis& worst = *worst_of(odd);
   const Diagnosis& found = *worst.found;
   job.odd = alike(odd, found);
@@ -199,7 +199,7 @@ void Finder::blame_odd(const RankSet& odd) {
                                            found.chain.front().place));
 }
 
-void Finder::blame_circle(const std::vector<int>& circle) {
+void JobFinder::blame_circle(const std::vector<int>& circle) {
   RankSet all;
   std::string text;
   bool collectives = true;
@@ -225,7 +225,7 @@ void Finder::blame_circle(const std::vector<int>& circle) {
       fmt::format("{} wait for each other: {}", ranks_text(all), text);
 }
 
-void Finder::blame_unread() {
+void JobFinder::blame_unread() {
   RankSet unread;
   for (const RankDiagnosis& rank : job.ranks) {
     if (!rank.found) {
@@ -242,7 +242,7 @@ void Finder::blame_unread() {
                    waits_text(waiters(), unread.size()), waits_in(waiters()))};
 }
 
-void Finder::blame_network() {
+void JobFinder::blame_network() {
   const PeerFlow& worst = job.stuck_flows.front();
   for (const auto& rank : {worst.from, worst.to}) {
     if (rank) {
@@ -272,7 +272,7 @@ void Finder::blame_network() {
       {"hangdbg dist --job auto", "all that is under way between the ranks"});
 }
 
-void Finder::blame_nobody() {
+void JobFinder::blame_nobody() {
   const bool more = !job.job.elsewhere.empty();
   // Whatever has data may take its time, and does not show it.
   job.hung = long_enough(waiters()) &&
@@ -296,7 +296,7 @@ void Finder::blame_nobody() {
   tell_of_watch(job, job.cause);
 }
 
-void Finder::without_waiters() {
+void JobFinder::without_waiters() {
   RankSet all;
   for (const RankDiagnosis& rank : job.ranks) {
     all.add(rank.rank);
@@ -320,12 +320,12 @@ void Finder::without_waiters() {
                   story(*worst->found));
 }
 
-const RankDiagnosis* Finder::find_rank(int rank) const {
+const RankDiagnosis* JobFinder::find_rank(int rank) const {
   const auto found = std::ranges::find(job.ranks, rank, &RankDiagnosis::rank);
   return found == job.ranks.end() ? nullptr : &*found;
 }
 
-const RankDiagnosis* Finder::worst_of(const RankSet& ranks) const {
+const RankDiagnosis* JobFinder::worst_of(const RankSet& ranks) const {
   const RankDiagnosis* worst = nullptr;
   // Of what is equally bad, what the fewest do is odd.
   const auto badness = [&](const RankDiagnosis& one) {
@@ -342,7 +342,7 @@ const RankDiagnosis* Finder::worst_of(const RankSet& ranks) const {
   return worst;
 }
 
-RankSet Finder::alike(const RankSet& among, const Diagnosis& found) const {
+RankSet JobFinder::alike(const RankSet& among, const Diagnosis& found) const {
   RankSet same;
   for (const RankDiagnosis& one : job.ranks) {
     if (among.contains(one.rank) && one.found &&
@@ -354,7 +354,7 @@ RankSet Finder::alike(const RankSet& among, const Diagnosis& found) const {
   return same;
 }
 
-RankSet Finder::waiters() const {
+RankSet JobFinder::waiters() const {
   RankSet waiting;
   for (const auto& [rank, awaited] : meeting.waits_for) {
     waiting.add(rank);
@@ -362,7 +362,7 @@ RankSet Finder::waiters() const {
   return waiting;
 }
 
-RankSet Finder::waiters_for(const RankSet& ranks) const {
+RankSet JobFinder::waiters_for(const RankSet& ranks) const {
   RankSet waiting;
   for (const auto& [rank, awaited] : meeting.waits_for) {
     if (std::ranges::any_of(awaited.numbers(),
@@ -373,7 +373,7 @@ RankSet Finder::waiters_for(const RankSet& ranks) const {
   return waiting;
 }
 
-bool Finder::long_enough(const RankSet& ranks) const {
+bool JobFinder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const RankDiagnosis& one = *find_rank(rank);
     const auto& waited = one.found->chain.front().waiting_s;
@@ -383,7 +383,7 @@ bool Finder::long_enough(const RankSet& ranks) const {
 }
 
 // Who looks again and again whether others have come tells no time.
-bool Finder::some_long_enough(const RankSet& ranks) const {
+bool JobFinder::some_long_enough(const RankSet& ranks) const {
   return std::ranges::any_of(ranks.numbers(), [this](int rank) {
     RankSet one;
     one.add(rank);
@@ -392,20 +392,20 @@ bool Finder::some_long_enough(const RankSet& ranks) const {
 }
 
 // As MPI does: that tells no time.
-bool Finder::looks_again(int rank) const {
+bool JobFinder::looks_again(int rank) const {
   const RankDiagnosis& one = *find_rank(rank);
   return one.call && !one.found->chain.front().waiting_s &&
          is_of_mpi(*one.call);
 }
 
-bool Finder::for_messages(const RankSet& ranks) const {
+bool JobFinder::for_messages(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const auto& call = find_rank(rank)->call;
     return call && is_message(*call);
   });
 }
 
-bool Finder::works(int rank) const {
+bool JobFinder::works(int rank) const {
   const RankDiagnosis* const one = find_rank(rank);
   return one == nullptr || !one->found ||
          one->found->cause.standing == Standing::Works;
@@ -413,7 +413,7 @@ bool Finder::works(int rank) const {
 
 // Who works lets nobody hang; who rests does, as others wait for it. Whose
 // message is waited for is not known: it may be that of one who works.
-bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
+bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
   if (for_messages(waiting) &&
       std::ranges::any_of(meeting.odd().numbers(),
                           [this](int rank) { return works(rank); })) {
@@ -438,7 +438,7 @@ bool Finder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
   return false;
 }
 
-std::string Finder::waits_in(const RankSet& ranks) const {
+std::string JobFinder::waits_in(const RankSet& ranks) const {
   std::string name;
   bool same = true;
   bool mpi = true;

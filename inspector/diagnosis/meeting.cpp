@@ -17,7 +17,7 @@ namespace hangdbg {
 namespace {
 
 // What a rank's call is about.
-struct Place {
+struct MeetingPlace {
   std::string group;
   RankSet members;
   std::optional<std::int64_t> number;  // of the collective, in its group
@@ -27,7 +27,7 @@ struct Everybody {
   const std::vector<RankAtMeeting>& ranks;
   const RankSet& gone;
   std::vector<GroupProgress> progress = {};
-  std::map<int, Place> places = {};  // of those in a call
+  std::map<int, MeetingPlace> places = {};  // of those in a call
 };
 
 struct Kinds {
@@ -36,10 +36,10 @@ struct Kinds {
   std::optional<std::int64_t> number;  // if it is one
 };
 
-Place place_of(const Everybody& all, const RankAtMeeting& rank);
-RankSet awaited_by(const Everybody& all, const RankAtMeeting& rank);
+MeetingPlace place_of_rank(const Everybody& all, const RankAtMeeting& rank);
+RankSet ranks_awaited_by(const Everybody& all, const RankAtMeeting& rank);
 std::optional<std::int64_t> begun(const Everybody& all,
-                                  const Place& place,
+                                  const MeetingPlace& place,
                                   int rank);
 bool is_between_two(const CollectiveCall& call);
 void find_mismatch(const Everybody& all, Meeting& meeting);
@@ -61,13 +61,13 @@ Meeting meet(const std::vector<RankAtMeeting>& ranks, const RankSet& gone) {
   all.progress = group_progress(groups);
   for (const RankAtMeeting& rank : ranks) {
     if (rank.call) {
-      all.places[rank.rank] = place_of(all, rank);
+      all.places[rank.rank] = place_of_rank(all, rank);
     }
   }
   Meeting meeting;
   for (const RankAtMeeting& rank : ranks) {
     if (rank.call) {
-      meeting.waits_for[rank.rank] = awaited_by(all, rank);
+      meeting.waits_for[rank.rank] = ranks_awaited_by(all, rank);
     }
   }
   find_mismatch(all, meeting);
@@ -109,8 +109,8 @@ std::vector<int> Meeting::circle() const {
 
 namespace {
 
-Place place_of(const Everybody& all, const RankAtMeeting& rank) {
-  Place place{.group = rank.call->group};
+MeetingPlace place_of_rank(const Everybody& all, const RankAtMeeting& rank) {
+  MeetingPlace place{.group = rank.call->group};
   for (const ProcessGroup& group : rank.groups->groups) {
     if (group.name == place.group ||
         (place.group.empty() && group.is_default)) {
@@ -130,8 +130,8 @@ Place place_of(const Everybody& all, const RankAtMeeting& rank) {
   return place;
 }
 
-RankSet awaited_by(const Everybody& all, const RankAtMeeting& rank) {
-  const Place& own = all.places.at(rank.rank);
+RankSet ranks_awaited_by(const Everybody& all, const RankAtMeeting& rank) {
+  const MeetingPlace& own = all.places.at(rank.rank);
   const bool between_two = is_between_two(*rank.call);
   RankSet awaited;
   for (const int member : own.members.numbers()) {
@@ -172,7 +172,7 @@ RankSet awaited_by(const Everybody& all, const RankAtMeeting& rank) {
 // So many collectives, of that place's group. Sends and receives are counted
 // by some, and say nothing then.
 std::optional<std::int64_t> begun(const Everybody& all,
-                                  const Place& place,
+                                  const MeetingPlace& place,
                                   int rank) {
   for (const GroupProgress& group : all.progress) {
     if (group.name != place.group || group.apart || !group.exact) {

@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBetweenLooks{20};  // the kernel wakes nobody for a hit
+constexpr milliseconds kMpiWatchBetweenLooks{
+    20};  // the kernel wakes nobody for a hit
 
 Result<std::vector<ExecutionCounter>> count_returns(
     const std::vector<MpiWait>& waits);
@@ -40,7 +41,7 @@ Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
   const Deadline end = Deadline::in(time);
   while (!watch.went_on && !end.expired()) {
     std::this_thread::sleep_for(
-        std::min<Deadline::Clock::duration>(kBetweenLooks, end.left()));
+        std::min<Deadline::Clock::duration>(kMpiWatchBetweenLooks, end.left()));
     watch.went_on = TRY(one_has_returned(counters));
   }
   if (!watch.went_on) {  // who has ended comes back no more

@@ -15,8 +15,10 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::string_view kFile = "/torch/distributed/distributed_c10d.py";
-constexpr std::string_view kTorch = "/torch/";  // the folder that it is in
+constexpr std::string_view kCollectiveCallsFile =
+    "/torch/distributed/distributed_c10d.py";
+constexpr std::string_view kCollectiveCallsTorch =
+    "/torch/";  // the folder that it is in
 
 // torch/csrc/distributed/c10d/Types.hpp: ReduceOp::RedOpType.
 constexpr std::array<std::string_view, 9> kOperations = {
@@ -95,7 +97,7 @@ std::optional<CollectiveCall> read_collective_call(
     const ProcessGroups& groups) {
   const auto& frames = stack.frames;
   const auto is_ours = [](const PythonFrame& frame) {
-    return frame.file.ends_with(kFile);
+    return frame.file.ends_with(kCollectiveCallsFile);
   };
   const auto inner = std::ranges::find_if(frames, is_ours);
   if (inner == frames.end()) {
@@ -103,7 +105,8 @@ std::optional<CollectiveCall> read_collective_call(
   }
   // Whoever is not torch's has called what counts.
   const std::string torch =
-      inner->file.substr(0, inner->file.size() - kFile.size()).append(kTorch);
+      inner->file.substr(0, inner->file.size() - kCollectiveCallsFile.size())
+          .append(kCollectiveCallsTorch);
   const auto caller = std::find_if_not(
       inner, frames.end(),
       [&](const PythonFrame& frame) { return frame.file.starts_with(torch); });

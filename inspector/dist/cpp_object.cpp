@@ -14,8 +14,8 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kWord = 8;
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kMostBases = 8;
+constexpr std::size_t kCppObjectPage = 4096;
+constexpr std::size_t kCppObjectMostBases = 8;
 constexpr std::size_t kLongestName = 300;
 constexpr std::size_t kMostClasses = 10'000;  // of addresses that were asked
 
@@ -46,7 +46,7 @@ const CppObjects::Class* CppObjects::class_of(Address object) const {
       known->second = Class{.name = *std::move(name), .bases = {}};
     }
     // A class with one base has its type_info behind its own name.
-    while (known->second && known->second->bases.size() < kMostBases) {
+    while (known->second && known->second->bases.size() < kCppObjectMostBases) {
       type_info = memory_.read_address(*type_info + 2 * kWord);
       name = type_info ? name_of(*type_info) : std::nullopt;
       if (!name) {
@@ -61,9 +61,10 @@ const CppObjects::Class* CppObjects::class_of(Address object) const {
 std::vector<Address> CppObjects::words_of(Address object,
                                           std::size_t most) const {
   std::vector<Address> words;
-  std::array<std::uint64_t, kPage / kWord> page{};
+  std::array<std::uint64_t, kCppObjectPage / kWord> page{};
   for (Address at = object; words.size() < most;) {
-    const std::size_t room = (kPage - at.value % kPage) / kWord;
+    const std::size_t room =
+        (kCppObjectPage - at.value % kCppObjectPage) / kWord;
     const auto piece =
         std::span(page).first(std::min(room, most - words.size()));
     if (piece.empty() || !memory_.read(at, std::as_writable_bytes(piece))) {

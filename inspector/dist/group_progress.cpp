@@ -48,7 +48,9 @@ std::optional<GroupStep> step_of(const GroupBackend& backend) {
   return step;
 }
 
-void add(GroupProgress& group, int rank, const std::optional<GroupStep>& step) {
+void add_rank(GroupProgress& group,
+              int rank,
+              const std::optional<GroupStep>& step) {
   if (!step) {
     group.uncounted.add(rank);
     return;
@@ -124,7 +126,7 @@ std::vector<GroupProgress> group_progress(
         into.is_default = into.is_default || group.is_default;
         into.ranks = group.ranks;
         into.exact = into.exact && backend.collectives.has_value();
-        add(into, rank, step_of(backend));
+        add_rank(into, rank, step_of(backend));
       }
     }
   }

@@ -7,7 +7,7 @@
 namespace hangdbg {
 namespace {
 
-struct End {
+struct PeerEnd {
   std::optional<int> rank;
   const Connection* connection;
 
@@ -15,11 +15,11 @@ struct End {
 };
 
 // Of a loopback address also in which network it is one.
-using Key = std::tuple<std::uint64_t, SocketAddress, SocketAddress>;
+using PeerKey = std::tuple<std::uint64_t, SocketAddress, SocketAddress>;
 
-Key key_of(std::uint64_t network,
-           const SocketAddress& local,
-           const SocketAddress& remote) {
+PeerKey key_of(std::uint64_t network,
+               const SocketAddress& local,
+               const SocketAddress& remote) {
   return {local.is_loopback() ? network : 0, local, remote};
 }
 
@@ -27,19 +27,21 @@ bool is_connection(const TcpSocket& socket) {
   return socket.state != TcpState::Listen && socket.remote.port != 0;
 }
 
-bool has_closed(const End* sender, const End* receiver) {
+bool has_closed(const PeerEnd* sender, const PeerEnd* receiver) {
   constexpr std::array kClosed = {TcpState::FinWait1, TcpState::FinWait2,
                                   TcpState::Closing, TcpState::Close};
   constexpr std::array kLeft = {TcpState::CloseWait, TcpState::LastAck,
                                 TcpState::Close};
-  const auto is_in = [](const End* end, const auto& states) {
+  const auto is_in = [](const PeerEnd* end, const auto& states) {
     return end != nullptr &&
            std::ranges::find(states, end->socket().state) != states.end();
   };
   return is_in(sender, kClosed) || is_in(receiver, kLeft);
 }
 
-Flow flow_of(const PeerFlow& flow, const End* sender, const End* receiver) {
+Flow flow_of(const PeerFlow& flow,
+             const PeerEnd* sender,
+             const PeerEnd* receiver) {
   if (has_closed(sender, receiver)) {
     return Flow::Closed;
   }
@@ -54,8 +56,8 @@ Flow flow_of(const PeerFlow& flow, const End* sender, const End* receiver) {
 }
 
 // One of the two is known.
-PeerFlow make_flow(const End* sender,
-                   const End* receiver,
+PeerFlow make_flow(const PeerEnd* sender,
+                   const PeerEnd* receiver,
                    std::uint16_t store_port) {
   PeerFlow flow;
   if (sender != nullptr) {
@@ -98,14 +100,14 @@ PeerFlow make_flow(const End* sender,
 
 std::vector<PeerFlow> match_peers(const std::vector<RankConnections>& ranks,
                                   std::uint16_t store_port) {
-  std::map<Key, End> ends;
+  std::map<PeerKey, PeerEnd> ends;
   for (const RankConnections& one : ranks) {
     for (const Connection& connection : one.connections->connections) {
       if (is_connection(connection.socket)) {
         ends.try_emplace(
             key_of(one.connections->network, connection.socket.local,
                    connection.socket.remote),
-            End{one.rank, &connection});
+            PeerEnd{one.rank, &connection});
       }
     }
   }
@@ -113,7 +115,7 @@ std::vector<PeerFlow> match_peers(const std::vector<RankConnections>& ranks,
   for (const auto& [key, end] : ends) {
     const auto& [network, local, remote] = key;
     const auto found = ends.find({network, remote, local});
-    const End* const other = found == ends.end() ? nullptr : &found->second;
+    const PeerEnd* const other = found == ends.end() ? nullptr : &found->second;
     // Who launches speaks to others as well; that is not the job's.
     if (!end.rank && (other == nullptr || !other->rank)) {
       continue;

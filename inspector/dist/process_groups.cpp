@@ -16,13 +16,13 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostGroups = 10'000;
-constexpr std::size_t kMostRanks = 1'000'000;
+constexpr std::size_t kMostRanksOfGroup = 1'000'000;
 constexpr std::size_t kMostBackends = 8;  // of one group
 // Of a ProcessGroup, which is 300 bytes or so, and of a backend: NCCL's has
 // some thousand.
 constexpr std::size_t kWordsOfGroup = 64;
 constexpr std::size_t kWordsOfBackend = 1024;
-constexpr std::size_t kLongestName = 100;
+constexpr std::size_t kProcessGroupsLongestName = 100;
 
 constexpr const char* kModule = "torch.distributed.distributed_c10d";
 constexpr std::string_view kGroupClass = "N4c10d12ProcessGroupE";
@@ -187,10 +187,10 @@ Result<std::vector<int>> Reader::ranks_of(Address by_rank) const {
     const auto rank = int_value(heap, entry.key);
     const auto own = int_value(heap, entry.value);
     if (rank && *rank && own && *own && **rank >= 0 &&
-        **rank < static_cast<std::int64_t>(kMostRanks)) {
+        **rank < static_cast<std::int64_t>(kMostRanksOfGroup)) {
       ranks.emplace_back(**own, static_cast<int>(**rank));
     }
-    return ranks.size() < kMostRanks;
+    return ranks.size() < kMostRanksOfGroup;
   }));
   std::ranges::sort(ranks);
   std::vector<int> in_order;
@@ -331,7 +331,7 @@ std::optional<NumberedCollective> Reader::collective(
     return std::nullopt;
   }
   NumberedCollective found{.number = number, .name = {}};
-  if (name.size > 0 && name.size <= kLongestName) {
+  if (name.size > 0 && name.size <= kProcessGroupsLongestName) {
     std::string text(name.size, '\0');
     if (subject.memory.read(name.characters,
                             std::as_writable_bytes(std::span(text)))) {

@@ -8,7 +8,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostLinks = 50;
+constexpr std::size_t kLockCirclesMostLinks = 50;
 
 // What each thread waits for, read once.
 class Waits {
@@ -52,7 +52,7 @@ class Waits {
   std::map<ThreadId, std::optional<SeenLock>> known_;
 };
 
-struct Search {
+struct CircleSearch {
   Waits waits;
   std::vector<LockCircle::Link> path;
   std::set<ThreadId> done;
@@ -64,7 +64,7 @@ struct Search {
       circles.push_back({{met, path.end()}});
       return;
     }
-    if (path.size() > kMostLinks || !done.insert(id).second) {
+    if (path.size() > kLockCirclesMostLinks || !done.insert(id).second) {
       return;
     }
     const auto lock = waits.of(id);
@@ -82,7 +82,7 @@ struct Search {
 }  // namespace
 
 std::vector<LockCircle> lock_circles(const Case& of, const LockReader& locks) {
-  Search search{.waits = Waits(of, locks)};
+  CircleSearch search{.waits = Waits(of, locks)};
   for (const CaseThread& thread : of.threads) {
     search.follow(thread.id, thread.who());
   }

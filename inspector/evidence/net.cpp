@@ -25,23 +25,25 @@ constexpr std::size_t kMostHolders = 8;    // of one socket
 constexpr std::size_t kMostBorrowed = 2000;
 
 // What a network namespace has, of which nothing was skipped quietly.
-struct Listed {
+struct ListedSocket {
   std::unordered_map<std::uint64_t, TcpSocket> tcp, udp;
   std::unordered_map<std::uint64_t, UnixSocket> local;
   bool tcp_by_diag = true;
   bool unix_by_diag = true;
 };
 
-Listed list_sockets(int pid, Deadline deadline, SeenNet& net);
+ListedSocket list_sockets(int pid, Deadline deadline, SeenNet& net);
 SeenSocket seen_socket(int pid,
                        std::uint64_t inode,
                        std::vector<int> fds,
-                       const Listed& listed);
-void borrow(SeenNet& net, const NetOptions& options, const Listed& listed);
-void find_others(SeenNet& net,
-                 const Listed& listed,
-                 const AllSockets& all,
-                 Deadline deadline);
+                       const ListedSocket& listed);
+void borrow(SeenNet& net,
+            const NetOptions& options,
+            const ListedSocket& listed);
+void find_other_ends(SeenNet& net,
+                     const ListedSocket& listed,
+                     const AllSockets& all,
+                     Deadline deadline);
 std::string kernel_protocol(int pid, int fd);
 
 }  // namespace
@@ -75,7 +77,7 @@ Result<SeenNet> see_net(int pid, const NetOptions& options, Deadline deadline) {
   if (fds.empty()) {
     return net;
   }
-  const Listed listed = list_sockets(pid, deadline, net);
+  const ListedSocket listed = list_sockets(pid, deadline, net);
   for (auto& [inode, numbers] : fds) {
     net.sockets.push_back(seen_socket(pid, inode, std::move(numbers), listed));
   }
@@ -88,7 +90,7 @@ Result<SeenNet> see_net(int pid, const NetOptions& options, Deadline deadline) {
   }
   const AllSockets all = read_all_sockets(deadline);
   net.unseen = all.unseen;
-  find_others(net, listed, all, deadline);
+  find_other_ends(net, listed, all, deadline);
   for (SeenSocket& socket : net.sockets) {
     if (socket.inet) {
       const Interface* const own =
@@ -105,8 +107,8 @@ Result<SeenNet> see_net(int pid, const NetOptions& options, Deadline deadline) {
 
 namespace {
 
-Listed list_sockets(int pid, Deadline deadline, SeenNet& net) {
-  Listed listed;
+ListedSocket list_sockets(int pid, Deadline deadline, SeenNet& net) {
+  ListedSocket listed;
   const auto take = [&](Result<TcpSockets> read, const char* what, auto& into,
                         bool* by_diag) {
     if (!read) {
@@ -155,7 +157,7 @@ std::string unix_protocol(int type) {
 SeenSocket seen_socket(int pid,
                        std::uint64_t inode,
                        std::vector<int> fds,
-                       const Listed& listed) {
+                       const ListedSocket& listed) {
   SeenSocket seen{.inode = inode, .fds = std::move(fds)};
   if (const auto tcp = listed.tcp.find(inode); tcp != listed.tcp.end()) {
     seen.protocol = "TCP";
@@ -184,7 +186,9 @@ SeenSocket seen_socket(int pid,
 
 // What sock_diag does not say: where we may not go to its namespace, all; of a
 // socket that was made in another namespace, too; else the options.
-void borrow(SeenNet& net, const NetOptions& options, const Listed& listed) {
+void borrow(SeenNet& net,
+            const NetOptions& options,
+            const ListedSocket& listed) {
   std::size_t count = 0;
   std::optional<Error> refused;
   for (SeenSocket& socket : net.sockets) {
@@ -231,15 +235,15 @@ std::vector<SocketHolder> holders_of(std::uint64_t inode,
   return holders;
 }
 
-using Ends = std::pair<SocketAddress, SocketAddress>;
+using SocketEnds = std::pair<SocketAddress, SocketAddress>;
 
 // By their own end and the other, of those that are connected.
-std::map<Ends, std::uint64_t> by_ends(
+std::map<SocketEnds, std::uint64_t> by_ends(
     const std::unordered_map<std::uint64_t, TcpSocket>& sockets) {
-  std::map<Ends, std::uint64_t> ends;
+  std::map<SocketEnds, std::uint64_t> ends;
   for (const auto& [inode, socket] : sockets) {
     if (socket.remote.port != 0) {
-      ends.emplace(Ends{socket.local, socket.remote}, inode);
+      ends.emplace(SocketEnds{socket.local, socket.remote}, inode);
     }
   }
   return ends;
@@ -247,10 +251,10 @@ std::map<Ends, std::uint64_t> by_ends(
 
 // In its own namespace, and for what goes out of that in those of the other
 // processes here.
-void find_others(SeenNet& net,
-                 const Listed& listed,
-                 const AllSockets& all,
-                 Deadline deadline) {
+void find_other_ends(SeenNet& net,
+                     const ListedSocket& listed,
+                     const AllSockets& all,
+                     Deadline deadline) {
   const auto tcp = by_ends(listed.tcp);
   const auto udp = by_ends(listed.udp);
   std::vector<SeenSocket*> outside;

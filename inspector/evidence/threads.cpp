@@ -25,7 +25,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostFiles = 64;  // of one thread's call
+constexpr std::size_t kThreadsMostFiles = 64;  // of one thread's call
 
 // By what the kernel says alone.
 SeenThread seen_by_kernel(int pid, int tid);
@@ -170,7 +170,7 @@ std::vector<Descriptor> files_of(const Case& of, const CaseThread& thread) {
   const TaskSyscall& call = thread.wait.call;
   std::vector<OpenFile> files;
   const auto add = [&](std::optional<OpenFile> file) {
-    if (file && files.size() < kMostFiles) {
+    if (file && files.size() < kThreadsMostFiles) {
       files.push_back(*std::move(file));
     }
   };

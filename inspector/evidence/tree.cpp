@@ -34,15 +34,15 @@ using Children = std::multimap<int, int>;
 
 // What the kernel tells without the process's memory. None: it is gone.
 std::optional<TreeProcess> seen_process(int pid);
-std::string end_text(int status);  // as wait(2) has it
+std::string how_ended(int status);  // as wait(2) has it
 void add_below(int pid,
                std::size_t depth,
                const Children& children,
                std::set<int>& known,
                SeenTree& tree);
 void add_ancestors(int pid, SeenTree& tree);
-int root_of(int pid, const Jobs& jobs);
-void read_memory(SeenTree& tree, Deadline deadline);
+int root_process(int pid, const Jobs& jobs);
+void read_usage(SeenTree& tree, Deadline deadline);
 void mark_waited_for(SeenTree& tree, Deadline deadline);
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<SeenTree> see_tree(int pid, Deadline deadline) {
   }
   const Children children = TRY(children_by_parent());
   std::set<int> known;
-  const int root = root_of(pid, tree.jobs);
+  const int root = root_process(pid, tree.jobs);
   add_ancestors(root, tree);
   add_below(root, 0, children, known, tree);
   const auto place = tree.jobs.find(pid);
@@ -67,7 +67,7 @@ Result<SeenTree> see_tree(int pid, Deadline deadline) {
       add_below(rank.pid, 0, children, known, tree);
     }
   }
-  read_memory(tree, deadline.capped(deadline.left() / 3));
+  read_usage(tree, deadline.capped(deadline.left() / 3));
   mark_waited_for(tree, deadline.capped(deadline.left() * 2 / 3));
   return tree;
 }
@@ -103,12 +103,12 @@ std::optional<TreeProcess> seen_process(int pid) {
     seen.cpu_s = static_cast<double>(stat->cpu_ticks) / ticks;
     seen.age_s = std::max(
         0.0, since_boot_s() - static_cast<double>(stat->start_ticks) / ticks);
-    seen.ended = seen.state == 'Z' ? end_text(stat->exit_status) : "";
+    seen.ended = seen.state == 'Z' ? how_ended(stat->exit_status) : "";
   }
   return seen;
 }
 
-std::string end_text(int status) {
+std::string how_ended(int status) {
   return WIFSIGNALED(status)
              ? fmt::format("killed by {}", signal_name(WTERMSIG(status)))
              : fmt::format("exit code {}", WEXITSTATUS(status));
@@ -156,7 +156,7 @@ void add_ancestors(int pid, SeenTree& tree) {
   }
 }
 
-int root_of(int pid, const Jobs& jobs) {
+int root_process(int pid, const Jobs& jobs) {
   const auto place = jobs.find(pid);
   const auto launcher = place ? place->job->launcher : std::nullopt;
   int above = pid;
@@ -170,7 +170,7 @@ int root_of(int pid, const Jobs& jobs) {
   return pid;
 }
 
-TreeProcess* find(SeenTree& tree, int pid) {
+TreeProcess* find_process(SeenTree& tree, int pid) {
   const auto found = std::ranges::find(tree.processes, pid, &TreeProcess::pid);
   return found == tree.processes.end() ? nullptr : &*found;
 }
@@ -178,7 +178,7 @@ TreeProcess* find(SeenTree& tree, int pid) {
 // Command lines, and whether it is Python: that is read from its memory. Who
 // reads that of one in state D may wait likewise, and not even SIGKILL ends
 // him.
-void read_memory(SeenTree& tree, Deadline deadline) {
+void read_usage(SeenTree& tree, Deadline deadline) {
   struct Memory {
     std::vector<std::string> command_line;
     bool python = false;
@@ -204,7 +204,7 @@ void read_memory(SeenTree& tree, Deadline deadline) {
           ++silent;
           return;
         }
-        TreeProcess& one = *find(tree, pid);
+        TreeProcess& one = *find_process(tree, pid);
         one.command_line = std::move((*memory)->command_line);
         one.python = (*memory)->python;
       });
@@ -217,7 +217,7 @@ void read_memory(SeenTree& tree, Deadline deadline) {
 }
 
 void add_waiter(SeenTree& tree, int awaited, int waiter) {
-  TreeProcess* const one = find(tree, awaited);
+  TreeProcess* const one = find_process(tree, awaited);
   if (one != nullptr && awaited != waiter &&
       std::ranges::find(one->waited_for_by, waiter) ==
           one->waited_for_by.end()) {
@@ -268,7 +268,7 @@ void mark_waited_for(SeenTree& tree, Deadline deadline) {
       }
     }
   }
-  const TreeProcess* const asked = find(tree, tree.pid);
+  const TreeProcess* const asked = find_process(tree, tree.pid);
   if (asked == nullptr || !asked->python || asked->state == 'D') {
     return;
   }

@@ -13,7 +13,7 @@ namespace hangdbg {
 namespace {
 
 bool is_meant(const Job& job, const std::string& word);
-std::string names_of(const std::vector<Job>& jobs);
+std::string job_names(const std::vector<Job>& jobs);
 std::string list(const std::vector<int>& pids);
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<ChosenRanks> choose_ranks(const JobOptions& options, Jobs found) {
   if (jobs.size() > 1) {
     return fail(
         ErrorId::Usage,
-        fmt::format("{} jobs are here: {}", jobs.size(), names_of(jobs)),
+        fmt::format("{} jobs are here: {}", jobs.size(), job_names(jobs)),
         fmt::format("--job {}",
                     shell_quote(jobs.front().launcher
                                     ? fmt::format("{}", *jobs.front().launcher)
@@ -142,7 +142,7 @@ bool is_meant(const Job& job, const std::string& word) {
   });
 }
 
-std::string names_of(const std::vector<Job>& jobs) {
+std::string job_names(const std::vector<Job>& jobs) {
   std::string names;
   for (const Job& job : jobs) {
     names += fmt::format(

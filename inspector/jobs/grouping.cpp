@@ -15,27 +15,27 @@ namespace hangdbg {
 namespace {
 
 // What the ranks of one job have in common.
-using Key = std::tuple<std::string, std::string, std::uint64_t>;
+using JobKey = std::tuple<std::string, std::string, std::uint64_t>;
 
-struct Member {
+struct JobMember {
   const PythonOfJob* python;
   const RankIdentity& identity() const { return *python->identity; }
 };
 
-using Groups = std::map<Key, std::vector<Member>>;
+using Groups = std::map<JobKey, std::vector<JobMember>>;
 
-Key key_of(const PythonOfJob& python, const ProcessTree& all);
+JobKey job_key(const PythonOfJob& python, const ProcessTree& all);
 void join_siblings(Groups& groups,
-                   std::map<int, Key>& keys,
+                   std::map<int, JobKey>& keys,
                    const ProcessTree& all);
 std::uint64_t starter_of(int pid, const ProcessTree& all);
 bool is_loopback(std::string_view job);
-Job job_of(const std::vector<Member>& members,
-           const std::set<int>& launchers,
-           const ProcessTree& all);
+Job job_of_rank(const std::vector<JobMember>& members,
+                const std::set<int>& launchers,
+                const ProcessTree& all);
 std::optional<int> launcher_of(const Job& job, const ProcessTree& all);
-void find_missing(Job& job, const std::vector<Member>& members);
-RankSet ranks_here(const std::vector<Member>& members);
+void find_missing(Job& job, const std::vector<JobMember>& members);
+RankSet ranks_here(const std::vector<JobMember>& members);
 void add_children(std::vector<Job>& jobs,
                   const std::vector<PythonOfJob>& pythons,
                   const ProcessTree& all);
@@ -48,11 +48,11 @@ void add_unnumbered(std::vector<Job>& jobs,
 std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
                             const ProcessTree& all) {
   Groups groups;
-  std::map<int, Key> keys;
+  std::map<int, JobKey> keys;
   for (const PythonOfJob& python : pythons) {
     // It may have ended since.
     if (python.identity && all.contains(python.pid)) {
-      const Key key = key_of(python, all);
+      const JobKey key = job_key(python, all);
       groups[key].push_back({&python});
       keys.emplace(python.pid, key);
     }
@@ -71,7 +71,7 @@ std::vector<Job> group_jobs(const std::vector<PythonOfJob>& pythons,
   }
   std::vector<Job> jobs;
   for (const auto& [key, members] : groups) {
-    Job job = job_of(members, launchers, all);
+    Job job = job_of_rank(members, launchers, all);
     if (!job.ranks.empty()) {
       jobs.push_back(std::move(job));
     }
@@ -85,7 +85,7 @@ namespace {
 
 // Two containers may each have a job that meets at their own 127.0.0.1. Where
 // the launcher gives no name, it is its process that tells.
-Key key_of(const PythonOfJob& python, const ProcessTree& all) {
+JobKey job_key(const PythonOfJob& python, const ProcessTree& all) {
   const RankIdentity& identity = *python.identity;
   std::uint64_t place = is_loopback(identity.job) ? python.network : 0;
   if (identity.job.empty()) {
@@ -99,9 +99,9 @@ Key key_of(const PythonOfJob& python, const ProcessTree& all) {
 // Of those that one mp.spawn has started some may have found their name, and
 // some not yet.
 void join_siblings(Groups& groups,
-                   std::map<int, Key>& keys,
+                   std::map<int, JobKey>& keys,
                    const ProcessTree& all) {
-  std::map<int, Key> named;  // by who has started them
+  std::map<int, JobKey> named;  // by who has started them
   for (const auto& [pid, key] : keys) {
     if (std::get<0>(key) == kTorchKind && !std::get<1>(key).empty()) {
       named.emplace(all.at(pid).parent, key);
@@ -116,7 +116,7 @@ void join_siblings(Groups& groups,
       ++group;
       continue;
     }
-    for (const Member& member : group->second) {
+    for (const JobMember& member : group->second) {
       keys[member.python->pid] = other->second;
       groups[other->second].push_back(member);
     }
@@ -147,14 +147,14 @@ bool is_loopback(std::string_view job) {
          job.starts_with("::1:") || job.starts_with("[::1]:");
 }
 
-Job job_of(const std::vector<Member>& members,
-           const std::set<int>& launchers,
-           const ProcessTree& all) {
-  std::map<int, const Member*> by_pid;
-  for (const Member& member : members) {
+Job job_of_rank(const std::vector<JobMember>& members,
+                const std::set<int>& launchers,
+                const ProcessTree& all) {
+  std::map<int, const JobMember*> by_pid;
+  for (const JobMember& member : members) {
     by_pid[member.python->pid] = &member;
   }
-  const auto is_rank = [&](const Member& member) {
+  const auto is_rank = [&](const JobMember& member) {
     const int pid = member.python->pid;
     if (member.identity().may_launch() && launchers.contains(pid)) {
       return false;
@@ -165,10 +165,10 @@ Job job_of(const std::vector<Member>& members,
              other->second->identity().rank == member.identity().rank;
     });
   };
-  std::vector<Member> found;
+  std::vector<JobMember> found;
   std::ranges::copy_if(members, std::back_inserter(found), is_rank);
   // The process of the last start, and not one that was left behind, is it.
-  std::ranges::sort(found, {}, [&](const Member& member) {
+  std::ranges::sort(found, {}, [&](const JobMember& member) {
     return std::tuple(member.identity().rank, member.python->worker,
                       member.identity().spawned, -member.identity().restarts,
                       is_orphan(member.python->pid, all),
@@ -177,9 +177,9 @@ Job job_of(const std::vector<Member>& members,
   });
   // Where nothing else is left, they are what there is.
   const bool only_workers = std::ranges::all_of(
-      found, [](const Member& member) { return member.python->worker; });
+      found, [](const JobMember& member) { return member.python->worker; });
   Job job;
-  for (const Member& member : found) {
+  for (const JobMember& member : found) {
     const RankIdentity& identity = member.identity();
     if (!job.world_size || identity.world_size > job.world_size) {
       job.world_size = identity.world_size;
@@ -198,7 +198,7 @@ Job job_of(const std::vector<Member>& members,
   // Who has no name yet may be among them.
   job.id = std::ranges::max(
                members, {},
-               [](const Member& member) { return member.identity().job; })
+               [](const JobMember& member) { return member.identity().job; })
                .identity()
                .job;
   job.launcher = launcher_of(job, all);
@@ -221,7 +221,7 @@ std::optional<int> launcher_of(const Job& job, const ProcessTree& all) {
 
 // Where it is known which this machine was to have; else none is said to be
 // missing but of a job that meets on its own machine.
-void find_missing(Job& job, const std::vector<Member>& members) {
+void find_missing(Job& job, const std::vector<JobMember>& members) {
   RankSet seen;
   for (const JobRank& rank : job.ranks) {
     seen.add(rank.rank);
@@ -237,10 +237,10 @@ void find_missing(Job& job, const std::vector<Member>& members) {
 
 // As the launcher says, or in one run from the first on; what MPI has dealt out
 // to its nodes in turns is not known.
-RankSet ranks_here(const std::vector<Member>& members) {
+RankSet ranks_here(const std::vector<JobMember>& members) {
   RankSet here;
   std::set<int> firsts;
-  for (const Member& member : members) {
+  for (const JobMember& member : members) {
     const RankIdentity& identity = member.identity();
     here.add(identity.node_ranks);
     if (identity.local_rank && identity.local_size) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
 #include "inspector/jobs/process_tree.h"
 #include "tracee/proc_list.h"
 #include "tracee/proc_maps.h"
@@ -25,7 +26,7 @@ bool has_mpi(int pid) {
 }  // namespace
 
 bool is_mpi_library(std::string_view path) {
-  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
+  return base_name(path).starts_with("libmpi");
 }
 
 Result<std::vector<int>> mpi_programs_below(int launcher, Deadline deadline) {

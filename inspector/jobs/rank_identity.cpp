@@ -20,8 +20,8 @@ struct Launcher {
   std::string_view rank, world_size, local_rank, local_size;
 };
 
-constexpr Launcher kTorch{kTorchKind, "RANK", "WORLD_SIZE", "LOCAL_RANK",
-                          "LOCAL_WORLD_SIZE"};
+constexpr Launcher kRankIdentityTorch{kTorchKind, "RANK", "WORLD_SIZE",
+                                      "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 constexpr Launcher kOpenMpi{
     "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
@@ -36,7 +36,7 @@ std::optional<RankIdentity> identity_of(const Environment& environment,
                                         std::string job);
 std::optional<int> number(const Environment& environment,
                           std::string_view name);
-std::string first_of(const Environment& environment, Names names);
+std::string first_variable(const Environment& environment, Names names);
 std::string torch_job(const Environment& environment);
 std::optional<RankIdentity> task_of_slurm(const Environment& environment);
 RankSet numbers(std::string_view text);
@@ -45,7 +45,8 @@ RankSet numbers(std::string_view text);
 
 std::optional<RankIdentity> rank_identity(const Environment& environment) {
   const auto launched = launched_as(environment);
-  auto torch = identity_of(environment, kTorch, torch_job(environment));
+  auto torch =
+      identity_of(environment, kRankIdentityTorch, torch_job(environment));
   if (!torch || torch->job.empty()) {
     return launched;
   }
@@ -60,8 +61,8 @@ std::optional<RankIdentity> rank_identity(const Environment& environment) {
 }
 
 std::string meeting_place(const Environment& environment) {
-  const std::string host = first_of(environment, {"MASTER_ADDR"});
-  const std::string port = first_of(environment, {"MASTER_PORT"});
+  const std::string host = first_variable(environment, {"MASTER_ADDR"});
+  const std::string port = first_variable(environment, {"MASTER_PORT"});
   return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
 }
 
@@ -72,13 +73,15 @@ namespace {
 std::optional<RankIdentity> launched_as(const Environment& environment) {
   if (auto identity = identity_of(
           environment, kOpenMpi,
-          first_of(environment, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
-                                 "OMPI_MCA_orte_ess_jobid"}))) {
+          first_variable(environment,
+                         {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
+                          "OMPI_MCA_orte_ess_jobid"}))) {
     return identity;
   }
   auto task = task_of_slurm(environment);
-  auto mpich = identity_of(environment, kMpich,
-                           first_of(environment, {"PMI_JOBID", "PMI_PORT"}));
+  auto mpich =
+      identity_of(environment, kMpich,
+                  first_variable(environment, {"PMI_JOBID", "PMI_PORT"}));
   return mpich && !(task && task->job == mpich->job) ? mpich : task;
 }
 
@@ -86,9 +89,9 @@ std::optional<RankIdentity> launched_as(const Environment& environment) {
 // task alone is a shell's, as often as not.
 std::optional<RankIdentity> task_of_slurm(const Environment& environment) {
   const std::string job =
-      first_of(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
+      first_variable(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
   const std::string step =
-      first_of(environment, {"SLURM_STEP_ID", "SLURM_STEPID"});
+      first_variable(environment, {"SLURM_STEP_ID", "SLURM_STEPID"});
   if (job.empty() || step.empty()) {
     return std::nullopt;
   }
@@ -97,7 +100,7 @@ std::optional<RankIdentity> task_of_slurm(const Environment& environment) {
   if (!identity || identity->world_size == 1) {
     return std::nullopt;
   }
-  identity->node_ranks = numbers(first_of(environment, {"SLURM_GTIDS"}));
+  identity->node_ranks = numbers(first_variable(environment, {"SLURM_GTIDS"}));
   return identity;
 }
 
@@ -133,7 +136,7 @@ std::optional<int> number(const Environment& environment,
   return found && *found >= 0 ? found : std::nullopt;
 }
 
-std::string first_of(const Environment& environment, Names names) {
+std::string first_variable(const Environment& environment, Names names) {
   for (const std::string_view name : names) {
     if (const auto value = environment.find(name); value && !value->empty()) {
       return std::string(*value);
@@ -145,7 +148,7 @@ std::string first_of(const Environment& environment, Names names) {
 // Without a rendezvous a run is called "none" (torch/distributed/run.py). A
 // number alone is nobody's rank: there must be a store to meet at.
 std::string torch_job(const Environment& environment) {
-  std::string run = first_of(environment, {"TORCHELASTIC_RUN_ID"});
+  std::string run = first_variable(environment, {"TORCHELASTIC_RUN_ID"});
   if (!run.empty() && run != "none") {
     return run;
   }

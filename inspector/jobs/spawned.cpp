@@ -14,13 +14,13 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::string_view kTorch = "torch/multiprocessing/spawn.py";
+constexpr std::string_view kSpawnedTorch = "torch/multiprocessing/spawn.py";
 constexpr std::string_view kPython = "multiprocessing/process.py";
 
 std::optional<DumpedThread> main_thread(int pid, bool locals);
-std::optional<std::size_t> find(const PythonStack& stack,
-                                std::string_view function,
-                                std::string_view file);
+std::optional<std::size_t> find_spawner(const PythonStack& stack,
+                                        std::string_view function,
+                                        std::string_view file);
 std::optional<std::size_t> beginning_of_rank(const PythonStack& stack);
 std::optional<int> local(const DumpedThread& thread,
                          std::size_t frame,
@@ -30,7 +30,7 @@ std::optional<int> local(const DumpedThread& thread,
 
 bool is_worker(int pid) {
   const auto main = main_thread(pid, false);
-  return main && find(main->stack, "_bootstrap", kPython) &&
+  return main && find_spawner(main->stack, "_bootstrap", kPython) &&
          !beginning_of_rank(main->stack);
 }
 
@@ -61,7 +61,8 @@ std::optional<RankIdentity> spawned_rank(int pid,
                         .spawned = true};
   const auto starter = main_thread(parent, true);
   const auto starting =
-      starter ? find(starter->stack, "start_processes", kTorch) : std::nullopt;
+      starter ? find_spawner(starter->stack, "start_processes", kSpawnedTorch)
+              : std::nullopt;
   const auto size =
       starting ? local(*starter, *starting, "nprocs") : std::nullopt;
   if (size && *size > *number && *size <= kMostRanks) {
@@ -89,9 +90,9 @@ std::optional<DumpedThread> main_thread(int pid, bool locals) {
 }
 
 // The innermost one.
-std::optional<std::size_t> find(const PythonStack& stack,
-                                std::string_view function,
-                                std::string_view file) {
+std::optional<std::size_t> find_spawner(const PythonStack& stack,
+                                        std::string_view function,
+                                        std::string_view file) {
   const auto found =
       std::ranges::find_if(stack.frames, [&](const PythonFrame& frame) {
         return frame.function == function && frame.file.ends_with(file);
@@ -104,8 +105,8 @@ std::optional<std::size_t> find(const PythonStack& stack,
 // Torch's frame in which a rank begins. A worker that a rank has forked has it
 // as well, and begins once more further in.
 std::optional<std::size_t> beginning_of_rank(const PythonStack& stack) {
-  const auto begins = find(stack, "_wrap", kTorch);
-  const auto worker = find(stack, "_bootstrap", kPython);
+  const auto begins = find_spawner(stack, "_wrap", kSpawnedTorch);
+  const auto worker = find_spawner(stack, "_bootstrap", kPython);
   return begins && !(worker && *worker < *begins) ? begins : std::nullopt;
 }
 

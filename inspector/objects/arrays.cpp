@@ -77,8 +77,8 @@ Result<Numpy> read_numpy(const Heap& heap, Address object) {
   return read;
 }
 
-std::string number_text(std::span<const std::byte> bytes,
-                        std::string_view dtype) {
+std::string element_text(std::span<const std::byte> bytes,
+                         std::string_view dtype) {
   if (dtype == "float64") {
     double value = 0;
     std::memcpy(&value, bytes.data(), sizeof value);
@@ -234,8 +234,8 @@ Result<std::vector<std::string>> array_values(const Heap& heap,
   TRY(heap.memory().read(read.array.data, bytes));
   std::vector<std::string> values;
   for (std::size_t i = 0; i < count; ++i) {
-    values.push_back(number_text(std::span(bytes).subspan(i * size, size),
-                                 kNumpyDtypes[number].name));
+    values.push_back(element_text(std::span(bytes).subspan(i * size, size),
+                                  kNumpyDtypes[number].name));
   }
   return values;
 }
@@ -250,7 +250,7 @@ Result<std::string> array_scalar(const Heap& heap,
   }
   std::vector<std::byte> bytes(dtype->size);
   TRY(heap.memory().read(object + heap.at().object_size, bytes));
-  return number_text(bytes, name);
+  return element_text(bytes, name);
 }
 
 Result<ArrayShape> read_tensor(const Heap& heap, Address object) {

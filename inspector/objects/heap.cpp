@@ -12,9 +12,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMaxName = 1000;
+constexpr std::size_t kHeapMaxName = 1000;
 constexpr std::size_t kMaxTypes = 20'000;
-constexpr int kMaxBases = 100;
+constexpr int kHeapMaxBases = 100;
 constexpr std::size_t kBytesOfOneRead = 256;
 
 // Py_TPFLAGS_..._SUBCLASS: inherited, so they hold for classes in Python too.
@@ -152,7 +152,7 @@ Result<Type> Heap::read_type(Address address) const {
   type.address = address;
   type.metatype = TRY(pointer(address + layout_.object_type));
   const Address name = TRY(pointer(address + at_.type_name));
-  type.path = TRY(memory().read_string(name, kMaxName));
+  type.path = TRY(memory().read_string(name, kHeapMaxName));
   type.name = type.path.substr(type.path.rfind('.') + 1);
   type.basic_size = TRY(word(address + at_.type_basic_size));
   type.item_size =
@@ -170,7 +170,7 @@ Result<Type> Heap::read_type(Address address) const {
 Kind Heap::kind_of(const Type& type) const {
   std::optional<Kind> kind = own_kind(type);
   Address base = type.base;
-  for (int i = 0; !kind && base && i < kMaxBases; ++i) {
+  for (int i = 0; !kind && base && i < kHeapMaxBases; ++i) {
     const auto known = types_.find(base);
     const auto next =
         known == types_.end() ? read_type(base) : Result<Type>(known->second);
@@ -191,7 +191,7 @@ Kind Heap::kind_of(const Type& type) const {
 }
 
 Result<std::string> Heap::name(Address str) const {
-  return read_str(memory(), layout_, str, kMaxName);
+  return read_str(memory(), layout_, str, kHeapMaxName);
 }
 
 std::unexpected<Error> nothing_at(const char* what, Address place) {

@@ -56,7 +56,7 @@ char quote_for(bool has_single, bool has_double) {
 
 }  // namespace
 
-std::string quoted(std::u32string_view text) {
+std::string python_quoted(std::u32string_view text) {
   const char quote = quote_for(text.contains(U'\''), text.contains(U'"'));
   std::string result(1, quote);
   for (const char32_t c : text) {
@@ -65,7 +65,7 @@ std::string quoted(std::u32string_view text) {
   return result + quote;
 }
 
-std::string quoted(std::span<const std::byte> bytes) {
+std::string python_quoted(std::span<const std::byte> bytes) {
   const auto has = [&](char c) {
     return std::ranges::find(bytes, static_cast<std::byte>(c)) != bytes.end();
   };

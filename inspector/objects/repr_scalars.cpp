@@ -20,7 +20,7 @@ Status write_str(ReprWriter& to, Address object) {
   TRY(read_size(to.heap, object, Kind::Str));  // or it has none
   const CodePoints points = TRY(read_code_points(
       to.heap.memory(), to.heap.layout(), object, to.limits.text));
-  to.put(quoted(points.text));
+  to.put(python_quoted(points.text));
   to.put(rest_of(points.length, points.text.size()));
   return {};
 }
@@ -29,7 +29,7 @@ Status write_bytes(ReprWriter& to, Address object, Address data) {
   const auto size = TRY(read_size(to.heap, object, Kind::Bytes));
   std::vector<std::byte> bytes(std::min<std::uint64_t>(size, to.limits.text));
   TRY(to.heap.memory().read(data, bytes));
-  to.put(quoted(bytes));
+  to.put(python_quoted(bytes));
   to.put(rest_of(size, bytes.size()));
   return {};
 }

@@ -11,8 +11,8 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kTries = 5;   // for each walk
-constexpr int kLooks = 16;  // for each step
+constexpr int kTrackedTries = 5;   // for each walk
+constexpr int kTrackedLooks = 16;  // for each step
 // The collector's own marks are in the lowest bits of the links.
 constexpr std::uint64_t kMarks = 3;
 constexpr std::size_t kBetweenLooksAtTheClock = 1024;
@@ -74,7 +74,7 @@ Status each_tracked(const MemoryReader& memory,
   Walk walk{memory, heap.layout(), at, limits, visit, rings};
   // A ring that changes under us is walked again.
   Status walked;
-  for (int tried = 0; tried < kTries; ++tried) {
+  for (int tried = 0; tried < kTrackedTries; ++tried) {
     walked = walk.walk_all(state);
     if (walked || walk.is_over()) {
       break;
@@ -143,7 +143,7 @@ Result<Node> Walk::read(const MemoryReader& from, Address node) const {
 // Pages that were read a moment ago may be older than the step. The way on from
 // `last`, if that is where it was.
 Result<Address> Walk::look_again(Address before, Address last) const {
-  for (int tried = 0; tried < kLooks; ++tried) {
+  for (int tried = 0; tried < kTrackedLooks; ++tried) {
     const Node fresh = TRY(read(memory, last));
     if (before && fresh.previous != before) {
       break;

@@ -165,9 +165,9 @@ Result<bool> is_data_descriptor(const Heap& heap, Address found) {
          TRY(has_own_method(heap, *kind, "__set__"));
 }
 
-Result<Value> missing(const Heap& heap,
-                      const Type& type,
-                      const std::string& name) {
+Result<Value> missing_attribute(const Heap& heap,
+                                const Type& type,
+                                const std::string& name) {
   for (const char* hook : {"__getattr__", "__getattribute__"}) {
     if (TRY(has_own_method(heap, type, hook))) {
       return runs_code(fmt::format("{} has a {} of its own", type.name, hook));
@@ -206,7 +206,7 @@ Result<Value> read_attribute(const Heap& heap,
     return *found;
   }
   return in_class ? bind(heap, *type, *in_class, name)
-                  : missing(heap, *type, name);
+                  : missing_attribute(heap, *type, name);
 }
 
 Result<bool> has_own_method(const Heap& heap,

@@ -16,14 +16,14 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMaxItems = 10'000;  // of a slice
+constexpr std::size_t kItemMaxItems = 10'000;  // of a slice
 
 std::string shown(const Scalar& key) {
   if (const auto* text = std::get_if<std::u32string>(&key)) {
-    return quoted(*text);
+    return python_quoted(*text);
   }
   if (const auto* bytes = std::get_if<Bytes>(&key)) {
-    return quoted(*bytes);
+    return python_quoted(*bytes);
   }
   if (const auto* integer = std::get_if<Integer>(&key)) {
     return integer->decimal;
@@ -70,7 +70,7 @@ bool is_sequence(const Scalar& scalar) {
          std::holds_alternative<Bytes>(scalar);
 }
 
-std::size_t size_of(const Scalar& scalar) {
+std::size_t length_of(const Scalar& scalar) {
   const auto* text = std::get_if<std::u32string>(&scalar);
   return text != nullptr ? text->size() : std::get<Bytes>(scalar).size();
 }
@@ -90,7 +90,7 @@ std::vector<std::uint64_t> chosen(const SlicePart& slice, std::uint64_t size) {
       slice.stop ? clamp(*slice.stop) : (step < 0 ? -1 : end);
   std::vector<std::uint64_t> indices;
   for (std::int64_t at = start;
-       (step < 0 ? at > stop : at < stop) && indices.size() <= kMaxItems;) {
+       (step < 0 ? at > stop : at < stop) && indices.size() <= kItemMaxItems;) {
     indices.push_back(static_cast<std::uint64_t>(at));
     if (__builtin_add_overflow(at, step, &at)) {
       break;
@@ -100,7 +100,7 @@ std::vector<std::uint64_t> chosen(const SlicePart& slice, std::uint64_t size) {
 }
 
 Result<Value> slice_of(const Scalar& of, const SlicePart& slice) {
-  const auto indices = chosen(slice, size_of(of));
+  const auto indices = chosen(slice, length_of(of));
   if (const auto* text = std::get_if<std::u32string>(&of)) {
     std::u32string part;
     for (const auto index : indices) {
@@ -165,7 +165,7 @@ Result<Value> read_item(const Heap& heap, const Value& of, const Value& index) {
   if (slice != nullptr) {
     size = slice->items.items.size();
   } else if (text && is_sequence(*text)) {
-    size = size_of(*text);
+    size = length_of(*text);
   } else if (type != nullptr && is_ordered(type->kind)) {
     size = TRY(read_size(heap, *object, type->kind));
   } else {
@@ -232,7 +232,7 @@ Result<Value> read_length(const Heap& heap, const Value& of) {
   }
   if (const auto* scalar = std::get_if<Scalar>(&of)) {
     return is_sequence(*scalar)
-               ? Result<Value>(number(size_of(*scalar)))
+               ? Result<Value>(number(length_of(*scalar)))
                : raised("TypeError", TRY(describe(heap, of)) + " has no len()");
   }
   const auto* place = std::get_if<Address>(&of);

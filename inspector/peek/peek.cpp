@@ -66,13 +66,14 @@ Peeked show(const Scalar& scalar, const ReprLimits& limits) {
     return {"float", float_text(*number)};
   }
   if (const auto* text = std::get_if<std::u32string>(&scalar)) {
-    return {"str", printable(quoted(text->substr(0, limits.text)) +
+    return {"str", printable(python_quoted(text->substr(0, limits.text)) +
                              rest_of(text->size(), limits.text))};
   }
   if (const auto* bytes = std::get_if<Bytes>(&scalar)) {
     const std::span all(*bytes);
-    return {"bytes", quoted(all.first(std::min(all.size(), limits.text))) +
-                         rest_of(all.size(), limits.text)};
+    return {"bytes",
+            python_quoted(all.first(std::min(all.size(), limits.text))) +
+                rest_of(all.size(), limits.text)};
   }
   const auto* truth = std::get_if<bool>(&scalar);
   return truth == nullptr ? Peeked{"NoneType", "None"}

@@ -11,7 +11,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMaxText = 1'000'000;
+constexpr std::size_t kValueMaxText = 1'000'000;
 
 constexpr const char* kTypes[] = {"NoneType", "bool", "int",
                                   "float",    "str",  "bytes"};
@@ -20,7 +20,7 @@ Result<std::optional<Scalar>> bytes_at(const Heap& heap,
                                        Address object,
                                        Address data) {
   const auto size = TRY(read_size(heap, object, Kind::Bytes));
-  if (size > kMaxText) {
+  if (size > kValueMaxText) {
     return std::nullopt;
   }
   Bytes bytes(size);
@@ -47,8 +47,8 @@ Result<std::optional<Scalar>> scalar_of(const Heap& heap, Address object) {
       return Scalar(TRY(
           heap.memory().read_value<double>(object + heap.at().float_value)));
     case Kind::Str: {
-      auto points =
-          TRY(read_code_points(heap.memory(), heap.layout(), object, kMaxText));
+      auto points = TRY(read_code_points(heap.memory(), heap.layout(), object,
+                                         kValueMaxText));
       if (points.text.size() < points.length) {
         return std::nullopt;
       }

@@ -46,10 +46,10 @@ constexpr std::array kKnown = {
               .source = "known issues in the documentation of NVIDIA cuEST"},
 };
 
-const Library* find(const std::vector<Library>& libraries,
-                    std::string_view family,
-                    std::string_view from,
-                    std::string_view before) {
+const Library* find_library(const std::vector<Library>& libraries,
+                            std::string_view family,
+                            std::string_view from,
+                            std::string_view before) {
   const auto found =
       std::ranges::find_if(libraries, [&](const Library& library) {
         return library.family == family && library.version &&
@@ -67,12 +67,12 @@ std::vector<std::string> known_hangs(
   std::vector<std::string> found;
   for (const KnownHang& one : kKnown) {
     const Library* const library =
-        find(libraries, one.family, one.from, one.before);
+        find_library(libraries, one.family, one.from, one.before);
     if (library == nullptr ||
         (!one.variable.empty() &&
          value_of(variables, one.variable) != one.value) ||
-        (!one.with.empty() && find(libraries, one.with, one.with_from,
-                                   one.with_before) == nullptr)) {
+        (!one.with.empty() && find_library(libraries, one.with, one.with_from,
+                                           one.with_before) == nullptr)) {
       continue;
     }
     found.push_back(fmt::format("{} {} {} ({}): {}", library->name,

@@ -24,7 +24,7 @@ struct Known {
   std::string_view family;
   std::string_view name;
 };
-constexpr std::array kKnown = {
+constexpr std::array kKnownLibraries = {
     Known{"libgomp", "OpenMP", "GNU OpenMP"},
     Known{"libiomp5", "OpenMP", "Intel OpenMP"},
     Known{"libomp", "OpenMP", "LLVM OpenMP"},
@@ -64,17 +64,13 @@ constexpr std::array<std::string_view, 6> kOnlyOne = {
 
 constexpr std::string_view kDeleted = " (deleted)";
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 const Known* find_known(std::string_view path) {
   const std::string_view file = base_name(path);
   if (file.find(".so") == file.npos) {
     return nullptr;
   }
   const Known* found = nullptr;
-  for (const Known& one : kKnown) {
+  for (const Known& one : kKnownLibraries) {
     const std::string_view rest =
         file.substr(std::min(file.size(), one.file.size()));
     if (file.starts_with(one.file) &&
@@ -105,7 +101,7 @@ Status for_each_known(int pid, const Visit& visit) {
   return {};
 }
 
-void sort(std::vector<Library>& libraries) {
+void sort_libraries(std::vector<Library>& libraries) {
   std::ranges::sort(libraries, {}, [](const Library& one) {
     return std::tuple(std::string_view(one.family), std::string_view(one.path));
   });
@@ -127,7 +123,7 @@ Result<std::vector<Library>> read_libraries(int pid) {
     library.version = library_version(library, module, files);
     found.push_back(std::move(library));
   }));
-  sort(found);
+  sort_libraries(found);
   return found;
 }
 
@@ -136,7 +132,7 @@ Result<std::vector<Library>> list_libraries(int pid) {
   TRY(for_each_known(pid, [&](const Module&, Library library) {
     found.push_back(std::move(library));
   }));
-  sort(found);
+  sort_libraries(found);
   return found;
 }
 

@@ -33,14 +33,14 @@ constexpr std::array kMarkers = {
 constexpr std::array<std::string_view, 6> kNamed = {
     "NCCL", "CUDA runtime", "CUDA driver", "cuDNN", "cuBLAS", "HIP"};
 
-constexpr std::size_t kMostEntries = 20000;  // of a folder
+constexpr std::size_t kLibraryVersionMostEntries = 20000;  // of a folder
 
-bool is_digit(char c) {
+bool is_version_digit(char c) {
   return c >= '0' && c <= '9';
 }
 bool is_version(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         c == '.' || c == '+' || c == '_';
+  return is_version_digit(c) || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z') || c == '.' || c == '+' || c == '_';
 }
 
 std::optional<std::string> by_package(const Library& library,
@@ -76,7 +76,7 @@ std::optional<std::string> version_in_name(std::string_view path) {
   }
   const std::string_view version = path.substr(so + 4);
   const bool only = std::ranges::all_of(
-      version, [](char c) { return is_digit(c) || c == '.'; });
+      version, [](char c) { return is_version_digit(c) || c == '.'; });
   return only && version.find('.') != version.npos
              ? std::optional(std::string(version))
              : std::nullopt;
@@ -95,7 +95,7 @@ std::optional<std::string> version_in_entries(
     if (wheel && rest.starts_with("_cu")) {
       rest.remove_prefix(std::min(rest.size(), rest.find('-')));
     }
-    if (rest.size() < 2 || rest[0] != '-' || !is_digit(rest[1])) {
+    if (rest.size() < 2 || rest[0] != '-' || !is_version_digit(rest[1])) {
       continue;
     }
     rest.remove_prefix(1);
@@ -117,7 +117,8 @@ std::optional<std::string> version_after(std::string_view text,
     while (version.ends_with('.')) {
       version.remove_suffix(1);
     }
-    if (!version.empty() && is_digit(version[0]) && version.size() < 40) {
+    if (!version.empty() && is_version_digit(version[0]) &&
+        version.size() < 40) {
       return std::string(version);
     }
   }
@@ -133,7 +134,7 @@ std::vector<std::string> entries_of(const std::string& folder,
         ::opendir((root + folder).c_str()), ::closedir);
     std::vector<std::string> entries;
     while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
-      if (entries.size() == kMostEntries) {
+      if (entries.size() == kLibraryVersionMostEntries) {
         break;
       }
       entries.emplace_back(entry->d_name);

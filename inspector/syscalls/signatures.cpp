@@ -14,7 +14,7 @@ using enum Arg;
 constexpr auto kFd = ResultKind::Fd;
 constexpr auto kAddress = ResultKind::Address;
 
-constexpr Signature kSignatures[] = {
+constexpr Signature kTracedSignatures[] = {
     // Files
     {SYS_read, {Fd, BytesOut, Size}},
     {SYS_write, {Fd, Bytes, Size}},
@@ -232,7 +232,7 @@ const Signature* find_signature(long number) {
   constexpr long kMost = 512;
   static const auto by_number = [] {
     std::array<const Signature*, kMost> places{};
-    for (const Signature& signature : kSignatures) {
+    for (const Signature& signature : kTracedSignatures) {
       places.at(static_cast<std::size_t>(signature.number)) = &signature;
     }
     return places;

@@ -17,9 +17,9 @@ constexpr NamedValue kDomains[] = {
     NAMED(AF_NETLINK), NAMED(AF_PACKET), NAMED(AF_ALG),       NAMED(AF_VSOCK),
     NAMED(AF_IB),      NAMED(AF_XDP),    NAMED(AF_BLUETOOTH), NAMED(AF_CAN)};
 
-constexpr NamedValue kTypes[] = {NAMED(SOCK_STREAM), NAMED(SOCK_DGRAM),
-                                 NAMED(SOCK_RAW), NAMED(SOCK_RDM),
-                                 NAMED(SOCK_SEQPACKET)};
+constexpr NamedValue kSocketTypes[] = {NAMED(SOCK_STREAM), NAMED(SOCK_DGRAM),
+                                       NAMED(SOCK_RAW), NAMED(SOCK_RDM),
+                                       NAMED(SOCK_SEQPACKET)};
 
 constexpr NamedValue kTypeFlags[] = {NAMED(SOCK_CLOEXEC), NAMED(SOCK_NONBLOCK)};
 
@@ -115,7 +115,7 @@ std::string shutdown_how(std::uint64_t value) {
 std::string socket_type(std::uint64_t value) {
   constexpr std::uint64_t kType = 0xf;
   std::string text =
-      value_text(static_cast<std::int64_t>(value & kType), kTypes);
+      value_text(static_cast<std::int64_t>(value & kType), kSocketTypes);
   if (const std::uint64_t rest = value & kInt & ~kType; rest != 0) {
     append_name(text, flags_text(rest, kTypeFlags));
   }

@@ -50,10 +50,10 @@ int option(int fd, int name) {
   return ::getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-using End = int (*)(int, sockaddr*, socklen_t*);
+using Endpoint = int (*)(int, sockaddr*, socklen_t*);
 
 // Empty if it has none.
-std::string end_text(int fd, End end) {
+std::string endpoint_text(int fd, Endpoint end) {
   alignas(sockaddr_storage) std::array<std::byte, sizeof(sockaddr_storage)>
       bytes{};
   socklen_t size = bytes.size();
@@ -111,8 +111,8 @@ std::string socket_address_text(std::span<const std::byte> address) {
 }
 
 std::string socket_text(int fd) {
-  const std::string local = end_text(fd, ::getsockname);
-  const std::string remote = end_text(fd, ::getpeername);
+  const std::string local = endpoint_text(fd, ::getsockname);
+  const std::string remote = endpoint_text(fd, ::getpeername);
   std::string text = kind_text(fd);
   if (!local.empty()) {
     text += " " + local;

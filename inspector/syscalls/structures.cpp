@@ -35,7 +35,9 @@ constexpr std::uint64_t kMostElements = 16;  // that are shown
 
 // `text` of the structure that is there, or the address.
 template <class T, class Text>
-std::string text_of(const MemoryReader& memory, Address at, const Text& text) {
+std::string structure_text(const MemoryReader& memory,
+                           Address at,
+                           const Text& text) {
   if (!at) {
     return "NULL";
   }
@@ -84,7 +86,7 @@ struct KernelCloneArgs {
 }  // namespace
 
 std::string stat_text(const MemoryReader& memory, Address at) {
-  return text_of<struct stat>(memory, at, [](const struct stat& file) {
+  return structure_text<struct stat>(memory, at, [](const struct stat& file) {
     const bool device = S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode);
     return fmt::format("{{st_mode={}, {}, ...}}", file_type(file.st_mode),
                        device ? fmt::format("st_rdev={:#x}", file.st_rdev)
@@ -93,7 +95,7 @@ std::string stat_text(const MemoryReader& memory, Address at) {
 }
 
 std::string statx_text(const MemoryReader& memory, Address at) {
-  return text_of<struct statx>(memory, at, [](const struct statx& file) {
+  return structure_text<struct statx>(memory, at, [](const struct statx& file) {
     return fmt::format("{{stx_mask={}, stx_mode={}, stx_size={}, ...}}",
                        statx_mask(file.stx_mask), file_type(file.stx_mode),
                        std::uint64_t{file.stx_size});
@@ -101,7 +103,7 @@ std::string statx_text(const MemoryReader& memory, Address at) {
 }
 
 std::string open_how_text(const MemoryReader& memory, Address at) {
-  return text_of<open_how>(memory, at, [](const open_how& how) {
+  return structure_text<open_how>(memory, at, [](const open_how& how) {
     return fmt::format("{{flags={}, mode={}, resolve={:#x}}}",
                        open_flags(how.flags), mode_bits(how.mode),
                        std::uint64_t{how.resolve});
@@ -109,19 +111,19 @@ std::string open_how_text(const MemoryReader& memory, Address at) {
 }
 
 std::string timespec_text(const MemoryReader& memory, Address at) {
-  return text_of<timespec>(memory, at, [](const timespec& time) {
+  return structure_text<timespec>(memory, at, [](const timespec& time) {
     return time_text(time.tv_sec, time.tv_nsec);
   });
 }
 
 std::string timeval_text(const MemoryReader& memory, Address at) {
-  return text_of<timeval>(memory, at, [](const timeval& time) {
+  return structure_text<timeval>(memory, at, [](const timeval& time) {
     return fmt::format("{{tv_sec={}, tv_usec={}}}", time.tv_sec, time.tv_usec);
   });
 }
 
 std::string itimerspec_text(const MemoryReader& memory, Address at) {
-  return text_of<itimerspec>(memory, at, [](const itimerspec& timer) {
+  return structure_text<itimerspec>(memory, at, [](const itimerspec& timer) {
     return fmt::format(
         "{{it_interval={}, it_value={}}}",
         time_text(timer.it_interval.tv_sec, timer.it_interval.tv_nsec),
@@ -130,7 +132,7 @@ std::string itimerspec_text(const MemoryReader& memory, Address at) {
 }
 
 std::string limit_text(const MemoryReader& memory, Address at) {
-  return text_of<rlimit>(memory, at, [](const rlimit& limit) {
+  return structure_text<rlimit>(memory, at, [](const rlimit& limit) {
     const auto text = [](rlim_t value) {
       return value == RLIM_INFINITY ? std::string("RLIM_INFINITY")
                                     : fmt::format("{}", value);
@@ -141,7 +143,7 @@ std::string limit_text(const MemoryReader& memory, Address at) {
 }
 
 std::string system_name_text(const MemoryReader& memory, Address at) {
-  return text_of<utsname>(memory, at, [](const utsname& name) {
+  return structure_text<utsname>(memory, at, [](const utsname& name) {
     const auto text = [](const auto& field) {
       return quoted_bytes(std::string(
           field, std::find(std::begin(field), std::end(field), '\0')));
@@ -152,7 +154,7 @@ std::string system_name_text(const MemoryReader& memory, Address at) {
 }
 
 std::string signal_set_text(const MemoryReader& memory, Address at) {
-  return text_of<std::uint64_t>(
+  return structure_text<std::uint64_t>(
       memory, at, [](std::uint64_t set) { return signal_set(set); });
 }
 
@@ -161,14 +163,14 @@ std::string mask_and_size_text(const MemoryReader& memory, Address at) {
   struct MaskAndSize {
     std::uint64_t mask, size;
   };
-  return text_of<MaskAndSize>(memory, at, [&](const MaskAndSize& both) {
+  return structure_text<MaskAndSize>(memory, at, [&](const MaskAndSize& both) {
     return fmt::format("{{sigmask={}, sigsetsize={}}}",
                        signal_set_text(memory, {both.mask}), both.size);
   });
 }
 
 std::string signal_action_text(const MemoryReader& memory, Address at) {
-  return text_of<KernelSigaction>(
+  return structure_text<KernelSigaction>(
       memory, at, [](const KernelSigaction& action) {
         const std::string handler = action.handler == 0 ? "SIG_DFL"
                                     : action.handler == 1
@@ -181,7 +183,7 @@ std::string signal_action_text(const MemoryReader& memory, Address at) {
 }
 
 std::string siginfo_text(const MemoryReader& memory, Address at) {
-  return text_of<siginfo_t>(memory, at, [](const siginfo_t& info) {
+  return structure_text<siginfo_t>(memory, at, [](const siginfo_t& info) {
     return info.si_signo == 0 ? std::string("{}")
                               : fmt::format(
                                     "{{si_signo={}, si_code={}, si_pid={}, "
@@ -192,7 +194,7 @@ std::string siginfo_text(const MemoryReader& memory, Address at) {
 }
 
 std::string wait_status_text(const MemoryReader& memory, Address at) {
-  return text_of<int>(memory, at, [](int status) -> std::string {
+  return structure_text<int>(memory, at, [](int status) -> std::string {
     if (WIFEXITED(status)) {
       return fmt::format("[exited with {}]", WEXITSTATUS(status));
     }
@@ -209,7 +211,7 @@ std::string wait_status_text(const MemoryReader& memory, Address at) {
 }
 
 std::string clone_arguments_text(const MemoryReader& memory, Address at) {
-  return text_of<KernelCloneArgs>(
+  return structure_text<KernelCloneArgs>(
       memory, at, [](const KernelCloneArgs& wanted) {
         return fmt::format("{{flags={}, exit_signal={}, stack={}, ...}}",
                            clone_flags(wanted.flags & ~std::uint64_t{0xff}),
@@ -219,8 +221,8 @@ std::string clone_arguments_text(const MemoryReader& memory, Address at) {
 }
 
 std::string int_at_text(const MemoryReader& memory, Address at) {
-  return text_of<int>(memory, at,
-                      [](int value) { return fmt::format("[{}]", value); });
+  return structure_text<int>(
+      memory, at, [](int value) { return fmt::format("[{}]", value); });
 }
 
 std::string strings_text(const MemoryReader& memory, Address at) {
@@ -276,7 +278,7 @@ std::string message_text(const MemoryReader& memory,
                          Address at,
                          std::uint64_t filled,
                          std::size_t most) {
-  return text_of<msghdr>(memory, at, [&](const msghdr& message) {
+  return structure_text<msghdr>(memory, at, [&](const msghdr& message) {
     std::string text = "{";
     std::vector<std::byte> name(
         std::min<std::size_t>(message.msg_namelen, sizeof(sockaddr_storage)));

@@ -131,10 +131,10 @@ Awaitable<ConsoleAnswer> arguments(DebugSession& session, Typed typed) {
   co_return ConsoleAnswer(std::move(text));
 }
 
-// ---- where
+// ---- where_command
 
 // The newest frame last, as pdb has it.
-Awaitable<ConsoleAnswer> where(DebugSession& session, Typed typed) {
+Awaitable<ConsoleAnswer> where_command(DebugSession& session, Typed typed) {
   dap::StackTrace::Arguments question;
   question.thread_id = typed.place.thread;
   CO_TRY(const auto stack,
@@ -336,7 +336,7 @@ std::span<const ConsoleCommand> commands() {
       {{"pp"}, Expression, print_pretty, "the value, in lines"},
       {{"whatis"}, Expression, whatis, "its type"},
       {{"a", "args"}, Nothing, arguments, "what the function was called with"},
-      {{"w", "where", "bt"}, Nothing, where, "the stack"},
+      {{"w", "where", "bt"}, Nothing, where_command, "the stack"},
       {{"l", "list"},
        Lines,
        list,

@@ -1,6 +1,6 @@
 #include "server/dap/debug_session.h"
+#include "server/as_result.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include "base/log.h"
@@ -20,7 +20,6 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto kNever = Deadline::Clock::duration(std::chrono::hours(24 * 365));
 
 constexpr std::size_t kMostRequests = 256;
@@ -30,7 +29,7 @@ constexpr std::size_t kLargestOfStranger = std::size_t{64} << 10;
 // Each may be megabytes.
 constexpr std::size_t kMostMessages = 4;
 // How long an editor may not read, and how long when it has left.
-constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kDebugSessionPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
 constexpr auto kToEnd = std::chrono::seconds(2);  // of a program of ours
 
@@ -385,8 +384,8 @@ asio::awaitable<void> DebugSession::write_messages() {
     if (!has_secret(*text)) {
       log::trace(log::Area::Dap, "client <- {}", *text);
     }
-    const auto written =
-        co_await transport_->write(*std::move(text), Deadline::in(kPatience));
+    const auto written = co_await transport_->write(
+        *std::move(text), Deadline::in(kDebugSessionPatience));
     if (!written) {
       log::info(log::Area::Dap, "the client: {}", written.error().text());
       break;

@@ -1,4 +1,5 @@
 #include "server/dap/dial.h"
+#include "server/as_result.h"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -15,8 +16,6 @@ using asio::experimental::awaitable_operators::operator||;
 using Unix = asio::local::stream_protocol;
 using Tcp = asio::ip::tcp;
 using Reached = Result<std::unique_ptr<Transport>>;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 std::unexpected<Error> not_there(const ListenAddress& address,
                                  const boost::system::error_code& error) {

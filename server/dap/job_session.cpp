@@ -33,15 +33,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr auto kLookAgain = milliseconds(50);
-constexpr auto kBetweenLooks = milliseconds(200);
+constexpr auto kJobSessionBetweenLooks = milliseconds(200);
 constexpr auto kWatch = seconds(1);
-constexpr auto kFarewell = milliseconds(500);
+constexpr auto kJobSessionFarewell = milliseconds(500);
 // An editor sets a breakpoint in one session after the other.
 constexpr auto kToSettle = milliseconds(150);
 constexpr auto kTurns = milliseconds(500);
 constexpr auto kToOpen = seconds(10);
 // What is over so soon needs no word.
-constexpr auto kPatience = milliseconds(500);
+constexpr auto kJobSessionPatience = milliseconds(500);
 // When it is said how much time is left.
 constexpr std::array kCountdown = {seconds(60), seconds(30), seconds(10),
                                    seconds(5)};
@@ -126,7 +126,7 @@ asio::awaitable<void> JobSession::follow() {
   do {
     co_await keep_time();
     co_await let_live();
-    wake_.expires_after(kBetweenLooks);
+    wake_.expires_after(kJobSessionBetweenLooks);
   } while (co_await session_.nap(wake_));
 }
 
@@ -311,7 +311,7 @@ asio::awaitable<void> JobSession::in_each(Work work) {
 // ---- until threads may be held
 
 asio::awaitable<void> JobSession::await_old() {
-  const Deadline patience = Deadline::in(kPatience);
+  const Deadline patience = Deadline::in(kJobSessionPatience);
   std::string said;
   for (;;) {
     const auto pending = raised_.old().pending();

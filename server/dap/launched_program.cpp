@@ -1,4 +1,5 @@
 #include "server/dap/launched_program.h"
+#include "server/as_result.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -33,9 +33,9 @@ namespace {
 
 using asio::experimental::awaitable_operators::operator||;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr auto kPatience = std::chrono::seconds(60);  // its, with us
-constexpr auto kToEnd = std::chrono::seconds(2);
+constexpr auto kLaunchedProgramPatience =
+    std::chrono::seconds(60);  // its, with us
+constexpr auto kLaunchedProgramToEnd = std::chrono::seconds(2);
 constexpr auto kLastWords = std::chrono::milliseconds(500);
 constexpr std::size_t kMostAtOnce = 1 << 16;
 
@@ -73,7 +73,7 @@ Result<Program::Start> how_to_start(const dap::Launch::Arguments& wanted) {
   how.calls_us = true;
   how.call = 0;
   how.entry = true;
-  how.patience = kPatience;
+  how.patience = kLaunchedProgramPatience;
   return how;
 }
 
@@ -277,10 +277,10 @@ void LaunchedProgram::send(int signal) {
 asio::awaitable<void> LaunchedProgram::close(LeftPrograms* left) {
   if (ours_to_end_) {
     terminate();
-    const auto ended = co_await end(Deadline::in(kToEnd));
+    const auto ended = co_await end(Deadline::in(kLaunchedProgramToEnd));
     if (!ended) {
       send(SIGKILL);
-      co_await end(Deadline::in(kToEnd));
+      co_await end(Deadline::in(kLaunchedProgramToEnd));
     }
   }
   closing_ = true;

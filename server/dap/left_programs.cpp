@@ -1,4 +1,5 @@
 #include "server/dap/left_programs.h"
+#include "server/as_result.h"
 
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -12,8 +13,6 @@ namespace {
 using asio::experimental::awaitable_operators::operator&&;
 using asio::experimental::awaitable_operators::operator||;
 using Stream = LeftPrograms::Stream;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 asio::awaitable<void> drop_all(Stream& from) {
   std::array<char, 4096> chunk;

@@ -13,7 +13,7 @@
 namespace hangdbg {
 namespace {
 
-bool is_agents(const PythonFrame& frame) {
+bool is_frame_of_agent(const PythonFrame& frame) {
   return frame.file == "<hangdbg>";
 }
 
@@ -27,7 +27,7 @@ std::span<const StackEntry> programs(const DumpedThread& thread,
   const auto frames = thread.stack.frames;
   auto rest = entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (is_python(entries[i]) && is_agents(frames[entries[i].frame])) {
+    if (is_python(entries[i]) && is_frame_of_agent(frames[entries[i].frame])) {
       rest = entries.subspan(i + 1);
     }
   }

@@ -9,7 +9,7 @@ namespace asio = boost::asio;
 namespace {
 
 // A person may have to say something first.
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kQuestionsPatience = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Questions::Asked::Asked(Questions& questions,
     : questions_(questions),
       number_(number),
       command_(std::move(command)),
-      came_(questions.session_.io(), kPatience) {
+      came_(questions.session_.io(), kQuestionsPatience) {
   questions_.asked_.emplace(number_, this);
 }
 

@@ -1,4 +1,5 @@
 #include "server/dap/remote_terminal.h"
+#include "server/as_result.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -25,9 +26,8 @@ namespace {
 
 using asio::experimental::awaitable_operators::operator||;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 // From hanging up until it is killed: a farewell takes less.
-constexpr auto kLastWords = std::chrono::seconds(2);
+constexpr auto kRemoteTerminalLastWords = std::chrono::seconds(2);
 constexpr std::size_t kLongestTerm = 64;
 
 // The two ends of what the child has as stdin, stdout and stderr.
@@ -102,7 +102,8 @@ class Child {
 };
 
 // Ours, but for what is the person's terminal.
-std::vector<std::string> environment(const dap::Terminal::Arguments& wanted) {
+std::vector<std::string> client_environment(
+    const dap::Terminal::Arguments& wanted) {
   auto variables = variables_for_child();
   std::erase_if(variables, [](const std::string& variable) {
     return variable.starts_with("TERM=");
@@ -150,7 +151,8 @@ Result<std::unique_ptr<RemoteTerminal>> RemoteTerminal::start(
   }
   std::vector<std::string> words{"hangdbg", "attach"};
   words.insert(words.end(), wanted.arguments.begin(), wanted.arguments.end());
-  const int pid = TRY(child.start(std::move(words), environment(wanted)));
+  const int pid =
+      TRY(child.start(std::move(words), client_environment(wanted)));
   Fd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!end) {
     auto failure = fail_errno("hangdbg's end could not be waited for");
@@ -242,10 +244,11 @@ void RemoteTerminal::close() {
 }
 
 asio::awaitable<int> RemoteTerminal::reap() {
-  const bool ended = co_await ends_before(Deadline::in(kLastWords));
+  const bool ended =
+      co_await ends_before(Deadline::in(kRemoteTerminalLastWords));
   if (!ended) {
     ::kill(pid_, SIGKILL);
-    co_await ends_before(Deadline::in(kLastWords));
+    co_await ends_before(Deadline::in(kRemoteTerminalLastWords));
   }
   int status = 0;
   reaped_ = ::waitpid(pid_, &status, WNOHANG) == pid_;

@@ -1,8 +1,8 @@
 #include "server/dap/server.h"
+#include "server/as_result.h"
 
 #include <sys/stat.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/log.h"
@@ -15,8 +15,6 @@
 namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 constexpr int kMostSessions = 256;
 // An editor attaches at once; what does not is no editor.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -15,6 +14,7 @@
 #include <variant>
 
 #include "protocol/framing.h"
+#include "server/as_result.h"
 #include "server/dap/transport.h"
 
 namespace hangdbg {
@@ -47,8 +47,6 @@ class StreamTransport final : public Transport {
   boost::asio::awaitable<Status> write(std::string text,
                                        Deadline deadline) override {
     using boost::asio::experimental::awaitable_operators::operator||;
-    constexpr auto as_result =
-        boost::asio::as_tuple(boost::asio::use_awaitable);
     const std::string bytes = dap::frame(text);
     write_timer_.expires_at(deadline.at());
     const auto first =

@@ -15,11 +15,11 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+constexpr auto kSubProcessesBetweenLooks = std::chrono::milliseconds(100);
 constexpr auto kStart = std::chrono::seconds(5);  // of an interpreter
 
 // An editor's configuration has a name besides what we want to know.
-struct Configuration {
+struct ChildConfiguration {
   std::string name;
   dap::Attach::Arguments attach;
 
@@ -46,7 +46,7 @@ SubProcesses::SubProcesses(DebugSession& session,
       told_(living()) {}
 
 asio::awaitable<void> SubProcesses::follow() {
-  while (co_await session_.nap(kBetweenLooks)) {
+  while (co_await session_.nap(kSubProcessesBetweenLooks)) {
     const auto found = co_await session_.on_pool([this] { return take_new(); });
     for (const int pid : found) {
       co_await open_session(pid);
@@ -61,14 +61,14 @@ asio::awaitable<void> SubProcesses::follow_exec() {
     if (co_await session_.on_pool(is_python)) {
       co_return co_await open_session(pid_);
     }
-    if (!co_await session_.nap(kBetweenLooks)) {
+    if (!co_await session_.nap(kSubProcessesBetweenLooks)) {
       break;
     }
   }
 }
 
 asio::awaitable<void> SubProcesses::open_session(int pid) {
-  Configuration wanted{fmt::format("Process {}", pid), parent_};
+  ChildConfiguration wanted{fmt::format("Process {}", pid), parent_};
   wanted.attach.process_id = LooseText{std::to_string(pid)};
   wanted.attach.thread.reset();
   dap::StartDebugging::Arguments question{"attach", encode(wanted)};

@@ -1,4 +1,5 @@
 #include "server/dap/tls_transport.h"
+#include "server/as_result.h"
 
 #include <boost/asio/ssl/stream.hpp>
 
@@ -10,9 +11,8 @@ namespace asio = boost::asio;
 namespace {
 
 using asio::experimental::awaitable_operators::operator||;
-using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
+using TlsStream = asio::ssl::stream<asio::ip::tcp::socket>;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto kHandshake = std::chrono::seconds(5);
 
 }  // namespace
@@ -20,10 +20,10 @@ constexpr auto kHandshake = std::chrono::seconds(5);
 asio::awaitable<std::unique_ptr<Transport>> accept_tls(
     asio::ip::tcp::socket socket,
     const Tls& tls) {
-  Stream stream(std::move(socket), tls.context());
+  TlsStream stream(std::move(socket), tls.context());
   asio::steady_timer patience(stream.get_executor(), kHandshake);
   const auto first =
-      co_await (stream.async_handshake(Stream::server, as_result) ||
+      co_await (stream.async_handshake(TlsStream::server, as_result) ||
                 patience.async_wait(as_result));
   if (first.index() == 1) {
     co_return nullptr;
@@ -32,19 +32,19 @@ asio::awaitable<std::unique_ptr<Transport>> accept_tls(
     log::info(log::Area::Server, "no TLS: {}", error.message());
     co_return nullptr;
   }
-  co_return std::make_unique<StreamTransport<Stream>>(std::move(stream));
+  co_return std::make_unique<StreamTransport<TlsStream>>(std::move(stream));
 }
 
 asio::awaitable<Result<std::unique_ptr<Transport>>> connect_tls(
     asio::ip::tcp::socket socket,
     const Tls& tls) {
-  Stream stream(std::move(socket), tls.context());
+  TlsStream stream(std::move(socket), tls.context());
   const auto [error] =
-      co_await stream.async_handshake(Stream::client, as_result);
+      co_await stream.async_handshake(TlsStream::client, as_result);
   if (error) {
     co_return handshake_failed(error);
   }
-  co_return std::make_unique<StreamTransport<Stream>>(std::move(stream));
+  co_return std::make_unique<StreamTransport<TlsStream>>(std::move(stream));
 }
 
 }  // namespace hangdbg

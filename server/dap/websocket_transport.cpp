@@ -1,6 +1,6 @@
 #include "server/dap/websocket_transport.h"
+#include "server/as_result.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,9 +28,7 @@ using Plain = asio::ip::tcp::socket;
 using Encrypted = asio::ssl::stream<Plain>;
 using Upgrade = http::request<http::empty_body>;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-
-constexpr auto kHandshake = std::chrono::seconds(5);
+constexpr auto kWebsocketTransportHandshake = std::chrono::seconds(5);
 constexpr std::size_t kLargestHeader = 8192;
 
 template <class Below>
@@ -154,7 +152,7 @@ asio::awaitable<std::unique_ptr<Transport>> encrypt_and_upgrade(
 asio::awaitable<std::unique_ptr<Transport>> in_time(
     asio::any_io_executor executor,
     asio::awaitable<std::unique_ptr<Transport>> handshake) {
-  asio::steady_timer patience(executor, kHandshake);
+  asio::steady_timer patience(executor, kWebsocketTransportHandshake);
   auto first =
       co_await (std::move(handshake) || patience.async_wait(as_result));
   if (first.index() == 1) {

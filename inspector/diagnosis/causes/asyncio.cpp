@@ -29,7 +29,7 @@ AsyncioTasks tasks_of(const Case& of) {
 
 // "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
 // program awaits, of all that the library then awaits in it.
-std::string text_of(const AsyncioTask& task) {
+std::string task_text(const AsyncioTask& task) {
   std::string text =
       fmt::format("task {}", task.name.empty() ? "?" : printable(task.name));
   const PythonFrame* called = nullptr;
@@ -45,8 +45,8 @@ std::string text_of(const AsyncioTask& task) {
   return called == nullptr ? text : text + " in " + place_of(*called);
 }
 
-// Tasks that wait for each other in a circle; empty if there are none.
-std::vector<const AsyncioTask*> circle(const AsyncioTasks& all) {
+// Tasks that wait for each other in a circle_of_tasks; empty if there are none.
+std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
   std::map<Address, const AsyncioTask*> by_address;
   for (const AsyncioTask& task : all.tasks) {
     by_address[task.address] = &task;
@@ -68,8 +68,8 @@ std::vector<const AsyncioTask*> circle(const AsyncioTasks& all) {
   return {};
 }
 
-// The loop waits for no time, and for no descriptor but the one by which its
-// own process wakes it.
+// The loop waits_for_task for no time, and for no descriptor but the one by
+// which its own process wakes it.
 bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
@@ -78,41 +78,45 @@ bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
          });
 }
 
-Found waits(const Case& of, const CaseThread& thread) {
+Found waits_for_task(const Case& of, const CaseThread& thread) {
   const AsyncioTasks all = tasks_of(of);
-  const auto around = circle(all);
+  const auto around = circle_of_tasks(all);
   Cause cause{.id = "await-cycle",
               .standing = Standing::Stuck,
               .confidence = Confidence::Certain};
   if (!around.empty()) {
     cause.sentence = fmt::format(
-        "runs an event loop in which {} tasks wait for each other in a circle",
+        "runs an event loop in which {} tasks wait for each other in a "
+        "circle_of_tasks",
         around.size());
     for (const AsyncioTask* const task : around) {
-      cause.evidence.push_back(text_of(*task) + " waits for the next");
+      cause.evidence.push_back(task_text(*task) +
+                               " waits_for_task for the next");
     }
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
     cause.id = "future-unset";
     cause.confidence = Confidence::Likely;
     cause.sentence = fmt::format(
         "runs an event loop whose {} {} for what nobody is left to do",
-        all.tasks.size(), all.tasks.size() == 1 ? "task waits" : "tasks wait");
+        all.tasks.size(),
+        all.tasks.size() == 1 ? "task waits_for_task" : "tasks wait");
     for (const AsyncioTask& task : all.tasks) {
       cause.evidence.push_back(
-          fmt::format("{} waits for a {}", text_of(task),
+          fmt::format("{} waits_for_task for a {}", task_text(task),
                       task.future.empty() ? "future" : printable(task.future)));
       if (cause.evidence.size() == 5) {
         break;
       }
     }
     cause.evidence.push_back(
-        "the loop waits without a limit, for no other descriptor than its own, "
+        "the loop waits_for_task without a limit, for no other descriptor than "
+        "its own, "
         "and no other thread is here that is at work");
   } else {
     return std::nullopt;
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
-                        "where each task waits"});
+                        "where each task waits_for_task"});
   return cause;
 }
 
@@ -137,7 +141,7 @@ Found asyncio(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   if (thread.frames().front().file.ends_with("/selectors.py")) {
-    return waits(of, thread);
+    return waits_for_task(of, thread);
   }
   Cause inner = cause_behind("asyncio", of, thread);
   const PythonFrame* const callback = called_by_loop(thread);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
 
 namespace hangdbg::causes {
@@ -13,7 +14,7 @@ namespace {
 // The library of the driver, or of the runtime; libraries that have the runtime
 // in themselves have it as theirs.
 bool is_cuda(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   return name.starts_with("libcuda.so") || name.starts_with("libcudart");
 }
 

@@ -24,7 +24,7 @@ std::vector<ThreadId> not_daemons(const Case& of, const CaseThread& but) {
   return threads;
 }
 
-std::string names_of(const Case& of, const std::vector<ThreadId>& threads) {
+std::string thread_names(const Case& of, const std::vector<ThreadId>& threads) {
   std::string names;
   for (const ThreadId& id : threads) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ",
@@ -63,7 +63,7 @@ Found join(const Case& of, const CaseThread& thread) {
     cause.behind = not_daemons(of, thread);
   }
   const std::string whom =
-      !cause.behind.empty() ? names_of(of, cause.behind)
+      !cause.behind.empty() ? thread_names(of, cause.behind)
       : frame != nullptr
           ? fmt::format("thread \"{}\"",
                         printable(of.text(*frame, "self._name").value_or("?")))

@@ -10,7 +10,7 @@ namespace {
 
 // Nodes are started one after the other, and some only when there is room for
 // them: that takes its time.
-constexpr double kPatience = 6;
+constexpr double kLauncherPatience = 6;
 
 std::optional<double> age_of(const Case& of) {
   const InspectedProcess* const process = of.whole();
@@ -22,7 +22,7 @@ Cause rendezvous(const Case& of, const CaseThread& thread) {
               .standing = Standing::Waits,
               .confidence = Confidence::Likely,
               .waited_s = age_of(of),
-              .patience = kPatience};
+              .patience = kLauncherPatience};
   const PythonFrame* const elastic =
       thread.find("next_rendezvous", "/rendezvous/dynamic_rendezvous.py");
   const PythonFrame* const fixed =

@@ -12,7 +12,7 @@ namespace hangdbg::causes {
 namespace {
 
 bool is_openmp(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   return name.starts_with("libgomp") || name.starts_with("libiomp") ||
          name.starts_with("libomp");
 }

@@ -40,7 +40,7 @@ bool any_with_threads(const Case& of, const std::vector<ThreadId>& processes) {
   });
 }
 
-std::string names_of(const std::vector<ThreadId>& processes) {
+std::string process_names(const std::vector<ThreadId>& processes) {
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(processes.size(), 3); ++i) {
     names += (i > 0 ? ", " : "") + process_text(processes[i].pid);
@@ -79,8 +79,8 @@ Cause reads(const Case& of,
       !thread.frames().empty() &&
       thread.frames()[0].file.find("/multiprocessing/") != std::string::npos;
   if (!writers.empty()) {
-    cause.sentence =
-        fmt::format("waits for what {} writes into a pipe", names_of(writers));
+    cause.sentence = fmt::format("waits for what {} writes into a pipe",
+                                 process_names(writers));
     cause.behind = writers;
     if (any_with_threads(of, writers)) {
       cause.confidence = Confidence::Possible;
@@ -136,7 +136,7 @@ Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
                 "writes into a pipe that is full, and that no other "
                 "process reads")
           : fmt::format("writes into a pipe that is full: {} does not read it",
-                        names_of(readers));
+                        process_names(readers));
   cause.behind = readers;
   if (any_with_threads(of, readers)) {
     cause.confidence = Confidence::Possible;

@@ -17,8 +17,8 @@
 namespace hangdbg::causes {
 namespace {
 
-constexpr auto kMoment = std::chrono::milliseconds(15);
-constexpr int kLooks = 4;
+constexpr auto kRunningMoment = std::chrono::milliseconds(15);
+constexpr int kRunningLooks = 4;
 constexpr int kMostLooks = 20;  // at who gets little of a CPU
 
 using Values = std::map<std::string, std::string>;
@@ -53,25 +53,25 @@ std::string differences(const Values& before, const Values& now) {
 // The loop that the thread goes round in: the innermost frame that is there in
 // all looks, since what it calls comes and goes, and the lines at which it was
 // seen.
-struct Loop {
+struct RunningLoop {
   PythonFrame frame;
   std::set<int> lines;
   bool calls = false;  // it was seen in what the loop calls
 };
 
 // "train.py:12-15 in main"
-std::string lines_of(const Loop& loop) {
+std::string lines_of(const RunningLoop& loop) {
   if (loop.lines.size() < 2) {
     return place_of(loop.frame);
   }
   const std::string_view file = loop.frame.file;
-  return fmt::format("{}:{}-{} in {}",
-                     printable(file.substr(file.rfind('/') + 1)),
+  return fmt::format("{}:{}-{} in {}", printable(base_name(file)),
                      *loop.lines.begin(), *loop.lines.rbegin(),
                      printable(loop.frame.function));
 }
 
-std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
+std::optional<RunningLoop> watch_thread(const Case& of,
+                                        const CaseThread& thread) {
   constexpr std::size_t kFrames = 300;
   constexpr int kStacks = 8;
   const LiveSubject subject(of.process());
@@ -82,7 +82,7 @@ std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
   std::vector<std::set<int>> lines(common.size());
   bool calls = false;
   for (int look = 0; look < kStacks; ++look) {
-    std::this_thread::sleep_for(kMoment / 2);
+    std::this_thread::sleep_for(kRunningMoment / 2);
     const auto seen = subject.look(stacks, *thread.python, {.most = kFrames});
     if (!seen || !seen->stack.complete) {
       continue;
@@ -101,8 +101,8 @@ std::optional<Loop> watch(const Case& of, const CaseThread& thread) {
     common.resize(same);
   }
   return common.empty() ? std::nullopt
-                        : std::optional(Loop{common.back(),
-                                             lines[common.size() - 1], calls});
+                        : std::optional(RunningLoop{
+                              common.back(), lines[common.size() - 1], calls});
 }
 
 // For who waits for a CPU, or is throttled, nothing can change.
@@ -114,7 +114,7 @@ bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
 }
 
 // Whether it was seen in what the loop calls.
-bool leaves(const Loop& loop, const CaseThread& thread) {
+bool leaves(const RunningLoop& loop, const CaseThread& thread) {
   const std::string in = " in " + printable(loop.frame.function);
   return loop.calls ||
          !std::ranges::all_of(
@@ -126,15 +126,15 @@ bool leaves(const Loop& loop, const CaseThread& thread) {
 std::string computes_in(const Case& of, const CaseThread& thread) {
   std::string function;
   int seen = 0;
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kRunningLooks; ++look) {
     const auto functions = of.native(thread);
     if (!functions.empty()) {
       function = functions.front();
       ++seen;
     }
-    std::this_thread::sleep_for(kMoment / 2);
+    std::this_thread::sleep_for(kRunningMoment / 2);
   }
-  return seen * 2 >= kLooks ? function : "";
+  return seen * 2 >= kRunningLooks ? function : "";
 }
 
 // What of its variables changes from one look to another. None: they cannot be
@@ -146,9 +146,9 @@ std::optional<std::string> changes_in(const Case& of,
   const Values before = locals_now(of, frame);
   std::string changes;
   const auto ran = [&] { return !begun || has_run(of, thread, *begun); };
-  for (int look = 0; look < (ran() ? kLooks : kMostLooks) && changes.empty();
-       ++look) {
-    std::this_thread::sleep_for(kMoment);
+  for (int look = 0;
+       look < (ran() ? kRunningLooks : kMostLooks) && changes.empty(); ++look) {
+    std::this_thread::sleep_for(kRunningMoment);
     const Values now = locals_now(of, frame);
     if (now.empty() || before.empty()) {
       return {};
@@ -183,7 +183,7 @@ Found running(const Case& of, const CaseThread& thread) {
       (thread.cpu_percent < 50 && thread.wait.state != 'R')) {
     return cause;
   }
-  const auto loop = watch(of, thread);
+  const auto loop = watch_thread(of, thread);
   const auto changes =
       loop ? changes_in(of, thread, loop->frame) : std::optional<std::string>();
   if (!changes) {

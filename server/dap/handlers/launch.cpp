@@ -11,7 +11,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kEnding = std::chrono::milliseconds(200);
-constexpr auto kBetweenTries = std::chrono::milliseconds(2);
+constexpr auto kLaunchBetweenTries = std::chrono::milliseconds(2);
 
 bool wants_terminal(const dap::Launch::Arguments& wanted) {
   return wanted.console == "integratedTerminal" ||
@@ -45,7 +45,7 @@ boost::asio::awaitable<Status> enter(DebugSession& session,
     if (hello.waits) {
       co_return Status();
     }
-    if (deadline.expired() || !co_await session.nap(kBetweenTries)) {
+    if (deadline.expired() || !co_await session.nap(kLaunchBetweenTries)) {
       co_return fail(ErrorId::TimedOut, "the program does not wait for us");
     }
   }
