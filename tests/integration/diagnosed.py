@@ -40,6 +40,8 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
     try:
         until("hung", told, seconds)
     except AssertionError:
+        if not answers:  # it could not even be asked
+            raise
         keep(made, cause, answers[0])
         raise AssertionError("%s is not called hung: %s" % (made, answers)) from None
     said = answers[0]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import processes
-from diagnosed import named_first, well_by
-from harness import TARGETS, Target, die_with_us, hangdbg, until
+from diagnosed import diagnosed, named_first, well_by
+from harness import TARGETS, Target, die_with_us, hangdbg, track, until
 from test_namespaces import needs_root
 
 OWN_MOUNTS = ("unshare", "-m")
@@ -111,3 +111,34 @@ def test_a_debugger_holds_it(some_python):
     finally:
         gdb.stdin.close()  # it lets go of it, and ends
         gdb.wait(20)
+
+
+# Stops a thread again and again, each time for a millisecond.
+SAMPLER = """
+import ctypes, os, sys, time
+tid = int(sys.argv[1])
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
+SEIZE, INTERRUPT, CONT, WALL = 0x4206, 0x4207, 7, 0x40000000
+if ptrace(SEIZE, tid, 0, 0):
+    sys.exit(os.strerror(ctypes.get_errno()))
+print("seized", flush=True)
+while True:
+    ptrace(INTERRUPT, tid, 0, 0)
+    os.waitpid(tid, WALL)
+    time.sleep(0.001)
+    ptrace(CONT, tid, 0, 0)
+"""
+
+
+def test_a_profiler_holds_nobody(some_python):
+    target = Target([some_python, TARGETS / "causes_processes.py", "traced", "-"])
+    sampler = track(subprocess.Popen(
+        ["/usr/bin/python3", "-c", SAMPLER, str(target.tid)], stdout=subprocess.PIPE,
+        start_new_session=True, preexec_fn=die_with_us))
+    if not sampler.stdout.readline():
+        pytest.skip("ptrace is not allowed here")
+    for _ in range(10):
+        said = diagnosed(target.pid)
+        assert said["cause"] != "traced", said
+    assert sampler.poll() is None

@@ -225,7 +225,7 @@ def test_who_works_may_be_the_one_that_sends(launch, launcher, monkeypatch):
         ranks = diagnosed(named_by(job))["ranks"] if listed(job)[0] else []
         first = [one["diagnosis"]["chain"][0] for one in ranks]
         return [one["cause"] for one in first] == [
-            "mpi-message", "runs", "sleeps", "mpi-message"] and first[2]["waiting_s"] > float(AFTER)
+            "mpi-message", "runs", "sleeps", "mpi-message"] and (first[2]["waiting_s"] or 0) > float(AFTER)
     until("all are where they are to be", all_there, BEGUN)
     not_hung("ranks of %s wait for one that works, and one rests" % launcher.name, named_by(job))
 

@@ -72,8 +72,8 @@ def test_other_user(newest_python, nobody):
 
 
 @root_only
-def test_own_process_without_root(nobody):
-    target = nobodys("/usr/bin/python3")
+def test_own_process_without_root(nobody, public):
+    target = nobodys("/usr/bin/python3", script=Path(public, "targets", "lock_main.py"))
     done = nobody("eval", target.pid, "answer + 1")
     assert (done.rc, done.out) == (0, "42\n"), done
     target.finish()
@@ -95,9 +95,10 @@ def test_not_dumpable(nobody, public):
 
 
 @root_only
-def test_more_capable(nobody):
+def test_more_capable(nobody, public):
     target = nobodys("/usr/bin/python3", "--inh-caps", "+net_raw",
-                     "--ambient-caps", "+net_raw")
+                     "--ambient-caps", "+net_raw",
+                     script=Path(public, "targets", "lock_main.py"))
     assert_named(target.pid, "more-capable", 3, "net_raw", run=nobody)
     target.finish()
 

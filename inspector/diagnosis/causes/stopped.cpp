@@ -3,8 +3,13 @@
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
+#include <chrono>
+#include <optional>
+#include <thread>
+
 #include "base/text.h"
 #include "inspector/diagnosis/causes/causes.h"
+#include "tracee/proc_status.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -33,6 +38,32 @@ Cause ended(const Case& of) {
                 "why the parent does not take notice"}}};
 }
 
+// The debugger that holds it; 0: nobody does. A stop of some microseconds, by
+// who reads its stack (another hangdbg, a profiler), is no hang: it has to be
+// in one and the same stop in each of several looks. Each stop is a switch.
+int debugger_of(const Case& of, const CaseThread& thread) {
+  constexpr int kStopLooks = 5;
+  constexpr auto kBetweenStopLooks = std::chrono::milliseconds(40);
+  std::optional<ProcStatus> first;
+  for (int i = 0; i < kStopLooks; ++i) {
+    if (i > 0) {
+      std::this_thread::sleep_for(kBetweenStopLooks);
+    }
+    const auto now = read_task_status(of.pid, thread.id.tid);
+    if (!now || now->state != 't' || now->tracer_pid == 0) {
+      return 0;
+    }
+    if (!first) {
+      first = *now;
+    }
+    if (now->tracer_pid != first->tracer_pid ||
+        now->voluntary_switches != first->voluntary_switches) {
+      return 0;
+    }
+  }
+  return first->tracer_pid;
+}
+
 }  // namespace
 
 Found stopped(const Case& of, const CaseThread& thread) {
@@ -54,17 +85,23 @@ Found stopped(const Case& of, const CaseThread& thread) {
                            : next(fmt::format("kill -CONT {}", of.pid),
                                   "it goes on")};
     }
-    case 't':
+    case 't': {
+      const int debugger = debugger_of(of, thread);
+      if (debugger == 0) {
+        return std::nullopt;
+      }
       return Cause{
           .id = "traced",
           .standing = Standing::Stuck,
           .confidence = Confidence::Certain,
-          .sentence = fmt::format("is held by a debugger, {}",
-                                  process_text(of.status.tracer_pid)),
-          .evidence = {fmt::format("state t, TracerPid {} in /proc/{}/status",
-                                   of.status.tracer_pid, of.pid)},
-          .next = next(fmt::format("ps -fp {}", of.status.tracer_pid),
-                       "whose debugger it is")};
+          .sentence =
+              fmt::format("is held by a debugger, {}", process_text(debugger)),
+          .evidence = {fmt::format("state t, TracerPid {} in /proc/{}/task/{}/"
+                                   "status",
+                                   debugger, of.pid, thread.id.tid)},
+          .next =
+              next(fmt::format("ps -fp {}", debugger), "whose debugger it is")};
+    }
     case 'Z':
     case 'X':
       return thread.id.tid == of.pid ? Found(ended(of)) : std::nullopt;
