@@ -10,6 +10,13 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_C_FLAGS_RELEASE "-O2")
 
 add_library(hangdbg_options INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Memory for time: it collects its garbage at a gigabyte. And it warns of what an
+  # #include brings, though that is the folder's own.
+  target_compile_options(hangdbg_options INTERFACE
+    "SHELL:--param ggc-min-expand=400" "SHELL:--param ggc-min-heapsize=1000000"
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 target_include_directories(hangdbg_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(hangdbg_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
 # Clang, of the fuzz targets, warns of what is in g++'s own headers.
@@ -45,11 +52,11 @@ define_property(TARGET PROPERTY HANGDBG_PLAIN_IF_SANITIZED
 
 # hangdbg_layer(name LINKS... SOURCES... [ALONE...]): one folder's library.
 #
-# The files of one folder are compiled together, HANGDBG_UNITY of them at a time: most
-# of a file's time goes to the headers and templates that its neighbours use as well.
-# So a name in an anonymous namespace is used once a folder (tests/unit/layers_test.cpp).
+# Neighbours are compiled together, HANGDBG_UNITY of them at a time: most of a file's
+# time goes to the headers and templates that its neighbours use as well. So what is in
+# an anonymous namespace has a name of its own in its folder.
 # Those that match ALONE, a regular expression, are compiled one by one.
-set(HANGDBG_UNITY 10 CACHE STRING "How many files of a folder are compiled together; 1: none")
+set(HANGDBG_UNITY 12 CACHE STRING "About how many files are compiled together; 1: none")
 
 function(hangdbg_layer name)
   cmake_parse_arguments(LAYER "" "ALONE" "SOURCES;LINKS" ${ARGN})
@@ -57,17 +64,25 @@ function(hangdbg_layer name)
   target_link_libraries(hangdbg_${name} PUBLIC hangdbg_options ${LAYER_LINKS})
   if(HANGDBG_UNITY GREATER 1)
     set_target_properties(hangdbg_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set(folders)
     foreach(source IN LISTS LAYER_SOURCES)
       if(source MATCHES "[.]cpp$" AND NOT (LAYER_ALONE AND source MATCHES "${LAYER_ALONE}"))
         cmake_path(GET source PARENT_PATH folder)
         string(MAKE_C_IDENTIFIER "in_${folder}" folder)
-        if(NOT DEFINED ${folder})
-          set(${folder} 0)
-        endif()
-        math(EXPR group "${${folder}} / ${HANGDBG_UNITY}")
-        math(EXPR ${folder} "${${folder}} + 1")
-        set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${group}")
+        list(APPEND folders ${folder})
+        list(APPEND ${folder} ${source})
       endif()
+    endforeach()
+    list(REMOVE_DUPLICATES folders)
+    foreach(folder IN LISTS folders)
+      list(LENGTH ${folder} files)
+      math(EXPR batches "(${files} + ${HANGDBG_UNITY} / 2) / ${HANGDBG_UNITY}")
+      set(index 0)
+      foreach(source IN LISTS ${folder})
+        math(EXPR batch "${index} * ${batches} / ${files}")  # of equal sizes
+        math(EXPR index "${index} + 1")
+        set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${batch}")
+      endforeach()
     endforeach()
   endif()
 endfunction()

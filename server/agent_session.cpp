@@ -140,7 +140,7 @@ asio::awaitable<bool> AgentSession::read_only() {
 }
 
 asio::awaitable<std::string> AgentSession::why_read_only() {
-  return run_on(looks_, [this] { return gil_watch_.reason(); });
+  return result_on(looks_, [this] { return gil_watch_.reason(); });
 }
 
 auto AgentSession::need(std::string module, Deadline deadline)
@@ -329,7 +329,7 @@ asio::awaitable<void> AgentSession::watch_gil() {
 }
 
 asio::awaitable<AgentSession::GilLook> AgentSession::look_at_gil() {
-  return run_on(looks_, [this] {
+  return result_on(looks_, [this] {
     const auto verdict = gil_watch_.look();
     return GilLook{verdict, gil_watch_.stood()};
   });

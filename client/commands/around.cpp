@@ -14,18 +14,18 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct AroundOptions {
   CommonOptions common;
   TargetOption target;
 };
 
-int run(const Options& options);
-Result<int> show(const Options& options);
+int run(const AroundOptions& options);
+Result<int> show(const AroundOptions& options);
 
 }  // namespace
 
 void add_around(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AroundOptions>();
   const cli::Command command = program.add_command(
       "around", "What is around it: limits, libraries, variables, the machine");
   add_pid_option(command, options->target);
@@ -49,13 +49,13 @@ void add_around(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const AroundOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const AroundOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
   const int pid = TRY(chosen_process(options.target, deadline));

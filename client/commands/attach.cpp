@@ -22,24 +22,28 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct AttachOptions {
   CommonOptions common;
   TargetOption target;
   JobOptions job;
   PromptOptions prompt;
 };
 
-int run(const Options& options);
-Result<int> attach(const Options& options);
-Result<int> attach_each(const Options& options, const ChosenRanks& chosen);
-Result<int> prompt_odd_rank(const Options& options, const ChosenRanks& chosen);
+int run(const AttachOptions& options);
+Result<int> attach(const AttachOptions& options);
+Result<int> attach_each(const AttachOptions& options,
+                        const ChosenRanks& chosen);
+Result<int> prompt_odd_rank(const AttachOptions& options,
+                            const ChosenRanks& chosen);
 std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline);
-Result<int> prompt(const Options& options, int pid, std::optional<int> rank);
+Result<int> prompt(const AttachOptions& options,
+                   int pid,
+                   std::optional<int> rank);
 
 }  // namespace
 
 void add_attach(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AttachOptions>();
   const cli::Command command = program.add_command(
       "attach", "A prompt in the hung frame, with pdb's commands");
   add_pid_option(command, options->target);
@@ -61,13 +65,13 @@ void add_attach(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const AttachOptions& options) {
   const auto code = attach(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> attach(const Options& options) {
+Result<int> attach(const AttachOptions& options) {
   TRY(options.common.configure_log());
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
@@ -93,7 +97,8 @@ Result<int> attach(const Options& options) {
   return prompt(options, pid, std::nullopt);
 }
 
-Result<int> attach_each(const Options& options, const ChosenRanks& chosen) {
+Result<int> attach_each(const AttachOptions& options,
+                        const ChosenRanks& chosen) {
   const auto outputs = TRY(run_for_each(
       chosen.ranks,
       [&](const JobRank& rank) {
@@ -119,7 +124,8 @@ Result<int> attach_each(const Options& options, const ChosenRanks& chosen) {
   return code_of(outputs, !chosen.absent.empty());
 }
 
-Result<int> prompt_odd_rank(const Options& options, const ChosenRanks& chosen) {
+Result<int> prompt_odd_rank(const AttachOptions& options,
+                            const ChosenRanks& chosen) {
   const auto odd = odd_rank(chosen, options.common.deadline());
   const int rank = odd.value_or(chosen.ranks.front().rank);
   fmt::print(stderr, "rank {} of {}{}\n", rank, job_text(chosen.job),
@@ -155,7 +161,9 @@ std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline) {
              : std::optional(tree.odd.front().here.members.ranges()[0].first);
 }
 
-Result<int> prompt(const Options& options, int pid, std::optional<int> rank) {
+Result<int> prompt(const AttachOptions& options,
+                   int pid,
+                   std::optional<int> rank) {
   AttachedRanks attached(options.common);
   TRY(attached.open(pid, rank, options.prompt.place));
   const auto& commands = options.prompt.commands;

@@ -31,7 +31,7 @@ constexpr auto kLookAgain = milliseconds(200);
 // Who comes so soon needs no word.
 constexpr auto kPatience = milliseconds(500);
 
-struct Options {
+struct BreakOptions {
   CommonOptions common;
   JobOptions job;
   std::string place;
@@ -47,10 +47,10 @@ struct Options {
   }
 };
 
-int run(const Options& options);
-Result<int> break_in(const Options& options,
+int run(const BreakOptions& options);
+Result<int> break_in(const BreakOptions& options,
                      std::optional<BreakEvents>& events);
-Result<PromptBreakpoint> breakpoint_of(const Options& options);
+Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options);
 int show_log(AttachedRanks& attached, Deadline deadline);
 int prompt_at_stops(AttachedRanks& attached,
                     const ChosenRanks& chosen,
@@ -71,7 +71,7 @@ void say_notes_of(AttachedRanks& attached);
 }  // namespace
 
 void add_break(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BreakOptions>();
   const cli::Command command = program.add_command(
       "break", "Breakpoints on ranks of a job, which survives them");
   command
@@ -131,7 +131,7 @@ void add_break(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const BreakOptions& options) {
   std::optional<BreakEvents> events;  // from when there is a job
   const auto result = break_in(options, events);
   if (!result && events) {
@@ -146,7 +146,7 @@ int run(const Options& options) {
   return code;
 }
 
-Result<int> break_in(const Options& options,
+Result<int> break_in(const BreakOptions& options,
                      std::optional<BreakEvents>& events) {
   TRY(options.common.configure_log());
   if (options.common.json && options.commands.empty() && options.log.empty()) {
@@ -214,7 +214,7 @@ Result<int> break_in(const Options& options,
                             deadline);
 }
 
-Result<PromptBreakpoint> breakpoint_of(const Options& options) {
+Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options) {
   PromptBreakpoint wanted;
   wanted.condition = options.condition;
   wanted.log = options.log;

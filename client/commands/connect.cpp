@@ -19,7 +19,7 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-struct Options {
+struct ConnectOptions {
   CommonOptions common;
   std::string address;
   std::string pid;
@@ -29,17 +29,17 @@ struct Options {
   std::string fingerprint;
 };
 
-int run(const Options& options);
-Result<int> connect(const Options& options);
-Result<std::optional<Tls>> encryption(const Options& options,
+int run(const ConnectOptions& options);
+Result<int> connect(const ConnectOptions& options);
+Result<std::optional<Tls>> encryption(const ConnectOptions& options,
                                       const ListenAddress& address);
-dap::Terminal::Arguments wanted(const Options& options,
+dap::Terminal::Arguments wanted(const ConnectOptions& options,
                                 std::optional<std::string> token);
 
 }  // namespace
 
 void add_connect(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConnectOptions>();
   const cli::Command command = program.add_command(
       "connect", "The prompt of `attach`, where a `hangdbg serve` is");
   command
@@ -80,13 +80,13 @@ void add_connect(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const ConnectOptions& options) {
   const auto code = connect(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> connect(const Options& options) {
+Result<int> connect(const ConnectOptions& options) {
   TRY(options.common.configure_log());
   const auto address = TRY(parse_listen_address(options.address));
   const auto tls = TRY(encryption(options, address));
@@ -113,7 +113,7 @@ Result<int> connect(const Options& options) {
   return code;
 }
 
-Result<std::optional<Tls>> encryption(const Options& options,
+Result<std::optional<Tls>> encryption(const ConnectOptions& options,
                                       const ListenAddress& address) {
   const auto host = host_of(address);
   if (!options.fingerprint.empty() && host) {
@@ -132,7 +132,7 @@ Result<std::optional<Tls>> encryption(const Options& options,
 }
 
 // What `attach` is told there.
-dap::Terminal::Arguments wanted(const Options& options,
+dap::Terminal::Arguments wanted(const ConnectOptions& options,
                                 std::optional<std::string> token) {
   dap::Terminal::Arguments terminal;
   terminal.token = std::move(token);

@@ -21,22 +21,22 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct CoreOptions {
   CommonOptions common;
   std::string file;
   CoreFile::Options where;
   ShownOptions shown;
 };
 
-int run(const Options& options);
-Status show(const Options& options);
+int run(const CoreOptions& options);
+Status show(const CoreOptions& options);
 std::optional<DumpedEnd> end_of(const CoreNotes& notes);
 void warn(const CoreFile& core, const Palette& err);
 
 }  // namespace
 
 void add_core(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CoreOptions>();
   const cli::Command command = program.add_command(
       "core",
       "Show the stacks of a process that is no more, from its core "
@@ -64,7 +64,7 @@ void add_core(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const CoreOptions& options) {
   const Status shown = show(options);
   if (shown) {
     return 0;
@@ -76,7 +76,7 @@ int run(const Options& options) {
   return report(shown.error(), Palette(options.common.colour, stderr));
 }
 
-Status show(const Options& options) {
+Status show(const CoreOptions& options) {
   TRY(options.common.configure_log());
   if (options.file.empty()) {
     return fail(ErrorId::Usage, "core wants a FILE", "hangdbg core --help");

@@ -18,17 +18,17 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-struct Options {
+struct DapOptions {
   CommonOptions common;
 };
 
-int run(const Options& options);
-Status serve(const Options& options);
+int run(const DapOptions& options);
+Status serve(const DapOptions& options);
 
 }  // namespace
 
 void add_dap(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DapOptions>();
   const cli::Command command = program.add_command(
       "dap", "A session for an editor that starts us: DAP on stdin and stdout");
   add_common_options(command, options->common);
@@ -44,14 +44,14 @@ void add_dap(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DapOptions& options) {
   const Status served = serve(options);
   return served
              ? 0
              : report(served.error(), Palette(options.common.colour, stderr));
 }
 
-Status serve(const Options& options) {
+Status serve(const DapOptions& options) {
   TRY(options.common.configure_log());
   using Stream = asio::posix::stream_descriptor;
   asio::io_context io{1};

@@ -24,26 +24,27 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct DiagnoseOptions {
   CommonOptions common;
   PidsOption named;
   JobOptions job;
   double hung_after_s = kHungAfterS;
 };
 
-int run(const Options& options);
-Result<int> diagnose_them(const Options& options);
-Result<ProcessesOrJob> meant(const Options& options);
+int run(const DiagnoseOptions& options);
+Result<int> diagnose_them(const DiagnoseOptions& options);
+Result<ProcessesOrJob> meant(const DiagnoseOptions& options);
 std::optional<ChosenRanks> launched_by(int pid, Deadline deadline);
-int diagnose_one(const Options& options, int pid);
-int diagnose_several(const Options& options, const std::vector<int>& pids);
-int diagnose_ranks(const Options& options, const ChosenRanks& chosen);
+int diagnose_one(const DiagnoseOptions& options, int pid);
+int diagnose_several(const DiagnoseOptions& options,
+                     const std::vector<int>& pids);
+int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen);
 void print(const Json& json);
 
 }  // namespace
 
 void add_diagnose(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiagnoseOptions>();
   const cli::Command command =
       program.add_command("diagnose", "Say why it hangs, with the evidence");
   add_pids_option(command, options->named);
@@ -73,13 +74,13 @@ void add_diagnose(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DiagnoseOptions& options) {
   const auto code = diagnose_them(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> diagnose_them(const Options& options) {
+Result<int> diagnose_them(const DiagnoseOptions& options) {
   TRY(options.common.configure_log());
   const auto [pids, ranks] = TRY(meant(options));
   if (ranks) {
@@ -92,7 +93,7 @@ Result<int> diagnose_them(const Options& options) {
   return diagnose_one(options, pids[0]);
 }
 
-Result<ProcessesOrJob> meant(const Options& options) {
+Result<ProcessesOrJob> meant(const DiagnoseOptions& options) {
   const Deadline deadline = options.common.deadline();
   const auto named = TRY(named_pids(options.named));
   auto chosen = TRY(processes_or_job(named, options.job, "diagnose", deadline));
@@ -130,7 +131,7 @@ std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
   return std::nullopt;
 }
 
-int diagnose_one(const Options& options, int pid) {
+int diagnose_one(const DiagnoseOptions& options, int pid) {
   const Deadline deadline = options.common.deadline();
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
@@ -163,7 +164,8 @@ int diagnose_one(const Options& options, int pid) {
 }
 
 // 1 if some could not be looked at.
-int diagnose_several(const Options& options, const std::vector<int>& pids) {
+int diagnose_several(const DiagnoseOptions& options,
+                     const std::vector<int>& pids) {
   const auto all =
       diagnose_all(pids, options.hung_after_s, options.common.deadline());
   if (options.common.json) {
@@ -185,7 +187,7 @@ int diagnose_several(const Options& options, const std::vector<int>& pids) {
 }
 
 // All are looked at: who one waits for may not be among those that are meant.
-int diagnose_ranks(const Options& options, const ChosenRanks& chosen) {
+int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
   const JobDiagnosis found =
       diagnose_job(chosen.job, options.hung_after_s, options.common.deadline());
   RankSet shown;

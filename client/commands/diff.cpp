@@ -12,18 +12,18 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct DiffOptions {
   CommonOptions common;
   std::vector<std::string> files;  // two
 };
 
-int run(const Options& options);
-Result<int> diff(const Options& options);
+int run(const DiffOptions& options);
+Result<int> diff(const DiffOptions& options);
 
 }  // namespace
 
 void add_diff(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffOptions>();
   const cli::Command command = program.add_command(
       "diff", "Compare two reports: where it runs, and where it hangs");
   command
@@ -52,14 +52,14 @@ void add_diff(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DiffOptions& options) {
   const auto code = diff(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
 // As diff(1) has it.
-Result<int> diff(const Options& options) {
+Result<int> diff(const DiffOptions& options) {
   TRY(options.common.configure_log());
   const std::string &first = options.files[0], &second = options.files[1];
   if (first == "-" && second == "-") {

@@ -27,7 +27,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct DistOptions {
   CommonOptions common;
   TargetOption target;
   JobOptions job;
@@ -45,13 +45,13 @@ struct Wanted {
   RankSet absent;
 };
 
-int run(const Options& options);
-Result<int> show(const Options& options);
-Result<Wanted> wanted(const Options& options);
+int run(const DistOptions& options);
+Result<int> show(const DistOptions& options);
+Result<Wanted> wanted(const DistOptions& options);
 void look(const std::vector<JobRank>& ranks,
           Deadline deadline,
           DistReport& report);
-void ask(const Options& options, DistReport& report);
+void ask(const DistOptions& options, DistReport& report);
 void take_count(const dap::ProcessGroups::Body& asked, ProcessGroups& groups);
 void read_peers(const Wanted& wanted, Deadline deadline, DistReport& report);
 std::uint16_t store_port(int pid);
@@ -60,7 +60,7 @@ int code_of(const DistReport& report);
 }  // namespace
 
 void add_dist(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DistOptions>();
   const cli::Command command = program.add_command(
       "dist", "The process groups of a job: who is behind, who is silent");
   add_pid_option(command, options->target);
@@ -86,13 +86,13 @@ void add_dist(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DistOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const DistOptions& options) {
   TRY(options.common.configure_log());
   Wanted meant = TRY(wanted(options));
   const Deadline deadline = options.common.deadline();
@@ -133,7 +133,7 @@ Result<int> show(const Options& options) {
 }
 
 // A rank's PID means that rank, a launcher's its job.
-Result<Wanted> wanted(const Options& options) {
+Result<Wanted> wanted(const DistOptions& options) {
   if (!options.pid().empty() && options.job.given()) {
     return fail(ErrorId::Usage, "either a process is named, or a job is",
                 "hangdbg dist --help");
@@ -184,7 +184,7 @@ void look(const std::vector<JobRank>& ranks,
       });
 }
 
-void ask(const Options& options, DistReport& report) {
+void ask(const DistOptions& options, DistReport& report) {
   std::vector<JobRank> ranks;
   for (const DistRank& one : report.ranks) {
     // To ask who has no group would tell nothing.

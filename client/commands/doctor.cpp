@@ -22,7 +22,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   CommonOptions common;
   TargetOption target;
   bool injection_points = false;
@@ -59,8 +59,8 @@ struct Diagnosis {
   }
 };
 
-int run(const Options& options);
-Result<int> examine(const Options& options);
+int run(const DoctorOptions& options);
+Result<int> examine(const DoctorOptions& options);
 std::vector<Check> examine_machine();
 int examine_target(int pid, Deadline deadline, std::vector<Check>& checks);
 Check refused(const std::string& name, const Error& error);
@@ -79,7 +79,7 @@ bool may_trace_all();
 }  // namespace
 
 void add_doctor(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DoctorOptions>();
   const cli::Command command = program.add_command(
       "doctor", "Can I attach here? What is missing, and what mends it");
   add_pid_option(command, options->target);
@@ -99,14 +99,14 @@ void add_doctor(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DoctorOptions& options) {
   const auto code = examine(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
 // The exit code: that of what keeps us from attaching to the target.
-Result<int> examine(const Options& options) {
+Result<int> examine(const DoctorOptions& options) {
   TRY(options.common.configure_log());
   if (options.injection_points) {
     for (const std::string_view name : checkpoint_names()) {

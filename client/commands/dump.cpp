@@ -31,7 +31,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct DumpCommandOptions {
   CommonOptions common;
   PidsOption pids;
   bool all = false;
@@ -45,7 +45,7 @@ struct Options {
 
 using Dump = Result<ProcessDump>;
 
-struct Wanted {
+struct WantedDump {
   std::vector<int> pids;
   std::vector<int> named;            // the others were searched for
   std::optional<ChosenRanks> ranks;  // where a job's are asked
@@ -53,7 +53,7 @@ struct Wanted {
 
 // What has been shown, and what is still to be printed as JSON.
 struct Output {
-  const Options& options;
+  const DumpCommandOptions& options;
   DumpStyle style;
   Palette out{options.common.colour, stdout};
   Palette err{options.common.colour, stderr};
@@ -74,20 +74,20 @@ struct Output {
   void show_merged();
 };
 
-int run(const Options& options);
-Result<int> dump(const Options& options);
+int run(const DumpCommandOptions& options);
+Result<int> dump(const DumpCommandOptions& options);
 std::string with_prefix(const std::optional<RankOfProcess>& rank,
                         const std::string& text,
                         const Palette& out);
-Result<Wanted> wanted(const Options& options);
-Wanted wanted_ranks(const Options& options, ChosenRanks chosen);
+Result<WantedDump> wanted(const DumpCommandOptions& options);
+WantedDump wanted_ranks(const DumpCommandOptions& options, ChosenRanks chosen);
 Dump dump_one(int pid, const DumpOptions& options, bool find_rank);
 bool is_python(ErrorId why_not);
 
 }  // namespace
 
 void add_dump(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DumpCommandOptions>();
   const cli::Command command = program.add_command(
       "dump", "Show the stacks of all threads, read from outside");
   add_pids_option(command, options->pids);
@@ -124,13 +124,13 @@ void add_dump(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const DumpCommandOptions& options) {
   const auto code = dump(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> dump(const Options& options) {
+Result<int> dump(const DumpCommandOptions& options) {
   TRY(options.common.configure_log());
   const auto [pids, named, ranks] = TRY(wanted(options));
   const ShownOptions& shown = options.shown;
@@ -329,8 +329,8 @@ std::string with_prefix(const std::optional<RankOfProcess>& rank,
   return prefixed;
 }
 
-Result<Wanted> wanted(const Options& options) {
-  Wanted wanted;
+Result<WantedDump> wanted(const DumpCommandOptions& options) {
+  WantedDump wanted;
   const auto add = [&wanted](int pid) {
     if (std::ranges::find(wanted.pids, pid) == wanted.pids.end() &&
         pid != ::getpid()) {
@@ -363,8 +363,8 @@ Result<Wanted> wanted(const Options& options) {
 }
 
 // With --children also those below the ranks.
-Wanted wanted_ranks(const Options& options, ChosenRanks chosen) {
-  Wanted wanted;
+WantedDump wanted_ranks(const DumpCommandOptions& options, ChosenRanks chosen) {
+  WantedDump wanted;
   wanted.ranks = std::move(chosen);
   for (const JobRank& rank : wanted.ranks->ranks) {
     wanted.pids.push_back(rank.pid);

@@ -20,9 +20,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kTries = 5;  // at a frame that keeps returning
+constexpr int kEvalTries = 5;  // at a frame that keeps returning
 
-struct Options : Question {
+struct EvalOptions : Question {
   bool timings = false;
 };
 
@@ -83,13 +83,13 @@ struct Answer {
   }
 };
 
-int run(const Options& options);
-Status evaluate(const Options& options, Answer& answer);
-Result<dap::Response> ask(const Options& options,
+int run(const EvalOptions& options);
+Status evaluate(const EvalOptions& options, Answer& answer);
+Result<dap::Response> ask(const EvalOptions& options,
                           Session& session,
                           Answer& answer,
                           Deadline deadline);
-Result<Place> find_place(const Options& options,
+Result<Place> find_place(const EvalOptions& options,
                          Session& session,
                          Answer& answer,
                          Deadline deadline);
@@ -101,7 +101,7 @@ void on_output(const dap::Event& event, bool json, Answer& answer);
 }  // namespace
 
 void add_eval(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvalOptions>();
   const cli::Command command = program.add_command(
       "eval", "Evaluate one expression, or run statements, in the hung frame");
   add_question(command, *options, "Python");
@@ -117,7 +117,7 @@ void add_eval(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const EvalOptions& options) {
   const Palette err(options.common.colour, stderr);
   if (options.job.given()) {
     const auto code = ask_ranks("eval", options);
@@ -148,7 +148,7 @@ int run(const Options& options) {
 
 // An exception of the expression is in `answer` when it fails with
 // ExpressionFailed.
-Status evaluate(const Options& options, Answer& answer) {
+Status evaluate(const EvalOptions& options, Answer& answer) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
     return fail(ErrorId::Usage, "eval wants a PID and an expression",
@@ -205,7 +205,7 @@ Status evaluate(const Options& options, Answer& answer) {
 
 // A frame may return between the look at the stack and the question; nothing
 // has run then, and the place is looked up again.
-Result<dap::Response> ask(const Options& options,
+Result<dap::Response> ask(const EvalOptions& options,
                           Session& session,
                           Answer& answer,
                           Deadline deadline) {
@@ -219,14 +219,14 @@ Result<dap::Response> ask(const Options& options,
         encode(dap::Evaluate::Arguments{.expression = options.expression(),
                                         .frame_id = place.frame().id}),
         deadline));
-    if (response.success || tries == kTries ||
+    if (response.success || tries == kEvalTries ||
         error_of(response).id != ErrorId::NoSuchFrame) {
       return response;
     }
   }
 }
 
-Result<Place> find_place(const Options& options,
+Result<Place> find_place(const EvalOptions& options,
                          Session& session,
                          Answer& answer,
                          Deadline deadline) {

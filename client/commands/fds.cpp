@@ -21,7 +21,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct FdsOptions {
   CommonOptions common;
   TargetOption target;
 };
@@ -41,14 +41,14 @@ struct JsonDescriptors {
   }
 };
 
-int run(const Options& options);
-Result<int> show(const Options& options);
-int print(const Options& options, int pid, const Descriptors& found);
+int run(const FdsOptions& options);
+Result<int> show(const FdsOptions& options);
+int print(const FdsOptions& options, int pid, const Descriptors& found);
 
 }  // namespace
 
 void add_fds(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FdsOptions>();
   const cli::Command command = program.add_command(
       "fds", "What each open descriptor leads to, and who has the other end");
   add_pid_option(command, options->target);
@@ -72,13 +72,13 @@ void add_fds(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const FdsOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const FdsOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
   const int pid = TRY(chosen_process(options.target, deadline));
@@ -108,7 +108,7 @@ Result<int> show(const Options& options) {
       });
 }
 
-int print(const Options& options, int pid, const Descriptors& found) {
+int print(const FdsOptions& options, int pid, const Descriptors& found) {
   if (options.common.json) {
     JsonDescriptors json{.pid = pid, .complete = found.complete};
     json.unseen = static_cast<std::int64_t>(found.unseen);

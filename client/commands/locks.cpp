@@ -9,12 +9,12 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct LocksOptions {
   CommonOptions common;
   ProcessesOption processes;
 };
 
-Result<int> show(const Options& options) {
+Result<int> show(const LocksOptions& options) {
   TRY(options.common.configure_log());
   const auto pids =
       TRY(chosen_processes(options.processes, options.common.deadline()));
@@ -22,7 +22,7 @@ Result<int> show(const Options& options) {
                               locks_text, locks_json);
 }
 
-int run(const Options& options) {
+int run(const LocksOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
@@ -31,7 +31,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_locks(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LocksOptions>();
   const cli::Command command = program.add_command(
       "locks", "Who has which lock, who waits for it, and circles of them");
   add_processes_option(command, options->processes);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostListed = 10'000;  // ranks that are missing, in JSON
 
-struct Options {
+struct MergeOptions {
   CommonOptions common;
   std::vector<std::string> files;
   std::string job;
@@ -40,9 +40,9 @@ struct Found {
   std::vector<std::string> findings;
 };
 
-int run(const Options& options);
-Result<int> merge(const Options& options);
-void show(const Options& options,
+int run(const MergeOptions& options);
+Result<int> merge(const MergeOptions& options);
+void show(const MergeOptions& options,
           const Found& found,
           const StackTree& tree,
           const TreeLabels& labels);
@@ -58,7 +58,7 @@ std::string title_of(const Found& found, const StackTree& tree, bool ranks);
 }  // namespace
 
 void add_merge(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeOptions>();
   const cli::Command command = program.add_command(
       "merge", "Show the dumps of many machines as one tree");
   command
@@ -86,14 +86,14 @@ void add_merge(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const MergeOptions& options) {
   const auto code = merge(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
 // 1 if a file could not be read.
-Result<int> merge(const Options& options) {
+Result<int> merge(const MergeOptions& options) {
   TRY(options.common.configure_log());
   TRY(options.picture.check(options.common.json));
   Found found = read(options.files);
@@ -127,7 +127,7 @@ Result<int> merge(const Options& options) {
   return failed ? 1 : 0;
 }
 
-void show(const Options& options,
+void show(const MergeOptions& options,
           const Found& found,
           const StackTree& tree,
           const TreeLabels& labels) {

@@ -9,13 +9,13 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct NetCommandOptions {
   CommonOptions common;
   ProcessesOption processes;
   NetOptions net;
 };
 
-Result<int> show(const Options& options) {
+Result<int> show(const NetCommandOptions& options) {
   TRY(options.common.configure_log());
   const auto pids =
       TRY(chosen_processes(options.processes, options.common.deadline()));
@@ -27,7 +27,7 @@ Result<int> show(const Options& options) {
       net_text, net_json);
 }
 
-int run(const Options& options) {
+int run(const NetCommandOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
@@ -36,7 +36,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_net(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<NetCommandOptions>();
   const cli::Command command = program.add_command(
       "net",
       "Its sockets: queues, what is sent again, who is at the other end");

@@ -26,15 +26,15 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kTries = 5;  // at a frame that keeps returning
+constexpr int kPeekTries = 5;  // at a frame that keeps returning
 
-struct Options : Question {
+struct PeekOptions : Question {
   CoreFile::Options where;  // of a core file in place of a PID
 };
 
 // ---- what --json prints
 
-struct Answer {
+struct PeekAnswer {
   std::optional<std::int64_t> pid;
   std::optional<std::int64_t> rank;
   std::string host = host_name();
@@ -59,26 +59,26 @@ struct Answer {
   }
 };
 
-int run(const Options& options);
+int run(const PeekOptions& options);
 bool is_file(const std::string& word);
-Result<Expression> parse(const Options& options);
-Result<Answer> peek_at_core(const Options& options,
-                            const Expression& expression);
-Result<Answer> peek_at_process(int pid,
-                               const Expression& expression,
-                               const PlaceOptions& place);
-int show(const Options& options, Result<Answer> answer);
-Result<Answer> peek_at(const Subject& subject,
-                       const Expression& expression,
-                       const PlaceOptions& place);
+Result<Expression> parse(const PeekOptions& options);
+Result<PeekAnswer> peek_at_core(const PeekOptions& options,
+                                const Expression& expression);
+Result<PeekAnswer> peek_at_process(int pid,
+                                   const Expression& expression,
+                                   const PlaceOptions& place);
+int show(const PeekOptions& options, Result<PeekAnswer> answer);
+Result<PeekAnswer> peek_at(const Subject& subject,
+                           const Expression& expression,
+                           const PlaceOptions& place);
 Result<const PythonFrame*> frame_of(const FoundThread& found,
                                     const FrameChoice& choice);
-Error with_command(Error error, const Options& options);
+Error with_command(Error error, const PeekOptions& options);
 
 }  // namespace
 
 void add_peek(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PeekOptions>();
   const cli::Command command = program.add_command(
       "peek", "Read a name and what hangs on it, running nothing");
   add_question(command, *options, "A part of Python");
@@ -104,7 +104,7 @@ void add_peek(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const PeekOptions& options) {
   if (options.job.given()) {
     const auto code = ask_ranks("peek", options);
     return code ? *code
@@ -121,16 +121,16 @@ int run(const Options& options) {
   if (!pid) {
     return show(options, std::unexpected(pid.error()));
   }
-  return in_time<Result<Answer>>(
+  return in_time<Result<PeekAnswer>>(
       options.common.deadline(),
       [&] { return peek_at_process(*pid, *expression, options.place); },
-      [&](std::optional<Result<Answer>> answer) {
+      [&](std::optional<Result<PeekAnswer>> answer) {
         return show(options, answer ? *std::move(answer)
                                     : std::unexpected(not_read_in_time(*pid)));
       });
 }
 
-int show(const Options& options, Result<Answer> answer) {
+int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   if (answer) {
     print_now(
         stdout,
@@ -141,7 +141,7 @@ int show(const Options& options, Result<Answer> answer) {
   if (!options.common.json) {
     return report(error, Palette(options.common.colour, stderr));
   }
-  Answer failed;
+  PeekAnswer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
   failed.error = JsonError::of(error);
   print_now(stdout, encode(failed).dump() + "\n");
@@ -153,7 +153,7 @@ bool is_file(const std::string& word) {
   return !parse_number<int>(word) && ::access(word.c_str(), F_OK) == 0;
 }
 
-Result<Expression> parse(const Options& options) {
+Result<Expression> parse(const PeekOptions& options) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
     return fail(ErrorId::Usage, "peek wants a PID and an expression",
@@ -162,19 +162,19 @@ Result<Expression> parse(const Options& options) {
   return parse_expression(options.expression());
 }
 
-Result<Answer> peek_at_core(const Options& options,
-                            const Expression& expression) {
+Result<PeekAnswer> peek_at_core(const PeekOptions& options,
+                                const Expression& expression) {
   const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
   return peek_at(*TRY(CoreSubject::open(core)), expression, options.place);
 }
 
 // One in D state can hold us up for ever.
-Result<Answer> peek_at_process(int pid,
-                               const Expression& expression,
-                               const PlaceOptions& place) {
+Result<PeekAnswer> peek_at_process(int pid,
+                                   const Expression& expression,
+                                   const PlaceOptions& place) {
   TRY(check_readable(pid));
   const InspectedProcess process = TRY(open_python(pid));
-  Answer answer = TRY(peek_at(LiveSubject(process), expression, place));
+  PeekAnswer answer = TRY(peek_at(LiveSubject(process), expression, place));
   if (const auto rank = own_rank(pid)) {
     answer.rank = rank->rank;
   }
@@ -182,9 +182,9 @@ Result<Answer> peek_at_process(int pid,
 }
 
 // A frame may return between the look at the stack and at its variables.
-Result<Answer> peek_at(const Subject& subject,
-                       const Expression& expression,
-                       const PlaceOptions& place) {
+Result<PeekAnswer> peek_at(const Subject& subject,
+                           const Expression& expression,
+                           const PlaceOptions& place) {
   for (int tries = 1;; ++tries) {
     const FoundThread found = TRY(find_thread(subject, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
@@ -192,14 +192,15 @@ Result<Answer> peek_at(const Subject& subject,
     heap.allow_reads(kReadsOfASearch);
     auto peeked = peek(heap, frame, expression, kFullRepr);
     if (peeked) {
-      return Answer{.pid = subject.pid,
-                    .thread = found.thread.tid,
-                    .frame = JsonPlace{frame.function, frame.file, frame.line},
-                    .exact = found.stack.exact,
-                    .type = std::move(peeked->type),
-                    .repr = std::move(peeked->text)};
+      return PeekAnswer{
+          .pid = subject.pid,
+          .thread = found.thread.tid,
+          .frame = JsonPlace{frame.function, frame.file, frame.line},
+          .exact = found.stack.exact,
+          .type = std::move(peeked->type),
+          .repr = std::move(peeked->text)};
     }
-    if (peeked.error().id != ErrorId::Unreadable || tries == kTries) {
+    if (peeked.error().id != ErrorId::Unreadable || tries == kPeekTries) {
       return std::unexpected(std::move(peeked).error());
     }
   }
@@ -217,7 +218,7 @@ Result<const PythonFrame*> frame_of(const FoundThread& found,
 }
 
 // The hint of those who know no process: kEvalHint.
-Error with_command(Error error, const Options& options) {
+Error with_command(Error error, const PeekOptions& options) {
   if (error.hint == kEvalHint) {
     error.hint =
         is_file(options.pid())

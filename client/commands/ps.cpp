@@ -21,7 +21,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct PsOptions {
   CommonOptions common;
   JobOptions job;
   bool tree = false;
@@ -38,10 +38,10 @@ using Cells = std::array<std::string, 8>;
 using Widths = std::array<std::size_t, 7>;  // of all but the last
 using Processes = std::vector<SurveyedProcess>;
 
-int run(const Options& options);
-Result<int> list(const Options& options);
+int run(const PsOptions& options);
+Result<int> list(const PsOptions& options);
 Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
-void show_table(const Options& options,
+void show_table(const PsOptions& options,
                 const Processes& processes,
                 const Jobs& jobs);
 std::vector<Row> as_tree(const Processes& processes);
@@ -56,7 +56,7 @@ void show_next(const Processes& processes,
 }  // namespace
 
 void add_ps(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PsOptions>();
   const cli::Command command = program.add_command(
       "ps", "List the Python processes here, those that hang first");
   add_job_options(command, options->job);
@@ -88,13 +88,13 @@ int run_ps() {
 
 namespace {
 
-int run(const Options& options) {
+int run(const PsOptions& options) {
   const auto code = list(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> list(const Options& options) {
+Result<int> list(const PsOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
   auto processes = TRY(survey(options.hung_after_s, deadline));
@@ -134,7 +134,7 @@ Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes) {
   return {};
 }
 
-void show_table(const Options& options,
+void show_table(const PsOptions& options,
                 const Processes& processes,
                 const Jobs& jobs) {
   const Palette out(options.common.colour, stdout);

@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 constexpr double kTimeoutS = 120;
 constexpr auto kToLearn = 2s;  // what is secret
 
-struct Options {
+struct ReportOptions {
   CommonOptions common{.timeout_s = kTimeoutS};
   PidsOption named;
   JobOptions job;
@@ -70,12 +70,13 @@ struct JsonWritten {
   }
 };
 
-int run(const Options& options);
-Result<int> write_report(const Options& options);
-Result<ReportedProcesses> meant(const Options& options, Deadline deadline);
+int run(const ReportOptions& options);
+Result<int> write_report(const ReportOptions& options);
+Result<ReportedProcesses> meant(const ReportOptions& options,
+                                Deadline deadline);
 ReportedProcesses all_of(ChosenRanks chosen);
 Status check_path(const std::string& path, bool force);
-Result<Gathered> gather_shown(const Options& options,
+Result<Gathered> gather_shown(const ReportOptions& options,
                               const ReportedProcesses& whose,
                               Deadline deadline);
 ReportDocument document_of(const ReportedProcesses& whose,
@@ -86,14 +87,14 @@ std::vector<ArchivedFile> files_of(const ReportDocument& document,
                                    const Gathered& gathered,
                                    bool locals,
                                    const std::string& folder);
-void show(const Options& options, const JsonWritten& written);
+void show(const ReportOptions& options, const JsonWritten& written);
 std::string utc(std::time_t time, const char* format);
 std::string human_size(std::int64_t bytes);
 
 // The part that is being made, on a terminal.
 class Progress {
  public:
-  explicit Progress(const Options& options)
+  explicit Progress(const ReportOptions& options)
       : shown_(::isatty(STDERR_FILENO) != 0),
         err_(options.common.colour, stderr) {}
   ~Progress() { clear(); }
@@ -120,7 +121,7 @@ class Progress {
 }  // namespace
 
 void add_report(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   const cli::Command command = program.add_command(
       "report", "One file with all there is to say, for an issue");
   add_pids_option(command, options->named);
@@ -155,14 +156,14 @@ void add_report(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const ReportOptions& options) {
   const auto code = write_report(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
 // 1 if a part is missing.
-Result<int> write_report(const Options& options) {
+Result<int> write_report(const ReportOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
   const ReportedProcesses whose = TRY(meant(options, deadline));
@@ -219,7 +220,8 @@ Result<int> write_report(const Options& options) {
   return document.missing.empty() ? 0 : 1;
 }
 
-Result<ReportedProcesses> meant(const Options& options, Deadline deadline) {
+Result<ReportedProcesses> meant(const ReportOptions& options,
+                                Deadline deadline) {
   auto chosen = TRY(processes_or_job(TRY(named_pids(options.named)),
                                      options.job, "report", deadline));
   if (chosen.ranks) {
@@ -259,7 +261,7 @@ Status check_path(const std::string& path, bool force) {
   return {};
 }
 
-Result<Gathered> gather_shown(const Options& options,
+Result<Gathered> gather_shown(const ReportOptions& options,
                               const ReportedProcesses& whose,
                               Deadline deadline) {
   const Progress progress(options);
@@ -337,7 +339,7 @@ std::vector<ArchivedFile> files_of(const ReportDocument& document,
   return files;
 }
 
-void show(const Options& options, const JsonWritten& written) {
+void show(const ReportOptions& options, const JsonWritten& written) {
   if (options.common.json) {
     print_now(stdout, encode(written).dump() + "\n");
     return;

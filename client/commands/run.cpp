@@ -24,7 +24,7 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-struct Options {
+struct RunOptions {
   ScriptOptions script;
   bool no_post_mortem = false;
   bool children = false;
@@ -32,7 +32,7 @@ struct Options {
 
 int run(const std::vector<std::string>& before,
         const RunWords& words,
-        Options options);
+        RunOptions options);
 int run_command(std::span<char*> command, bool children, const Palette& err);
 void allow_tracers(int scope_too_strict);
 Status enter_user_namespace();
@@ -41,7 +41,7 @@ int become(std::span<char*> command, const Palette& err);
 }  // namespace
 
 void add_run(cli::Command program, const RunWords& words) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   const cli::Command command = program.add_command(
       "run", "Start a script under the debugger, or a command to attach to");
   command.allow_extras();
@@ -105,7 +105,7 @@ namespace {
 
 int run(const std::vector<std::string>& before,
         const RunWords& words,
-        Options options) {
+        RunOptions options) {
   const Palette err(options.script.common.colour, stderr);
   if (!before.empty() || words.program.empty()) {
     return report({.id = ErrorId::Usage,

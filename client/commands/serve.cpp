@@ -31,7 +31,7 @@ namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-struct Options {
+struct ServeOptions {
   CommonOptions common;
   std::string listen;
   std::string certificate;
@@ -70,19 +70,19 @@ struct NotServed {
   }
 };
 
-int run(const Options& options);
-Status serve(const Options& options);
+int run(const ServeOptions& options);
+Status serve(const ServeOptions& options);
 asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
                                   Server& server);
 void tell(const Listening& listening, bool json);
 bool is_unix(const ListenAddress& address);
-Result<std::optional<Tls>> encryption(const Options& options,
+Result<std::optional<Tls>> encryption(const ServeOptions& options,
                                       const ListenAddress& address);
 
 }  // namespace
 
 void add_serve(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ServeOptions>();
   const cli::Command command = program.add_command(
       "serve", "Sessions for editors that connect: DAP on a socket");
   command
@@ -126,7 +126,7 @@ void add_serve(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const ServeOptions& options) {
   const Status served = serve(options);
   if (served) {
     return 0;
@@ -138,7 +138,7 @@ int run(const Options& options) {
   return report(served.error(), Palette(options.common.colour, stderr));
 }
 
-Status serve(const Options& options) {
+Status serve(const ServeOptions& options) {
   TRY(options.common.configure_log());
   const auto address = TRY(parse_listen_address(options.listen));
   const auto tls = TRY(encryption(options, address));
@@ -219,7 +219,7 @@ bool is_unix(const ListenAddress& address) {
       address);
 }
 
-Result<std::optional<Tls>> encryption(const Options& options,
+Result<std::optional<Tls>> encryption(const ServeOptions& options,
                                       const ListenAddress& address) {
   if (options.certificate.empty()) {
     if (is_public(address)) {

@@ -9,12 +9,12 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct ThreadsOptions {
   CommonOptions common;
   ProcessesOption processes;
 };
 
-Result<int> show(const Options& options) {
+Result<int> show(const ThreadsOptions& options) {
   TRY(options.common.configure_log());
   const auto pids =
       TRY(chosen_processes(options.processes, options.common.deadline()));
@@ -22,7 +22,7 @@ Result<int> show(const Options& options) {
                                 threads_text, threads_json);
 }
 
-int run(const Options& options) {
+int run(const ThreadsOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
@@ -31,7 +31,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_threads(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ThreadsOptions>();
   const cli::Command command = program.add_command(
       "threads", "What each thread does, in which call, and waits for");
   add_processes_option(command, options->processes);

@@ -28,7 +28,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct TraceOptions {
   CommonOptions common;
   TargetOption target;
   bool children = false;
@@ -42,19 +42,19 @@ struct Options {
   TextOptions text;
 };
 
-int run(const Options& options);
-Result<int> trace(const Options& options);
-Result<RecorderOptions> recorder_options(const Options& options);
+int run(const TraceOptions& options);
+Result<int> trace(const TraceOptions& options);
+Result<RecorderOptions> recorder_options(const TraceOptions& options);
 Status check_target(int pid);
 Result<Fd> open_file(const std::string& path);
-std::unique_ptr<TraceView> make_view(const Options& options,
+std::unique_ptr<TraceView> make_view(const TraceOptions& options,
                                      TraceOutput& output);
 void say_begin(int pid);
 
 }  // namespace
 
 void add_trace(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TraceOptions>();
   const cli::Command command = program.add_command(
       "trace", "System calls as they happen, with the Python that makes them");
   add_pid_option(command, options->target);
@@ -107,7 +107,7 @@ void add_trace(cli::Command program) {
 
 namespace {
 
-int run(const Options& options) {
+int run(const TraceOptions& options) {
   const auto code = trace(options);
   if (!code && code.error().errno_value == EPIPE) {
     std::signal(SIGPIPE, SIG_DFL);
@@ -117,7 +117,7 @@ int run(const Options& options) {
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
-Result<int> trace(const Options& options) {
+Result<int> trace(const TraceOptions& options) {
   TRY(options.common.configure_log());
   const RecorderOptions recording = TRY(recorder_options(options));
   const Deadline deadline = options.common.deadline();
@@ -155,7 +155,7 @@ Result<int> trace(const Options& options) {
   return end == TraceEnd::Interrupted ? exit_code(ErrorId::Interrupted) : 0;
 }
 
-Result<RecorderOptions> recorder_options(const Options& options) {
+Result<RecorderOptions> recorder_options(const TraceOptions& options) {
   constexpr int kMostFrames = 1000;
   RecorderOptions chosen;
   chosen.most_bytes = options.bytes;
@@ -200,7 +200,7 @@ Result<Fd> open_file(const std::string& path) {
   return file;
 }
 
-std::unique_ptr<TraceView> make_view(const Options& options,
+std::unique_ptr<TraceView> make_view(const TraceOptions& options,
                                      TraceOutput& output) {
   if (options.summary) {
     return std::make_unique<TraceSummary>(output, options.common.json);

@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-struct Options {
+struct TreeOptions {
   CommonOptions common;
   ProcessesOption processes;
 };
@@ -28,15 +28,15 @@ Result<ShownTree> see(int pid, Deadline deadline) {
   return shown;
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const TreeOptions& options) {
   TRY(options.common.configure_log());
   const auto pids =
       TRY(chosen_processes(options.processes, options.common.deadline()));
-  return show_each<ShownTree>(options.common, "tree", pids, see, tree_text,
-                              tree_json);
+  return show_each<ShownTree>(options.common, "tree", pids, see,
+                              process_tree_text, process_tree_json);
 }
 
-int run(const Options& options) {
+int run(const TreeOptions& options) {
   const auto code = show(options);
   return code ? *code
               : report(code.error(), Palette(options.common.colour, stderr));
@@ -45,7 +45,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_tree(cli::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TreeOptions>();
   const cli::Command command = program.add_command(
       "tree",
       "The processes around one, which of them hang, who waits for whom");

@@ -178,7 +178,7 @@ std::string branches(const std::vector<TreeProcess>& all, std::size_t at) {
 
 }  // namespace
 
-std::string tree_text(const ShownTree& shown, const Palette& out) {
+std::string process_tree_text(const ShownTree& shown, const Palette& out) {
   const SeenTree& tree = shown.tree;
   std::string text;
   for (const TreeProcess& one : tree.ancestors) {
@@ -196,7 +196,7 @@ std::string tree_text(const ShownTree& shown, const Palette& out) {
   return text;
 }
 
-Json tree_json(const ShownTree& shown) {
+Json process_tree_json(const ShownTree& shown) {
   JsonTree json{.pid = shown.tree.pid, .skipped = shown.tree.skipped};
   for (const TreeProcess& one : shown.tree.ancestors) {
     json.ancestors.push_back(json_of_tree(one, shown));

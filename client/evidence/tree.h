@@ -17,7 +17,7 @@ struct ShownTree {
   std::vector<SurveyedProcess> surveyed;
 };
 
-std::string tree_text(const ShownTree& shown, const Palette& out);
-Json tree_json(const ShownTree& shown);
+std::string process_tree_text(const ShownTree& shown, const Palette& out);
+Json process_tree_json(const ShownTree& shown);
 
 }  // namespace hangdbg

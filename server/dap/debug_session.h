@@ -185,7 +185,7 @@ class DebugSession {
   template <class Work>
   auto on_pool(Work work)
       -> boost::asio::awaitable<std::invoke_result_t<Work>> {
-    return run_on(machine_.pool.get_executor(), std::move(work));
+    return result_on(machine_.pool.get_executor(), std::move(work));
   }
 
  private:
