@@ -1,0 +1,54 @@
+"""scripts/affected-tests: what it names is there, and what it does not know is everything."""
+
+import importlib.machinery
+import importlib.util
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = str(ROOT / "scripts/affected-tests")
+    loader = importlib.machinery.SourceFileLoader("affected_tests", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_every_test_that_is_named_exists(script):
+    named = {test for _, tests in script.RULES for test in tests} - {"=", script.UNIT}
+    assert not [test for test in named
+                if not list((ROOT / "tests/integration").glob(test + ".py"))]
+
+
+@pytest.mark.parametrize("path, of_python, unit", [
+    ("docs/injection.md", [], False),
+    ("agent/python/hold.py", ["tests/agent", "tests/dap", "tests/integration"], False),
+    ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
+    ("inspector/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
+    ("tests/integration/test_fds.py", ["tests/integration/test_fds.py"], False),
+    ("tests/integration/harness.py", ["tests/agent", "tests/dap", "tests/integration"], False),
+    ("tests/unit/text_test.cpp", [], True),
+])
+def test_what_a_file_affects(script, path, of_python, unit):
+    found = script.affected(path)
+    assert ("unit" in found) == unit
+    assert [test for test in found if test != "unit"] == of_python
+
+
+def test_a_command_affects_its_own_tests(script):
+    found = script.affected("client/trace/text.cpp")
+    assert "tests/integration/test_trace*.py" in found
+    assert "tests/integration/test_dump.py" not in found
+
+
+def test_a_commit_that_is_not_there():
+    ran = subprocess.run([ROOT / "scripts/affected-tests", "no-such-commit"],
+                         text=True, capture_output=True)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert len(ran.stderr.splitlines()) == 1 and "no-such-commit" in ran.stderr
