@@ -105,26 +105,6 @@ def run_user_code(session, work):
     return outcome[1]
 
 
-def redirect(sink):
-    """What this thread prints goes to sink("stdout") and sink("stderr"), until
-    put_back() of what this returns."""
-    streams = [(name, _Stream(getattr(sys, name, None), sink(name), _thread.get_ident))
-               for name in ("stdout", "stderr")]
-    for name, stream in streams:
-        setattr(sys, name, stream)
-    return streams
-
-
-def put_back(streams):
-    for name, stream in streams:
-        stream._sink = None
-        if getattr(sys, name, None) is stream:
-            # Another session's stream below ours may have ended before us.
-            while type(stream) is _Stream and stream._sink is None:
-                stream = stream._original
-            setattr(sys, name, stream)
-
-
 # What is to be done after a thread's evaluation: inside it, Cancelled may come a
 # second time.
 _at_end = {}
@@ -178,38 +158,3 @@ def _sink(session, name):
             session.output = Output(session)
         return session.output.write(name, text)
     return write
-
-
-class _Stream:
-    """Stands in for a standard stream: what our thread writes goes to the sink
-    while there is one. The program may keep it for ever, also after the agent
-    has gone and its globals with it: the methods use nothing but self and their
-    defaults."""
-
-    __slots__ = ("_original", "_sink", "_get_ident", "_owner")
-
-    def __init__(self, original, sink, get_ident):
-        self._original = original
-        self._sink = sink
-        self._get_ident = get_ident
-        self._owner = get_ident()
-
-    def write(self, text):
-        sink = self._sink
-        if sink is not None and self._get_ident() == self._owner:
-            return sink(text)
-        if self._original is not None:
-            return self._original.write(text)
-
-    def writelines(self, lines):
-        for line in lines:
-            self.write(line)
-
-    def flush(self):
-        # Never the original's from our thread: the hung one may hold its lock.
-        if self._original is not None and (
-                self._sink is None or self._get_ident() != self._owner):
-            self._original.flush()
-
-    def __getattr__(self, name, getattr=getattr):
-        return getattr(self._original, name)

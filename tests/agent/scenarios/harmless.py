@@ -196,13 +196,46 @@ def check_unload_leaves_nothing():
     agent.load("objects")
     with Hung(hang_baton) as hung:
         agent.result("x = self; print(x)", agent.frame(hung, "hang"))
-    kinds = [weakref.ref(agent.names[name]) for name in ("Session", "Cancelled", "_Stream")]
+    kinds = [weakref.ref(agent.names[name]) for name in ("Session", "Cancelled")]
     agent.names["forget"](1)
     agent.names.clear()
     del agent
     gc.collect()
-    assert [kind() for kind in kinds] == [None] * 3
+    assert [kind() for kind in kinds] == [None] * 2
     assert not gc.garbage
+
+
+def check_a_stream_outlives_us():
+    """What the program has kept of an evaluation goes to where it went before."""
+    import gc
+    import io
+    main = sys.modules["__main__"].__dict__
+    real, main["kept"] = sys.stdout, []
+    made = []
+    try:
+        for turn in range(3):
+            sys.stdout = io.StringIO() if turn == 2 else real
+            agent = Agent()
+            agent.result("__import__('sys').stdout.write('x') and kept.append(__import__('sys').stdout)")
+            agent.names["forget"](1)
+            agent.names.clear()
+            del agent
+            gc.collect()
+            made.append(sys.stdout)
+    finally:
+        sys.stdout = real
+    assert made[:2] == [real, real]
+    first, second, third = main.pop("kept")
+    assert first is second and third is not first
+    third.write("late")
+    third.writelines(["r", "!"])
+    third.flush()
+    assert made[2].getvalue() == "later!"
+    assert first.encoding == real.encoding
+    # It holds what the program has done with no longer than the program.
+    del made[2]
+    gc.collect()
+    third.write("nowhere")
 
 
 def check_compiles_without_warning():
