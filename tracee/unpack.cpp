@@ -23,7 +23,7 @@ using Piece = std::span<const std::byte>;
 
 std::unexpected<Error> damaged_archive(const char* what) {
   return fail(ErrorId::Unreadable,
-              fmt::format("a {} file is damaged_archive or cut off", what));
+              fmt::format("a {} file is damaged or cut off", what));
 }
 
 // A plain file that nobody else sees, and that is gone when we are.

@@ -131,7 +131,7 @@ Awaitable<ConsoleAnswer> arguments(DebugSession& session, Typed typed) {
   co_return ConsoleAnswer(std::move(text));
 }
 
-// ---- where_command
+// ---- where
 
 // The newest frame last, as pdb has it.
 Awaitable<ConsoleAnswer> where_command(DebugSession& session, Typed typed) {

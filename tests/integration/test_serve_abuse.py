@@ -77,15 +77,15 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
         waiting[-1].event("initialized")
         waiting[-1].request("configurationDone")
     took = []
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
+    for _ in range(60):
         started = time.monotonic()
         one.call("evaluate", expression="answer", frameId=frame)
         took.append(time.monotonic() - started)
     took.sort()
-    print("%d answers, median %.1f ms, slowest %s ms" % (
-        len(took), took[len(took) // 2] * 1e3, [int(t * 1e3) for t in took[-5:]]))
-    assert len(took) > 50 and took[-3] < 0.1
+    print("median %.1f ms, slowest %s ms" % (
+        took[len(took) // 2] * 1e3, [int(t * 1e3) for t in took[-5:]]))
+    # Behind eight looks it would be 480 ms, each time.
+    assert took[len(took) // 2] < 0.2
     for editor in waiting:
         assert editor.event("stopped")["threadId"] == held.tid
     server.stop()

@@ -45,7 +45,7 @@ std::string task_text(const AsyncioTask& task) {
   return called == nullptr ? text : text + " in " + place_of(*called);
 }
 
-// Tasks that wait for each other in a circle_of_tasks; empty if there are none.
+// Tasks that wait for each other in a circle; empty if there are none.
 std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
   std::map<Address, const AsyncioTask*> by_address;
   for (const AsyncioTask& task : all.tasks) {
@@ -68,7 +68,7 @@ std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
   return {};
 }
 
-// The loop waits_for_task for no time, and for no descriptor but the one by
+// The loop waits for no time, and for no descriptor but the one by
 // which its own process wakes it.
 bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
@@ -87,36 +87,34 @@ Found waits_for_task(const Case& of, const CaseThread& thread) {
   if (!around.empty()) {
     cause.sentence = fmt::format(
         "runs an event loop in which {} tasks wait for each other in a "
-        "circle_of_tasks",
+        "circle",
         around.size());
     for (const AsyncioTask* const task : around) {
-      cause.evidence.push_back(task_text(*task) +
-                               " waits_for_task for the next");
+      cause.evidence.push_back(task_text(*task) + " waits for the next");
     }
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
     cause.id = "future-unset";
     cause.confidence = Confidence::Likely;
     cause.sentence = fmt::format(
         "runs an event loop whose {} {} for what nobody is left to do",
-        all.tasks.size(),
-        all.tasks.size() == 1 ? "task waits_for_task" : "tasks wait");
+        all.tasks.size(), all.tasks.size() == 1 ? "task waits" : "tasks wait");
     for (const AsyncioTask& task : all.tasks) {
       cause.evidence.push_back(
-          fmt::format("{} waits_for_task for a {}", task_text(task),
+          fmt::format("{} waits for a {}", task_text(task),
                       task.future.empty() ? "future" : printable(task.future)));
       if (cause.evidence.size() == 5) {
         break;
       }
     }
     cause.evidence.push_back(
-        "the loop waits_for_task without a limit, for no other descriptor than "
+        "the loop waits without a limit, for no other descriptor than "
         "its own, "
         "and no other thread is here that is at work");
   } else {
     return std::nullopt;
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
-                        "where each task waits_for_task"});
+                        "where each task waits"});
   return cause;
 }
 
