@@ -16,6 +16,7 @@ struct Row {
 constexpr std::array kRows = {
     Row{ErrorId::ExpressionFailed, "expression-failed", 1},
     Row{ErrorId::AgentFailed, "agent-failed", 1},
+    Row{ErrorId::OutputFailed, "output-failed", 1},
     Row{ErrorId::Usage, "usage", 2},
     Row{ErrorId::NoSuchProcess, "no-such-process", 2},
     Row{ErrorId::NotPython, "not-python", 2},

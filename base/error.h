@@ -18,6 +18,7 @@ enum class ErrorId {
   // Exit 1: the thing asked for failed.
   ExpressionFailed,
   AgentFailed,
+  OutputFailed,  // stdout is closed or full
   // Exit 2: wrong usage, or nothing there that we could mean.
   Usage,
   NoSuchProcess,

@@ -176,7 +176,7 @@ int exceptions_work() {
   try {
     raise();
   } catch (const std::runtime_error& error) {
-    fmt::print("caught: {}\n", error.what());
+    say("caught: {}\n", error.what());
     return 0;
   }
   return 1;

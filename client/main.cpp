@@ -1,4 +1,5 @@
 // hangdbg: the debugger for hung Python processes. See docs/architecture.md.
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include "base/in_parallel.h"
 #include "client/broken_pipe.h"
 #include "client/command_line.h"
+#include "client/render.h"
 
 namespace {
 
@@ -18,14 +20,25 @@ void fetch_memory_at_once() {
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+// A number from 0 to 2 that is free would go to the next file that is opened, a
+// process's memory for one, and messages into that. As GNU's stdopen() does:
+// what is closed stays unusable.
+void open_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   fetch_memory_at_once();
+  open_standard_streams();
   hangdbg::ignore_broken_pipes();
-  const int code = hangdbg::run_command_line(argc, argv);
+  const int code = hangdbg::end_output(hangdbg::run_command_line(argc, argv));
   if (hangdbg::threads_left_behind) {
-    std::fflush(stdout);
     ::_exit(code);
   }
   return code;

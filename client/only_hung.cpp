@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "client/render.h"
 #include "server/process_survey.h"
 
 namespace hangdbg {
@@ -31,8 +32,8 @@ Result<int> only_hung_process(Deadline deadline) {
                     hung.empty() ? "s" : ""),
         "hangdbg ps");
   }
-  fmt::print(stderr, "process {} is meant, the only one that hangs here\n",
-             hung.front());
+  say(stderr, "process {} is meant, the only one that hangs here\n",
+      hung.front());
   return hung.front();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/only_hung.h"
+#include "client/render.h"
 
 namespace hangdbg {
 
@@ -46,7 +47,7 @@ Result<ProcessesOrJob> processes_or_job(std::vector<int> named,
     return ProcessesOrJob{.pids = std::move(named)};
   }
   if (auto only = only_job(deadline)) {
-    fmt::print(stderr, "{} is meant, the only one here\n", job_text(only->job));
+    say(stderr, "{} is meant, the only one here\n", job_text(only->job));
     return ProcessesOrJob{.ranks = std::move(only)};
   }
   return ProcessesOrJob{.pids = {TRY(only_hung_process(deadline))}};

@@ -4,9 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -21,15 +23,29 @@ bool wants_no_colour() {
          std::string_view(term) == "dumb";
 }
 
+std::atomic<int> not_written = 0;  // errno of stdout's first failure
+
+// A program whose reader has gone ends by SIGPIPE. Other failures are kept for
+// end_output().
+void write_failed(std::FILE* stream) {
+  if (errno == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  if (stream == stdout && not_written == 0) {
+    not_written = errno;
+  }
+}
+
 void show_log_ring(const Palette& palette) {
   const auto lines = log::ring();
   if (lines.empty()) {
     return;
   }
-  fmt::print(stderr, "{}\n",
-             palette.dim("  the last that hangdbg did (worth a bug report):"));
+  say(stderr, "{}\n",
+      palette.dim("  the last that hangdbg did (worth a bug report):"));
   for (const std::string& line : lines) {
-    fmt::print(stderr, "{}\n", palette.dim("  " + line));
+    say(stderr, "{}\n", palette.dim("  " + line));
   }
 }
 
@@ -55,20 +71,46 @@ void print_foreign(std::FILE* stream, std::string_view text) {
   print_now(stream, Palette(ColourChoice::Never, stream).foreign(text));
 }
 
-void print_now(std::FILE* stream, std::string_view text) {
-  const std::size_t put = std::fwrite(text.data(), 1, text.size(), stream);
-  if ((put != text.size() || std::fflush(stream) != 0) && errno == EPIPE) {
-    std::signal(SIGPIPE, SIG_DFL);
-    std::raise(SIGPIPE);
+void print_text(std::FILE* stream,
+                fmt::string_view text,
+                fmt::format_args values) {
+  const std::string made = fmt::vformat(text, values);
+  if (std::fwrite(made.data(), 1, made.size(), stream) != made.size()) {
+    write_failed(stream);
   }
 }
 
+void print_now(std::FILE* stream, std::string_view text) {
+  const std::size_t put = std::fwrite(text.data(), 1, text.size(), stream);
+  if (put != text.size() || std::fflush(stream) != 0) {
+    write_failed(stream);
+  }
+}
+
+void flush_output(std::FILE* stream) {
+  if (std::fflush(stream) != 0) {
+    write_failed(stream);
+  }
+}
+
+int end_output(int code) {
+  flush_output(stdout);
+  if (std::ferror(stdout) == 0 && not_written == 0) {
+    return code;
+  }
+  return report(
+      {.id = ErrorId::OutputFailed,
+       .message = fmt::format(
+           "cannot write to the standard output: {}",
+           std::strerror(not_written != 0 ? not_written.load() : EIO))},
+      Palette(ColourChoice::Auto, stderr));
+}
+
 int report(const Error& error, const Palette& palette) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{} {}\n", palette.red("hangdbg:"),
-             printable(error.text()));
+  flush_output(stdout);
+  say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));
   if (!error.hint.empty()) {
-    fmt::print(stderr, "  try: {}\n", printable(error.hint));
+    say(stderr, "  try: {}\n", printable(error.hint));
   }
   if (error.id == ErrorId::System) {
     log::debug(log::Area::Client, "noticed at {}:{}", error.place.file_name(),

@@ -1,6 +1,8 @@
 // How things look: colours, what a terminal can be given, errors.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -40,6 +42,22 @@ class Palette {
   bool colours_;
 };
 
+// fmt::print() throws where a stream is closed or full. This goes on: main()
+// says in the end that what was to be written on stdout was not.
+void print_text(std::FILE* stream,
+                fmt::string_view text,
+                fmt::format_args values);
+
+template <class... T>
+void say(std::FILE* stream, fmt::format_string<T...> text, T&&... values) {
+  print_text(stream, text, fmt::make_format_args(values...));
+}
+
+template <class... T>
+void say(fmt::format_string<T...> text, T&&... values) {
+  print_text(stdout, text, fmt::make_format_args(values...));
+}
+
 // At once. When nobody reads it any more (`hangdbg dump ... | head -1`),
 // hangdbg ends as programs do: by SIGPIPE.
 void print_now(std::FILE* stream, std::string_view text);
@@ -51,6 +69,12 @@ void print_foreign(std::FILE* stream, std::string_view text);
 // foresaw (ErrorId::System) the log's last lines as well. Returns the exit
 // code.
 int report(const Error& error, const Palette& palette);
+
+void flush_output(std::FILE* stream);
+
+// What is left of stdout goes out. The exit code: `code`, or that of an error,
+// which is said, if something could not be written.
+int end_output(int code);
 
 // "torch/utils/file_baton.py": from site-packages or the standard library on;
 // the whole path for other files.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "client/render.h"
 #include "protocol/events/output.h"
 
 namespace hangdbg {
@@ -20,7 +21,7 @@ Session::Hooks show_on_terminal(const Palette& err) {
               },
           .on_notice =
               [&err](const std::string& notice) {
-                fmt::print(stderr, "{}\n", err.dim(printable(notice)));
+                say(stderr, "{}\n", err.dim(printable(notice)));
               }};
 }
 

@@ -128,8 +128,8 @@ Result<int> prompt_odd_rank(const AttachOptions& options,
                             const ChosenRanks& chosen) {
   const auto odd = odd_rank(chosen, options.common.deadline());
   const int rank = odd.value_or(chosen.ranks.front().rank);
-  fmt::print(stderr, "rank {} of {}{}\n", rank, job_text(chosen.job),
-             odd ? ", which is elsewhere than most are" : "");
+  say(stderr, "rank {} of {}{}\n", rank, job_text(chosen.job),
+      odd ? ", which is elsewhere than most are" : "");
   const auto found = std::ranges::find(chosen.ranks, rank, &JobRank::rank);
   return prompt(options, found->pid, rank);
 }

@@ -21,6 +21,7 @@
 #include "client/ranks/job_options.h"
 #include "client/ranks/rank_prefix.h"
 #include "client/ranks/together.h"
+#include "client/render.h"
 
 namespace hangdbg {
 namespace {
@@ -187,9 +188,9 @@ Result<int> break_in(const BreakOptions& options,
                             job_text(chosen.job)),
                 "hangdbg ps --job " + shell_quote(chosen.job.id));
   }
-  fmt::print(stderr, "{}\n", job_text(chosen.job));
+  say(stderr, "{}\n", job_text(chosen.job));
   for (const std::string& finding : findings(chosen.job)) {
-    fmt::print(stderr, "{}\n", finding);
+    say(stderr, "{}\n", finding);
   }
   const Deadline deadline = Deadline::in(std::chrono::nanoseconds(
       static_cast<std::int64_t>(options.wait_s * 1e9)));
@@ -245,7 +246,7 @@ int show_log(AttachedRanks& attached, Deadline deadline) {
   while (!deadline.expired() && std::ranges::any_of(attached.all(), lives)) {
     attached.await(deadline.capped(kLookAgain));
     attached.look();
-    std::fflush(stdout);
+    flush_output(stdout);
     if (Interruptible::take()) {
       return exit_code(ErrorId::Interrupted);
     }
@@ -270,10 +271,9 @@ int prompt_at_stops(AttachedRanks& attached,
     if (!shown) {
       return report(shown.error(), attached.err());
     }
-    std::fflush(stdout);
+    flush_output(stdout);
   } else {
-    fmt::print(stderr, "{}\n",
-               attached.err().dim("nobody has come; c waits again"));
+    say(stderr, "{}\n", attached.err().dim("nobody has come; c waits again"));
   }
   return attached.prompt(first->pid, std::nullopt);
 }
@@ -343,10 +343,10 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
     if (came.empty()) {
       patience = deadline.capped(kPatience);
     } else if (patience.expired() && ranks != said) {
-      fmt::print(stderr, "{}\n",
-                 attached.err().dim(
-                     fmt::format("rank {} has come; waits for all of {}",
-                                 ranks.text(8), together.text(8))));
+      say(stderr, "{}\n",
+          attached.err().dim(
+              fmt::format("rank {} has come; waits for all of {}",
+                          ranks.text(8), together.text(8))));
       if (BreakEvents* const events = attached.events()) {
         events->waits(ranks, together);
       }
@@ -390,9 +390,9 @@ void say_notes_of(AttachedRanks& attached) {
   for (AttachedRank* const one : attached.all()) {
     if (one->state) {
       for (const auto& [tid, note] : std::exchange(one->state->notes, {})) {
-        fmt::print(stderr, "{} {}\n",
-                   rank_prefix(one->rank.value_or(0), attached.err()),
-                   attached.err().dim(note));
+        say(stderr, "{} {}\n",
+            rank_prefix(one->rank.value_or(0), attached.err()),
+            attached.err().dim(note));
         if (BreakEvents* const events = attached.events()) {
           events->note(one->rank.value_or(0), note);
         }

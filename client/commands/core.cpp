@@ -113,14 +113,13 @@ std::optional<DumpedEnd> end_of(const CoreNotes& notes) {
 
 void warn(const CoreFile& core, const Palette& err) {
   if (core.missing > 0) {
-    fmt::print(stderr, "{} {}\n", err.red("hangdbg:"),
-               fmt::format("{} is cut off: {} MiB of memory are missing",
-                           printable(core.path),
-                           (core.missing + (1 << 20) - 1) >> 20));
+    say(stderr, "{} {}\n", err.red("hangdbg:"),
+        fmt::format("{} is cut off: {} MiB of memory are missing",
+                    printable(core.path),
+                    (core.missing + (1 << 20) - 1) >> 20));
   }
   if (!core.unknown.empty()) {
-    fmt::print(
-        stderr, "{} {}\n  try: --sysroot DIR says where they are\n",
+    say(stderr, "{} {}\n  try: --sysroot DIR says where they are\n",
         err.red("hangdbg:"),
         fmt::format(
             "{}{} not here as mapped then: C functions may have no names",

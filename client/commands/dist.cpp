@@ -141,8 +141,7 @@ Result<Wanted> wanted(const DistOptions& options) {
   if (options.pid().empty()) {
     auto chosen = TRY(choose_ranks(options.job, options.common.deadline()));
     if (!options.job.given()) {
-      fmt::print(stderr, "{} is meant, the only one here\n",
-                 job_text(chosen.job));
+      say(stderr, "{} is meant, the only one here\n", job_text(chosen.job));
     }
     return Wanted{.job = std::move(chosen.job),
                   .shown = std::move(chosen.ranks),

@@ -110,13 +110,13 @@ Result<int> examine(const DoctorOptions& options) {
   TRY(options.common.configure_log());
   if (options.injection_points) {
     for (const std::string_view name : checkpoint_names()) {
-      fmt::print("{}\n", name);
+      say("{}\n", name);
     }
     return 0;
   }
   if (options.target_calls) {
     for (const TargetCall& call : target_calls()) {
-      fmt::print("{}\n", call.number);
+      say("{}\n", call.number);
     }
     return 0;
   }
@@ -131,7 +131,7 @@ Result<int> examine(const DoctorOptions& options) {
     code = examine_target(pid, options.common.deadline(), diagnosis.checks);
   }
   if (options.common.json) {
-    fmt::print("{}\n", encode(diagnosis).dump());
+    say("{}\n", encode(diagnosis).dump());
     return code;
   }
   const Palette out(options.common.colour, stdout);
@@ -181,9 +181,9 @@ void show(const Check& check, const Palette& out) {
   const std::string sign = check.state == "ok"     ? out.green("ok     ")
                            : check.state == "note" ? out.cyan("note   ")
                                                    : out.red("MISSING");
-  fmt::print("{} {:<16} {}\n", sign, check.name, printable(check.finding));
+  say("{} {:<16} {}\n", sign, check.name, printable(check.finding));
   if (check.mend) {
-    fmt::print("{:24} try: {}\n", "", printable(*check.mend));
+    say("{:24} try: {}\n", "", printable(*check.mend));
   }
 }
 

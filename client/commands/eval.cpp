@@ -10,6 +10,7 @@
 #include "client/prompt/place.h"
 #include "client/question.h"
 #include "client/ranks/answers.h"
+#include "client/render.h"
 #include "inspector/jobs/jobs.h"
 #include "inspector/peek/expression.h"
 #include "protocol/events/output.h"
@@ -142,7 +143,7 @@ int run(const EvalOptions& options) {
         error.hint.empty() ? std::nullopt : std::optional(error.hint),
         {}};
   }
-  fmt::print("{}\n", encode(answer).dump());
+  say("{}\n", encode(answer).dump());
   return done ? 0 : exit_code(done.error().id);
 }
 
@@ -168,7 +169,7 @@ Status evaluate(const EvalOptions& options, Answer& answer) {
                                },
                            .on_notice =
                                [](const std::string& notice) {
-                                 fmt::print(stderr, "{}\n", printable(notice));
+                                 say(stderr, "{}\n", printable(notice));
                                }},
                           deadline));
   if (const auto rank = json ? own_rank(pid) : std::nullopt) {
@@ -247,9 +248,8 @@ void show_value(const dap::Evaluate::Body& body) {
     print_foreign(stdout, body.result + "\n");
   }
   if (detail.truncated > 0) {
-    std::fflush(stdout);
-    fmt::print(stderr, "hangdbg: {} characters more are left out\n",
-               detail.truncated);
+    flush_output(stdout);
+    say(stderr, "hangdbg: {} characters more are left out\n", detail.truncated);
   }
 }
 
@@ -279,7 +279,7 @@ Error explain(const dap::Response& response, Answer& answer) {
 // As Python prints it; without frames, if there is none but the expression
 // itself.
 void show_exception(const JsonException& exception) {
-  std::fflush(stdout);
+  flush_output(stdout);
   const Palette err(ColourChoice::Never, stderr);
   const auto& lines = exception.traceback;
   const bool only_the_expression =
@@ -293,12 +293,11 @@ void show_exception(const JsonException& exception) {
     const bool frame_line =
         line.starts_with("Traceback") || line.starts_with("  File ");
     if (!(has_frames && only_the_expression && frame_line)) {
-      fmt::print(stderr, "{}\n", err.foreign(line));
+      say(stderr, "{}\n", err.foreign(line));
     }
   }
   if (lines.empty()) {
-    fmt::print(stderr, "{}: {}\n", exception.type,
-               err.foreign(exception.message));
+    say(stderr, "{}: {}\n", exception.type, err.foreign(exception.message));
   }
 }
 

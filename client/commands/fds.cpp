@@ -130,7 +130,7 @@ int print(const FdsOptions& options, int pid, const Descriptors& found) {
   }
   print_now(stdout, text);
   if (!found.complete) {
-    fmt::print(stderr, "there are more, which were not read\n");
+    say(stderr, "there are more, which were not read\n");
   }
   return 0;
 }

@@ -110,7 +110,7 @@ Result<int> list(const PsOptions& options) {
     const Palette err(options.common.colour, stderr);
     show_next(processes, jobs, err);
     if (options.causes) {
-      fmt::print(stderr, "{}", causes_text(processes, jobs, deadline, err));
+      say(stderr, "{}", causes_text(processes, jobs, deadline, err));
     }
   }
   return 0;
@@ -262,7 +262,7 @@ void show_next(const Processes& processes,
                const Jobs& jobs,
                const Palette& err) {
   if (processes.empty()) {
-    fmt::print(stderr, "no Python process is to be seen here\n");
+    say(stderr, "no Python process is to be seen here\n");
     return;
   }
   const auto hung = std::ranges::count_if(
@@ -270,17 +270,15 @@ void show_next(const Processes& processes,
   const auto denied = std::ranges::count_if(processes, [](const auto& process) {
     return process.error && exit_code(process.error->id) == 3;
   });
-  fmt::print(stderr, "\n{} of {} {}\n",
-             hung == 0 ? "none" : fmt::format("{}", hung), processes.size(),
-             hung == 1 ? "hangs" : "hang");
+  say(stderr, "\n{} of {} {}\n", hung == 0 ? "none" : fmt::format("{}", hung),
+      processes.size(), hung == 1 ? "hangs" : "hang");
   for (const Job& job : jobs.jobs) {
-    fmt::print(stderr, "{}: {} here{}\n", job_text(job), job.ranks.size(),
-               job.elsewhere.empty() ? "" : ", the others on other machines");
+    say(stderr, "{}: {} here{}\n", job_text(job), job.ranks.size(),
+        job.elsewhere.empty() ? "" : ", the others on other machines");
     for (const std::string& finding : findings(job)) {
-      fmt::print(stderr, "  {}\n", err.red(finding));
+      say(stderr, "  {}\n", err.red(finding));
     }
-    fmt::print(
-        stderr, "  try: {}    where they part\n",
+    say(stderr, "  try: {}    where they part\n",
         err.bold(fmt::format("hangdbg dump --job {} --merge",
                              jobs.jobs.size() == 1 ? "auto"
                              : job.launcher ? fmt::format("{}", *job.launcher)
@@ -288,14 +286,14 @@ void show_next(const Processes& processes,
   }
   if (hung > 0) {
     const int pid = processes.front().pid;
-    fmt::print(stderr, "  try: {}    its stacks; no code runs in it\n",
-               err.bold(fmt::format("hangdbg dump {}", pid)));
-    fmt::print(stderr, "       {}  a prompt in the hung frame\n",
-               err.bold(fmt::format("hangdbg attach {}", pid)));
+    say(stderr, "  try: {}    its stacks; no code runs in it\n",
+        err.bold(fmt::format("hangdbg dump {}", pid)));
+    say(stderr, "       {}  a prompt in the hung frame\n",
+        err.bold(fmt::format("hangdbg attach {}", pid)));
   }
   if (denied > 0) {
-    fmt::print(stderr, "{} may not be looked into by you\n  try: {}\n", denied,
-               err.bold("sudo hangdbg ps"));
+    say(stderr, "{} may not be looked into by you\n  try: {}\n", denied,
+        err.bold("sudo hangdbg ps"));
   }
 }
 

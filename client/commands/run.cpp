@@ -148,10 +148,10 @@ void allow_tracers(int scope_too_strict) {
     why = std::strerror(errno);
   }
   if (!why.empty()) {
-    fmt::print(stderr,
-               "hangdbg: it cannot be made a process that its user may trace: "
-               "{}\n",
-               why);
+    say(stderr,
+        "hangdbg: it cannot be made a process that its user may trace: "
+        "{}\n",
+        why);
   }
 }
 

@@ -207,10 +207,10 @@ void tell(const Listening& listening, bool json) {
   if (json) {
     print_now(stdout, encode(listening).dump() + "\n");
   } else {
-    fmt::print(stderr, "listening at {}{}{}\n", listening.address,
-               listening.token ? " token " + *listening.token : std::string(),
-               listening.fingerprint ? " fingerprint " + *listening.fingerprint
-                                     : std::string());
+    say(stderr, "listening at {}{}{}\n", listening.address,
+        listening.token ? " token " + *listening.token : std::string(),
+        listening.fingerprint ? " fingerprint " + *listening.fingerprint
+                              : std::string());
   }
 }
 

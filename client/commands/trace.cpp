@@ -147,10 +147,10 @@ Result<int> trace(const TraceOptions& options) {
   }
   const TraceEnd end = TRY(run_trace(session, recorder, *view, output));
   if (output.left_out() > 0) {
-    fmt::print(stderr,
-               "{} lines were left out: they were not read fast enough; -o "
-               "FILE keeps all\n",
-               output.left_out());
+    say(stderr,
+        "{} lines were left out: they were not read fast enough; -o "
+        "FILE keeps all\n",
+        output.left_out());
   }
   return end == TraceEnd::Interrupted ? exit_code(ErrorId::Interrupted) : 0;
 }
@@ -222,8 +222,8 @@ void say_begin(int pid) {
   if (::isatty(STDOUT_FILENO) == 1) {
     const auto threads = list_tasks(pid);
     const std::size_t count = threads ? threads->size() : 0;
-    fmt::print(stderr, "tracing process {}, {} thread{} · Ctrl-C ends it\n",
-               pid, count, count == 1 ? "" : "s");
+    say(stderr, "tracing process {}, {} thread{} · Ctrl-C ends it\n", pid,
+        count, count == 1 ? "" : "s");
   }
 }
 

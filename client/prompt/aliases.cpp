@@ -53,7 +53,7 @@ Status alias(PromptState& state, std::string_view argument) {
   }
   for (const auto& [known, command] : state.aliases) {
     if (name.empty() || name == known) {
-      fmt::print("{} = {}\n", known, command);
+      say("{} = {}\n", known, command);
     }
   }
   return {};
@@ -68,8 +68,8 @@ Status unalias(PromptState& state, std::string_view name) {
 
 // A block goes on up to an empty line. What is bound stays in the frame.
 Status interact(PromptState& state, std::string_view) {
-  fmt::print("{}\n", state.out.dim(
-                         "Python in this frame; exit() goes back, and Ctrl-D"));
+  say("{}\n",
+      state.out.dim("Python in this frame; exit() goes back, and Ctrl-D"));
   state.reader_prompt = ">>> ";
   state.reader = [&state,
                   block = std::string()](std::string_view line) mutable {

@@ -89,19 +89,19 @@ Result<PromptBreakpoint> parse_place(PromptState& state,
 // ---- showing
 
 void show(const PromptBreakpoint& one) {
-  fmt::print("{:<4}breakpoint   {} {}   at {}{}\n", one.number,
-             one.temporary ? "del " : "keep", one.enabled ? "yes" : "no ",
-             printable(one.place()),
-             one.enabled && !one.verified ? "  (" + one.message + ")" : "");
+  say("{:<4}breakpoint   {} {}   at {}{}\n", one.number,
+      one.temporary ? "del " : "keep", one.enabled ? "yes" : "no ",
+      printable(one.place()),
+      one.enabled && !one.verified ? "  (" + one.message + ")" : "");
   if (!one.condition.empty()) {
-    fmt::print("\tstop only if {}\n", printable(one.condition));
+    say("\tstop only if {}\n", printable(one.condition));
   }
   if (one.ignore > one.hits) {
-    fmt::print("\tignore next {} hits\n", one.ignore - one.hits);
+    say("\tignore next {} hits\n", one.ignore - one.hits);
   }
   if (one.hits > 0) {
-    fmt::print("\tbreakpoint already hit {} time{}\n", one.hits,
-               one.hits == 1 ? "" : "s");
+    say("\tbreakpoint already hit {} time{}\n", one.hits,
+        one.hits == 1 ? "" : "s");
   }
 }
 
@@ -110,7 +110,7 @@ Status list(PromptState& state) {
     return {};
   }
   TRY(state.breakpoints.refresh(state.session, state.deadline()));
-  fmt::print("Num Type         Disp Enb   Where\n");
+  say("Num Type         Disp Enb   Where\n");
   for (const PromptBreakpoint& one : state.breakpoints.all()) {
     show(one);
   }
@@ -128,8 +128,8 @@ Status set(PromptState& state, std::string_view argument, bool temporary) {
   wanted.temporary = temporary;
   const PromptBreakpoint* const made = TRY(state.breakpoints.add(
       state.session, std::move(wanted), state.deadline()));
-  fmt::print("Breakpoint {} at {}{}\n", made->number, printable(made->place()),
-             made->verified ? "" : state.out.dim("  (" + made->message + ")"));
+  say("Breakpoint {} at {}{}\n", made->number, printable(made->place()),
+      made->verified ? "" : state.out.dim("  (" + made->message + ")"));
   return {};
 }
 
@@ -183,7 +183,7 @@ Status clear(PromptState& state, std::string_view argument) {
   for (const int number : gone) {
     const std::string place = state.breakpoints.find(number)->place();
     TRY(state.breakpoints.remove(state.session, number, state.deadline()));
-    fmt::print("Deleted breakpoint {} at {}\n", number, printable(place));
+    say("Deleted breakpoint {} at {}\n", number, printable(place));
   }
   return {};
 }
@@ -195,8 +195,8 @@ Status set_enabled(PromptState& state,
     PromptBreakpoint& one = *state.breakpoints.find(number);
     one.enabled = enabled;
     TRY(state.breakpoints.update(state.session, number, state.deadline()));
-    fmt::print("{} breakpoint {} at {}\n", enabled ? "Enabled" : "Disabled",
-               number, printable(one.place()));
+    say("{} breakpoint {} at {}\n", enabled ? "Enabled" : "Disabled", number,
+        printable(one.place()));
   }
   return {};
 }
@@ -221,13 +221,12 @@ Status ignore(PromptState& state, std::string_view argument) {
   TRY(state.breakpoints.refresh(state.session, state.deadline()));
   one.ignore = one.hits + *count;
   TRY(state.breakpoints.update(state.session, one.number, state.deadline()));
-  fmt::print("{}\n",
-             *count == 0
-                 ? fmt::format("Will stop next time breakpoint {} is reached.",
-                               one.number)
-                 : fmt::format("Will ignore next {} crossings of breakpoint "
-                               "{}.",
-                               *count, one.number));
+  say("{}\n", *count == 0
+                  ? fmt::format("Will stop next time breakpoint {} is reached.",
+                                one.number)
+                  : fmt::format("Will ignore next {} crossings of breakpoint "
+                                "{}.",
+                                *count, one.number));
   return {};
 }
 
@@ -241,8 +240,7 @@ Status condition(PromptState& state, std::string_view argument) {
     one.condition = before;
     return sent;
   }
-  fmt::print(
-      "{}\n",
+  say("{}\n",
       rest.empty()
           ? fmt::format("Breakpoint {} is now unconditional.", one.number)
           : fmt::format("New condition set for breakpoint {}.", one.number));

@@ -26,10 +26,10 @@ std::string value_of(PromptState& state, const std::string& expression) {
 }
 
 Status show_all(PromptState& state) {
-  fmt::print("Currently displaying:\n");
+  say("Currently displaying:\n");
   for (Display& one : state.displays) {
     if (one.function == function_of(state)) {
-      fmt::print("{}: {}\n", one.expression, state.out.foreign(one.shown));
+      say("{}: {}\n", one.expression, state.out.foreign(one.shown));
     }
   }
   return {};
@@ -41,7 +41,7 @@ Status display(PromptState& state, std::string_view expression) {
   }
   Display one{function_of(state), std::string(expression), {}};
   one.shown = value_of(state, one.expression);
-  fmt::print("display {}: {}\n", one.expression, state.out.foreign(one.shown));
+  say("display {}: {}\n", one.expression, state.out.foreign(one.shown));
   std::erase_if(state.displays, [&](const Display& other) {
     return other.function == one.function && other.expression == one.expression;
   });
@@ -69,8 +69,8 @@ Status show_displays(PromptState& state) {
     }
     std::string now = value_of(state, one.expression);
     if (now != one.shown) {
-      fmt::print("display {}: {}  [old: {}]\n", one.expression,
-                 state.out.foreign(now), state.out.foreign(one.shown));
+      say("display {}: {}  [old: {}]\n", one.expression, state.out.foreign(now),
+          state.out.foreign(one.shown));
       one.shown = std::move(now);
     }
   }

@@ -18,17 +18,16 @@ namespace {
 Status hold(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
   if (state.held.contains(tid)) {
-    fmt::print("thread {} is held already\n", tid);
+    say("thread {} is held already\n", tid);
     return {};
   }
   say_others_wait(state);
   TRY(hold_thread(state.session, tid, state.deadline()));
   state.held.insert(tid);
-  fmt::print("{}\n",
-             state.out.dim(fmt::format(
-                 "thread {} is held: it runs what you ask, and nothing else, "
-                 "until release; then its call may see EINTR",
-                 tid)));
+  say("{}\n", state.out.dim(fmt::format(
+                  "thread {} is held: it runs what you ask, and nothing else, "
+                  "until release; then its call may see EINTR",
+                  tid)));
   return {};
 }
 
@@ -79,7 +78,7 @@ Status release(PromptState& state, std::string_view) {
   }
   forget_stop(state, tid);
   TRY(release_thread(state.session, tid, state.deadline()));
-  fmt::print("{}\n", state.out.dim(fmt::format("thread {} goes on", tid)));
+  say("{}\n", state.out.dim(fmt::format("thread {} goes on", tid)));
   return {};
 }
 
@@ -149,11 +148,11 @@ Status raise(PromptState& state, std::string_view exception) {
       TRY(ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)}));
   forget_stop(state, tid);
   state.held.erase(tid);
-  fmt::print("{}\n", state.out.dim(fmt::format(
-                         "thread {} goes on, and raises it {}", tid,
-                         body.when == "now" ? "now"
-                                            : "when its call returns: only the "
-                                              "main thread's can be broken")));
+  say("{}\n", state.out.dim(fmt::format(
+                  "thread {} goes on, and raises it {}", tid,
+                  body.when == "now" ? "now"
+                                     : "when its call returns: only the "
+                                       "main thread's can be broken")));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "client/interrupt.h"
 #include "client/prompt/history_file.h"
+#include "client/render.h"
 
 namespace hangdbg {
 namespace {
@@ -137,22 +138,22 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   impl_->renew_prompt();
   impl_->interrupted = false;
   impl_->event = false;
-  std::fflush(stdout);
+  flush_output(stdout);
   // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
   // in between would be lost.
   ::el_set(impl_->editor, EL_PREP_TERM, 1);
   int length = 0;
   const char* const text = ::el_gets(impl_->editor, &length);
   if (impl_->interrupted) {
-    fmt::print("^C\n");
+    say("^C\n");
     return Came::Interrupt;
   }
   if (impl_->event) {
-    fmt::print("\n");
+    say("\n");
     return Came::Event;
   }
   if (text == nullptr || length <= 0) {
-    fmt::print("\n");
+    say("\n");
     return Came::End;
   }
   line.assign(text, static_cast<std::size_t>(length));
@@ -210,8 +211,8 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
     }
     if (count == 0) {
       if (of(editor).renew_prompt()) {
-        fmt::print("\n");
-        std::fflush(stdout);
+        say("\n");
+        flush_output(stdout);
         ::el_set(editor, EL_REFRESH);
       }
       continue;
@@ -264,13 +265,13 @@ unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
       static_cast<std::size_t>(terminal_columns()) / width, 1);
   const std::size_t count = std::min(found.labels.size(), kMostListed);
   for (std::size_t i = 0; i < count; ++i) {
-    fmt::print("{}{:<{}}", i % a_row == 0 ? "\n" : "", found.labels[i], width);
+    say("{}{:<{}}", i % a_row == 0 ? "\n" : "", found.labels[i], width);
   }
   if (count < found.labels.size()) {
-    fmt::print("\n... {} more", found.labels.size() - count);
+    say("\n... {} more", found.labels.size() - count);
   }
-  fmt::print("\n");
-  std::fflush(stdout);
+  say("\n");
+  flush_output(stdout);
   return CC_REDISPLAY;
 }
 

@@ -19,6 +19,7 @@
 #include "client/prompt/line_editor.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/attached_ranks.h"
+#include "client/render.h"
 #include "injector/preflight.h"
 #include "server/pdb_line.h"
 
@@ -64,11 +65,10 @@ int run_prompt(PromptState& state) {
 
 void show_place(PromptState& state) {
   const dap::StackFrame& frame = state.place.frame();
-  fmt::print("{} {}\n", state.out.green(">"),
-             state.out.bold(place_text(frame)));
+  say("{} {}\n", state.out.green(">"), state.out.bold(place_text(frame)));
   const auto path = frame.source ? frame.source->path.value_or("") : "";
   if (const auto line = state.sources.line(path, frame.line)) {
-    fmt::print("{} {}\n", state.out.green("->"), *line);
+    say("{} {}\n", state.out.green("->"), *line);
   }
   state.list_from.reset();
 }
@@ -79,7 +79,7 @@ void say_if_read_only(PromptState& state) {
     const std::string why = fmt::format(
         "read-only: {}; stacks and source can be seen, the rest waits",
         state.session.why_read_only());
-    fmt::print(stderr, "{}\n", state.err.dim(printable(why)));
+    say(stderr, "{}\n", state.err.dim(printable(why)));
   }
   state.said_read_only = now;
 }
@@ -105,7 +105,7 @@ namespace {
 Result<bool> look_again(PromptState& state) {
   const bool same = TRY(state.place.refresh(state.session, state.deadline()));
   if (!same) {
-    fmt::print("{}\n", state.out.dim("that frame has returned; now in"));
+    say("{}\n", state.out.dim("that frame has returned; now in"));
     show_place(state);
   }
   return same;
@@ -144,7 +144,7 @@ int run_line(PromptState& state, std::string_view line) {
 
 // The exit code.
 int finish(PromptState& state, const Status& done) {
-  std::fflush(stdout);
+  flush_output(stdout);
   // Then the failure has said it.
   state.said_read_only |= !done && done.error().id == ErrorId::GilHeld;
   const int code = done ? 0 : show_failure(state, done.error());
@@ -170,9 +170,9 @@ int show_failure(const PromptState& state, const Error& error) {
   if (error.id == ErrorId::System) {
     return report(error, state.err);
   }
-  fmt::print(stderr, "{} {}\n", state.err.red("***"), printable(error.text()));
+  say(stderr, "{} {}\n", state.err.red("***"), printable(error.text()));
   if (!error.hint.empty()) {
-    fmt::print(stderr, "    try: {}\n", printable(error.hint));
+    say(stderr, "    try: {}\n", printable(error.hint));
   }
   return exit_code(error.id);
 }
@@ -292,11 +292,11 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     run_line(state, line);
   }
   if (target_is_lost(state)) {
-    fmt::print("{}\n", state.out.dim("this session is over"));
+    say("{}\n", state.out.dim("this session is over"));
     return exit_code(ErrorId::ChannelClosed);
   }
   if (!state.runs && !state.go_to) {
-    fmt::print("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
+    say("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
   }
   return 0;
 }

@@ -63,9 +63,9 @@ Status ranks(PromptState& state, std::string_view argument) {
 
 Status show_ranks(PromptState& state) {
   const Job job = TRY(job_here(state));
-  fmt::print("{}\n", job_text(job));
+  say("{}\n", job_text(job));
   for (const std::string& finding : findings(job)) {
-    fmt::print("{}\n", state.out.red(finding));
+    say("{}\n", state.out.red(finding));
   }
   std::vector<int> pids;
   std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
@@ -73,11 +73,11 @@ Status show_ranks(PromptState& state) {
       pids, state.deadline(), whereabouts,
       [&](int pid, std::optional<Result<std::string>> where) {
         const bool here = pid == state.session.target().pid;
-        fmt::print("{} {:>4}  {:>7}  {}\n", here ? state.out.green("->") : "  ",
-                   job.find(pid)->rank, pid,
-                   !where   ? "no answer in time"
-                   : *where ? printable(**where)
-                            : printable(where->error().text()));
+        say("{} {:>4}  {:>7}  {}\n", here ? state.out.green("->") : "  ",
+            job.find(pid)->rank, pid,
+            !where   ? "no answer in time"
+            : *where ? printable(**where)
+                     : printable(where->error().text()));
       });
   return all ? Status()
              : fail(ErrorId::TimedOut, "some could not be read in time",

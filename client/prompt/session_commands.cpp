@@ -23,17 +23,16 @@ std::string usage(const Command& command) {
 Status help(PromptState& state, std::string_view topic) {
   if (topic.empty()) {
     for (const Command* const command : all_commands()) {
-      fmt::print("{:<28} {}\n", usage(*command), command->help);
+      say("{:<28} {}\n", usage(*command), command->help);
     }
-    fmt::print(
-        "Anything else is Python and runs in this frame. ;; between commands; "
+    say("Anything else is Python and runs in this frame. ;; between commands; "
         "Ctrl-C ends\nwhat runs, Ctrl-D detaches. Nothing of the program is "
         "stopped.\n");
     return {};
   }
   const Command* const command = find_command(topic);
   if (command != nullptr) {
-    fmt::print("{}\n    {}\n", state.out.bold(usage(*command)), command->help);
+    say("{}\n    {}\n", state.out.bold(usage(*command)), command->help);
     return {};
   }
   return fail(ErrorId::Usage,

@@ -47,11 +47,11 @@ Status show_lines(PromptState& state,
   for (auto number = range.first; number <= range.last; ++number) {
     const std::string& line = lines[static_cast<std::size_t>(number - 1)];
     const bool here = number == current;
-    fmt::print("{:>3}  {}\t{}\n", number, here ? state.out.green("->") : "  ",
-               here ? state.out.bold(line) : line);
+    say("{:>3}  {}\t{}\n", number, here ? state.out.green("->") : "  ",
+        here ? state.out.bold(line) : line);
   }
   if (range.last >= std::ssize(lines)) {
-    fmt::print("[EOF]\n");
+    say("[EOF]\n");
   }
   return {};
 }
@@ -99,8 +99,7 @@ Status source(PromptState& state, std::string_view expression) {
   const auto first = class_line(state.sources.lines(body.path),
                                 std::max<std::int64_t>(body.line, 1),
                                 TRY(class_name(state, expression)));
-  fmt::print("{}\n",
-             state.out.dim(fmt::format("{}:{}", printable(body.path), first)));
+  say("{}\n", state.out.dim(fmt::format("{}:{}", printable(body.path), first)));
   const auto last = body.end_line > 0 ? body.end_line : first + kPage - 1;
   const auto& frame = state.place.frame();
   return show_lines(state, body.path, {first, last},

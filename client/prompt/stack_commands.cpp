@@ -38,12 +38,12 @@ Status where(PromptState& state, std::string_view) {
     const dap::StackFrame& frame = frames[i];
     const bool here = i == state.place.index();
     const std::string text = place_text(frame);
-    fmt::print("{} {}\n", here ? state.out.green(">") : " ",
-               here ? state.out.bold(text) : text);
+    say("{} {}\n", here ? state.out.green(">") : " ",
+        here ? state.out.bold(text) : text);
     const auto path = frame.source ? frame.source->path.value_or("") : "";
     if (const auto line = state.sources.line(path, frame.line)) {
-      fmt::print("{} {}\n", here ? state.out.green("->") : "->",
-                 here ? *line : state.out.dim(*line));
+      say("{} {}\n", here ? state.out.green("->") : "->",
+          here ? *line : state.out.dim(*line));
     }
   }
   return {};
@@ -113,11 +113,10 @@ Status threads(PromptState& state, std::string_view) {
     const dap::Thread& thread = listed.threads[i];
     const bool here = thread.id == state.place.thread().tid;
     const bool has_gil = gil && gil->holder_tid == thread.id;
-    fmt::print("{} {:>7} {:<{}}  {:<{}}  {}  {}\n",
-               here ? state.out.green("*") : " ", thread.id,
-               printable(thread.name), names, activity_of[i], activities,
-               has_gil ? state.out.red("GIL") : "   ",
-               TRY(innermost(state, thread.id, deadline)));
+    say("{} {:>7} {:<{}}  {:<{}}  {}  {}\n", here ? state.out.green("*") : " ",
+        thread.id, printable(thread.name), names, activity_of[i], activities,
+        has_gil ? state.out.red("GIL") : "   ",
+        TRY(innermost(state, thread.id, deadline)));
   }
   return {};
 }
@@ -125,7 +124,7 @@ Status threads(PromptState& state, std::string_view) {
 Status thread(PromptState& state, std::string_view argument) {
   if (argument.empty()) {
     const ShownThread& now = state.place.thread();
-    fmt::print("Thread {} \"{}\"\n", now.tid, printable(now.name));
+    say("Thread {} \"{}\"\n", now.tid, printable(now.name));
     return {};
   }
   auto chosen = TRY(

@@ -46,10 +46,10 @@ Status note_stops(PromptState& state) {
       if (one->state && &*one->state != &state && one->rank) {
         for (const Stop& stop : one->state->unseen) {
           if (state.told.insert({*one->rank, stop.tid}).second) {
-            fmt::print("{}\n",
-                       state.out.dim(fmt::format(
-                           "rank {} stands: {} (rank {} goes there)",
-                           *one->rank, reason(*one->state, stop), *one->rank)));
+            say("{}\n",
+                state.out.dim(fmt::format(
+                    "rank {} stands: {} (rank {} goes there)", *one->rank,
+                    reason(*one->state, stop), *one->rank)));
           }
         }
       }
@@ -77,11 +77,11 @@ void say_others_wait(PromptState& state) {
     return;
   }
   state.said_others_wait = true;
-  fmt::print(stderr, "{}\n",
-             state.err.dim(fmt::format(
-                 "the other ranks wait while one stands, and their timeouts "
-                 "are as they were; raised they are by: ranks {} b ...",
-                 *state.rank)));
+  say(stderr, "{}\n",
+      state.err.dim(fmt::format(
+          "the other ranks wait while one stands, and their timeouts "
+          "are as they were; raised they are by: ranks {} b ...",
+          *state.rank)));
 }
 
 void forget_stop(PromptState& state, std::int64_t tid) {
@@ -181,7 +181,7 @@ void take_in_stop(PromptState& state, const Stop& stop) {
 
 void say_notes(PromptState& state) {
   for (const auto& [tid, note] : std::exchange(state.notes, {})) {
-    fmt::print("{}\n", state.out.dim(note));
+    say("{}\n", state.out.dim(note));
   }
 }
 
@@ -195,10 +195,10 @@ Status arrive(PromptState& state, Stop stop) {
   const PromptBreakpoint* const hit = state.breakpoints.hit_by(stop.why);
   if (hit == nullptr || !hit->silent) {
     if (hit != nullptr || stop.tid != before || ends_debug(stop)) {
-      fmt::print("{}\n", state.out.dim(fmt::format(
-                             "thread {} \"{}\" stands: {}", stop.tid,
-                             printable(state.place.thread().name),
-                             reason(state, stop))));
+      say("{}\n",
+          state.out.dim(fmt::format("thread {} \"{}\" stands: {}", stop.tid,
+                                    printable(state.place.thread().name),
+                                    reason(state, stop))));
     }
     show_place(state);
   }

@@ -35,8 +35,8 @@ Status evaluate(PromptState& state,
     print_foreign(stdout, body.result + "\n");
   }
   if (detail.truncated > 0) {
-    fmt::print("{}\n", state.out.dim(fmt::format("... {} characters more",
-                                                 detail.truncated)));
+    say("{}\n",
+        state.out.dim(fmt::format("... {} characters more", detail.truncated)));
   }
   return {};
 }
@@ -86,7 +86,7 @@ Status peek_there(PromptState& state, std::string_view expression) {
   if (!peeked && peeked.error().hint == kEvalHint) {
     peeked.error().hint = fmt::format("p {}", expression);
   }
-  fmt::print("{}\n", state.out.foreign(TRY(std::move(peeked)).text));
+  say("{}\n", state.out.foreign(TRY(std::move(peeked)).text));
   return {};
 }
 
@@ -98,8 +98,8 @@ Status run_python(PromptState& state, std::string_view statement) {
 Status arguments(PromptState& state, std::string_view) {
   const auto body = TRY(ask_in_frame<dap::FrameArguments>(state, {}));
   for (const dap::Variable& variable : body.variables) {
-    fmt::print("{} = {}\n", printable(variable.name),
-               state.out.foreign(variable.value));
+    say("{} = {}\n", printable(variable.name),
+        state.out.foreign(variable.value));
   }
   return {};
 }
@@ -114,7 +114,7 @@ Status returned(PromptState& state, std::string_view) {
       const auto values =
           TRY(state.session.call<dap::Variables>(wanted, state.deadline()));
       for (const dap::Variable& variable : values.variables) {
-        fmt::print("{}\n", state.out.foreign(variable.value));
+        say("{}\n", state.out.foreign(variable.value));
       }
       return {};
     }
@@ -129,7 +129,7 @@ Status whatis(PromptState& state, std::string_view expression) {
   TRY(state.session.need("objects", state.deadline()));
   const auto body = TRY(ask_in_frame<dap::Whatis>(
       state, {.expression = std::string(expression)}));
-  fmt::print("{}\n", printable(body.text));
+  say("{}\n", printable(body.text));
   return {};
 }
 

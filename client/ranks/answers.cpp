@@ -113,7 +113,7 @@ Result<int> ask_ranks(const char* command, const Question& question) {
     print_now(stdout, encode(all).dump() + "\n");
   } else {
     for (const std::string& finding : findings(chosen.job)) {
-      fmt::print(stderr, "{}\n", err.red(finding));
+      say(stderr, "{}\n", err.red(finding));
     }
     show(told, question);
   }

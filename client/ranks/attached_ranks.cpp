@@ -12,6 +12,7 @@
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/rank_prefix.h"
+#include "client/render.h"
 #include "client/session_output.h"
 #include "inspector/jobs/choice.h"
 #include "protocol/events/output.h"
@@ -325,11 +326,11 @@ Status show_banner(AttachedRank& rank) {
       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   const ShownThread& thread = state.place.thread();
   const bool stands = state.held.contains(thread.tid);
-  fmt::print("attached to {} (python {}) in {} · {}{}\n", hello.pid,
-             printable(hello.python), human_duration(rank.took),
-             stands ? "it has waited for you" : "nothing is stopped",
-             interactive ? " · Ctrl-D detaches" : "");
-  std::fflush(stdout);  // the next line may take a moment
+  say("attached to {} (python {}) in {} · {}{}\n", hello.pid,
+      printable(hello.python), human_duration(rank.took),
+      stands ? "it has waited for you" : "nothing is stopped",
+      interactive ? " · Ctrl-D detaches" : "");
+  flush_output(stdout);  // the next line may take a moment
   const auto look = rank.before.find(thread.tid);
   const std::string wait =
       stands ? "stands"
@@ -339,14 +340,13 @@ Status show_banner(AttachedRank& rank) {
                                  : std::optional(look->second),
                              state.deadline());
   const auto gil = session.gil();
-  fmt::print("Thread {} \"{}\" {} · {}\n", thread.tid, printable(thread.name),
-             wait,
-             gil && !gil->enabled ? "no GIL"
-             : gil && gil->locked ? "GIL held"
-                                  : "GIL free");
+  say("Thread {} \"{}\" {} · {}\n", thread.tid, printable(thread.name), wait,
+      gil && !gil->enabled ? "no GIL"
+      : gil && gil->locked ? "GIL held"
+                           : "GIL free");
   show_place(state);
   say_if_read_only(state);
-  std::fflush(stdout);
+  flush_output(stdout);
   return {};
 }
 

@@ -218,7 +218,7 @@ int number_of(const AttachedRank& rank) {
 }  // namespace
 
 BreakEvents::BreakEvents() : to_(nullptr, std::fclose) {
-  std::fflush(stdout);
+  flush_output(stdout);
   const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   to_.reset(kept < 0 ? nullptr : ::fdopen(kept, "w"));
   ::dup2(STDERR_FILENO, STDOUT_FILENO);

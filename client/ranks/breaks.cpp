@@ -79,10 +79,10 @@ Status set_on_ranks(AttachedRanks& attached,
   if (wanted.after) {
     TRY(agree_where_to_meet(attached, ranks, before));
   }
-  fmt::print(stderr, "{}\n",
-             attached.err().dim(printable(
-                 fmt::format("breakpoint at {} on rank {}{}", wanted.place(),
-                             set.text(8), message ? ": " + *message : ""))));
+  say(stderr, "{}\n",
+      attached.err().dim(
+          printable(fmt::format("breakpoint at {} on rank {}{}", wanted.place(),
+                                set.text(8), message ? ": " + *message : ""))));
   if (BreakEvents* const events = attached.events()) {
     events->breakpoint(wanted.place(), set, message);
   }
@@ -103,7 +103,7 @@ Status raise_and_wait(AttachedRanks& attached,
   }
   TRY(raise_all(attached, raised));
   for (const std::string& line : raised.text()) {
-    fmt::print(stderr, "{}\n", attached.err().dim(printable(line)));
+    say(stderr, "{}\n", attached.err().dim(printable(line)));
   }
   if (BreakEvents* const events = attached.events()) {
     events->raised(raised);
@@ -165,7 +165,7 @@ Status await_old(AttachedRanks& attached,
         now += describe(one, pids) + "\n";
       }
       if (said != now.substr(0, now.find(';'))) {
-        fmt::print(stderr, "{}", attached.err().dim(printable(now)));
+        say(stderr, "{}", attached.err().dim(printable(now)));
         said = now.substr(0, now.find(';'));
         if (BreakEvents* const events = attached.events()) {
           events->pending(pending);

@@ -91,8 +91,7 @@ bool HoldTimer::watch_fixed_timeouts() {
                 : std::vector<RaisedTimeouts::Shorter>()) {
       if (standstill_.shorten(time)) {
         shortened = true;
-        fmt::print(
-            stderr, "{}\n",
+        say(stderr, "{}\n",
             ranks_.err().dim(fmt::format("{}: all go on in {}", printable(why),
                                          timeout_text(time))));
         if (BreakEvents* const events = ranks_.events()) {

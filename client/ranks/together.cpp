@@ -12,6 +12,7 @@
 #include "client/interrupt.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/rank_prefix.h"
+#include "client/render.h"
 
 namespace hangdbg {
 namespace {
@@ -26,7 +27,7 @@ class Captured {
       : stream_(stream),
         kept_(::memfd_create("hangdbg", MFD_CLOEXEC)),
         before_(::dup(::fileno(stream))) {
-    std::fflush(stream);
+    flush_output(stream);
     if (kept_ && before_) {
       ::dup2(kept_.get(), ::fileno(stream));
     }
@@ -39,7 +40,7 @@ class Captured {
     if (!before_) {
       return {};
     }
-    std::fflush(stream_);
+    flush_output(stream_);
     ::dup2(before_.get(), ::fileno(stream_));
     before_.reset();
     std::string text;

@@ -12,6 +12,7 @@
 #include "client/interrupt.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
+#include "client/render.h"
 #include "client/session_output.h"
 #include "server/hung_thread.h"
 #include "server/program.h"
@@ -93,8 +94,8 @@ Result<int> follow_to_end(const ScriptOptions& options,
     const int ready = ::poll(waits, std::size(waits),
                              hangs == Interrupted ? kToEnd.count() : -1);
     if (ready == 0 && asks(options)) {
-      fmt::print(stderr, "\n{}\n",
-                 err.dim("hangdbg: Ctrl-C again opens a prompt in it"));
+      say(stderr, "\n{}\n",
+          err.dim("hangdbg: Ctrl-C again opens a prompt in it"));
       hangs = Told;
     }
     bool opens = false;
@@ -143,11 +144,11 @@ Status open_prompt(const ScriptOptions& options,
   if (stop) {
     state.held.insert(stop->tid);
   } else {
-    fmt::print("\n");  // behind the terminal's ^C
+    say("\n");  // behind the terminal's ^C
   }
   show_place(state);
   say_if_read_only(state);
-  std::fflush(stdout);
+  flush_output(stdout);
   if (options.commands.empty()) {
     run_prompt(state);
   } else {
