@@ -1,7 +1,9 @@
 #include "server/dap/access.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "tracee/proc_file.h"
 
@@ -20,6 +23,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kShortestToken = 16;
+constexpr int kTokenPatienceMs = 5000;
 constexpr std::string_view kEstablished = "01";  // net/tcp_states.h
 
 // As /proc/net/tcp has it: the address in words of the machine's byte order.
@@ -40,6 +44,49 @@ std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
   return fmt::format("{}:{:04X}", text, endpoint.port());
 }
 
+// Its first line. What is no file, `<(pass show token)` for one, has a moment
+// to say it.
+Result<std::string> token_in(const std::string& file) {
+  const Fd open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!open || ::fstat(open.get(), &status) != 0) {
+    return fail(ErrorId::Usage, "cannot read the token in " + printable(file));
+  }
+  if ((status.st_mode & 077) != 0) {
+    return fail(ErrorId::Usage, printable(file) + " can be read by others",
+                "chmod 600 " + shell_quote(file));
+  }
+  std::array<char, 4096> bytes{};
+  std::size_t size = 0;
+  pollfd news{open.get(), POLLIN, 0};
+  while (size < bytes.size() && ::poll(&news, 1, kTokenPatienceMs) > 0) {
+    const auto got =
+        ::read(open.get(), bytes.data() + size, bytes.size() - size);
+    if (got <= 0) {
+      break;
+    }
+    size += static_cast<std::size_t>(got);
+  }
+  const std::string_view text(bytes.data(), size);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// A uid that no user has here is shown as this one, whoever it is
+// (user_namespaces(7)).
+std::optional<uid_t> uid_of_strangers() {
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  std::ifstream("/proc/self/uid_map") >> inside >> outside >> count;
+  constexpr std::uint64_t kAll = 4294967295;
+  if (inside == 0 && outside == 0 && count == kAll) {
+    return std::nullopt;  // no stranger in the first namespace
+  }
+  uid_t overflow = 65534;
+  std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
+  return overflow;
+}
+
 }  // namespace
 
 Result<std::string> make_token() {
@@ -58,17 +105,7 @@ Result<std::string> make_token() {
 Result<std::optional<std::string>> given_token(const std::string& file) {
   std::string token;
   if (!file.empty()) {
-    struct stat status {};
-    std::ifstream stream(file);
-    if (!stream || ::stat(file.c_str(), &status) != 0) {
-      return fail(ErrorId::Usage,
-                  "cannot read the token in " + printable(file));
-    }
-    if ((status.st_mode & 077) != 0) {
-      return fail(ErrorId::Usage, printable(file) + " can be read by others",
-                  "chmod 600 " + shell_quote(file));
-    }
-    std::getline(stream, token);
+    token = TRY(token_in(file));
   } else if (const char* const variable = std::getenv("HANGDBG_TOKEN")) {
     token = variable;
   } else {
@@ -125,7 +162,8 @@ std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
 }
 
 bool is_trusted(std::optional<uid_t> user) {
-  return user && (*user == ::geteuid() || *user == 0);
+  return user && (*user == ::geteuid() || *user == 0) &&
+         user != uid_of_strangers();
 }
 
 }  // namespace hangdbg

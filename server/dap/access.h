@@ -30,7 +30,7 @@ std::optional<uid_t> user_of_tcp_peer(
     const boost::asio::ip::tcp::endpoint& peer,
     const boost::asio::ip::tcp::endpoint& here);
 
-// We, or root.
+// We, or root; not who has no name in our user namespace.
 bool is_trusted(std::optional<uid_t> user);
 
 }  // namespace hangdbg

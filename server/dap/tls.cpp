@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <boost/asio/ssl/context.hpp>
@@ -53,6 +54,13 @@ Result<Tls> Tls::server(const std::string& certificate_file,
                         const std::string& key_file) {
   Tls tls(make_context(Context::tls_server));
   boost::system::error_code error;
+  struct stat key {};
+  for (const std::string& file : {certificate_file, key_file}) {
+    if (::stat(file.c_str(), &key) == 0 && !S_ISREG(key.st_mode)) {
+      return fail(ErrorId::Usage, printable(file) + " is no regular file",
+                  "a PEM file is wanted");
+    }
+  }
   // Nobody is asked for a password.
   tls.context_->set_password_callback(
       [](std::size_t, Context::password_purpose) { return std::string(); },
@@ -64,6 +72,10 @@ Result<Tls> Tls::server(const std::string& certificate_file,
   tls.context_->use_private_key_file(key_file, Context::pem, error);
   if (error) {
     return unusable(key_file, error);
+  }
+  if ((key.st_mode & 07) != 0) {
+    return fail(ErrorId::Usage, printable(key_file) + " can be read by others",
+                "chmod 600 " + shell_quote(key_file));
   }
   tls.fingerprint_ =
       fingerprint_of(::SSL_CTX_get0_certificate(tls.context_->native_handle()));

@@ -22,9 +22,9 @@ from harness import PROGRAM
 class Server:
     """`hangdbg serve`; `address` is what it says, `token` as well."""
 
-    def __init__(self, where, *flags, env=None):
+    def __init__(self, where, *flags, env=None, before=()):
         self.process = subprocess.Popen(
-            [str(PROGRAM), "serve", "--listen", where, *map(str, flags)],
+            [*before, str(PROGRAM), "serve", "--listen", where, *map(str, flags)],
             env=dict(os.environ, **(env or {})),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, preexec_fn=harness.die_with_us, text=True)

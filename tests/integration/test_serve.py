@@ -148,6 +148,27 @@ def test_another_user_at_a_port_needs_the_token(newest_python):
     target.finish()
 
 
+@needs_root
+@pytest.mark.parametrize("flags", ["-U", "-Ur"])
+def test_a_stranger_to_the_servers_user_namespace(flags, public):
+    """Seen from in there he has the same number as everybody whom it does not know, the
+    server itself perhaps too."""
+    if subprocess.run(["unshare", flags, "true"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no user namespaces here")
+    server = Server("tcp:127.0.0.1:0", before=["unshare", flags])
+    relay = subprocess.Popen(
+        as_nobody("/usr/bin/python3", "-c", RELAY, server.address.rpartition(":")[2]),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        preexec_fn=harness.die_with_us, start_new_session=True)
+    harness.track(relay)
+    with through(relay) as line:
+        editor = DapClient(line.fileno(), line.fileno())
+        editor.initialize()
+        with pytest.raises(Refused, match="wants the token"):
+            editor.call("attach", processId=os.getpid())
+    server.stop()
+
+
 # Passes on what comes in at a port of its own, as somebody else: as sshd does.
 RELAY = """
 import socket, sys, threading

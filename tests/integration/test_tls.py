@@ -2,18 +2,20 @@
 
 import contextlib
 import hashlib
+import os
 import select
 import signal
 import socket
 import ssl
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from dap_client import DapClient, Refused
 from dap_server import Server, WebSocketClient
-from harness import hangdbg, start
+from harness import PROGRAM, hangdbg, start, track
 
 
 @pytest.fixture(scope="session")
@@ -200,6 +202,47 @@ def test_places_that_need_it(certificate, tmp_path):
     for one, other in ((key, key), (cert, cert), ("/no/such", key), (cert, "/no/such")):
         hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--tls-cert", one,
                 "--tls-key", other).assert_refused(2, "PEM")
+
+
+def test_a_key_that_others_can_read(certificate, tmp_path):
+    key = tmp_path / "key.pem"
+    key.write_bytes(Path(certificate[3]).read_bytes())
+    for mode, is_refused in ((0o644, True), (0o640, False), (0o600, False)):
+        key.chmod(mode)
+        words = [*certificate[:3], key]
+        if is_refused:
+            hangdbg("serve", "--listen", "tcp:127.0.0.1:0", *words).assert_refused(
+                2, "read by others", "chmod 600")
+        else:
+            Server("tcp:127.0.0.1:0", *words).stop()
+
+
+def test_a_file_that_never_says_anything(certificate, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo, 0o600)
+    cert, key = certificate[1], certificate[3]
+    for one, other in ((fifo, key), (cert, fifo)):
+        hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--tls-cert", one,
+                "--tls-key", other).assert_refused(2, "no regular file")
+    hangdbg("serve", "--listen", "tcp:127.0.0.1:0", "--token-file", fifo).assert_refused(
+        2, "a token has")
+
+
+def test_a_token_from_a_pipe():
+    """As bash gives it for <(pass show token)."""
+    read, write = os.pipe()
+    os.write(write, b"correct horse battery staple\n")
+    os.close(write)
+    os.set_inheritable(read, True)
+    server = subprocess.Popen(
+        [str(PROGRAM), "serve", "--listen", "tcp:127.0.0.1:0", "--token-file",
+         "/dev/fd/%d" % read],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, close_fds=False, text=True)
+    track(server)
+    os.close(read)
+    assert server.stderr.readline().startswith("listening at ")
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(20) == 0
 
 
 def test_a_token_of_ones_own(newest_python, certificate, tmp_path):
