@@ -18,7 +18,11 @@ class _Stream:
     """What a thread writes that evaluates goes to its sink, all else to the stream
     that was there."""
 
-    __slots__ = ("_name", "_original", "_held", "_sinks", "_lock", "_who", "__weakref__")
+    __slots__ = ("_name", "_original", "_held", "_sinks", "_lock")
+
+    # A child of fork() has threads of the same numbers, and evaluates nothing.
+    def _who(self, getpid=posix.getpid, ident=_thread.get_ident):
+        return getpid(), ident()
 
     def write(self, text):
         sink = self._sinks.get(self._who())
@@ -113,8 +117,6 @@ def _stand_in(name, current):
     stream._held = None
     stream._sinks = {}
     stream._lock = _thread.allocate_lock()
-    # A child of fork() has threads of the same numbers, and evaluates nothing.
-    stream._who = lambda getpid=posix.getpid, ident=_thread.get_ident: (getpid(), ident())
     kept.append(stream)
     return stream
 
