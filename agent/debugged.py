@@ -54,7 +54,7 @@ def run_debugged(session, number, ident, text, place, extra):
             if plan is not None and plan.session is session:
                 _end(ident, plan)
 
-    streams = redirect(lambda name: _speaker(session, name))
+    streams = redirect(lambda name: _speaker(session, name), run_debugged.__code__)
     try:
         # In a trace function nothing is traced, but by this.
         _run_debugged(number, lambda: sys.call_tracing(run, ()))

@@ -85,7 +85,7 @@ def run_user_code(session, work):
 
     ident = _thread.get_ident()
     known = ident in _active_threads()
-    streams = redirect(lambda name: _sink(session, name))
+    streams = redirect(lambda name: _sink(session, name), run_user_code.__code__)
     try:
         _run_cancellable(run)
     except Cancelled:

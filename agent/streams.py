@@ -20,12 +20,21 @@ class _Stream:
 
     __slots__ = ("_name", "_original", "_held", "_sinks", "_lock")
 
-    # A child of fork() has threads of the same numbers, and evaluates nothing.
-    def _who(self, getpid=posix.getpid, ident=_thread.get_ident):
-        return getpid(), ident()
+    def _sink(self, getpid=posix.getpid, ident=_thread.get_ident, frame=sys._getframe,
+              lost=len):
+        """This thread's, if it evaluates."""
+        pid, sink, code = self._sinks.get(ident(), (None, None, None))
+        if pid is None or pid == getpid():
+            return sink
+        # A child of fork() has threads of the same numbers, and evaluates nothing. What
+        # an evaluation prints after it has forked is lost there.
+        place = frame()
+        while place is not None and place.f_code is not code:
+            place = place.f_back
+        return None if place is None else lost
 
     def write(self, text):
-        sink = self._sinks.get(self._who())
+        sink = self._sink()
         if sink is not None:
             return sink(text)
         original = self._original()
@@ -40,20 +49,22 @@ class _Stream:
         # Never the original's from a thread that evaluates: the hung one may hold
         # its lock.
         original = self._original()
-        if original is not None and self._who() not in self._sinks:
+        if original is not None and self._sink() is None:
             original.flush()
 
     def __getattr__(self, name, getattr=getattr):
         return getattr(self._original(), name)
 
 
-def redirect(sink):
+def redirect(sink, code):
     """What this thread prints goes to sink("stdout") and sink("stderr"), until
-    put_back() of what this returns."""
+    put_back() of what this returns. code: the caller's, which is meanwhile on this
+    thread's stack."""
     redirected = []
     for name in ("stdout", "stderr"):
         stream = _stand_in(name, getattr(sys, name, None))
-        redirected.append((name, stream, _alone(stream, _enter, name, sink(name))))
+        redirected.append((name, stream, _alone(
+            stream, _enter, name, (posix.getpid(), sink(name), code))))
     return redirected
 
 
@@ -63,12 +74,11 @@ def put_back(redirected):
 
 
 def _enter(stream, name, sink):
-    who = stream._who()
-    for other in list(stream._sinks):
-        if other[0] != who[0]:  # of the parent, which forked as it evaluated
-            del stream._sinks[other]
-    before = stream._sinks.get(who)
-    stream._sinks[who] = sink
+    for thread in list(stream._sinks):
+        if stream._sinks[thread][0] != sink[0]:  # of the parent, which forked as it evaluated
+            del stream._sinks[thread]
+    before = stream._sinks.get(_thread.get_ident())
+    stream._sinks[_thread.get_ident()] = sink
     current = getattr(sys, name, None)
     if current is not stream:
         stream._held = current
@@ -80,9 +90,9 @@ def _enter(stream, name, sink):
 # code of the program.
 def _leave(stream, name, before):
     if before is not None:
-        stream._sinks[stream._who()] = before
+        stream._sinks[_thread.get_ident()] = before
     else:
-        stream._sinks.pop(stream._who(), None)
+        stream._sinks.pop(_thread.get_ident(), None)
     if stream._sinks:
         return None
     if getattr(sys, name, None) is stream:

@@ -27,7 +27,7 @@ def test_every_test_that_is_named_exists(script):
 
 @pytest.mark.parametrize("path, of_python, unit", [
     ("docs/injection.md", [], False),
-    ("agent/python/hold.py", ["tests/agent", "tests/dap", "tests/integration"], False),
+    ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("inspector/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("tests/integration/test_fds.py", ["tests/integration/test_fds.py"], False),

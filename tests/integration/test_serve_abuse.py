@@ -69,6 +69,16 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
     free = start("lock_main", newest_python)
     one = server.editor()
     frame = frame_of(one, free, free.function)
+
+    def answers():
+        took = []
+        for _ in range(60):
+            started = time.monotonic()
+            one.call("evaluate", expression="answer", frameId=frame)
+            took.append(time.monotonic() - started)
+        return sorted(took)
+
+    alone = answers()
     waiting = []
     for _ in range(8):
         waiting.append(server.editor())
@@ -76,21 +86,19 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
         waiting[-1].request("attach", processId=held.pid)
         waiting[-1].event("initialized")
         waiting[-1].request("configurationDone")
-    took = []
-    for _ in range(60):
-        started = time.monotonic()
-        one.call("evaluate", expression="answer", frameId=frame)
-        took.append(time.monotonic() - started)
-    took.sort()
-    print("median %.1f ms, slowest %s ms" % (
-        took[len(took) // 2] * 1e3, [int(t * 1e3) for t in took[-5:]]))
-    # Behind eight looks it would be 480 ms, each time.
-    assert took[len(took) // 2] < 0.2
+    took = answers()
+    print("median, slowest in ms: alone", in_ms(alone), "beside", in_ms(took))
+    # Behind eight looks it would be 480 ms, each time; what a busy machine adds, it adds to both.
+    assert took[30] < alone[30] + 0.02 and took[-3] < alone[-3] + 0.1
     for editor in waiting:
         assert editor.event("stopped")["threadId"] == held.tid
     server.stop()
     held.finish()
     free.finish()
+
+
+def in_ms(took):
+    return [round(seconds * 1e3, 1) for seconds in (took[30], *took[-5:])]
 
 
 # ---- that do not read, or do not answer

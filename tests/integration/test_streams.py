@@ -57,3 +57,46 @@ def test_two_clients_print(some_python):
         expected = "".join("%s %d\n" % (who, n) for n in range(300))
         assert [done.out for done in said[who]] == [expected] * 5
     assert target.finish() == {"errors": [], "rounds": 6, "own": "TextIOWrapper"}
+
+
+def test_a_child_that_the_expression_forks_prints_nothing(python):
+    """Neither to the client nor to the program's own stream, which may hold what the
+    parent is still to write; nor when it flushes."""
+    target = start("lock_main", python)
+    for flush in (False, True):
+        done = hangdbg("eval", target.pid, "import os; print(os.fork() > 0, flush=%s)" % flush)
+        assert (done.rc, done.out) == (0, "True\n"), done
+    until("no child", lambda: not hangdbg(
+        "eval", target.pid, "__import__('os').waitpid(-1, 0)").rc)
+    assert target.finish()["answer"] == 41
+
+
+FORK = """
+global os, sys, threading, fork, before
+import os, sys, threading, warnings
+warnings.simplefilter("ignore")
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        for n in range(20):
+            thread = threading.Thread(target=print, args=("line", n))
+            thread.start()
+            thread.join()
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(pid, 0)
+before, sys.stdout = sys.stdout, open(%r, "w")
+"""
+
+
+def test_a_child_that_the_program_forks_meanwhile_prints_as_it_did(python, tmp_path):
+    """Its threads come to have the numbers of the parent's that evaluated."""
+    path = tmp_path / "printed"
+    target = start("lock_main", python)
+    assert hangdbg("eval", target.pid, FORK % str(path)).rc == 0
+    forks = "thread = threading.Thread(target=fork); thread.start(); thread.join(); print('end')"
+    done = hangdbg("eval", target.pid, forks)
+    assert (done.rc, done.out) == (0, "end\n"), done
+    assert hangdbg("eval", target.pid, "sys.stdout.close(); sys.stdout = before").rc == 0
+    assert path.read_text() == "".join("line %d\n" % n for n in range(20))
+    assert target.finish()["answer"] == 41

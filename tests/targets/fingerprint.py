@@ -68,9 +68,25 @@ def fingerprint(frame):
 
 
 def objects():
-    """How many there are that the collector knows."""
+    """How many there are that the collector knows, but for what stays for good: what
+    has stood in for sys.stdout and sys.stderr."""
     gc.collect()
-    return len(gc.get_objects())
+    known = {id(thing) for thing in gc.get_objects()}
+    return len(known.difference(map(id, lasting())))
+
+
+def lasting():
+    streams = getattr(sys, "__hangdbg_streams_1__", [])
+    found = [streams]
+    for stream in streams:
+        kind = type(stream)
+        found += [stream, stream._sinks, stream._original]
+    if streams:
+        found += [kind, kind.__mro__, kind.__bases__]
+        for value in vars(kind).values():
+            found += [value, getattr(value, "__defaults__", None)]
+        found.append(kind.write.__globals__)
+    return found
 
 
 def hang():
@@ -98,4 +114,6 @@ lock.acquire()
 on_sigusr1(lock.release)
 answer, changed, files, more = hang()
 finish(answer=answer, changed=changed, more_objects=more,
+       streams=len(getattr(sys, "__hangdbg_streams_1__", [])),
+       kept_globals=len(lasting()[-1]),
        traced=sorted(name for name in files if "<hangdbg" in name))
