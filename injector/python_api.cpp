@@ -118,7 +118,6 @@ void find_tracing(
         optional,
     HdApi& table) {
   table.PyThreadState_Next = optional({"PyThreadState_Next"});
-  table.PyInterpreterState_Main = optional({"PyInterpreterState_Main"});
   table.PyInterpreterState_ThreadHead =
       optional({"PyInterpreterState_ThreadHead"});
   table.PyFrame_GetLineNumber = optional({"PyFrame_GetLineNumber"});
@@ -197,6 +196,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   api.table.PyMarshal_ReadObjectFromString =
       optional({"PyMarshal_ReadObjectFromString"});
   api.table.PyImport_GetMagicNumber = optional({"PyImport_GetMagicNumber"});
+  api.table.PyInterpreterState_Main = optional({"PyInterpreterState_Main"});
   api.table.PyThreadState_New = optional({"PyThreadState_New"});
   api.table.PyThreadState_Clear = optional({"PyThreadState_Clear"});
   api.table.PyThreadState_DeleteCurrent =

@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t kMostEvents = 256;
 
-std::unexpected<Error> closed() {
-  return fail(ErrorId::ChannelClosed, "the connection to the target is gone",
-              "the process may have ended, or started another program");
-}
-
 // Cancels what the descriptor does when the deadline passes; must not outlive
 // the wait that it guards.
 class Guard {
@@ -74,6 +69,14 @@ AgentConnection::AgentConnection(asio::io_context& io,
   if (const long fd = ::syscall(SYS_pidfd_open, pid, 0); fd >= 0) {
     end_.assign(static_cast<int>(fd));
   }
+}
+
+std::unexpected<Error> AgentConnection::closed() const {
+  return failure_ ? std::unexpected(*failure_)
+                  : fail(ErrorId::ChannelClosed,
+                         "the connection to the target is gone",
+                         "the process may have ended, or started another "
+                         "program");
 }
 
 void AgentConnection::close() {
@@ -191,9 +194,11 @@ asio::awaitable<void> AgentConnection::deliver(dap::Message message) {
       co_return;
     }
     const auto failure = dap::body_of<dap::Failure>(*event);
-    answer_with(fail(ErrorId::AgentFailed,
-                     "the agent could not run in the target: " +
-                         (failure ? failure->reason : "no reason given")));
+    failure_ = Error{.id = ErrorId::AgentFailed,
+                     .message = "the agent could not run in the target: " +
+                                (failure ? failure->reason : "no reason given"),
+                     .hint = {}};
+    answer_with(closed());
   }
 }
 

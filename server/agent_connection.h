@@ -84,6 +84,8 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   using Stream = boost::asio::posix::stream_descriptor;
 
   AgentConnection(boost::asio::io_context& io, Channels channels, int pid);
+  // Why nothing comes any more.
+  std::unexpected<Error> closed() const;
   boost::asio::awaitable<Result<dap::Response>> answer(Deadline deadline);
   boost::asio::awaitable<void> read_all();
   boost::asio::awaitable<void> watch_end();
@@ -104,6 +106,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   dap::FrameDecoder decoder_;
   Queue<dap::Event> events_;
   std::optional<Result<dap::Response>> answer_;  // to waiting_for_
+  std::optional<Error> failure_;  // why the agent has left, when it has said so
   std::int64_t next_seq_ = 1;
   std::int64_t waiting_for_ = 0;
   bool stopped_ = false;

@@ -259,6 +259,11 @@ auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
   auto response = co_await exchange(std::move(request), deadline);
   co_await stop_watching();
   steps_.done(command);
+  if (!response && response.error().id == ErrorId::AgentFailed &&
+      connection_->over() != AgentConnection::Over::TargetEnded) {
+    alive_ = false;  // it has said why it leaves
+    co_return response;
+  }
   const bool lost = !response && response.error().id == ErrorId::ChannelClosed;
   if (auto how = response ? std::nullopt : end(); how || lost) {
     alive_ = false;

@@ -187,8 +187,8 @@ struct HdAgent {
 /* How a thread of ours came into Python, and so how it leaves. */
 struct HdEntry {
   uint32_t interpreter;
-  int gil;      /* of PyGILState_Ensure, in the main one */
-  void* thread; /* PyThreadState, in another one; else 0 */
+  int gil;      /* of PyGILState_Ensure, where we cannot make `thread` */
+  void* thread; /* PyThreadState, or 0 */
 };
 
 /* Right behind struct HdRegion. */
@@ -326,7 +326,8 @@ void hd_breaks_leave(struct HdState* state);
 void hd_unmap_left(struct HdState* state);
 
 /* interpreters.c: the interpreter that the session wants. hd_enter may wait for
- * its GIL without end; 0 when it is no more. */
+ * its GIL without end; 0 when it is no more, or no memory for a thread state.
+ */
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
 int hd_gil_is_free(struct HdSession* session);
@@ -423,7 +424,8 @@ char* hd_map(uint64_t size);                     /* 0 when there is no memory */
 void hd_unmap(char* at, uint64_t size);
 int hd_is_leaving(const struct HdSession* session);
 /* Reads until the buffer holds a whole message. Its body and size, and how
- * much of the buffer it takes. 0 when the client has gone. */
+ * much of the buffer it takes. 0 when the client has gone, -1 where there is no
+ * memory for the message. */
 int hd_read_message(struct HdSession* session,
                     const char** body,
                     uint64_t* size,

@@ -25,11 +25,12 @@ static void raise_cancelled(struct HdSession* session,
                             uint32_t interpreter);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
+static void say(struct HdSession* session, const char* what);
 static void say_failure(struct HdSession* session);
 static int take_gil(struct HdSession* session, struct HdEntry* entry);
 static int begin_change(struct HdSession* session);
 static void end_change(struct HdSession* session);
-static void say_ended(struct HdSession* session);
+static void say_not_entered(struct HdSession* session);
 static void farewell(struct HdSession* session);
 static void leave_interpreter(struct HdSession* session);
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at);
@@ -105,7 +106,11 @@ static int serve_one(struct HdSession* session) {
   uint64_t size = 0;
   uint64_t taken = 0;
   HD_STORE(session->stage, HD_EXECUTOR_IDLE);
-  if (!hd_read_message(session, &body, &size, &taken)) {
+  const int read = hd_read_message(session, &body, &size, &taken);
+  if (read < 0) {
+    say(session, "the target has no memory for the request");
+  }
+  if (read <= 0) {
     return 0;
   }
   HD_STORE(session->messages, session->messages + 1);
@@ -156,7 +161,11 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   hd_exit(session, entry);
   HD_STORE(session->stage, HD_EXECUTOR_REPLIES);
   if (!copy) {
-    say_failure(session);
+    if (reply) {
+      say(session, "the target has no memory for the answer");
+    } else {
+      say_failure(session);
+    }
     return 0;
   }
   hd_begin_message(session);
@@ -164,6 +173,14 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   hd_end_message(session);
   hd_unmap(copy, (uint64_t)length + 1);
   return sent;
+}
+
+static void say(struct HdSession* session, const char* what) {
+  char* failure = session->state->failure;
+  do {
+    *failure++ = *what;
+  } while (*what++);
+  say_failure(session);
 }
 
 /* An event in place of the answer that there will not be. */
@@ -203,7 +220,7 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry) {
     }
     HD_STORE(session->stage, HD_EXECUTOR_TAKES_GIL);
     if (!hd_enter(session, entry)) {
-      say_ended(session);
+      say_not_entered(session);
       return 0;
     }
     if (hd_is_leaving(session)) { /* while we queued */
@@ -235,13 +252,10 @@ static void end_change(struct HdSession* session) {
   HD_STORE(hd_agent(session)->changing, 0);
 }
 
-static void say_ended(struct HdSession* session) {
-  static const char kEnded[] = "the thread's interpreter has ended";
-  char* failure = session->state->failure;
-  for (uint64_t i = 0; i < sizeof kEnded; i++) {
-    failure[i] = kEnded[i];
-  }
-  say_failure(session);
+static void say_not_entered(struct HdSession* session) {
+  say(session, HD_LOAD(session->interpreter)
+                   ? "the thread's interpreter has ended"
+                   : "the target has no memory for a thread of ours");
 }
 
 /* Clears the agent up if this was its last user. However long that takes: the

@@ -1,9 +1,10 @@
 /* Into the interpreter that a session wants, and out of it.
  *
  * A frame is to be used in its interpreter only: where each has its GIL no
- * object may cross. PyGILState_Ensure knows the main one only. So we make a
- * thread state there, and for one request: an interpreter that is ended while a
- * foreign thread state is in it takes the process down (Py_EndInterpreter).
+ * object may cross. PyGILState_Ensure knows the main one only, and ends the
+ * process where there is no memory for a thread state. So we make that
+ * ourselves, and for one request: an interpreter that is ended while a foreign
+ * thread state is in it takes the process down (Py_EndInterpreter).
  *
  * An interpreter may end at any time, and its memory with it. So it is looked
  * for each time, and read by the kernel. */
@@ -17,41 +18,55 @@
 
 typedef int (*EnsureFunction)(void);
 typedef void (*ReleaseFunction)(int);
+typedef void* (*InterpreterFunction)(void);
 typedef void* (*NewFunction)(void*);
 typedef void (*ThreadFunction)(void*);
 typedef void (*DeleteFunction)(void);
 
+static void* new_thread(struct HdState* state, uint32_t interpreter);
 static uint64_t find_interpreter(uint32_t wanted);
 static void hide(struct HdState* state, int change);
 
 int hd_enter(struct HdSession* session, struct HdEntry* entry) {
   struct HdState* state = session->state;
   const struct HdApi* api = &state->region->api;
+  const int can_make = api->PyThreadState_New && api->PyThreadState_Clear &&
+                       api->PyThreadState_DeleteCurrent &&
+                       api->PyEval_AcquireThread &&
+                       api->PyInterpreterState_Main;
   entry->interpreter = HD_LOAD(session->interpreter);
   entry->thread = 0;
-  if (!entry->interpreter) {
+  if (can_make) {
+    entry->thread = new_thread(state, entry->interpreter);
+    if (!entry->thread) {
+      return 0;
+    }
+    HD_CALL(state, PyEval_AcquireThread, ThreadFunction)(entry->thread);
+  } else if (entry->interpreter) {
+    return 0;
+  } else {
     entry->gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
+  }
+  if (!entry->interpreter) {
     hide(state, 1);
-    return 1;
   }
-  const uint64_t interpreter = find_interpreter(entry->interpreter);
-  if (!interpreter || !api->PyThreadState_New || !api->PyThreadState_Clear ||
-      !api->PyThreadState_DeleteCurrent || !api->PyEval_AcquireThread) {
-    return 0;
-  }
-  entry->thread =
-      HD_CALL(state, PyThreadState_New, NewFunction)((void*)interpreter);
-  if (!entry->thread) {
-    return 0;
-  }
-  HD_CALL(state, PyEval_AcquireThread, ThreadFunction)(entry->thread);
   return 1;
+}
+
+/* 0 where there is no such interpreter, or no memory. */
+static void* new_thread(struct HdState* state, uint32_t interpreter) {
+  void* found = interpreter ? (void*)find_interpreter(interpreter)
+                            : HD_CALL(state, PyInterpreterState_Main,
+                                      InterpreterFunction)();
+  return found ? HD_CALL(state, PyThreadState_New, NewFunction)(found) : 0;
 }
 
 void hd_exit(struct HdSession* session, struct HdEntry entry) {
   struct HdState* state = session->state;
-  if (!entry.thread) {
+  if (!entry.interpreter) {
     hide(state, -1);
+  }
+  if (!entry.thread) {
     HD_CALL(state, PyGILState_Release, ReleaseFunction)(entry.gil);
     return;
   }

@@ -124,7 +124,7 @@ int hd_read_message(struct HdSession* session,
       return 1;
     }
     if (!make_room(session, found > 0 ? header + *size : MAX_HEADER)) {
-      return 0;
+      return -1;
     }
     const long got =
         hd_read(&session->dap_read, session->buffer + session->filled,

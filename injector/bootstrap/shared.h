@@ -118,7 +118,8 @@ struct HdApi {
   uint64_t PyFrame_GetLocals;
   uint64_t PyThreadState_Delete;
 
-  /* For the threads of other interpreters; any of them may be 0. */
+  /* For thread states of our own; any of them may be 0. */
+  uint64_t PyInterpreterState_Main;
   uint64_t PyThreadState_New;
   uint64_t PyThreadState_Clear;
   uint64_t PyThreadState_DeleteCurrent;
@@ -139,7 +140,6 @@ struct HdApi {
   /* For breakpoints, from 3.7 to 3.11; else thread_tracer is HD_NO_OFFSET. */
   uint64_t PyThreadState_Get;
   uint64_t PyThreadState_Next;
-  uint64_t PyInterpreterState_Main;
   uint64_t PyInterpreterState_ThreadHead;
   uint64_t PyFrame_GetLineNumber;
   uint64_t set_trace_of;      /* _PyEval_SetTrace, from 3.9 on */
