@@ -37,6 +37,7 @@ constexpr std::array kRows = {
     Row{ErrorId::InExec, "in-exec", 4},
     Row{ErrorId::SeccompUnknown, "seccomp-unknown", 4},
     Row{ErrorId::SeccompForbids, "seccomp-forbids", 4},
+    Row{ErrorId::CallsDispatched, "calls-dispatched", 4},
     Row{ErrorId::KernelTooOld, "kernel-too-old", 4},
     Row{ErrorId::NotInitialized, "not-initialized", 4},
     Row{ErrorId::Finalizing, "finalizing", 4},

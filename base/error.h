@@ -42,6 +42,7 @@ enum class ErrorId {
   InExec,
   SeccompUnknown,
   SeccompForbids,
+  CallsDispatched,  // by syscall user dispatch
   KernelTooOld,
   NotInitialized,
   Finalizing,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -21,6 +22,20 @@ constexpr std::array<std::string_view, 7> kWholeWords = {
 constexpr std::array<std::string_view, 6> kHarmless = {
     "pwd",        "oldpwd",      "ssh_auth_sock",
     "xauthority", "ssh_askpass", "git_askpass"};
+
+// Programs that take one behind a letter: -pSECRET, and for some -p SECRET.
+struct Client {
+  std::string_view begin;  // of the program's name
+  char letter;
+  bool apart;      // in a word of its own
+  char separator;  // the secret begins behind it: "-u ada:secret"
+};
+constexpr std::array kClients = {
+    Client{"mysql", 'p', false, '\0'},    Client{"mariadb", 'p', false, '\0'},
+    Client{"mongo", 'p', true, '\0'},     Client{"sshpass", 'p', true, '\0'},
+    Client{"redis-cli", 'a', true, '\0'}, Client{"ldap", 'w', true, '\0'},
+    Client{"curl", 'u', true, ':'},       Client{"smbclient", 'U', true, '%'},
+};
 
 // How tokens of those who give many away begin, and how long they are at least
 // with that.
@@ -57,6 +72,10 @@ std::string lower(std::string_view text);
 bool word_names_secret(std::string_view word);
 bool is_count(std::string_view value);
 std::string masked_assignment(std::string_view word, std::size_t equals);
+const Client* client_named(std::string_view word);
+std::string masked_behind(const Client& client,
+                          std::string_view word,
+                          std::size_t begin);
 
 // Goes over a text once, and writes it with what it masks.
 class Masker {
@@ -80,6 +99,9 @@ class Masker {
   std::size_t while_at(std::size_t offset, bool (*is)(char)) const;
   // Where a value that begins there ends.
   std::size_t value_end(std::size_t offset, char quote, bool line) const;
+  // The same of a container as Python and JSON write it: "['a', 'b']",
+  // "bytearray(b'a')", cut short or not; `offset` where it is none.
+  std::size_t container_end(std::size_t offset) const;
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -122,7 +144,23 @@ std::string masked_value(std::string_view name, std::string_view value) {
 
 std::vector<std::string> masked_words(std::vector<std::string> words) {
   bool secret = false;  // the word before said so
+  const Client* client = nullptr;
+  const Client* letter = nullptr;  // the word before was its "-p"
   for (std::string& word : words) {
+    const Client* const by_letter = std::exchange(letter, nullptr);
+    const Client* const named_here = client_named(word);
+    client = named_here != nullptr ? named_here : client;
+    if (by_letter != nullptr && !word.starts_with('-')) {
+      word = masked_behind(*by_letter, word, 0);
+      client = nullptr;  // "sshpass -p SECRET ssh -p 22"
+      continue;
+    }
+    if (client != nullptr && word.size() >= 2 && word[0] == '-' &&
+        word[1] == client->letter) {
+      letter = word.size() == 2 && client->apart ? client : nullptr;
+      word = masked_behind(*client, word, 2);
+      continue;
+    }
     const bool option = word.starts_with('-');
     const auto equals = word.find('=');
     const auto name = std::string_view(word).substr(0, equals);
@@ -186,6 +224,28 @@ std::string masked_assignment(std::string_view word, std::size_t equals) {
   return value.empty() || is_count(value)
              ? std::string(word)
              : std::string(word.substr(0, equals + 1)) + std::string(kMasked);
+}
+
+const Client* client_named(std::string_view word) {
+  const std::string_view name = word.substr(word.rfind('/') + 1);
+  const auto* const found =
+      std::ranges::find_if(kClients, [&](const Client& client) {
+        return name.starts_with(client.begin) &&
+               std::ranges::all_of(name, is_name);
+      });
+  return found == kClients.end() ? nullptr : found;
+}
+
+std::string masked_behind(const Client& client,
+                          std::string_view word,
+                          std::size_t begin) {
+  if (client.separator != '\0') {
+    const auto separator = word.find(client.separator, begin);
+    begin = separator == word.npos ? word.size() : separator + 1;
+  }
+  return begin >= word.size()
+             ? std::string(word)
+             : std::string(word.substr(0, begin)) + std::string(kMasked);
 }
 
 std::string Masker::run() {
@@ -283,6 +343,19 @@ bool Masker::assignment(std::string_view name) {
   }
   ++begin;
   begin += while_at(begin, is_blank);
+  if (const std::size_t end = container_end(begin); end > begin) {
+    const auto container = text_.substr(at_ + begin, end - begin);
+    if (!std::ranges::any_of(container, is_quote)) {
+      return false;  // "tokens = [101, 2023]"
+    }
+    copy(begin);
+    mask(end - begin);
+    return true;
+  }
+  if (const std::size_t prefix = while_at(begin, is_letter);
+      prefix > 0 && prefix <= 2 && is_quote(at(begin + prefix))) {
+    begin += prefix;  // b'...', rb'...'
+  }
   const char quote = is_quote(at(begin)) ? at(begin) : '\0';
   begin += quote != '\0' ? 1 : 0;
   const bool header =
@@ -348,12 +421,38 @@ std::size_t Masker::while_at(std::size_t offset, bool (*is)(char)) const {
 }
 
 std::size_t Masker::value_end(std::size_t offset, char quote, bool line) const {
-  const std::string_view ends = quote == '"'    ? "\""
-                                : quote == '\'' ? "'"
-                                : line          ? "\n\"'"
-                                                : " \t\n\"'&,;)}]";
+  if (quote != '\0') {
+    while (at(offset) != quote && at_ + offset < text_.size()) {
+      offset += at(offset) == '\\' ? 2 : 1;
+    }
+    return std::min(offset, text_.size() - at_);
+  }
+  const std::string_view ends = line ? "\n\"'" : " \t\n\"'&,;)}]";
   const std::size_t end = text_.find_first_of(ends, at_ + offset);
   return (end == text_.npos ? text_.size() : end) - at_;
+}
+
+std::size_t Masker::container_end(std::size_t offset) const {
+  std::size_t end = offset + while_at(offset, is_name);  // "bytearray("
+  const auto is_opener = [](char c) {
+    return c == '(' || c == '[' || c == '{';
+  };
+  if (!is_opener(at(end)) || (end > offset && at(end) != '(')) {
+    return offset;
+  }
+  const std::size_t line =
+      std::min(text_.find('\n', at_ + end), text_.size()) - at_;
+  for (int depth = 0; end < line; ++end) {
+    const char c = at(end);
+    if (is_quote(c)) {
+      end = value_end(end + 1, c, false);
+    } else if (is_opener(c)) {
+      ++depth;
+    } else if ((c == ')' || c == ']' || c == '}') && --depth == 0) {
+      return end + 1;
+    }
+  }
+  return line;
 }
 
 }  // namespace

@@ -19,9 +19,10 @@
 namespace hangdbg {
 namespace {
 
-// How long the stub outlives us. It is pushed on while we live; a machine so
-// busy that we cannot do that for as long costs us this try, not the target.
-constexpr std::int64_t kHeartbeatNs = 60'000'000;
+// How long the stub outlives our last heartbeat, by its own clock: a time
+// namespace's may be another. A machine so busy that we cannot beat for as long
+// costs us this try, not the target.
+constexpr auto kHeartbeat = std::chrono::milliseconds(60);
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kBorrowedThreadNap = std::chrono::microseconds(100);
 constexpr auto kStopAgain = std::chrono::seconds(5);
@@ -29,13 +30,6 @@ constexpr auto kStopAgain = std::chrono::seconds(5);
 constexpr auto kAskFrozen = std::chrono::milliseconds(200);
 // pthread_create takes 50 us, and must not be broken off in the middle.
 constexpr auto kThreadStart = std::chrono::seconds(2);
-
-std::int64_t now_ns() {
-  // CLOCK_MONOTONIC, as the stub reads it.
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             Deadline::Clock::now().time_since_epoch())
-      .count();
-}
 
 std::unexpected<Error> too_late() {
   return fail(ErrorId::TimedOut, "the machine is too busy to inject");
@@ -58,7 +52,7 @@ Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
   const auto stack = StubStack::below(registers.sp(), extended.bytes.size());
 
   StubState state;
-  state.deadline = now_ns() + kHeartbeatNs;
+  state.patience = std::chrono::nanoseconds(kHeartbeat).count();
   StubParameters parameters;
   parameters.state = stack.state.value;
   parameters.region_size = plan.total_size;
@@ -80,7 +74,6 @@ Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
   checkpoint("stub-written");
   BorrowedThread borrowed(target, thread, registers, std::move(extended), mask,
                           std::move(slack), stack);
-  borrowed.pushed_ = state.deadline;
   TRY(borrowed.enter());
   return borrowed;
 }
@@ -108,7 +101,8 @@ BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
       mask_(other.mask_),
       slack_(std::move(other.slack_)),
       stack_(other.stack_),
-      pushed_(other.pushed_),
+      beats_(other.beats_),
+      beaten_at_(other.beaten_at_),
       told_to_go_(other.told_to_go_),
       disturbed_(other.disturbed_),
       late_signals_(std::move(other.late_signals_)),
@@ -140,7 +134,7 @@ Status BorrowedThread::start_thread(Deadline deadline) {
   const std::uint32_t go = 1;
   TRY(target_->memory.write(stack_.state + offsetof(StubState, go),
                             bytes_of(go)));
-  TRY(push_deadline());
+  TRY(beat());
   told_to_go_ = Deadline::Clock::now();
   TRY(thread_->resume());
   checkpoint("told-to-go");
@@ -181,7 +175,7 @@ Status BorrowedThread::enter() {
   checkpoint("switched");
   TRY(thread_->set_signal_mask(all_but_faults()));
   checkpoint("masked");
-  TRY(push_deadline());
+  TRY(beat());
   TRY(thread_->resume());
   checkpoint("running");
   return {};
@@ -209,9 +203,9 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut, "the injected code does not get on");
     }
-    if (pushed_ - now_ns() < kHeartbeatNs / 2) {
+    if (Deadline::Clock::now() - beaten_at_ > kHeartbeat / 2) {
       TRY(hold());
-      TRY(push_deadline());
+      TRY(beat());
       TRY(thread_->resume());
     }
     if (spin.expired()) {
@@ -260,15 +254,15 @@ Status BorrowedThread::detach() {
 }
 
 // A region without a thread would stay for ever, and only the stub can unmap
-// it: with its deadline passed it does, and restores itself. False: the target
+// it: with no patience left it does, and restores itself. False: the target
 // is frozen, and so that is yet to come.
 Result<bool> BorrowedThread::let_it_unmap() {
   const Deadline patience = Deadline::in(kStopAgain);
   const Deadline ask = Deadline::in(kAskFrozen);
   while (TRY(still_inside()) && !patience.expired()) {
-    const std::int64_t passed = 0;
-    TRY(target_->memory.write(stack_.state + offsetof(StubState, deadline),
-                              bytes_of(passed)));
+    const std::int64_t none = -1;
+    TRY(target_->memory.write(stack_.state + offsetof(StubState, patience),
+                              bytes_of(none)));
     TRY(thread_->resume());
     std::this_thread::sleep_for(kBorrowedThreadNap);
     TRY(stop_again());
@@ -291,10 +285,11 @@ Status BorrowedThread::hold() {
 }
 
 // Only while the thread is held.
-Status BorrowedThread::push_deadline() {
-  pushed_ = now_ns() + kHeartbeatNs;
-  return target_->memory.write(stack_.state + offsetof(StubState, deadline),
-                               bytes_of(pushed_));
+Status BorrowedThread::beat() {
+  ++beats_;
+  beaten_at_ = Deadline::Clock::now();
+  return target_->memory.write(stack_.state + offsetof(StubState, beat),
+                               bytes_of(beats_));
 }
 
 Status BorrowedThread::stop_again() {

@@ -78,7 +78,7 @@ class BorrowedThread {
   Status detach();
   Result<bool> let_it_unmap();
   Status hold();
-  Status push_deadline();
+  Status beat();
   Status stop_again();
   Status interrupt();
   Status restore();
@@ -92,7 +92,8 @@ class BorrowedThread {
   std::uint64_t mask_;
   Slack slack_;
   StubStack stack_;
-  std::int64_t pushed_ = 0;  // the deadline that the stub last got
+  std::uint64_t beats_ = 0;
+  Deadline::Clock::time_point beaten_at_;
   std::optional<Deadline::Clock::time_point> told_to_go_;
   bool disturbed_ = false;         // by a signal that we do not hand on
   std::vector<int> late_signals_;  // came while it was in the stub

@@ -132,6 +132,11 @@ Result<Channels> take_channels(const MemoryReader& memory,
                                std::uint32_t nonce,
                                Deadline deadline) {
   const auto offer = TRY(wait_for_offer(memory, region, nonce, deadline));
+  if (offer.error == -EBADF) {
+    return fail(ErrorId::SeccompForbids,
+                "the target's seccomp filter forbids openat, which keeps our "
+                "descriptors off 0, 1 and 2 where one of them is closed");
+  }
   if (offer.error != 0) {
     errno = -offer.error;
     return fail_errno("the target has no room for our channels and threads",

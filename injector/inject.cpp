@@ -173,12 +173,15 @@ Result<Address> start_agent(const Target& target,
   for (auto back_off = Deadline::Clock::duration(kFirstBackOff);;
        back_off =
            std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
+    std::optional<Error> dispatched;
+    bool is_only_reason = true;
     for (const int tid : TRY(candidate_threads(target))) {
       if (const Status worth = worth_stopping(target, tid, unwinder, deadline);
           !worth) {
         if (worth.error().id == ErrorId::NoSafeThread && !deadline.expired()) {
           last = worth.error();
         }
+        is_only_reason = false;
         continue;
       }
       steps.done("choose");
@@ -192,6 +195,11 @@ Result<Address> start_agent(const Target& target,
         return region;
       }
       log::info(log::Area::Injector, "{}", region.error().text());
+      if (region.error().id == ErrorId::CallsDispatched) {
+        dispatched = region.error();
+        continue;
+      }
+      is_only_reason = false;
       if (!worth_another_try(region.error())) {
         return region;
       }
@@ -205,6 +213,9 @@ Result<Address> start_agent(const Target& target,
     }
     if (ends_before(target.pid, Deadline::in({}))) {
       return fail(ErrorId::TargetDied, "the target has ended");
+    }
+    if (dispatched && is_only_reason) {
+      return std::unexpected(*std::move(dispatched));
     }
     if (deadline.expired()) {
       return fail(
@@ -327,6 +338,9 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
   }
   if (!allowed.read_self) {
     region.forbidden |= HD_FORBIDS_READ_SELF;
+  }
+  if (!allowed.open) {
+    region.forbidden |= HD_FORBIDS_OPEN;
   }
   return region;
 }

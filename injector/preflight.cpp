@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "injector/permission.h"
 #include "injector/process_state.h"
+#include "injector/room.h"
 #include "inspector/cached_memory.h"
 
 namespace hangdbg {
@@ -57,6 +58,9 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   }
   if (auto ready = check_ready(memory, python); !ready) {
     return std::unexpected(name_process(pid, std::move(ready).error()));
+  }
+  if (auto room = check_room(pid, status, process.maps); !room) {
+    return std::unexpected(std::move(room).error());
   }
   auto danger = TRY(DangerousCode::find(cached, process.modules, python));
   auto api = find_target_api(cached, process.modules, python, danger);

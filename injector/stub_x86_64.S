@@ -5,10 +5,11 @@
 // thread's registers back. It must not sleep: a sleep would overwrite the
 // kernel's restart block, and the call that we interrupted would return EINTR.
 //
-// Should the injector die, nobody moves the deadline any more; when it passes,
-// the stub undoes the rest itself: vector state, signal mask, registers, and
-// the interrupted call by its own `syscall` instruction. rt_sigreturn would be
-// shorter but forgets the restart block.
+// Should the injector die, its heart beats no more; when the stub has seen no
+// beat for so long by its own clock (that of its time namespace), it undoes the
+// rest itself: vector state, signal mask, registers, and the interrupted call
+// by its own `syscall` instruction. rt_sigreturn would be shorter but forgets
+// the restart block.
 //
 // Only this file and stub_x86_64.h know the layout of the two structs:
 // StubParameters, behind the code, read-only; StubState, on the borrowed
@@ -52,12 +53,15 @@
 // struct StubState
 #define S_PHASE         0
 #define S_GO            4
-#define S_DEADLINE      8
+#define S_PATIENCE      8
 #define S_REGION        16
 #define S_ERROR         24
 #define S_THREAD        32
 #define S_TIME          40          // struct timespec
 #define S_ATTR          56          // pthread_attr_t, 128 bytes
+#define S_BEAT          184
+#define S_SEEN          192         // the last beat
+#define S_SINCE         200         // when that was seen first, ns
 
 #define PHASE_RUNNING   0
 #define PHASE_MAPPED    1
@@ -183,7 +187,7 @@ wait_until_restored:
         movq    P_RBX(%rbx), %rbx
         jmpq    *hangdbg_stub_parameters+P_RIP(%rip)
 
-// Carry set: the deadline has passed, and with it the injector.
+// Carry set: the injector has died, or wants us to leave.
 yield_or_give_up:
         cmpq    $0, P_YIELD(%rbx)
         je      1f
@@ -195,8 +199,14 @@ yield_or_give_up:
         syscall
         imulq   $1000000000, S_TIME(%rbp), %rax
         addq    S_TIME+8(%rbp), %rax
-        movq    S_DEADLINE(%rbp), %rcx
-        cmpq    %rax, %rcx              // carry: deadline < now
+        movq    S_BEAT(%rbp), %rcx
+        cmpq    S_SEEN(%rbp), %rcx
+        je      2f
+        movq    %rcx, S_SEEN(%rbp)
+        movq    %rax, S_SINCE(%rbp)
+2:      movq    S_SINCE(%rbp), %rcx
+        addq    S_PATIENCE(%rbp), %rcx
+        cmpq    %rax, %rcx              // carry: since + patience < now
         ret
 
         .balign 8

@@ -17,9 +17,10 @@ static_assert(offsetof(StubParameters, rsp) == 128);
 static_assert(offsetof(StubParameters, rip) == 200);
 static_assert(offsetof(StubParameters, may_yield) == 216);
 static_assert(sizeof(StubParameters) == 224);
-static_assert(offsetof(StubState, deadline) == 8);
+static_assert(offsetof(StubState, patience) == 8);
 static_assert(offsetof(StubState, thread) == 32);
-static_assert(sizeof(StubState) == 56 + 128);
+static_assert(offsetof(StubState, beat) == 184);
+static_assert(sizeof(StubState) == 208);
 
 StubStack StubStack::below(Address sp, std::size_t extended_state_size) {
   StubStack stack;

@@ -34,17 +34,20 @@ enum class StubPhase : std::uint32_t {
   Mapped = 1,   // waits for `go`; seen while stopped: the region is there
   Started = 2,  // the new thread runs; waits to be restored
   Failed = 3,   // `error` says why; nothing is left; waits to be restored
-  Left = 4,     // restores itself: the deadline has passed
+  Left = 4,     // restores itself: nobody has beaten for `patience`
 };
 
 struct StubState {
   StubPhase phase = StubPhase::Running;
-  std::uint32_t go = 0;       // 1: the region is filled
-  std::int64_t deadline = 0;  // CLOCK_MONOTONIC, ns; we push it on
+  std::uint32_t go = 0;  // 1: the region is filled
+  std::int64_t patience =
+      0;  // ns by the thread's own clock; below 0: none left
   std::uint64_t region = 0;
   std::int64_t error = 0;  // negative errno
   std::uint64_t thread = 0;
   std::uint64_t scratch[2 + 16] = {};
+  std::uint64_t beat = 0;  // we count it on
+  std::uint64_t own[2] = {};
 };
 
 // A borrowed stack: where the stub's things go below the thread's own.

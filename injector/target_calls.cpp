@@ -1,5 +1,6 @@
 #include "injector/target_calls.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/membarrier.h>
 #include <linux/sched.h>
@@ -125,6 +126,11 @@ const TargetCall kCalls[] = {
            HANGDBG_CALL(process_vm_readv),
            kBootstrap,
            0),
+    chosen(&AllowedCalls::open,
+           HANGDBG_CALL(openat),
+           kBootstrap,
+           -EFAULT,
+           {just(AT_FDCWD), kAny, just(O_PATH | O_CLOEXEC)}),
 
     // That a handler can return is nothing that can be tried, or forbidden.
     chosen(&AllowedCalls::hold, HANGDBG_CALL(rt_sigpending), kBootstrap, 0),

@@ -96,6 +96,17 @@ Status check_safe(const Target& target,
         ErrorId::NoSafeThread,
         fmt::format("thread {} is in a restartable sequence", thread.tid()));
   }
+  if (thread.dispatches_calls()) {
+    return fail(
+        ErrorId::CallsDispatched,
+        fmt::format("the program handles the system calls of thread {} "
+                    "itself (syscall user dispatch): one of ours would "
+                    "end the process",
+                    thread.tid()),
+        fmt::format("hangdbg dump {0} and hangdbg peek {0} read it from "
+                    "outside",
+                    target.pid));
+  }
   return judge(target, thread.tid(), registers, unwinder, deadline,
                stack_needed);
 }

@@ -108,18 +108,21 @@ Result<Value> parse_strictly(std::string_view text) {
 // It is nested no deeper than check_shape lets it be.
 void change_strings(Value& node,
                     std::string_view before,
+                    std::vector<std::string_view>& members,
                     const ChangeString& change) {
   if (auto* const text = node.get_ptr<std::string*>()) {
-    *text = change(before, *text);
+    *text = change({before, members}, *text);
   } else if (node.is_object()) {
     for (auto& [key, member] : node.get_ref<Value::object_t&>()) {
-      change_strings(member, "", change);
+      members.push_back(key);
+      change_strings(member, "", members, change);
+      members.pop_back();
     }
   } else if (node.is_array()) {
     std::string last;
     for (Value& element : node) {
       std::string own = element.is_string() ? element.get<std::string>() : "";
-      change_strings(element, last, change);
+      change_strings(element, last, members, change);
       last = std::move(own);
     }
   }
@@ -154,7 +157,8 @@ const Value& Json::value() const {
 
 Json with_strings(const Json& json, const ChangeString& change) {
   Value changed = json.value();
-  change_strings(changed, "", change);
+  std::vector<std::string_view> members;
+  change_strings(changed, "", members, change);
   return Json(std::move(changed));
 }
 

@@ -161,6 +161,17 @@ Result<std::uint64_t> Attachment::signal_mask() const {
   return mask;
 }
 
+bool Attachment::dispatches_calls() const {
+  // <linux/ptrace.h> of 6.4.
+  constexpr auto kGetDispatch = static_cast<__ptrace_request>(0x4211);
+  struct {
+    std::uint64_t mode, selector, offset, size;
+  } config{};
+  return ptrace_call(kGetDispatch, tid_, as_pointer(sizeof config), &config) ==
+             0 &&
+         config.mode != 0;
+}
+
 Result<siginfo_t> Attachment::signal_info() const {
   siginfo_t info{};
   if (ptrace_call(PTRACE_GETSIGINFO, tid_, nullptr, &info) != 0) {

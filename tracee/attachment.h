@@ -64,6 +64,11 @@ class Attachment {
   // does not say (before 5.13).
   Address restartable_sequences() const;
 
+  // Whether the kernel gives the stopped thread's system calls to the program's
+  // own handler (syscall user dispatch: prctl(2),
+  // PR_SET_SYSCALL_USER_DISPATCH). Before Linux 6.4 nobody can tell: false.
+  bool dispatches_calls() const;
+
   // Of the signal that it was about to get.
   Result<siginfo_t> signal_info() const;
 

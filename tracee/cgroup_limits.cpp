@@ -118,6 +118,37 @@ double CgroupMemory::used() const {
          static_cast<double>(std::max<std::uint64_t>(limit, 1));
 }
 
+// memory.stat is dear, and read only where what is cached decides.
+std::optional<CgroupMemoryRoom> read_cgroup_memory_room(const Cgroups& groups) {
+  constexpr std::uint64_t kPlenty = 64 << 20;
+  const Cgroup* const group = groups.find("memory");
+  std::optional<CgroupMemoryRoom> least;
+  for (const std::string& folder :
+       group != nullptr ? group->folders() : std::vector<std::string>()) {
+    const bool v2 = group->unified;
+    const auto max =
+        number_in(folder, v2 ? "memory.max" : "memory.limit_in_bytes");
+    const auto current =
+        max ? number_in(folder, v2 ? "memory.current" : "memory.usage_in_bytes")
+            : std::nullopt;
+    if (!current) {
+      continue;
+    }
+    std::uint64_t room = *max - std::min(*max, *current);
+    for (const char* cached : {"inactive_file", "active_file"}) {
+      if (room < kPlenty) {
+        room += entry_in(folder, "memory.stat",
+                         v2 ? cached : std::string("total_") + cached)
+                    .value_or(0);
+      }
+    }
+    if (!least || room < least->bytes) {
+      least = CgroupMemoryRoom{folder, room};
+    }
+  }
+  return least;
+}
+
 // A group's root has no files of that kind in version 2.
 std::optional<CgroupMemory> read_cgroup_memory(const Cgroups& groups) {
   const Cgroup* const group = groups.find("memory");

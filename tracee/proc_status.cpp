@@ -62,8 +62,13 @@ void set_field(ProcStatus& status,
     status.voluntary_switches = number(value);
   } else if (key == "nonvoluntary_ctxt_switches") {
     status.involuntary_switches = number(value);
+  } else if (key == "FDSize") {
+    status.descriptor_slots = static_cast<int>(number(value));
   } else if (key == "VmSize") {
     status.has_memory = true;
+    status.address_space = number(value) * 1024;
+  } else if (key == "VmData") {
+    status.data = number(value) * 1024;
   }
 }
 

@@ -32,7 +32,10 @@ struct ProcStatus {
   std::string cpus_allowed;  // "0-7,16"
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
-  bool has_memory = false;  // false for kernel threads and zombies
+  bool has_memory = false;          // false for kernel threads and zombies
+  std::uint64_t address_space = 0;  // bytes, as RLIMIT_AS counts them
+  std::uint64_t data = 0;           // bytes, as RLIMIT_DATA counts them
+  int descriptor_slots = 0;         // at least so many as are open
 };
 
 Result<ProcStatus> read_status(int pid);

@@ -37,6 +37,8 @@ Result<Started> read_started(int pid, bool live);
 std::string in_quotes(std::string_view text);
 std::string for_xml(std::string_view text);
 std::size_t length_of(std::string_view form, std::string_view at);
+bool is_secret_local(const std::vector<std::string_view>& members);
+std::string masked_local(std::string_view repr);
 
 }  // namespace
 
@@ -98,12 +100,15 @@ std::string Masking::text(std::string_view bytes) const {
 }
 
 Json Masking::json(const Json& value) const {
-  return with_strings(
-      value, [this](std::string_view before, std::string_view string) {
-        // It may be a word of a command line.
-        return text(
-            masked_words({std::string(before), std::string(string)}).back());
-      });
+  return with_strings(value, [this](const StringPlace& place,
+                                    std::string_view string) {
+    if (is_secret_local(place.members)) {
+      return masked_local(string);
+    }
+    // It may be a word of a command line.
+    return text(
+        masked_words({std::string(place.before), std::string(string)}).back());
+  });
 }
 
 // What is not in `masked` of `plain`: between what is left and the next "***".
@@ -234,6 +239,20 @@ std::string for_xml(std::string_view text) {
     }
   }
   return escaped;
+}
+
+// {"locals": {"password": {"repr": "'...'"}}}
+bool is_secret_local(const std::vector<std::string_view>& members) {
+  const auto size = members.size();
+  return size >= 3 && members[size - 3] == "locals" &&
+         members[size - 1] == "repr" && names_secret(members[size - 2]);
+}
+
+// As in the text that has "password = '...'".
+std::string masked_local(std::string_view repr) {
+  constexpr std::string_view kName = "secret = ";
+  return masked_text(std::string(kName) + std::string(repr))
+      .substr(kName.size());
 }
 
 // How much of `at` is the secret, or so much of its beginning that it tells

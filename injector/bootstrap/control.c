@@ -112,8 +112,7 @@ static struct HdState* set_up(uint64_t base) {
   }
   int door[2] = {-1, -1};
   /* O_DIRECT: what is written at once is read at once, and junk by itself. */
-  hd_syscall(SYS_pipe2, (long)door, O_CLOEXEC | O_NONBLOCK | O_DIRECT, 0, 0, 0,
-             0);
+  hd_make_pair(state, O_NONBLOCK | O_DIRECT, door);
   state->door_read = hd_file(door[0]);
   state->door_write = hd_file(door[1]);
   region->door = door[1];

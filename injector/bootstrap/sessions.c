@@ -2,7 +2,6 @@
  * All of this runs in the control thread, but for the first session, which the
  * first thread opens before there is one. */
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "injector/bootstrap/bootstrap.h"
@@ -87,11 +86,9 @@ static int make_channel(struct HdState* state,
                         struct HdFile theirs[2]) {
   if (!hd_uses_pipes(state)) {
     int pair[2];
-    const long error = hd_syscall(SYS_socketpair, AF_UNIX,
-                                  SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                                  (long)pair, 0, 0);
-    if (error < 0) {
-      return (int)error;
+    const int error = hd_make_pair(state, 0, pair);
+    if (error) {
+      return error;
     }
     ours[0] = ours[1] = hd_file(pair[0]);
     theirs[0] = theirs[1] = hd_file(pair[1]);
@@ -99,18 +96,17 @@ static int make_channel(struct HdState* state,
   }
   int in[2];
   int out[2];
-  long error =
-      hd_syscall(SYS_pipe2, (long)in, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
-  if (error < 0) {
-    return (int)error;
+  int error = hd_make_pair(state, O_NONBLOCK, in);
+  if (error) {
+    return error;
   }
-  error = hd_syscall(SYS_pipe2, (long)out, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
+  error = hd_make_pair(state, O_NONBLOCK, out);
   ours[0] = hd_file(in[0]);
   theirs[1] = hd_file(in[1]);
-  if (error < 0) {
+  if (error) {
     hd_close(&ours[0]);
     hd_close(&theirs[1]);
-    return (int)error;
+    return error;
   }
   theirs[0] = hd_file(out[0]);
   ours[1] = hd_file(out[1]);

@@ -198,6 +198,7 @@ enum HdForbidden {
   HD_FORBIDS_SOCKETS = 1, /* pipes in their place */
   HD_FORBIDS_YIELD = 2,
   HD_FORBIDS_READ_SELF = 4, /* process_vm_readv */
+  HD_FORBIDS_OPEN = 8,
 };
 
 struct HdRegion {

@@ -337,14 +337,19 @@ def test_no_memory_left(target):
     # thread's stack takes, and what the smallest request does.
     brink = range(8_800_000, 9_200_000, 25_000)
     for more in (0, 100_000, 300_000, 8_500_000, *brink, 20_000_000):
+        # After the look at its limits, as when the program takes the last itself.
+        running = start_hangdbg("eval", target.pid, "answer",
+                                env={"HANGDBG_TEST_STOP_AT": "preflight-done"})
+        until("stopped", lambda: processes.state(running.pid) == "T")
         resource.prlimit(target.pid, resource.RLIMIT_AS, (now + more, limit[1]))
-        done = hangdbg("eval", target.pid, "answer")
+        running.send_signal(signal.SIGCONT)
+        done = outcome(running)
+        resource.prlimit(target.pid, resource.RLIMIT_AS, limit)
         assert done.rc in (0, 1, 4), done
         if done.rc:
             done.assert_refused(done.rc)
             assert "our agent has left it" not in done.err, done
             refused += 1
-    resource.prlimit(target.pid, resource.RLIMIT_AS, limit)
     assert refused >= 3
 
 

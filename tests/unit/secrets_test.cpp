@@ -81,5 +81,35 @@ TEST(Secrets, Texts) {
   EXPECT_EQ(masked_text("KeyError: 'x'"), "KeyError: 'x'");
 }
 
+// As Python writes them.
+TEST(Secrets, LiteralsAndContainers) {
+  EXPECT_EQ(masked_text("token = b'abc' x"), "token = b'***' x");
+  EXPECT_EQ(masked_text(R"(secret_key = 'a\'b"c', n)"),
+            R"(secret_key = '***', n)");
+  EXPECT_EQ(masked_text("secret = bytearray(b'abc')\nn = 1"),
+            "secret = ***\nn = 1");
+  EXPECT_EQ(masked_text("{'passwords': [('a)', 1), 'b'], 'n': (1, 2)}"),
+            "{'passwords': ***, 'n': (1, 2)}");
+  EXPECT_EQ(masked_text("db = {b'password': b'abc'}"),
+            "db = {b'password': b'***'}");
+  EXPECT_EQ(masked_text("passwords = ['abc', 'de...\nn = 'x'"),
+            "passwords = ***\nn = 'x'");
+  EXPECT_EQ(masked_text("tokens = [101, 2023], tokens = tensor([1, 2])"),
+            "tokens = [101, 2023], tokens = tensor([1, 2])");
+}
+
+TEST(Secrets, LettersOfClients) {
+  EXPECT_THAT(masked_words({"sudo", "/usr/bin/mysql", "-u", "ada", "-pabc"}),
+              ElementsAre("sudo", "/usr/bin/mysql", "-u", "ada", "-p***"));
+  EXPECT_THAT(masked_words({"mysql", "-p", "database"}),
+              ElementsAre("mysql", "-p", "database"));
+  EXPECT_THAT(masked_words({"sshpass", "-p", "abc", "ssh", "-p", "22"}),
+              ElementsAre("sshpass", "-p", "***", "ssh", "-p", "22"));
+  EXPECT_THAT(masked_words({"curl", "-uada:pw", "-u", "ada:pw", "https://x"}),
+              ElementsAre("curl", "-uada:***", "-u", "ada:***", "https://x"));
+  EXPECT_THAT(masked_words({"train.py", "-p", "abc", "-pabc"}),
+              ElementsAre("train.py", "-p", "abc", "-pabc"));
+}
+
 }  // namespace
 }  // namespace hangdbg

@@ -1,0 +1,169 @@
+"""Programs that live at a limit: what an attach takes for a while, they need. It is
+refused with the limit's name, having taken nothing; and the program never notices."""
+
+import os
+import signal
+
+import pytest
+
+import processes
+from cgroups import cgroup
+from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
+from test_namespaces import start as start_behind
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def assert_no_room(target, *words):
+    for command in (["eval", target.pid, "answer"], ["attach", target.pid, "-c", "w"]):
+        hangdbg(*command).assert_refused(4, "no room for an attach", *words)
+    assert hangdbg("dump", target.pid).rc == 0
+
+
+@pytest.mark.parametrize("free", [3, 7, 16])
+def test_few_descriptors(free, some_python):
+    target = start("at_limits", some_python, "descriptors", free)
+    assert_no_room(target, "descriptors are open")
+    assert target.finish() == {"answer": 41, "wrong": []}
+
+
+def test_enough_descriptors(some_python):
+    target = start("at_limits", some_python, "descriptors", 40)
+    before = target.snapshot()
+    assert evaluate(target, "answer + 1") == "42"
+    target.assert_as_before(before)
+    assert target.finish() == {"answer": 41, "wrong": []}
+
+
+@pytest.mark.parametrize("sigpipe", ["ignored", "default"])
+def test_closed_descriptors(sigpipe, python):
+    """What is written to 1 and 2 goes nowhere, as before, and kills nobody: while we
+    are there, and when we have just been killed."""
+    target = start("at_limits", python, "closed", int(sigpipe == "default"))
+    before = target.snapshot()
+    for point in ("channels-taken", "hello-sent", "thread-started"):
+        target.assert_as_before(before, arenas=4)  # else it would be joined
+        died = hangdbg("eval", target.pid, "answer", env={"HANGDBG_TEST_DIE_AT": point})
+        assert died.rc == -signal.SIGKILL, died
+        assert evaluate(target, "answer + 1") == "42"
+    target.assert_as_before(before, arenas=4)
+    before = processes.fds(target.pid)
+    running = start_hangdbg("eval", target.pid, "[0 for _ in iter(int, 1)]", "--timeout", "0.5")
+    until("our descriptors", lambda: set(processes.fds(target.pid)) - set(before))
+    assert min(processes.fds(target.pid)) > 2
+    assert outcome(running).rc == 4
+    assert target.finish() == {"answer": 41, "wrong": []}
+
+
+@needs_root
+@pytest.mark.parametrize("room", [0, 128, 512, 1024])
+def test_full_memory_cgroup(room, some_python):
+    """The kernel's OOM killer comes for a page more than there is."""
+    target = start("lock_main", some_python)
+    with cgroup("memory") as group:
+        group.take(target.pid)
+        # What it takes from now on is counted: its own pages belong to another group.
+        group.write("memory.limit_in_bytes",
+                    int(group.read("memory.usage_in_bytes")) + room * 1024)
+        assert_no_room(target, "cgroup", "would be killed")
+        group.write("memory.limit_in_bytes", 64 << 20)
+        assert evaluate(target, "answer + 1") == "42"
+        assert target.finish()["answer"] == 41
+
+
+@needs_root
+def test_cached_files_are_room(newest_python, tmp_path):
+    """A cgroup that is full of them is not full."""
+    target = start("lock_main", newest_python)
+    with cgroup("memory") as group:
+        group.take(target.pid)
+        group.write("memory.limit_in_bytes", 32 << 20)
+        (tmp_path / "file").write_bytes(bytes(40 << 20))
+        os.sync()
+        reads = "len(open(%r, 'rb').read(1 << 20)) and [0 for f in [open(%r, 'rb')] " \
+                "for _ in iter(lambda: f.read(1 << 16), b'')][:0]" % ((str(tmp_path / "file"),) * 2)
+        os.posix_fadvise(os.open(tmp_path / "file", os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)
+        assert evaluate(target, reads) == "[]"
+        assert int(group.read("memory.usage_in_bytes")) > 24 << 20
+        assert evaluate(target, "answer + 1") == "42"
+        assert target.finish()["answer"] == 41
+
+
+@needs_root
+def test_no_threads_left_in_the_cgroup(newest_python):
+    target = start("lock_main", newest_python)
+    with cgroup("pids") as group:
+        group.take(target.pid)
+        group.write("pids.max", 3)
+        assert_no_room(target, "threads that it may have")
+        group.write("pids.max", 16)
+        assert evaluate(target, "answer + 1") == "42"
+        assert target.finish()["answer"] == 41
+
+
+@pytest.mark.parametrize("left", [16, 24])
+def test_few_mappings(left, edge_python):
+    target = start("at_limits", edge_python, "mappings", left)
+    assert_no_room(target, "vm.max_map_count")
+    assert target.finish() == {"answer": 41, "wrong": []}
+
+
+def test_little_address_space(some_python):
+    import resource
+
+    target = start("lock_main", some_python)
+    with open("/proc/%d/statm" % target.pid) as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    for limit, more in (("AS", 8 << 20), ("DATA", 0)):
+        number = getattr(resource, "RLIMIT_" + limit)
+        before = resource.prlimit(target.pid, number)
+        most = used + more if limit == "AS" else 1 << 20
+        resource.prlimit(target.pid, number, (most, before[1]))
+        assert_no_room(target, limit.lower())
+        resource.prlimit(target.pid, number, before)
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
+# ---- clocks and calls that are not ours
+
+
+@needs_root
+@pytest.mark.parametrize("offset", ["behind", "ahead"])
+def test_another_clock(offset, some_python):
+    """Of a time namespace. The stub goes by it alone, also when we have died."""
+    with open("/proc/uptime") as uptime:
+        behind = -int(float(uptime.read().split()[0]) // 2)
+    seconds = behind if offset == "behind" else 100_000
+    target = start_behind("unshare", "--time", "--fork", "--monotonic", seconds,
+                          python=some_python)
+    before = target.snapshot()
+    assert evaluate(target, "answer + 1") == "42"
+    for point in ("masked", "running", "mapped", "told-to-go", "thread-started"):
+        target.assert_as_before(before, arenas=4)  # else it would be joined
+        died = hangdbg("eval", target.pid, "answer", env={"HANGDBG_TEST_DIE_AT": point})
+        assert died.rc == -signal.SIGKILL, died
+        assert evaluate(target, "answer + 1") == "42"
+    target.assert_as_before(before, arenas=4)
+    slow = start_hangdbg("eval", target.pid, "answer", env={"HANGDBG_TEST_STOP_AT": "running"})
+    until("stopped", lambda: processes.state(slow.pid) == "T")
+    until("the thread has left", lambda: processes.thread_activity(
+        target.pid, target.tid).syscall == "futex")
+    slow.send_signal(signal.SIGCONT)
+    assert outcome(slow).rc == 0
+    target.assert_as_before(before)
+    assert target.finish()["answer"] == 41
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_calls_that_the_program_handles(threads, edge_python):
+    """A thread without that is taken where there is one; else it is refused."""
+    target = start("dispatched", edge_python, threads)
+    before = target.snapshot()
+    if threads:
+        assert evaluate(target, "answer + 1") == "42"
+        target.assert_as_before(before)
+    else:
+        hangdbg("eval", target.pid, "answer").assert_refused(4, "syscall user dispatch")
+    hangdbg("attach", target.pid, "-c", "hold").assert_refused(4, "syscall user dispatch")
+    assert target.finish()["answer"] == 41
