@@ -121,6 +121,19 @@ def test_nothing_secret_is_in_it(newest_python, folder, tmp_path):
     target.finish()
 
 
+def test_local_variables_with_secret_names(python, folder):
+    """Whatever value has it, in the text and in the JSON; what is no text stays."""
+    target = start("secret_locals", python)
+    path = folder / "hang.tar.gz"
+    assert report(target.pid, "--locals", "-o", path).rc == 0
+    for name, text in contents(path).items():
+        assert "S3c" not in text, (name, text[text.index("S3c") - 60:][:120])
+    for kept in ("tokens = [101, 2023]", "'user': 'u'", "refresh_token = None"):
+        assert kept in contents(path)["dump.txt"], kept
+    assert "S3cInNested" in hangdbg("dump", target.pid, "--locals").out
+    target.finish()
+
+
 def test_a_job(newest_python, folder):
     name, ranks = ranks_of(3, newest_python, HF_TOKEN=TOKEN)
     path = folder / "job.tar.gz"
