@@ -94,12 +94,13 @@ Result<int> connect(const ConnectOptions& options) {
   if (!options.pid.empty()) {
     TRY(parse_pid(options.pid));
   }
+  const Sends sends = token ? Sends::Secret : Sends::Nothing;
   const auto attach = wanted(options, std::move(token));
   asio::io_context io{1};
   Result<int> code = fail(ErrorId::System, "an exception in a coroutine");
   const auto session = [&]() -> asio::awaitable<void> {
     const Deadline deadline = options.common.deadline();
-    auto transport = co_await dial(io, address, tls, deadline);
+    auto transport = co_await dial(io, address, tls, sends, deadline);
     if (!transport) {
       code = std::unexpected(transport.error());
       co_return;

@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t kShortestToken = 16;
 constexpr int kTokenPatienceMs = 5000;
 constexpr std::string_view kEstablished = "01";  // net/tcp_states.h
+constexpr std::string_view kListen = "0A";
 
 // As /proc/net/tcp has it: the address in words of the machine's byte order.
 std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
@@ -159,6 +160,32 @@ std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
     }
   }
   return std::nullopt;
+}
+
+// Not the owner of the connection's other end: before accept(2) that is listed
+// as root's. Who listens on all addresses is there as well, and by IPv6
+// perhaps.
+std::vector<uid_t> users_who_listen(const asio::ip::tcp::endpoint& endpoint) {
+  std::vector<uid_t> users;
+  const std::string here = proc_name(endpoint);
+  const std::string port = here.substr(here.rfind(':'));
+  for (const char* const name : {"net/tcp", "net/tcp6"}) {
+    const std::string table =
+        read_proc_file(static_cast<int>(::getpid()), name).value_or("");
+    for (const std::string_view line : split(table, '\n')) {
+      const auto words = split_words(line);
+      if (words.size() <= 7 || words[3] != kListen ||
+          !words[1].ends_with(port)) {
+        continue;
+      }
+      const auto address = words[1].substr(0, words[1].rfind(':'));
+      const bool any = address.find_first_not_of('0') == address.npos;
+      if (any || words[1] == here) {
+        users.push_back(parse_number<uid_t>(words[7]).value_or(~uid_t{0}));
+      }
+    }
+  }
+  return users;
 }
 
 bool is_trusted(std::optional<uid_t> user) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -29,6 +30,10 @@ std::optional<uid_t> user_of_unix_peer(int socket);
 std::optional<uid_t> user_of_tcp_peer(
     const boost::asio::ip::tcp::endpoint& peer,
     const boost::asio::ip::tcp::endpoint& here);
+
+// The users who listen there, in our network namespace.
+std::vector<uid_t> users_who_listen(
+    const boost::asio::ip::tcp::endpoint& endpoint);
 
 // We, or root; not who has no name in our user namespace.
 bool is_trusted(std::optional<uid_t> user);

@@ -1,8 +1,10 @@
 #include "server/dap/dial.h"
-#include "server/as_result.h"
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "server/as_result.h"
+#include "server/dap/access.h"
 #include "server/dap/lost_peer.h"
 #include "server/dap/stream_transport.h"
 #include "server/dap/tls_transport.h"
@@ -25,14 +27,36 @@ std::unexpected<Error> not_there(const ListenAddress& address,
                   ", on the machine of the program");
 }
 
+std::unexpected<Error> of_a_stranger(const ListenAddress& address) {
+  return fail(ErrorId::NotPermitted,
+              to_text(address) +
+                  " is not known to be yours or root's: the "
+                  "token is not sent there",
+              "--fingerprint, which `hangdbg serve` prints; or without the "
+              "token: env -u HANGDBG_TOKEN hangdbg connect ...");
+}
+
+// It may have been taken by somebody else before the server came.
+bool is_ours(const Tcp::endpoint& endpoint) {
+  const auto users = users_who_listen(endpoint);
+  return !users.empty() && std::ranges::all_of(users, [](uid_t user) {
+    return is_trusted(user);
+  });
+}
+
 asio::awaitable<Reached> reach(asio::io_context& io,
                                const ListenAddress& address,
-                               const std::optional<Tls>& tls) {
+                               const std::optional<Tls>& tls,
+                               Sends sends) {
   if (const auto* const path = std::get_if<Unix::endpoint>(&address)) {
     Unix::socket socket(io);
     const auto [error] = co_await socket.async_connect(*path, as_result);
     if (error) {
       co_return not_there(address, error);
+    }
+    if (sends == Sends::Secret &&
+        !is_trusted(user_of_unix_peer(socket.native_handle()))) {
+      co_return of_a_stranger(address);
     }
     co_return std::make_unique<StreamTransport<Unix::socket>>(
         std::move(socket));
@@ -44,6 +68,9 @@ asio::awaitable<Reached> reach(asio::io_context& io,
   const auto [error] = co_await socket.async_connect(endpoint, as_result);
   if (error) {
     co_return not_there(address, error);
+  }
+  if (sends == Sends::Secret && !tls && !is_ours(endpoint)) {
+    co_return of_a_stranger(address);
   }
   notice_lost_peer(socket.native_handle());
   if (web != nullptr) {
@@ -60,10 +87,11 @@ asio::awaitable<Reached> reach(asio::io_context& io,
 asio::awaitable<Reached> dial(asio::io_context& io,
                               const ListenAddress& address,
                               const std::optional<Tls>& tls,
+                              Sends sends,
                               Deadline deadline) {
   asio::steady_timer patience(io, deadline.at());
-  auto first =
-      co_await (reach(io, address, tls) || patience.async_wait(as_result));
+  auto first = co_await (reach(io, address, tls, sends) ||
+                         patience.async_wait(as_result));
   if (first.index() == 1) {
     co_return fail(ErrorId::TimedOut, "no answer from " + to_text(address));
   }

@@ -14,12 +14,17 @@
 
 namespace hangdbg {
 
+// Whether what is sent is for the server's eyes only.
+enum class Sends { Nothing, Secret };
+
+// Secret: only to who is known by `tls`, or is root or we on this machine.
 // Errors: System (nobody listens), NotPermitted (it is another server than the
-// one that `tls` asks for), TimedOut, ChannelClosed.
+// one that is asked for), TimedOut, ChannelClosed.
 boost::asio::awaitable<Result<std::unique_ptr<Transport>>> dial(
     boost::asio::io_context& io,
     const ListenAddress& address,
     const std::optional<Tls>& tls,
+    Sends sends,
     Deadline deadline);
 
 }  // namespace hangdbg

@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import struct
+import subprocess
+import tempfile
 import termios
 
 import pytest
@@ -14,7 +16,7 @@ import harness
 import processes
 from dap_client import DapClient, Refused
 from dap_server import Server
-from harness import hangdbg, start, start_hangdbg, until
+from harness import as_nobody, hangdbg, start, start_hangdbg, track, until
 from terminal import Terminal
 from test_dap_breakpoints import FILE, line_of, loops
 from test_serve_abuse import MIB, memory
@@ -236,3 +238,36 @@ def test_requests_out_of_order(newest_python):
         assert editor.event("hangdbg/ended") == {"exitCode": 0}
         assert editor.at_end(3)
     target.finish()
+
+
+STRANGER = """
+import os, socket, sys
+way, folder = sys.argv[1:]
+if way == "unix":
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(os.path.join(folder, "socket"))
+else:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1" if way == "tcp" else "0.0.0.0", 0))
+listener.listen()
+print(listener.getsockname() if way == "unix" else "127.0.0.1:%d" % listener.getsockname()[1],
+      flush=True)
+peer, _ = listener.accept()
+print(repr(peer.recv(4096)), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+@pytest.mark.parametrize("way", ["unix", "tcp", "any", "ws"])
+def test_the_token_goes_to_no_stranger(way, request):
+    """Who listens where our server was to be does not get to know its token."""
+    folder = tempfile.TemporaryDirectory()
+    request.addfinalizer(folder.cleanup)
+    os.chmod(folder.name, 0o777)
+    stranger = track(subprocess.Popen(
+        as_nobody("/usr/bin/python3", "-c", STRANGER, way.replace("ws", "tcp"), folder.name),
+        stdout=subprocess.PIPE, text=True, start_new_session=True))
+    where = way.replace("any", "tcp") + ":" + stranger.stdout.readline().strip()
+    done = hangdbg("connect", where, "1", env={"HANGDBG_TOKEN": "0123456789abcdef" * 2})
+    done.assert_refused(3, "the token is not sent there", "--fingerprint")
+    assert stranger.stdout.readline().strip() == "b''"

@@ -72,6 +72,19 @@ def test_full_memory_cgroup(room, some_python):
 
 
 @needs_root
+def test_enough_memory(edge_python):
+    """A little more than what is asked for is enough, and nobody is killed."""
+    target = start("lock_main", edge_python)
+    with cgroup("memory") as group:
+        group.take(target.pid)
+        group.write("memory.limit_in_bytes",
+                    int(group.read("memory.usage_in_bytes")) + (6500 << 10))
+        assert evaluate(target, "answer + 1") == "42"
+        assert target.finish()["answer"] == 41
+        assert int(group.read("memory.failcnt")) == 0
+
+
+@needs_root
 def test_cached_files_are_room(newest_python, tmp_path):
     """A cgroup that is full of them is not full."""
     target = start("lock_main", newest_python)
