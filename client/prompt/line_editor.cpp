@@ -249,6 +249,10 @@ unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
   if (!impl.completer) {
     return CC_ERROR;
   }
+  if (trim(before).empty()) {  // pasted code keeps its indentation
+    ::el_insertstr(editor, "    ");
+    return CC_REFRESH;
+  }
   const Completion found = impl.completer(before);
   if (!found.common.empty()) {
     ::el_insertstr(editor, found.common.c_str());

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -31,6 +32,7 @@ constexpr int kBetweenLooks = 200;  // ms
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
 int run_line(PromptState& state, std::string_view line);
+TypedCommand typed_command(std::string_view text, bool indented);
 int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
@@ -124,13 +126,14 @@ int run_line(PromptState& state, std::string_view line) {
   // What is lost here is told by the next command.
   [[maybe_unused]] const Status told = note_stops(state);
   int code = 0;
+  const bool indented = line.starts_with(' ') || line.starts_with('\t');
   state.pending.emplace_back(line);
   while (!state.pending.empty()) {
     const auto commands = split_commands(
         expand_alias(state, std::exchange(state.pending.front(), {})));
     state.pending.pop_front();
     for (const std::string& text : commands) {
-      code = finish(state, run_command(state, parse_command(text, word_kind)));
+      code = finish(state, run_command(state, typed_command(text, indented)));
       if (state.leaving || target_is_lost(state) ||
           code == exit_code(ErrorId::Interrupted)) {
         state.pending.clear();
@@ -140,6 +143,21 @@ int run_line(PromptState& state, std::string_view line) {
   }
   Interruptible::take();
   return code;
+}
+
+// Code that is pasted holds no thread: "    return v + factor" is not pdb's
+// return.
+TypedCommand typed_command(std::string_view text, bool indented) {
+  TypedCommand typed = parse_command(text, word_kind);
+  const auto holding = hold_commands();
+  const Command* const command = find_command(typed.name);
+  const bool holds = std::ranges::any_of(
+      holding, [&](const Command& one) { return &one == command; });
+  if (holds &&
+      (indented || (command->arguments.empty() && !typed.argument.empty()))) {
+    return {"", std::string(trim(text))};
+  }
+  return typed;
 }
 
 // The exit code.

@@ -126,3 +126,14 @@ def test_no_colours_in_a_pipe(target):
     assert "\x1b" not in done.out + done.err, done
     done = hangdbg("attach", target.pid, "--color=always", "-c", "w")
     assert COLOUR.search(done.out), done
+
+
+def test_pasted_code_holds_no_thread(session, target):
+    """`    return v` in a function that is pasted is not pdb's return, nor is `c` in it."""
+    for line in ("    return self.x + 1", "return self.x", "    c", "\tn", "  hold"):
+        session.type(line + "\r")
+        session.expect(r"^\*\*\* ")
+        session.expect_prompt()
+    session.ask("  p self.wait_seconds", r"^0\.1$")
+    assert "HELD" not in session.text and "is held" not in session.text, session.text
+    session.detach()
