@@ -159,6 +159,7 @@ std::vector<std::string> masked_words(std::vector<std::string> words) {
         word[1] == client->letter) {
       letter = word.size() == 2 && client->apart ? client : nullptr;
       word = masked_behind(*client, word, 2);
+      client = nullptr;
       continue;
     }
     const bool option = word.starts_with('-');
@@ -230,7 +231,7 @@ const Client* client_named(std::string_view word) {
   const std::string_view name = word.substr(word.rfind('/') + 1);
   const auto* const found =
       std::ranges::find_if(kClients, [&](const Client& client) {
-        return name.starts_with(client.begin) &&
+        return name.starts_with(client.begin) && name.find('.') == name.npos &&
                std::ranges::all_of(name, is_name);
       });
   return found == kClients.end() ? nullptr : found;

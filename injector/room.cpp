@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>

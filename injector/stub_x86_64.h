@@ -39,15 +39,14 @@ enum class StubPhase : std::uint32_t {
 
 struct StubState {
   StubPhase phase = StubPhase::Running;
-  std::uint32_t go = 0;  // 1: the region is filled
-  std::int64_t patience =
-      0;  // ns by the thread's own clock; below 0: none left
+  std::uint32_t go = 0;       // 1: the region is filled
+  std::int64_t patience = 0;  // ns, by the thread's own clock; -1: leave
   std::uint64_t region = 0;
   std::int64_t error = 0;  // negative errno
   std::uint64_t thread = 0;
   std::uint64_t scratch[2 + 16] = {};
-  std::uint64_t beat = 0;  // we count it on
-  std::uint64_t own[2] = {};
+  std::uint64_t beat = 0;     // we count it on
+  std::uint64_t own[2] = {};  // the stub's
 };
 
 // A borrowed stack: where the stub's things go below the thread's own.

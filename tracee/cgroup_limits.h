@@ -46,6 +46,9 @@ struct CgroupPids {
 
 // None where the kernel, or a container, has no such controller.
 std::optional<CgroupMemory> read_cgroup_memory(const Cgroups& groups);
+std::optional<CgroupCpu> read_cgroup_cpu(const Cgroups& groups);
+std::optional<CgroupPids> read_cgroup_pids(const Cgroups& groups);
+
 // How many bytes more a process may use before the kernel's OOM killer comes:
 // in the group, of its own and those around it, where it is least. Files that
 // are only cached count as free. None: no limit, or it cannot be known.
@@ -54,9 +57,6 @@ struct CgroupMemoryRoom {
   std::uint64_t bytes = 0;
 };
 std::optional<CgroupMemoryRoom> read_cgroup_memory_room(const Cgroups& groups);
-
-std::optional<CgroupCpu> read_cgroup_cpu(const Cgroups& groups);
-std::optional<CgroupPids> read_cgroup_pids(const Cgroups& groups);
 
 // How much it was kept from running between two looks at a group.
 struct Throttling {

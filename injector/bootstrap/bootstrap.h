@@ -407,18 +407,17 @@ void hd_untraced(struct HdState* state, int change);
 /* Of that name, if the program has imported it; borrowed. */
 HdPyObject* hd_module(struct HdState* state, const char* name);
 
-/* io.c */
-int64_t hd_now(void); /* monotonic nanoseconds */
-void hd_name_thread(const char* name);
-int hd_tid(void);
-/* This is a child that was forked off one of our threads. */
-int hd_is_forked(const struct HdState* state);
 /* descriptors.c: two that are connected, neither of them 0, 1 or 2. pipe_flags:
  * O_NONBLOCK and others make it a pipe, 0 a pair of sockets. -errno; EBADF:
  * what keeps them off these three is forbidden. */
 int hd_make_pair(const struct HdState* state, int pipe_flags, int pair[2]);
 
 /* io.c */
+int64_t hd_now(void); /* monotonic nanoseconds */
+void hd_name_thread(const char* name);
+int hd_tid(void);
+/* This is a child that was forked off one of our threads. */
+int hd_is_forked(const struct HdState* state);
 struct HdFile hd_file(int number);
 int hd_is_ours(const struct HdFile* file);
 /* EBADF where the file is not ours any more. */

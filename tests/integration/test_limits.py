@@ -11,6 +11,11 @@ from cgroups import cgroup
 from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
 from test_namespaces import start as start_behind
 
+
+def kernel():
+    return tuple(map(int, os.uname().release.split("-")[0].split(".")[:2]))
+
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
@@ -114,6 +119,8 @@ def test_no_threads_left_in_the_cgroup(newest_python):
         assert target.finish()["answer"] == 41
 
 
+@pytest.mark.skipif(int(open("/proc/sys/vm/max_map_count").read()) > 200_000,
+                    reason="too many mappings are allowed here to use them up")
 @pytest.mark.parametrize("left", [16, 24])
 def test_few_mappings(left, edge_python):
     target = start("at_limits", edge_python, "mappings", left)
@@ -142,6 +149,7 @@ def test_little_address_space(some_python):
 
 
 @needs_root
+@pytest.mark.skipif(not os.path.exists("/proc/self/ns/time"), reason="no time namespaces")
 @pytest.mark.parametrize("offset", ["behind", "ahead"])
 def test_another_clock(offset, some_python):
     """Of a time namespace. The stub goes by it alone, also when we have died."""
@@ -168,6 +176,7 @@ def test_another_clock(offset, some_python):
     assert target.finish()["answer"] == 41
 
 
+@pytest.mark.skipif(kernel() < (6, 4), reason="nobody can tell before Linux 6.4")
 @pytest.mark.parametrize("threads", [0, 1])
 def test_calls_that_the_program_handles(threads, edge_python):
     """A thread without that is taken where there is one; else it is refused."""

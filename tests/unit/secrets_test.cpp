@@ -105,8 +105,14 @@ TEST(Secrets, LettersOfClients) {
               ElementsAre("mysql", "-p", "database"));
   EXPECT_THAT(masked_words({"sshpass", "-p", "abc", "ssh", "-p", "22"}),
               ElementsAre("sshpass", "-p", "***", "ssh", "-p", "22"));
-  EXPECT_THAT(masked_words({"curl", "-uada:pw", "-u", "ada:pw", "https://x"}),
-              ElementsAre("curl", "-uada:***", "-u", "ada:***", "https://x"));
+  EXPECT_THAT(masked_words({"sshpass", "-pabc", "ssh", "-p", "22"}),
+              ElementsAre("sshpass", "-p***", "ssh", "-p", "22"));
+  EXPECT_THAT(masked_words({"curl", "-uada:pw", "https://x"}),
+              ElementsAre("curl", "-uada:***", "https://x"));
+  EXPECT_THAT(masked_words({"curl", "-u", "ada:pw", "https://x"}),
+              ElementsAre("curl", "-u", "ada:***", "https://x"));
+  EXPECT_THAT(masked_words({"ldap_train.py", "-w", "8"}),
+              ElementsAre("ldap_train.py", "-w", "8"));
   EXPECT_THAT(masked_words({"train.py", "-p", "abc", "-pabc"}),
               ElementsAre("train.py", "-p", "abc", "-pabc"));
 }

@@ -104,6 +104,24 @@ TEST_F(CgroupTree, MemoryOfTheGroupThatIsNearestToItsLimit) {
   EXPECT_NEAR(memory->used(), 996.0 / 1001, 1e-9);
 }
 
+TEST_F(CgroupTree, RoomWhereThereIsLeast) {
+  EXPECT_FALSE(read_cgroup_memory_room(groups()));
+  write("pod/memory.current", "1000\n");
+  write("pod/memory.max", "1100\n");
+  write("pod/memory.stat", "anon 1\ninactive_file 40\nactive_file 5\n");
+  write("pod/main/memory.current", "900\n");
+  write("pod/main/memory.max", "max\n");
+  auto room = read_cgroup_memory_room(groups());
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->folder, root_ + "/pod");
+  EXPECT_EQ(room->bytes, 145) << "with what is only cached";
+  write("pod/main/memory.max", "850\n");
+  room = read_cgroup_memory_room(groups());
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->folder, root_ + "/pod/main");
+  EXPECT_EQ(room->bytes, 0) << "over its limit";
+}
+
 TEST_F(CgroupTree, CpusAndThrottling) {
   write("pod/cpu.max", "50000 100000\n");
   write("pod/cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_usec 70\n");

@@ -1,6 +1,10 @@
-#include <gtest/gtest.h>
-
 #include "inspector/wait_look.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <chrono>
+
 #include "tests/unit/processes.h"
 
 namespace hangdbg {
@@ -24,6 +28,33 @@ TEST(LookAtWait, AThreadAsleep) {
   EXPECT_GE(*first->asleep_s, 0);
   EXPECT_LT(*first->asleep_s, 60);
   EXPECT_GE(*second->asleep_s, *first->asleep_s);
+}
+
+// Each CPU has a clock of its own, which loses what a hypervisor takes from it.
+TEST(LookAtWait, NobodySleepsForLongerThanItLives) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &all)) {
+      continue;
+    }
+    const auto born = std::chrono::steady_clock::now();
+    const Child child([cpu] {
+      cpu_set_t only;
+      CPU_ZERO(&only);
+      CPU_SET(cpu, &only);
+      ::sched_setaffinity(0, sizeof only, &only);
+      ::pause();
+    });
+    ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "pause"));
+    const auto look = look_at_wait(child.pid(), child.pid());
+    ASSERT_TRUE(look) << look.error().text();
+    const std::chrono::duration<double> age =
+        std::chrono::steady_clock::now() - born;
+    if (look->asleep_s) {
+      EXPECT_LT(*look->asleep_s, age.count() + 0.05) << "CPU " << cpu;
+    }
+  }
 }
 
 TEST(LookAtWait, AThreadThatRuns) {

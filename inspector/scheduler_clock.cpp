@@ -1,0 +1,110 @@
+#include "inspector/scheduler_clock.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "base/deadline.h"
+#include "tracee/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(5);
+// So long what was read goes alike with the monotonic clock.
+constexpr auto kFresh = std::chrono::milliseconds(200);
+
+double monotonic_s() {
+  return std::chrono::duration<double>(
+             Deadline::Clock::now().time_since_epoch())
+      .count();
+}
+
+// How far the clock of this thread's CPU is ahead of the monotonic one. It runs
+// right now: its last run is the time.
+std::optional<double> ahead_here_s(int cpu) {
+  if (::sched_getcpu() != cpu) {
+    return {};
+  }
+  const auto own = last_ran_s(::getpid(), ::gettid());
+  const double now = monotonic_s();
+  return own && ::sched_getcpu() == cpu ? std::optional(*own - now)
+                                        : std::nullopt;
+}
+
+// By a thread that is sent there when it waits already, and called back if it
+// does not get to run.
+std::optional<double> ahead_there_s(int cpu) {
+  cpu_set_t before;
+  if (cpu >= CPU_SETSIZE ||
+      ::sched_getaffinity(0, sizeof before, &before) != 0) {
+    return {};
+  }
+  std::atomic<int> tid = 0;
+  std::atomic<bool> may_look = false;
+  std::promise<std::optional<double>> said;
+  auto answer = said.get_future();
+  std::thread there([&] {
+    tid = ::gettid();
+    tid.notify_one();
+    may_look.wait(false);
+    said.set_value(ahead_here_s(cpu));
+  });
+  tid.wait(0);
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(cpu), &only);
+  ::sched_setaffinity(tid, sizeof only, &only);  // else it looks elsewhere
+  may_look = true;
+  may_look.notify_one();
+  if (answer.wait_for(kPatience) != std::future_status::ready) {
+    ::sched_setaffinity(tid, sizeof before, &before);
+  }
+  there.join();
+  return answer.get();
+}
+
+}  // namespace
+
+std::optional<double> last_ran_s(int pid, int tid) {
+  const auto text = read_proc_record(pid, fmt::format("task/{}/sched", tid));
+  if (!text) {
+    return {};
+  }
+  const std::size_t key = text->find("se.exec_start");
+  const std::size_t colon = text->find(':', key);
+  if (key == text->npos || colon == text->npos) {
+    return {};
+  }
+  // 0: it was given to another CPU, and has not run there yet
+  // (migrate_task_rq_fair).
+  const double ran_ms = std::strtod(text->c_str() + colon + 1, nullptr);
+  return ran_ms > 0 ? std::optional(ran_ms / 1000) : std::nullopt;
+}
+
+std::optional<double> scheduler_now_s(int cpu) {
+  struct Reading {
+    Deadline fresh = Deadline::in({});
+    std::optional<double> ahead_s;
+  };
+  thread_local std::map<int, Reading> readings;
+  Reading& reading = readings[cpu];
+  if (reading.fresh.expired()) {
+    reading.ahead_s = ahead_here_s(cpu);
+    if (!reading.ahead_s) {
+      reading.ahead_s = ahead_there_s(cpu);
+    }
+    reading.fresh = Deadline::in(kFresh);
+  }
+  return reading.ahead_s ? std::optional(monotonic_s() + *reading.ahead_s)
+                         : std::nullopt;
+}
+
+}  // namespace hangdbg

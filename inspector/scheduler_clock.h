@@ -1,0 +1,22 @@
+// The scheduler's clock, on which a thread's last run is told.
+//
+// Each CPU has its own: it leaves out the time that a hypervisor took from that
+// CPU, and that of interrupts (update_rq_clock_task in kernel/sched/core.c). On
+// a busy virtual machine two of them were seen 1.7 s apart after three hours.
+#pragma once
+
+#include <optional>
+
+namespace hangdbg {
+
+// When the thread ran last, on the clock of the CPU where it ran, in seconds.
+// Empty where the kernel does not say (/proc/PID/task/TID/sched needs
+// CONFIG_SCHED_DEBUG).
+std::optional<double> last_ran_s(int pid, int tid);
+
+// What time it is on that CPU's clock. Only a thread that runs there knows, so
+// one of ours goes there for a moment, 5 ms at most. Empty: it may not, or the
+// CPU has no time for it.
+std::optional<double> scheduler_now_s(int cpu);
+
+}  // namespace hangdbg
