@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <future>
 #include <map>
-#include <thread>
 
 #include "base/deadline.h"
+#include "base/start_threads.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -51,12 +51,15 @@ std::optional<double> ahead_there_s(int cpu) {
   std::atomic<bool> may_look = false;
   std::promise<std::optional<double>> said;
   auto answer = said.get_future();
-  std::thread there([&] {
+  auto there = start_threads(1, [&] {
     tid = ::gettid();
     tid.notify_one();
     may_look.wait(false);
     said.set_value(ahead_here_s(cpu));
   });
+  if (there.empty()) {
+    return {};
+  }
   tid.wait(0);
   cpu_set_t only;
   CPU_ZERO(&only);
@@ -67,7 +70,7 @@ std::optional<double> ahead_there_s(int cpu) {
   if (answer.wait_for(kPatience) != std::future_status::ready) {
     ::sched_setaffinity(tid, sizeof before, &before);
   }
-  there.join();
+  there.front().join();
   return answer.get();
 }
 

@@ -2,19 +2,21 @@
 #include "server/as_result.h"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/websocket/stream.hpp>
 #include <tuple>
 #include <variant>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "server/dap/link.h"
 #include "server/dap/stream_transport.h"
 
 namespace hangdbg {
@@ -24,17 +26,15 @@ namespace websocket = boost::beast::websocket;
 namespace {
 
 using asio::experimental::awaitable_operators::operator||;
-using Plain = asio::ip::tcp::socket;
-using Encrypted = asio::ssl::stream<Plain>;
 using Upgrade = http::request<http::empty_body>;
 
 constexpr auto kWebsocketTransportHandshake = std::chrono::seconds(5);
 constexpr std::size_t kLargestHeader = 8192;
+constexpr bool kMayCompress = false;  // nobody has asked for it
 
-template <class Below>
 class WebSocketTransport final : public Transport {
  public:
-  WebSocketTransport(Below below, boost::beast::role_type role)
+  WebSocketTransport(Link below, boost::beast::role_type role)
       : stream_(std::move(below)), write_timer_(stream_.get_executor()) {
     // With pings: a peer that is silent for five minutes has gone.
     stream_.set_option(websocket::stream_base::timeout::suggested(role));
@@ -88,13 +88,10 @@ class WebSocketTransport final : public Transport {
     stream_.read_message_max(bytes);
   }
 
-  void close() override {
-    boost::system::error_code ignored;
-    stream_.next_layer().lowest_layer().close(ignored);
-  }
+  void close() override { beast_close_socket(stream_.next_layer()); }
 
  private:
-  websocket::stream<Below> stream_;
+  websocket::stream<Link, kMayCompress> stream_;
   asio::steady_timer write_timer_;
 };
 
@@ -105,17 +102,14 @@ bool may_upgrade(const Upgrade& request, bool encrypted) {
          (encrypted || is_loopback_host(request[http::field::host]));
 }
 
-template <class Below>
-asio::awaitable<void> refuse(Below& below) {
-  http::response<http::empty_body> response(http::status::forbidden, 11);
-  response.keep_alive(false);
-  response.prepare_payload();
-  http::response_serializer<http::empty_body> serializer(response);
-  co_await http::async_write(below, serializer, as_result);
+asio::awaitable<void> refuse(Link& below) {
+  static constexpr std::string_view kForbidden =
+      "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: "
+      "0\r\n\r\n";
+  co_await asio::async_write(below, asio::buffer(kForbidden), as_result);
 }
 
-template <class Below>
-asio::awaitable<std::unique_ptr<Transport>> upgrade(Below below) {
+asio::awaitable<std::unique_ptr<Transport>> upgrade(Link below) {
   boost::beast::flat_buffer buffer(kLargestHeader);
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kLargestHeader);
@@ -125,12 +119,12 @@ asio::awaitable<std::unique_ptr<Transport>> upgrade(Below below) {
     co_return nullptr;
   }
   const Upgrade request = parser.release();
-  if (!may_upgrade(request, std::same_as<Below, Encrypted>)) {
+  if (!may_upgrade(request, below.encrypted())) {
     log::warn(log::Area::Server, "a connection is refused: Origin or Host");
     co_await refuse(below);
     co_return nullptr;
   }
-  auto transport = std::make_unique<WebSocketTransport<Below>>(
+  auto transport = std::make_unique<WebSocketTransport>(
       std::move(below), boost::beast::role_type::server);
   if (!co_await transport->accept(request)) {
     co_return nullptr;
@@ -139,14 +133,14 @@ asio::awaitable<std::unique_ptr<Transport>> upgrade(Below below) {
 }
 
 asio::awaitable<std::unique_ptr<Transport>> encrypt_and_upgrade(
-    Encrypted stream) {
+    Link::Encrypted stream) {
   const auto [error] =
-      co_await stream.async_handshake(Encrypted::server, as_result);
+      co_await stream.async_handshake(Link::Encrypted::server, as_result);
   if (error) {
     log::info(log::Area::Server, "no TLS: {}", error.message());
     co_return nullptr;
   }
-  co_return co_await upgrade(std::move(stream));
+  co_return co_await upgrade(Link(std::move(stream)));
 }
 
 asio::awaitable<std::unique_ptr<Transport>> in_time(
@@ -161,17 +155,16 @@ asio::awaitable<std::unique_ptr<Transport>> in_time(
   co_return std::get<0>(std::move(first));
 }
 
-template <class Below>
 asio::awaitable<Result<std::unique_ptr<Transport>>> ask_for_upgrade(
-    Below below) {
+    Link below) {
   boost::system::error_code gone;
-  const auto server = below.lowest_layer().remote_endpoint(gone);
+  const auto server = below.socket().remote_endpoint(gone);
   std::string host = server.address().to_string();
   if (server.address().is_v6()) {
     host = "[" + host + "]";
   }
   host += ":" + std::to_string(server.port());
-  auto transport = std::make_unique<WebSocketTransport<Below>>(
+  auto transport = std::make_unique<WebSocketTransport>(
       std::move(below), boost::beast::role_type::client);
   const bool upgraded = co_await transport->connect(host);
   if (!upgraded) {
@@ -185,30 +178,30 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> ask_for_upgrade(
 asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     asio::ip::tcp::socket socket) {
   const asio::any_io_executor executor = socket.get_executor();
-  return in_time(executor, upgrade(std::move(socket)));
+  return in_time(executor, upgrade(Link(std::move(socket))));
 }
 
 asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     asio::ip::tcp::socket socket,
     const Tls& tls) {
   const asio::any_io_executor executor = socket.get_executor();
-  return in_time(executor, encrypt_and_upgrade(
-                               Encrypted(std::move(socket), tls.context())));
+  return in_time(executor, encrypt_and_upgrade(Link::Encrypted(
+                               std::move(socket), tls.context())));
 }
 
 asio::awaitable<Result<std::unique_ptr<Transport>>> connect_websocket(
     asio::ip::tcp::socket socket,
     const std::optional<Tls>& tls) {
   if (!tls) {
-    co_return co_await ask_for_upgrade(std::move(socket));
+    co_return co_await ask_for_upgrade(Link(std::move(socket)));
   }
-  Encrypted stream(std::move(socket), tls->context());
+  Link::Encrypted stream(std::move(socket), tls->context());
   const auto [error] =
-      co_await stream.async_handshake(Encrypted::client, as_result);
+      co_await stream.async_handshake(Link::Encrypted::client, as_result);
   if (error) {
     co_return handshake_failed(error);
   }
-  co_return co_await ask_for_upgrade(std::move(stream));
+  co_return co_await ask_for_upgrade(Link(std::move(stream)));
 }
 
 bool is_loopback_host(std::string_view host) {

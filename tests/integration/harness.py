@@ -32,7 +32,7 @@ PROGRAM = Path(os.environ.get("HANGDBG", ROOT / "build" / "hangdbg"))
 
 NOBODY = 65534
 NORMAL_EXIT = 7  # tests/targets/common.py
-PATIENCE = 20.0  # seconds; for what takes milliseconds on a quiet machine
+PATIENCE = 60.0  # seconds; for what takes milliseconds on a quiet machine
 AGENT_GONE = 3.0  # seconds from the end of hangdbg until nothing of it is left
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -92,7 +92,7 @@ def test_c_code_that_begins_in_mid_expression(python, tmp_path):
     target = start("held_up", python, tmp_path / "go")
     fds = processes.fds(target.pid)
     run = start_hangdbg("eval", target.pid, "answer = [__import__('time').sleep(1), 43][1]",
-                        "--thread", "main")
+                        "--thread", "main", "--timeout", "60")
     until("it sleeps", lambda: any(
         processes.thread_activity(target.pid, tid).syscall == "clock_nanosleep"
         for tid, name in processes.threads(target.pid).items() if name == "hangdbg-exec"))

@@ -21,7 +21,7 @@ namespace hangdbg {
 
 // What a healthy machine does at once, and a busy one within this.
 inline Deadline patience() {
-  return Deadline::in(std::chrono::seconds(10));
+  return Deadline::in(std::chrono::seconds(60));
 }
 
 // A fork of this process that runs `work` and ends.

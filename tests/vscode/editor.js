@@ -12,7 +12,7 @@ const readline = require('readline');
 const { promisify } = require('util');
 const { chromium } = require('playwright-core');
 
-const PATIENCE = 60000; // milliseconds; VS Code takes its time on a busy machine
+const PATIENCE = 180000; // milliseconds; VS Code takes its time on a busy machine
 
 // Plays a story, `async (editor, story) => ...`, in an editor of its own.
 async function play(tell) {

@@ -1,0 +1,45 @@
+"""Which tests run beside which: all of one file on one worker of pytest-xdist, one after
+the other, so that what its fixtures start is started once.
+
+Jobs of four ranks, and threads that compute all the time, are what makes a machine with
+two CPUs too busy for the others: never more than two such files run at once. Files that
+take long come first.
+"""
+
+import pathlib
+
+HEAVY = (
+    ("test_break", "test_break_json", "test_deadly", "test_diagnose_torch", "test_dynamo",
+     "test_torch", "test_torch_jobs", "test_greenlets"),
+    ("test_dap_job", "test_diagnose_launchers", "test_diagnose_jobs", "test_launchers",
+     "test_free_threaded", "test_dist", "test_vm"),
+)
+LONG = (*HEAVY[0], *HEAVY[1], "test_killed", "test_break_lines", "test_restart", "test_hold",
+        "test_agent", "test_vscode", "test_matrix", "test_step", "test_packages",
+        "test_serve_abuse", "test_breakpoints", "test_diagnose_well")
+
+
+def place(path):
+    name = pathlib.PurePath(path).stem
+    return LONG.index(name) if name in LONG else len(LONG)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: place(item.nodeid.split("::")[0]))
+
+
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:
+    pass
+else:
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path = nodeid.split("::")[0]
+            for number, names in enumerate(HEAVY):
+                if pathlib.PurePath(path).stem in names:
+                    return "heavy %d" % number
+            return path
+
+    def pytest_xdist_make_scheduler(config, log):
+        return ByFile(config, log)
