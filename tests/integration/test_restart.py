@@ -49,14 +49,19 @@ def ends_on_time(seconds, begin, attach):
     for _ in range(TRIES):
         untouched = [begin() for _ in range(2)]
         target = begin()
-        noticed = attach(target) or 0
+        try:
+            noticed = attach(target) or 0
+        except AssertionError:
+            if target.alive() or lateness(target, seconds) < -EARLY:
+                raise
+            continue  # it was over, and well, before we had done all
         late = lateness(target, seconds)
         usual = max(lateness(other, seconds) for other in untouched)
         assert late >= -EARLY
         seen.append((late, usual, noticed))
         if late <= min(usual, QUIET) + LATE + noticed:
             return
-    if all(usual > QUIET for _, usual, _ in seen):
+    if 2 * sum(usual > QUIET for _, usual, _ in seen) >= len(seen):
         pytest.skip("too busy a machine: what nobody touches is late as well: %s" % seen)
     raise AssertionError("late, what nobody touched, and what is to be expected: %s" % seen)
 
