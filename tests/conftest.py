@@ -1,22 +1,22 @@
 """Which tests run beside which: all of one file on one worker of pytest-xdist, one after
 the other, so that what its fixtures start is started once.
 
-Jobs of four ranks, and threads that compute all the time, are what makes a machine with
-two CPUs too busy for the others: never more than two such files run at once. Files that
-take long come first.
+Jobs of four ranks, threads that compute all the time, and VS Code are what makes a
+machine with two CPUs too busy for the others: never more than two such files run at
+once. Files that take long come first.
 """
 
 import pathlib
 
 HEAVY = (
     ("test_break", "test_break_json", "test_deadly", "test_diagnose_torch", "test_dynamo",
-     "test_torch", "test_torch_jobs", "test_greenlets"),
+     "test_torch", "test_torch_jobs", "test_greenlets", "test_vscode"),
     ("test_dap_job", "test_diagnose_launchers", "test_diagnose_jobs", "test_launchers",
-     "test_free_threaded", "test_dist", "test_vm"),
+     "test_free_threaded", "test_dist", "test_vm", "test_packages"),
 )
 LONG = (*HEAVY[0], *HEAVY[1], "test_killed", "test_break_lines", "test_restart", "test_hold",
-        "test_agent", "test_vscode", "test_matrix", "test_step", "test_packages",
-        "test_serve_abuse", "test_breakpoints", "test_diagnose_well")
+        "test_agent", "test_matrix", "test_step", "test_serve_abuse", "test_breakpoints",
+        "test_diagnose_well")
 
 
 def place(path):

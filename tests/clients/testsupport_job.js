@@ -46,7 +46,7 @@ const editor = {
   adapterID: 'hangdbg', linesStartAt1: true, columnsStartAt1: true, pathFormat: 'path' };
 
 describe('two ranks of a job', function () {
-  this.timeout((story.held + 60) * 1000);
+  this.timeout((story.held + 240) * 1000);
   const job = new Editor(story.program, 'dap', 'hangdbg');
   const ranks = {};
   const each = work => Promise.all(Object.values(ranks).map(work));

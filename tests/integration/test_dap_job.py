@@ -213,13 +213,14 @@ def test_a_step_under_way_when_the_job_is_left(torch_python, tmp_path, loss_alon
                 and event["body"]["reason"] == "step"]
 
 
+@pytest.mark.timeout(600)
 def test_with_the_client_of_vs_code(torch_python, tmp_path, loss_alone):
     """What its adapters are tested with: ranks 1 and 3 stand for a minute, where the job
     dies after 20 s in which one rank waits for another."""
     folder = client("testsupport", "node") / "node_modules"
     job = Job(torch_python, "plain", tmp_path, 600, 20).started()
     out = run("node", folder / "mocha/bin/mocha.js", SCRIPTS / "testsupport_job.js",
-              NODE_PATH=str(folder), seconds=150, HANGDBG_STORY=json.dumps({
+              NODE_PATH=str(folder), seconds=400, HANGDBG_STORY=json.dumps({
                   "program": str(PROGRAM), "job": str(job.pid), "ranks": "1,3",
                   "file": str(SOURCE), "line": LINE, "held": 60}))
     assert "5 passing" in out, out
