@@ -182,9 +182,9 @@ def test_other_users(public):
     assert done.rc == 3 and re.search("user|root|permit", done.err), done
     assert str(target.pid) not in nobody("dump", "--all").out
     target.finish()
-    theirs = subprocess.Popen(
-        as_nobody("--", "/usr/bin/python3", "-c", "import time; time.sleep(100)"),
-        preexec_fn=die_with_us)
+    # Another user forgets whom to die with (prctl(2)).
+    theirs = track(subprocess.Popen(
+        as_nobody("--", "/usr/bin/python3", "-c", "import time; time.sleep(100)"), start_new_session=True))
     until("Python", lambda: hangdbg("dump", theirs.pid).rc == 0)
     assert hangdbg("dump", theirs.pid).out.startswith("Process %d" % theirs.pid)
     theirs.send_signal(signal.SIGKILL)
@@ -195,8 +195,9 @@ def test_no_thread_can_be_had(public):
     """As in a container that the hung program has filled with its threads."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    theirs = subprocess.Popen(
-        as_nobody("--", "/usr/bin/python3", "-c", "while True: pass"), preexec_fn=die_with_us)
+    # Another user forgets whom to die with (prctl(2)).
+    theirs = track(subprocess.Popen(
+        as_nobody("--", "/usr/bin/python3", "-c", "while True: pass"), start_new_session=True))
     until("Python", lambda: hangdbg("dump", theirs.pid).rc == 0)
     nobody = behind(*as_nobody("--", "prlimit", "--nproc=1", public + "/hangdbg"))
     for command in (["dump", theirs.pid], ["dump", "--all"], ["ps"], ["peek", theirs.pid, "__name__"]):
