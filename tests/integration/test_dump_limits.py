@@ -184,7 +184,8 @@ def test_other_users(public):
     target.finish()
     # Another user forgets whom to die with (prctl(2)).
     theirs = track(subprocess.Popen(
-        as_nobody("--", "/usr/bin/python3", "-c", "import time; time.sleep(100)"), start_new_session=True))
+        as_nobody("--", "/usr/bin/python3", "-c", "import time; time.sleep(100)"),
+        start_new_session=True))
     until("Python", lambda: hangdbg("dump", theirs.pid).rc == 0)
     assert hangdbg("dump", theirs.pid).out.startswith("Process %d" % theirs.pid)
     theirs.send_signal(signal.SIGKILL)
@@ -197,7 +198,8 @@ def test_no_thread_can_be_had(public):
         pytest.skip("needs root")
     # Another user forgets whom to die with (prctl(2)).
     theirs = track(subprocess.Popen(
-        as_nobody("--", "/usr/bin/python3", "-c", "while True: pass"), start_new_session=True))
+        as_nobody("--", "/usr/bin/python3", "-c", "while True: pass"),
+        start_new_session=True))
     until("Python", lambda: hangdbg("dump", theirs.pid).rc == 0)
     nobody = behind(*as_nobody("--", "prlimit", "--nproc=1", public + "/hangdbg"))
     for command in (["dump", theirs.pid], ["dump", "--all"], ["ps"], ["peek", theirs.pid, "__name__"]):

@@ -46,13 +46,14 @@ def ends_on_time(seconds, begin, attach):
     must not notice, but for the seconds that it returns. Tried again where the
     machine may have been too busy."""
     seen = []
-    for _ in range(TRIES):
+    for tries in range(TRIES):
         untouched = [begin() for _ in range(2)]
         target = begin()
         try:
             noticed = attach(target) or 0
         except AssertionError:
-            if target.alive() or lateness(target, seconds) < -EARLY:
+            if (tries == TRIES - 1 or target.alive()
+                    or lateness(target, seconds) < -EARLY):
                 raise
             continue  # it was over, and well, before we had done all
         late = lateness(target, seconds)
@@ -61,7 +62,7 @@ def ends_on_time(seconds, begin, attach):
         seen.append((late, usual, noticed))
         if late <= min(usual, QUIET) + LATE + noticed:
             return
-    if 2 * sum(usual > QUIET for _, usual, _ in seen) >= len(seen):
+    if all(usual > QUIET for _, usual, _ in seen):
         pytest.skip("too busy a machine: what nobody touches is late as well: %s" % seen)
     raise AssertionError("late, what nobody touched, and what is to be expected: %s" % seen)
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/unit/cpu_time.h"
+
 namespace hangdbg {
 namespace {
 

@@ -125,8 +125,7 @@ struct Sampled {
 void sample(const HotLoop& hot, int looks, Sampled& sampled) {
   PythonStackReader stacks(hot.look.memory, hot.runtime);
   std::map<std::string, int> seen_in;
-  int exact = 0;
-  for (int i = 0; exact < looks && i < 2 * looks; ++i) {
+  for (int i = 0; i < looks; ++i) {
     const auto seen = look_at_thread(hot.target.pid(), hot.look.memory,
                                      hot.runtime, stacks, hot.thread);
     ASSERT_TRUE(seen) << seen.error().text();
@@ -134,18 +133,16 @@ void sample(const HotLoop& hot, int looks, Sampled& sampled) {
       continue;  // it had no CPU to stop on, for long
     }
     ASSERT_EQ(impossible(seen->stack), "") << "look " << i;
-    ++exact;
     ++seen_in[seen->stack.frames.front().function];
     sampled.pauses.push_back(
         std::chrono::duration<double, std::micro>(seen->stopped).count());
   }
-  ASSERT_EQ(exact, looks);
+  const auto exact = static_cast<int>(sampled.pauses.size());
+  ASSERT_GT(exact, looks * 99 / 100);
   std::ranges::sort(sampled.pauses);
   sampled.share = static_cast<double>(seen_in["calls_a"] + seen_in["leaf_a"]) /
                   (exact - seen_in["loop"]);
 }
-
-constexpr int kLooks = 3000;  // with each Python
 
 TEST_P(ThreadLookLive, OfOneThatRunsIsFromOneMoment) {
   const HotLoop hot(path_);
@@ -153,7 +150,7 @@ TEST_P(ThreadLookLive, OfOneThatRunsIsFromOneMoment) {
   // A machine that turns busy in the middle shifts the shares: three tries.
   for (int tries = 1; tries <= 3; ++tries) {
     Sampled sampled;
-    ASSERT_NO_FATAL_FAILURE(sample(hot, kLooks, sampled));
+    ASSERT_NO_FATAL_FAILURE(sample(hot, 10'000, sampled));
     const auto& pauses = sampled.pauses;
     fmt::print(
         "python {}: stopped for {:.0f} us (median), {:.0f} (99 %), {:.0f} "
