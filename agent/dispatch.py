@@ -13,6 +13,7 @@ def handle(session, message):
         state = _sessions.get(session)
         if state is None:
             state = _sessions[session] = Session(session)
+        state.runs_on(_ident())
         return _answer(state, message)
     except BaseException:
         return _LAST_RESORT
@@ -38,14 +39,14 @@ class Session:
 
     def __init__(self, index):
         self.index = index  # by which the bootstrap knows it
-        self.ident = _ident()  # of its executor
+        self.ident = 0  # of its executor
+        self.given_up = set()  # of those that it had before, while they run
         self.sequence = 0
         self.numbers = {}  # key of a frame -> number; oldest first
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
         self.extras = {}  # key of a frame -> names that only our expressions have
         self.next_number = 1
         self.references = None  # what can be expanded (variables.py)
-        self.output = None
         self.stacks = None  # without a GIL, of all threads while a request lasts
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
@@ -53,6 +54,15 @@ class Session:
         self.limited = False  # its threads stand for some time at most (oversight.py)
         self.overseer = None  # without whose leave none stands (oversight.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
+
+    def runs_on(self, ident):
+        """Another thread than before, if that is in an expression that was given up
+        (bootstrap/give_up.c): it will find itself cancelled."""
+        if ident != self.ident:
+            if self.ident:
+                self.given_up.add(self.ident)
+            self.ident = ident
+            self.has_device = False
 
     def frame_number(self, key):
         number = self.numbers.get(key)
@@ -161,7 +171,10 @@ def _answer(state, message):
         need("errors")
         return _error(state, request, *explain(error, "agent-failed"))
     finally:
-        state.stacks = None
+        if state.ident == _ident():
+            state.stacks = None
+        else:
+            state.given_up.discard(_ident())
 
 
 def _parse(message):

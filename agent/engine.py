@@ -104,7 +104,9 @@ def is_programs(error):
 
 def held(session, arguments):
     ident = _ident_of(session, field(arguments, "threadId", int))
-    return {"stands": ident in session.standing,
+    standing = session.standing.get(ident)
+    return {"stands": standing is not None,
+            "busy": standing is not None and standing.work is not None,
             "comes": ident in session.claims.values()}
 
 
@@ -187,6 +189,9 @@ class Standing:
 
     def run(self, handler, session, arguments):
         """handler(session, arguments) in that thread."""
+        if self.work is not None:
+            raise Failure("no-safe-thread", "the thread is still inside an expression "
+                          "that does not react; it is cancelled when its C call returns")
         outcome = []
 
         def work():

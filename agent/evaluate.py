@@ -85,7 +85,8 @@ def run_user_code(session, work):
 
     ident = _thread.get_ident()
     known = ident in _active_threads()
-    streams = redirect(lambda name: _sink(session, name), run_user_code.__code__)
+    printed = []  # its Output, once there is some
+    streams = redirect(lambda name: _sink(session, printed, name), run_user_code.__code__)
     try:
         _run_cancellable(run)
     except Cancelled:
@@ -97,9 +98,8 @@ def run_user_code(session, work):
     if not known:
         # Code that asks for current_thread() enters a _DummyThread for us.
         _active_threads().pop(ident, None)
-    if session.output is not None:
-        session.output.end()
-        session.output = None
+    if printed:
+        printed[0].end()
     if len(outcome) == 1:
         raise Failure(*outcome[0])
     return outcome[1]
@@ -151,10 +151,10 @@ def _active_threads():
     return getattr(sys.modules.get("threading"), "_active", {})
 
 
-def _sink(session, name):
+def _sink(session, printed, name):
     def write(text):
-        if session.output is None:
+        if not printed:
             need("output")
-            session.output = Output(session)
-        return session.output.write(name, text)
+            printed.append(Output(session))
+        return printed[0].write(name, text)
     return write

@@ -95,7 +95,8 @@ def speak(session, event, **body):
 def is_ours(ident):
     """Whether it is an executor, or stands: what it runs was asked for."""
     for session in list(_sessions.values()):
-        if ident == session.ident or ident in session.standing:
+        if ident == session.ident or ident in session.standing or (
+                ident in session.given_up):
             return True
     return False
 

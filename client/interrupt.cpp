@@ -21,13 +21,14 @@ void on_sigint(int) {
 
 Interruptible::Interruptible(Session& session) : outer_(session_now) {
   session_now = &session;
-  if (outer_ != nullptr) {
-    return;
+  if (outer_ == nullptr) {
+    struct sigaction action {};
+    action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
+    ::sigaction(SIGINT, &action, nullptr);
   }
-  interrupted = false;
-  struct sigaction action {};
-  action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
-  ::sigaction(SIGINT, &action, nullptr);
+  if (interrupted) {  // and nobody has taken it yet
+    session.interrupt();
+  }
 }
 
 Interruptible::~Interruptible() {
@@ -38,6 +39,9 @@ Interruptible::~Interruptible() {
 }
 
 bool Interruptible::take() {
+  if (Session* const session = session_now) {
+    session->forget_interrupt();
+  }
   return interrupted.exchange(false);
 }
 

@@ -220,7 +220,29 @@ void AgentConnection::end(Over how) {
 
 asio::awaitable<Result<HdExecutorStage>> AgentConnection::stage(
     Deadline deadline) {
-  if (const Status asked = tell(HD_CONTROL_STATUS); !asked) {
+  const auto value =
+      co_await ask_control(HD_CONTROL_STATUS, 0, HD_CONTROL_STAGE, deadline);
+  if (!value) {
+    co_return std::unexpected(value.error());
+  }
+  co_return static_cast<HdExecutorStage>(*value);
+}
+
+asio::awaitable<Result<bool>> AgentConnection::give_up(Deadline deadline) {
+  const auto done = co_await ask_control(HD_CONTROL_GIVE_UP, call_number(),
+                                         HD_CONTROL_GIVEN_UP, deadline);
+  if (!done) {
+    co_return std::unexpected(done.error());
+  }
+  co_return *done != 0;
+}
+
+asio::awaitable<Result<std::uint32_t>> AgentConnection::ask_control(
+    HdControlKind question,
+    std::uint32_t value,
+    HdControlKind answer,
+    Deadline deadline) {
+  if (const Status asked = tell(question, value); !asked) {
     co_return std::unexpected(asked.error());
   }
   const Guard guard(control_timer_, control_read_, deadline);
@@ -234,8 +256,8 @@ asio::awaitable<Result<HdExecutorStage>> AgentConnection::stage(
     if (error || size != sizeof record) {
       co_return closed();
     }
-    if (record.kind == HD_CONTROL_STAGE) {
-      co_return static_cast<HdExecutorStage>(record.value);
+    if (record.kind == answer) {
+      co_return record.value;
     }
   }
 }

@@ -68,6 +68,10 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   // What the executor does right now. Errors: ChannelClosed, TimedOut.
   boost::asio::awaitable<Result<HdExecutorStage>> stage(Deadline deadline);
 
+  // The next call does not wait for the evaluation in this one, which was
+  // cancelled and does not react. No: not now. Errors: those of stage().
+  boost::asio::awaitable<Result<bool>> give_up(Deadline deadline);
+
   // HD_CONTROL_CANCEL, HD_CONTROL_ENTER_NOW or HD_CONTROL_INTERPRETER.
   Status tell(HdControlKind kind, std::uint32_t value = 0);
 
@@ -93,6 +97,11 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   boost::asio::awaitable<void> deliver(dap::Message message);
   void answer_with(Result<dap::Response> answer);
   void end(Over how);
+  boost::asio::awaitable<Result<std::uint32_t>> ask_control(
+      HdControlKind question,
+      std::uint32_t value,
+      HdControlKind answer,
+      Deadline deadline);
   boost::asio::awaitable<Status> send(std::string bytes, Deadline deadline);
 
   Stream dap_read_;

@@ -34,6 +34,8 @@ constexpr auto kAgentSessionMoment = std::chrono::milliseconds(100);
 constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
+// How long one that did not is tried to be left behind.
+constexpr auto kGiveUpTries = std::chrono::milliseconds(200);
 
 // HANGDBG_TEST_SOURCE_ONLY: as if the build machine had had no Python.
 AgentProgram::Compiled compiled_agent(int minor) {
@@ -224,6 +226,11 @@ void AgentSession::interrupt() {
   }
 }
 
+void AgentSession::interrupt_or_next() {
+  interrupts_next_ = !calling_;
+  interrupt();
+}
+
 std::optional<Error> AgentSession::end() const {
   switch (connection_->over()) {
     case AgentConnection::Over::No:
@@ -250,6 +257,9 @@ auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
         ErrorId::ChannelClosed,
         "this session is over: an earlier request could not be ended",
         "detach and attach again");
+  }
+  if (std::exchange(interrupts_next_, false)) {
+    co_return fail(ErrorId::Interrupted, "interrupted");
   }
   const std::string command = request.command;
   calling_ = true;
@@ -311,7 +321,7 @@ asio::awaitable<void> AgentSession::watch_gil() {
     if (!stage || !calling_) {
       break;
     }
-    if (!waits_for_gil(*stage)) {
+    if (!waits_for_gil(*stage) && !owes_answer_) {
       continue;
     }
     const GilLook look = co_await look_at_gil();
@@ -366,26 +376,29 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   const Error timeout = co_await explain_timeout(stage);
   CO_CHECK(connection_->tell(HD_CONTROL_CANCEL, connection_->call_number()));
   if (stage == HD_EXECUTOR_IN_PYTHON || stage == HD_EXECUTOR_REPLIES) {
-    auto late = co_await connection_->wait_on(Deadline::in(kCancelGrace));
-    if (late) {
-      owes_answer_ = false;
-      if (sent && late->success && !interrupted_) {
-        co_return late;  // it was just about to come
-      }
-      if (interrupted_) {
-        co_return fail(ErrorId::Interrupted, "interrupted");
-      }
-      co_return std::unexpected(timeout);
+    auto late = co_await connection_->wait_on(
+        Deadline::in(sent ? kCancelGrace : Deadline::Clock::duration()));
+    owes_answer_ = !late && !co_await gave_up_evaluation();
+    if (late && sent && late->success && !interrupted_) {
+      co_return late;  // it was just about to come
     }
-    if (late.error().id == ErrorId::ChannelClosed) {
+    if (!late && late.error().id == ErrorId::ChannelClosed) {
       co_return late;
     }
-    alive_ = false;
+    if (late && interrupted_) {
+      co_return fail(ErrorId::Interrupted, "interrupted");
+    }
+    gave_up_ = Deadline::in(kAgentSessionMoment);
+    if (late || (owes_answer_ && while_held_ == WhileHeld::GiveUp)) {
+      co_return std::unexpected(timeout);
+    }
     co_return fail(
         interrupted_ ? ErrorId::Interrupted : ErrorId::TimedOut,
-        "the expression does not react: it is inside a C call; it will be "
+        "the expression does not react: it is inside a C call; it is "
         "cancelled when that returns",
-        "the program itself goes on; attach again to look around");
+        owes_answer_ ? "the program itself goes on, unless that call keeps the "
+                       "GIL; attach again to look around"
+                     : "the program itself goes on; all else can be asked");
   }
   // It waits for the GIL; when that comes, it finds itself cancelled.
   owes_answer_ = true;
@@ -396,8 +409,23 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
   co_return std::unexpected(timeout);
 }
 
+// What it has begun ends by itself. Not at once while the canceller waits for
+// the GIL.
+asio::awaitable<bool> AgentSession::gave_up_evaluation() {
+  const Deadline deadline = Deadline::in(kControlAnswer);
+  for (const Deadline tries = Deadline::in(kGiveUpTries);;) {
+    const auto given_up = co_await connection_->give_up(deadline);
+    if (!given_up || *given_up || tries.expired()) {
+      co_return given_up.value_or(false);
+    }
+    nap_.expires_after(kSecondLook);
+    co_await nap_.async_wait(as_result);
+  }
+}
+
 asio::awaitable<Error> AgentSession::explain_timeout(HdExecutorStage stage) {
-  if (waits_for_gil(stage) && while_held_ == WhileHeld::GiveUp) {
+  if ((waits_for_gil(stage) || owes_answer_) &&
+      while_held_ == WhileHeld::GiveUp) {
     co_return Error{ErrorId::GilHeld, "the GIL is held", ""};  // unseen
   }
   if (waits_for_gil(stage)) {

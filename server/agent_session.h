@@ -133,6 +133,9 @@ class AgentSession {
 
   // Ends the running call, if there is one, with Interrupted.
   void interrupt();
+  // The same; if there is none, the next one ends so, unless that is forgotten.
+  void interrupt_or_next();
+  void forget_interrupt() { interrupts_next_ = false; }
 
   // Leaves a subinterpreter and waits until that is done: its end must not find
   // us in it (decision 0013). To be called before close(), if time allows.
@@ -178,6 +181,7 @@ class AgentSession {
   boost::asio::awaitable<void> stop_watching();
   void enter_if(GilWatch::Verdict verdict, std::uint32_t call_number);
   Awaitable<dap::Response> end_call(bool sent);
+  boost::asio::awaitable<bool> gave_up_evaluation();
   boost::asio::awaitable<Error> explain_timeout(HdExecutorStage stage);
   Awaitable<void> enter(std::int64_t interpreter, Deadline deadline);
   template <class Body>
@@ -206,6 +210,7 @@ class AgentSession {
   bool calling_ = false;
   WhileHeld while_held_ = WhileHeld::Wait;
   bool interrupted_ = false;
+  bool interrupts_next_ = false;
   TaskGroup watch_;                // watch_gil
   boost::asio::steady_timer nap_;  // its, cut short by the call's end
 };

@@ -60,6 +60,9 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
   const Deadline patience = deadline.capped(kHoldPatience);
   for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
+    if (!held && held.error().id == ErrorId::Interrupted) {
+      co_return held;
+    }
     // It may have come to its line just before; also to that of an earlier try,
     // which had given it up.
     if (!held && held.error().id != ErrorId::NoSafeThread &&
@@ -75,8 +78,16 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
     const Deadline line = Deadline::in(halts ? kToNextLine : kHoldBetweenTries);
     while (!line.expired()) {
       co_await nap(kNap);
-      if (halts &&
-          (co_await comes_to_stand(session, tid, deadline)).value_or(false)) {
+      if (!halts) {
+        continue;
+      }
+      const auto stands = co_await comes_to_stand(session, tid, deadline);
+      if (!stands && stands.error().id == ErrorId::Interrupted) {
+        [[maybe_unused]] const Status gone =
+            co_await release_thread(session, tid, deadline);
+        co_return std::unexpected(stands.error());
+      }
+      if (stands.value_or(false)) {
         co_return Status();
       }
     }

@@ -21,6 +21,7 @@ Result<std::unique_ptr<Session>> Session::attach(int pid,
 Session::Session(std::unique_ptr<SessionLoop> loop) : loop_(std::move(loop)) {}
 
 Session::~Session() {
+  forget_interrupt();
   // The agent leaves a little later where this fails.
   [[maybe_unused]] const auto left =
       loop_->run(loop_->agent().leave_interpreter(Deadline::in(kLeaveWithin)));
@@ -106,6 +107,10 @@ Steps& Session::steps() {
 
 void Session::interrupt() {
   loop_->interrupt();
+}
+
+void Session::forget_interrupt() {
+  loop_->forget_interrupt();
 }
 
 }  // namespace hangdbg

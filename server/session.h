@@ -80,8 +80,11 @@ class Session {
   Result<GilState> gil() const;
   Steps& steps();
 
-  // Ends the running call or wait with Interrupted. Async-signal-safe.
+  // Ends the running call or wait with Interrupted, or else the next one.
+  // Async-signal-safe.
   void interrupt();
+  // The next one is not to end for what came before.
+  void forget_interrupt();
 
   // For who runs coroutines of its own on the session.
   SessionLoop& loop() { return *loop_; }

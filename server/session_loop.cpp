@@ -36,11 +36,14 @@ SessionLoop::SessionLoop(Injection made, Session::Hooks hooks)
   asio::co_spawn(io_, take_events(), asio::detached);
 }
 
-// An interrupt that came while nothing ran is none.
 void SessionLoop::begin() {
   io_.restart();
+}
+
+void SessionLoop::forget_interrupt() {
   drain(interrupt_fd_);
   interrupted_ = false;
+  agent_.forget_interrupt();
 }
 
 void SessionLoop::catch_up() {
@@ -74,14 +77,14 @@ void SessionLoop::interrupt() {
       ::write(interrupt_fd_.get(), &one, sizeof one);
 }
 
-// Asio may wake us for one that came before this run and has been drained.
+// Asio may wake us for one that has been forgotten.
 asio::awaitable<void> SessionLoop::watch_interrupts() {
   for (;;) {
     co_await interrupts_.async_wait(asio::posix::stream_descriptor::wait_read,
                                     as_result);
     if (drain(interrupt_fd_)) {
       interrupted_ = true;
-      agent_.interrupt();
+      agent_.interrupt_or_next();
       event_came_.cancel();
     }
   }

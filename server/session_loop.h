@@ -44,6 +44,11 @@ class SessionLoop {
     while (!done) {
       io_.run_one();
     }
+    if constexpr (std::constructible_from<T, std::unexpected<Error>>) {
+      if (!*done && done->error().id == ErrorId::Interrupted) {
+        forget_interrupt();  // it has had its effect
+      }
+    }
     return *std::move(done);
   }
 
@@ -54,6 +59,7 @@ class SessionLoop {
       Deadline deadline);
 
   void interrupt();
+  void forget_interrupt();
 
  private:
   void begin();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <clocale>
 #include <csignal>
+#include <cstdlib>
 #include <cwchar>
 #include <utility>
 
@@ -22,6 +23,9 @@ namespace {
 constexpr std::size_t kMostListed = 200;
 constexpr timespec kBetweenPrompts = {0, 200'000'000};
 constexpr char kEscapeMark = '\1';  // around what takes no room in the prompt
+// Of terminals that have it (xterm's control sequences, "bracketed paste").
+constexpr auto kMarkPastes = "\x1b[?2004h";
+constexpr auto kMarkNoPastes = "\x1b[?2004l";
 
 // Set by signals, seen by read_character().
 volatile std::sig_atomic_t resized = 0;
@@ -49,6 +53,9 @@ struct LineEditor::Impl {
   std::string shown_prompt;  // with its colours
   bool has_colours = false;
   bool interrupted = false;
+  bool marks_pastes = false;
+  bool pasting = false;
+  bool pasted = false;  // something of this line
   int watched = -1;
   bool event = false;
 
@@ -64,6 +71,8 @@ struct LineEditor::Impl {
   bool renew_prompt();
   static int read_character(EditLine* editor, wchar_t* character);
   static unsigned char on_tab(EditLine* editor, int key);
+  static unsigned char on_paste(EditLine* editor, int key);
+  static unsigned char on_paste_end(EditLine* editor, int key);
 
   void add_history(const std::string& line) {
     HistEvent event;
@@ -95,6 +104,15 @@ std::unique_ptr<LineEditor> LineEditor::open() {
   ::el_set(editor, EL_ADDFN, "hangdbg-complete", "Completes the word",
            &Impl::on_tab);
   ::el_set(editor, EL_BIND, "^I", "hangdbg-complete", nullptr);
+  ::el_set(editor, EL_ADDFN, "hangdbg-paste", "What follows is pasted",
+           &Impl::on_paste);
+  ::el_set(editor, EL_ADDFN, "hangdbg-paste-end", "What follows is typed",
+           &Impl::on_paste_end);
+  ::el_set(editor, EL_BIND, "\\e[200~", "hangdbg-paste", nullptr);
+  ::el_set(editor, EL_BIND, "\\e[201~", "hangdbg-paste-end", nullptr);
+  const char* const terminal = std::getenv("TERM");
+  impl.marks_pastes = terminal != nullptr && *terminal != '\0' &&
+                      std::string_view(terminal) != "dumb";
   ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   // A Ctrl-D typed while a command runs stays in the queue as a key: as the
   // terminal's end of file it would come as a NUL, which quotes the next key.
@@ -138,12 +156,15 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   impl_->renew_prompt();
   impl_->interrupted = false;
   impl_->event = false;
+  impl_->pasted = impl_->pasting;
+  say("{}", impl_->marks_pastes ? kMarkPastes : "");
   flush_output(stdout);
   // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
   // in between would be lost.
   ::el_set(impl_->editor, EL_PREP_TERM, 1);
   int length = 0;
   const char* const text = ::el_gets(impl_->editor, &length);
+  say("{}", impl_->marks_pastes ? kMarkNoPastes : "");
   if (impl_->interrupted) {
     say("^C\n");
     return Came::Interrupt;
@@ -163,6 +184,10 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
     impl_->file.append(line);
   }
   return Came::Line;
+}
+
+bool LineEditor::was_pasted() const {
+  return impl_->pasted;
 }
 
 bool LineEditor::Impl::renew_prompt() {
@@ -242,6 +267,16 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
   return result;
 }
 
+unsigned char LineEditor::Impl::on_paste(EditLine* editor, int) {
+  of(editor).pasting = of(editor).pasted = true;
+  return CC_NORM;
+}
+
+unsigned char LineEditor::Impl::on_paste_end(EditLine* editor, int) {
+  of(editor).pasting = false;
+  return CC_NORM;
+}
+
 unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
   Impl& impl = of(editor);
   const LineInfo* const info = ::el_line(editor);
@@ -249,7 +284,8 @@ unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
   if (!impl.completer) {
     return CC_ERROR;
   }
-  if (trim(before).empty()) {  // pasted code keeps its indentation
+  if (impl.pasting ||
+      trim(before).empty()) {  // pasted code keeps its indentation
     ::el_insertstr(editor, "    ");
     return CC_REFRESH;
   }

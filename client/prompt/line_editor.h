@@ -40,6 +40,8 @@ class LineEditor {
   Came read(const std::function<Prompt()>& prompt,
             const Palette& palette,
             std::string& line);
+  // Whether something of the last line was pasted; only some terminals say so.
+  bool was_pasted() const;
 
  private:
   LineEditor();

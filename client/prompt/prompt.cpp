@@ -22,17 +22,20 @@
 #include "client/ranks/attached_ranks.h"
 #include "client/render.h"
 #include "injector/preflight.h"
+#include "protocol/requests/held.h"
+#include "server/hold.h"
 #include "server/pdb_line.h"
 
 namespace hangdbg {
 namespace {
 
 constexpr int kBetweenLooks = 200;  // ms
+constexpr auto kHeldPatience = std::chrono::milliseconds(500);
 
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
-int run_line(PromptState& state, std::string_view line);
-TypedCommand typed_command(std::string_view text, bool indented);
+int run_line(PromptState& state, std::string_view line, bool pasted = false);
+TypedCommand typed_command(std::string_view text, bool is_code);
 int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 int run_pipe(PromptState& state);
@@ -40,6 +43,7 @@ bool await_input(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
 bool target_is_lost(const PromptState& state);
 bool has_limit(const PromptState& state);
+bool is_busy(PromptState& state);
 std::string time_left(const PromptState& state);
 
 }  // namespace
@@ -115,7 +119,7 @@ Result<bool> look_again(PromptState& state) {
 
 // ---- one line
 
-int run_line(PromptState& state, std::string_view line) {
+int run_line(PromptState& state, std::string_view line, bool pasted) {
   if (state.reader) {
     auto reader = std::exchange(state.reader, {});
     if (reader(line.substr(0, line.find_last_not_of(" \r\n") + 1))) {
@@ -126,14 +130,15 @@ int run_line(PromptState& state, std::string_view line) {
   // What is lost here is told by the next command.
   [[maybe_unused]] const Status told = note_stops(state);
   int code = 0;
-  const bool indented = line.starts_with(' ') || line.starts_with('\t');
+  const bool is_code =
+      pasted || line.starts_with(' ') || line.starts_with('\t');
   state.pending.emplace_back(line);
   while (!state.pending.empty()) {
     const auto commands = split_commands(
         expand_alias(state, std::exchange(state.pending.front(), {})));
     state.pending.pop_front();
     for (const std::string& text : commands) {
-      code = finish(state, run_command(state, typed_command(text, indented)));
+      code = finish(state, run_command(state, typed_command(text, is_code)));
       if (state.leaving || target_is_lost(state) ||
           code == exit_code(ErrorId::Interrupted)) {
         state.pending.clear();
@@ -141,20 +146,24 @@ int run_line(PromptState& state, std::string_view line) {
       }
     }
   }
-  Interruptible::take();
+  // It may have come when nothing ran that could end of it.
+  if (Interruptible::take() && code == 0) {
+    code = show_failure(state,
+                        {.id = ErrorId::Interrupted, .message = "interrupted"});
+  }
   return code;
 }
 
 // Code that is pasted holds no thread: "    return v + factor" is not pdb's
 // return.
-TypedCommand typed_command(std::string_view text, bool indented) {
+TypedCommand typed_command(std::string_view text, bool is_code) {
   TypedCommand typed = parse_command(text, word_kind);
   const auto holding = hold_commands();
   const Command* const command = find_command(typed.name);
   const bool holds = std::ranges::any_of(
       holding, [&](const Command& one) { return &one == command; });
   if (holds &&
-      (indented || (command->arguments.empty() && !typed.argument.empty()))) {
+      (is_code || (command->arguments.empty() && !typed.argument.empty()))) {
     return {"", std::string(trim(text))};
   }
   return typed;
@@ -165,6 +174,10 @@ int finish(PromptState& state, const Status& done) {
   flush_output(stdout);
   // Then the failure has said it.
   state.said_read_only |= !done && done.error().id == ErrorId::GilHeld;
+  if (const auto tid = state.place.thread().tid;
+      !done && state.held.contains(tid)) {
+    state.perhaps_busy.insert(tid);
+  }
   const int code = done ? 0 : show_failure(state, done.error());
   say_if_read_only(state);
   return code;
@@ -217,6 +230,25 @@ bool await_input(PromptState& state) {
   return true;  // a read of it waits
 }
 
+// Whether this thread is held, and still inside an expression that was given
+// up.
+bool is_busy(PromptState& state) {
+  const auto tid = state.place.thread().tid;
+  const auto number = agents_number(state.session, tid);
+  if (!number || !state.perhaps_busy.contains(tid) ||
+      !state.held.contains(tid)) {
+    return false;
+  }
+  dap::Held::Arguments question;
+  question.thread_id = *number;
+  const auto now =
+      state.session.call<dap::Held>(question, Deadline::in(kHeldPatience));
+  if (now && !now->busy) {
+    state.perhaps_busy.erase(tid);
+  }
+  return !now || now->busy;
+}
+
 // " 9:58": then what is held goes on by itself.
 std::string time_left(const PromptState& state) {
   const HoldTimer* const timer =
@@ -258,6 +290,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     return complete(state, before_cursor);
   });
   std::string last;
+  Interruptible::take();
   while (!state.leaving && !target_is_lost(state)) {
     std::string line;
     const auto came = editor.read(
@@ -267,15 +300,16 @@ int run_terminal(PromptState& state, LineEditor& editor) {
           }
           const bool read_only = state.session.read_only();
           const bool held = state.held.contains(state.place.thread().tid);
+          const bool busy = is_busy(state);
           return LineEditor::Prompt{
               state.reader
                   ? state.reader_prompt
                   : fmt::format(
-                        "(hangdbg {}{}{}{}) ", pid,
+                        "(hangdbg {}{}{}{}{}) ", pid,
                         state.rank ? fmt::format(" r{}", *state.rank) : "",
                         held ? " HELD" + time_left(state) : "",
-                        read_only ? " read-only" : ""),
-              held, read_only || has_limit(state)};
+                        busy ? " busy" : "", read_only ? " read-only" : ""),
+              held, read_only || busy || has_limit(state)};
         },
         state.out, line);
     if (came == LineEditor::Came::Interrupt) {
@@ -300,14 +334,14 @@ int run_terminal(PromptState& state, LineEditor& editor) {
       run_line(state, line);
       continue;
     }
-    if (!trim(line).empty()) {
+    if (!trim(line).empty() || editor.was_pasted()) {
       last = line;
     } else if (const Command* const again =
                    find_command(parse_command(last, word_kind).name);
                again != nullptr && again->repeats) {
       line = again->names.front();
     }
-    run_line(state, line);
+    run_line(state, line, editor.was_pasted());
   }
   if (target_is_lost(state)) {
     say("{}\n", state.out.dim("this session is over"));

@@ -36,7 +36,9 @@ struct PromptState {
   // Of `list`: where the next one goes on; none after a change of frame.
   std::optional<std::int64_t> list_from{};
   std::set<std::int64_t> held{};  // threads, by tid
-  std::deque<Stop> unseen{};      // of them, those told of from elsewhere
+  std::set<std::int64_t>
+      perhaps_busy{};         // of them, after a question that failed
+  std::deque<Stop> unseen{};  // of them, those told of from elsewhere
   std::map<std::int64_t, int> debugging{};  // what `debug` has begun, by tid
   Breakpoints breakpoints{};
   std::vector<Display> displays{};

@@ -1,6 +1,8 @@
 #include "client/prompt/stops.h"
 
 #include <fmt/core.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -23,6 +25,7 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
                                          std::optional<std::int64_t> tid,
                                          Deadline deadline);
 Status await_news(PromptState& state, Deadline deadline);
+bool terminal_has_gone();
 void take_in_stop(PromptState& state, const Stop& stop);
 void say_notes(PromptState& state);
 Status arrive(PromptState& state, Stop stop);
@@ -137,6 +140,13 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
                   tid ? "w" : "c");
     }
     TRY(await_news(state, deadline.capped(kLookAgain)));
+    if (Interruptible::take()) {
+      return fail(ErrorId::Interrupted, "interrupted");
+    }
+    if (terminal_has_gone()) {
+      state.leaving = true;
+      return fail(ErrorId::ChannelClosed, "the terminal has gone");
+    }
     if (tid) {
       TRY(read_task_stat(state.session.target().pid, static_cast<int>(*tid)));
     }
@@ -146,13 +156,19 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
 Status await_news(PromptState& state, Deadline deadline) {
   if (state.others != nullptr) {
     state.others->await(deadline);
-    return Interruptible::take() ? fail(ErrorId::Interrupted, "interrupted")
-                                 : Status();
-  }
-  if (const auto stop = TRY(next_stop(state.session, deadline))) {
+  } else if (const auto stop = TRY(next_stop(state.session, deadline))) {
     take_in_stop(state, *stop);
   }
   return {};
+}
+
+// Who has no controlling terminal gets no SIGHUP. A pipe that has ended is no
+// reason: what was typed into it is to be done.
+bool terminal_has_gone() {
+  struct stat file {};
+  pollfd input = {STDIN_FILENO, 0, 0};
+  return ::fstat(STDIN_FILENO, &file) == 0 && S_ISCHR(file.st_mode) &&
+         ::poll(&input, 1, 0) == 1 && (input.revents & POLLHUP) != 0;
 }
 
 void take_in_stop(PromptState& state, const Stop& stop) {

@@ -3,6 +3,7 @@
  *   control.c   the control thread: the door, the first thread, the end
  *   sessions.c  sessions come and go; their records
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
+ *   give_up.c   what does not react to its end is not waited for
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
  *   hold.c      threads of the program that stand still for a client
@@ -102,13 +103,13 @@ struct HdSession {
   uint32_t wanted;           /* control: the interpreter for the next request */
   uint32_t interpreter;      /* executor: for this one; 0 is the main one */
 
-  uint64_t canceller;         /* pthread_t; control */
-  uint32_t canceller_running; /* control */
-  int64_t cancel_again_at;    /* control */
-  uint32_t canceller_done;    /* canceller; its last word */
-  uint32_t cancel_for;        /* control: this message's evaluation; or 0 */
-  struct HdRunning evaluation;
-  uint64_t lowest_stack; /* executor: for the code that it runs */
+  uint64_t canceller;           /* pthread_t; control */
+  uint32_t canceller_running;   /* control */
+  int64_t cancel_again_at;      /* control */
+  uint32_t canceller_done;      /* canceller; its last word */
+  uint32_t cancel_for;          /* control: this message's evaluation; or 0 */
+  struct HdRunning* evaluation; /* control: one of HdState's */
+  uint64_t lowest_stack;        /* executor: for the code that it runs */
 
   /* So long its threads stand at most, in ns, and until when those do that
    * stand now; 0: no limit, none stands. GIL. */
@@ -118,6 +119,7 @@ struct HdSession {
   char* buffer;     /* executor: what has been read and not yet handled */
   uint64_t capacity;
   uint64_t filled;
+  uint64_t taken; /* executor: of that, by the message that it serves */
 };
 
 enum HdHeldPhase {
@@ -200,6 +202,7 @@ struct HdState {
   struct HdFile door_write;
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
+  struct HdRunning evaluations[HD_MAX_SESSIONS]; /* one for each of them */
   struct HdHeld held[HD_MAX_HELD];
   struct HdTraced traced[HD_MAX_HELD];
   uint32_t stepped; /* so many of them are */
@@ -253,6 +256,13 @@ void hd_control_main(uint64_t base, struct HdExit* out);
 /* A session with its place among the offers filled in, or with the error there
  * that keeps it from having channels; 0 when there are too many. */
 struct HdSession* hd_session_open(struct HdState* state);
+/* A free one, as if it had never been used. */
+void hd_session_clear(struct HdState* state, uint32_t index);
+/* 0, or errno: then the session has none. */
+int hd_start_executor(struct HdSession* session);
+/* give_up.c: the client's next messages do not wait for the evaluation in that
+ * one. 0: not now. */
+int hd_give_up(struct HdSession* session, uint32_t message);
 /* The records that have come. */
 void hd_session_read(struct HdSession* session);
 void hd_session_look_after(struct HdSession* session);

@@ -304,7 +304,7 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   const int ours = self_of(state) == session->executor;
   const int guarded = ours && guard_stack(session);
   int raised = 0;
-  HdPyObject* result = run(state, &session->evaluation, work, &raised);
+  HdPyObject* result = run(state, session->evaluation, work, &raised);
   if (ours) {
     stop_tracing(state, guarded);
   }

@@ -25,6 +25,7 @@ static void raise_cancelled(struct HdSession* session,
                             uint32_t interpreter);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
+static struct HdSession* own_session(struct HdState* state);
 static void say(struct HdSession* session, const char* what);
 static void say_failure(struct HdSession* session);
 static int take_gil(struct HdSession* session, struct HdEntry* entry);
@@ -48,6 +49,7 @@ void* hd_executor_main(void* argument) {
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   while (serve_one(session)) {
   }
+  session = own_session(session->state);
   farewell(session);
   hd_free_buffer(session);
   say_done(session, &session->executor_done);
@@ -62,7 +64,7 @@ void* hd_canceller_main(void* argument) {
   hd_name_thread(HD_CANCEL_THREAD_NAME);
   struct HdEntry entry;
   if (!hd_python_is_ending(state) && hd_enter(session, &entry)) {
-    raise_cancelled(session, &session->evaluation, entry.interpreter);
+    raise_cancelled(session, session->evaluation, entry.interpreter);
     for (int i = 0; i < HD_MAX_HELD; i++) {
       struct HdHeld* held = &state->held[i];
       if (held->session == session->index) {
@@ -90,7 +92,7 @@ static void raise_cancelled(struct HdSession* session,
   HdPyObject* cancelled = HD_LOAD(session->interpreter) == interpreter
                               ? hd_agent(session)->cancelled_class
                               : 0;
-  const int is_to_end = running == &session->evaluation
+  const int is_to_end = running == session->evaluation
                             ? hd_wants_cancel(session)
                             : hd_is_leaving(session);
   if (cancelled && is_to_end) {
@@ -119,6 +121,7 @@ static int serve_one(struct HdSession* session) {
     leave_interpreter(session);
     HD_STORE(session->interpreter, wanted);
   }
+  session->taken = taken;
   if (!answer(session, body, size)) {
     return 0;
   }
@@ -145,6 +148,7 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   if (loaded) {
     reply = hd_agent_handle(session, body, size);
   }
+  session = own_session(state);
   /* Written without the GIL and from a copy: to take the GIL a second time,
    * only to drop the object, might be to wait for ever. */
   char* copy = 0;
@@ -173,6 +177,14 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   hd_end_message(session);
   hd_unmap(copy, (uint64_t)length + 1);
   return sent;
+}
+
+/* Another than before if it was given up meanwhile (give_up.c): that one's
+ * client has gone. */
+static struct HdSession* own_session(struct HdState* state) {
+  typedef uint64_t (*SelfFunction)(void);
+  return hd_executors_session(state,
+                              HD_CALL(state, pthread_self, SelfFunction)());
 }
 
 static void say(struct HdSession* session, const char* what) {

@@ -34,6 +34,7 @@ struct HdSession* hd_session_open(struct HdState* state) {
     if (session->phase != HD_PHASE_FREE) {
       continue;
     }
+    hd_session_clear(state, i);
     struct HdFile control[2];
     struct HdFile dap[2];
     int error = make_channel(state, control, &session->theirs[0]);
@@ -44,30 +45,11 @@ struct HdSession* hd_session_open(struct HdState* state) {
         close_all(&session->theirs[0], 2);
       }
     }
-    session->state = state;
-    session->index = i;
     session->control_read = control[0];
     session->control_write = control[1];
     session->dap_read = dap[0];
     session->dap_write = dap[1];
     session->offered_at = hd_now();
-    session->executor_running = 0;
-    session->executor_done = 0;
-    session->executor_tid = 0;
-    session->canceller_running = 0;
-    session->canceller_done = 0;
-    session->used_agent = 0;
-    session->wanted = 0;
-    session->hold_for = 0;
-    session->hold_until = 0;
-    session->interpreter = 0;
-    session->cancel_for = 0;
-    session->evaluation = (struct HdRunning){0, 0};
-    session->writing = 0;
-    session->cancel_again_at = 0;
-    session->enter_now_until = 0;
-    session->messages = 0;
-    session->stage = HD_EXECUTOR_IDLE;
     HD_STORE(session->phase, error ? HD_PHASE_FREE : HD_PHASE_OFFERED);
     place->error = error;
     place->control_read = session->theirs[0].number;
@@ -77,6 +59,15 @@ struct HdSession* hd_session_open(struct HdState* state) {
     return session;
   }
   return 0;
+}
+
+void hd_session_clear(struct HdState* state, uint32_t index) {
+  struct HdSession* session = &state->sessions[index];
+  struct HdRunning* const evaluation =
+      session->evaluation ? session->evaluation : &state->evaluations[index];
+  *evaluation = (struct HdRunning){0, 0};
+  *session = (struct HdSession){
+      .state = state, .index = index, .evaluation = evaluation};
 }
 
 /* ours[0] reads what theirs[1] writes, and the other way round; with sockets
@@ -156,6 +147,13 @@ static void handle_record(struct HdSession* session,
       HD_STORE(session->cancel_for, record.value);
       session->cancel_again_at = 0;
       break; /* look_after starts the canceller */
+    case HD_CONTROL_GIVE_UP:
+      tell(session, HD_CONTROL_GIVEN_UP,
+           (uint32_t)hd_give_up(session, record.value));
+      if (!session->executor_running) {
+        hd_session_leave(session);
+      }
+      break;
     default:
       hd_session_leave(session);
   }
@@ -171,17 +169,24 @@ static void say_hello(struct HdSession* session) {
     tell(session, HD_CONTROL_STAGE, HD_EXECUTOR_IDLE);
     return;
   }
-  /* Set before it runs: the executor looks itself up by these. */
-  HD_STORE(session->executor_running, 1);
-  const int error = hd_start_thread(state, &session->executor, EXECUTOR_STACK,
-                                    hd_executor_main, session);
+  const int error = hd_start_executor(session);
   if (error) {
-    HD_STORE(session->executor_running, 0);
     tell(session, HD_CONTROL_ERROR, (uint32_t)error);
     hd_session_leave(session);
     return;
   }
   tell(session, HD_CONTROL_STAGE, HD_EXECUTOR_IDLE);
+}
+
+int hd_start_executor(struct HdSession* session) {
+  /* Set before it runs: it looks itself up by these. */
+  HD_STORE(session->executor_running, 1);
+  const int error = hd_start_thread(session->state, &session->executor,
+                                    EXECUTOR_STACK, hd_executor_main, session);
+  if (error) {
+    HD_STORE(session->executor_running, 0);
+  }
+  return error;
 }
 
 static void tell(struct HdSession* session, uint32_t kind, uint32_t value) {
@@ -238,7 +243,7 @@ void hd_session_look_after(struct HdSession* session) {
 
 int hd_has_to_cancel(const struct HdSession* session) {
   return (hd_wants_cancel(session) &&
-          HD_LOAD(session->evaluation.cancellable)) ||
+          HD_LOAD(session->evaluation->cancellable)) ||
          (hd_is_leaving(session) && hd_held_debugged(session));
 }
 

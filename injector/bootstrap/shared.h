@@ -251,9 +251,13 @@ enum HdControlKind {
   HD_CONTROL_CANCEL = 4,      /* the evaluation of a message, also before it has
                                  begun. value: which message, from 1 on */
   HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */
+  HD_CONTROL_GIVE_UP = 8,     /* a cancelled evaluation that does not react: the
+                                 next messages are not to wait for it. Asks for
+                                 HD_CONTROL_GIVEN_UP. value: which message */
   /* From the agent. */
-  HD_CONTROL_STAGE = 5, /* value: enum HdExecutorStage */
-  HD_CONTROL_ERROR = 6, /* value: errno; the session cannot start */
+  HD_CONTROL_STAGE = 5,    /* value: enum HdExecutorStage */
+  HD_CONTROL_ERROR = 6,    /* value: errno; the session cannot start */
+  HD_CONTROL_GIVEN_UP = 9, /* value: 1, or 0 where that is not possible now */
 };
 
 #define HD_ENTER_NOW_NS 100000000L

@@ -21,11 +21,13 @@ struct Held {
   struct Body {
     bool stands = false;
     bool comes = false;
+    bool busy = false;  // with an expression that was given up
 
     template <class V>
     void fields(V& v) {
       v("stands", stands);
       v("comes", comes);
+      v("busy", busy);
     }
   };
 };

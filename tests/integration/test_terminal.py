@@ -137,3 +137,19 @@ def test_pasted_code_holds_no_thread(session, target):
     session.ask("  p self.wait_seconds", r"^0\.1$")
     assert "HELD" not in session.text and "is held" not in session.text, session.text
     session.detach()
+
+
+def test_a_paste_holds_no_thread(session, target):
+    """Where the terminal says what is pasted, neither word nor empty line of it is a
+    command that holds one; what is typed afterwards is."""
+    session.type("\x1b[200~n\rc\rr\rhold\runtil\r\r  \rs\x1b[201~\r")
+    for name in ("n", "c", "r", "hold", "until", "s"):
+        session.expect(r"^\*\*\* NameError: name '%s' is not defined" % name)
+    session.expect_prompt()
+    assert "HELD" not in session.text and "is held" not in session.text, session.text
+    session.type("\x1b[200~p 6 *\x1b[201~ 7\r")
+    session.expect(r"^42$")
+    session.expect_prompt()
+    session.ask("hold", "is held")
+    session.ask("release", "goes on")
+    session.detach()
