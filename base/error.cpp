@@ -55,6 +55,7 @@ constexpr std::array kRows = {
     Row{ErrorId::Unreadable, "unreadable", 4},
     Row{ErrorId::ChannelClosed, "channel-closed", 4},
     Row{ErrorId::BadMessage, "bad-message", 4},
+    Row{ErrorId::OutOfResources, "out-of-resources", 4},
     Row{ErrorId::System, "system", 4},
     Row{ErrorId::Interrupted, "interrupted", 130},
 };

@@ -60,6 +60,7 @@ enum class ErrorId {
   Unreadable,
   ChannelClosed,
   BadMessage,
+  OutOfResources,  // hangdbg has no more descriptors, memory or threads
   System,
   // Exit 130: Ctrl-C.
   Interrupted,

@@ -42,6 +42,17 @@ inline std::unexpected<Error> fail_errno(
   return std::unexpected(Error{id, std::move(message), {}, saved, place});
 }
 
+// For one of another process, whose error number is not put into errno: what is
+// there is taken for our own (base/fd.h).
+inline std::unexpected<Error> fail_number(
+    int error_number,
+    std::string message,
+    ErrorId id,
+    std::source_location place = std::source_location::current()) {
+  return std::unexpected(
+      Error{id, std::move(message), {}, error_number, place});
+}
+
 }  // namespace hangdbg
 
 // NOLINTBEGIN(bugprone-macro-parentheses)

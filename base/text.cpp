@@ -47,6 +47,11 @@ Character first_character(std::string_view bytes) {
   return {code, length, true};
 }
 
+// Printable ASCII.
+bool is_plain(char byte) {
+  return byte >= ' ' && byte <= '~';
+}
+
 bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
@@ -89,6 +94,14 @@ std::string printable(std::string_view bytes, Lines lines) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
+    // Nearly all of it, and 100 MB may have been printed.
+    const auto plain = static_cast<std::size_t>(
+        std::ranges::find_if_not(bytes, is_plain) - bytes.begin());
+    text += bytes.substr(0, plain);
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) {
+      break;
+    }
     const Character c = first_character(bytes);
     const bool kept =
         lines == Lines::Keep && (c.code == '\n' || c.code == '\t');

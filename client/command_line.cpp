@@ -52,6 +52,7 @@ void set_up(CLI::App& app,
             cli::Run& chosen,
             std::string_view first,
             const RunWords& run_words);
+bool is_json_asked_for(const CLI::App& app, std::span<char* const> words);
 int explain(const CLI::App& app, const CLI::ParseError& error);
 int exceptions_work();
 
@@ -68,11 +69,19 @@ int run_command_line(int argc, char** argv) {
   if (first == "__complete") {
     return print_completions(app, words.subspan(2));
   }
+  const auto ours = words.first(words.size() - run_words.program.size());
+  const auto choose_answer = [&] {
+    if (is_json_asked_for(app, ours)) {
+      answer_as_json();
+    }
+  };
   try {
-    app.parse(argc - static_cast<int>(run_words.program.size()), argv);
+    app.parse(static_cast<int>(ours.size()), argv);
   } catch (const CLI::ParseError& error) {
+    choose_answer();
     return explain(app, error);
   }
+  choose_answer();
   return chosen ? chosen() : run_ps();
 }
 
@@ -150,6 +159,25 @@ void set_up(CLI::App& app,
       add();
     }
   }
+}
+
+// Also where the parser gave up before it came to that word.
+bool is_json_asked_for(const CLI::App& app, std::span<char* const> words) {
+  for (const CLI::App* const command : app.get_subcommands()) {
+    const CLI::Option* const flag = command->get_option_no_throw("--json");
+    if (flag != nullptr && flag->count() > 0) {
+      return true;
+    }
+  }
+  for (const std::string_view word : words) {
+    if (word == "--json" || word == "-j") {
+      return true;
+    }
+    if (word == "--") {
+      break;  // what follows is no option
+    }
+  }
+  return false;
 }
 
 // Help and version are "errors" to CLI11; the others are one line and a hint.

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/fd.h"
+
 namespace hangdbg {
 
 Result<std::string> read_input(const std::string& path, std::size_t most) {
@@ -14,6 +16,7 @@ Result<std::string> read_input(const std::string& path, std::size_t most) {
       is_stdin ? stdin : std::fopen(path.c_str(), "re"),
       is_stdin ? [](std::FILE*) { return 0; } : std::fclose);
   if (!file) {
+    note_refused_descriptor();
     return fail_errno("it cannot be read");
   }
   std::string text;

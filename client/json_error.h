@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/shortage.h"
 
 namespace hangdbg {
 
@@ -14,7 +15,8 @@ struct JsonError {
   std::string message;
   std::optional<std::string> hint = {};
 
-  static JsonError of(const Error& error) {
+  static JsonError of(const Error& noticed) {
+    const Error error = with_its_cause(noticed);
     return {error_name(error.id), error.text(), error.hint};
   }
 
@@ -23,6 +25,16 @@ struct JsonError {
     v("type", type);
     v("message", message);
     v("hint", hint);
+  }
+};
+
+// All that a command prints with --json if it has no answer.
+struct JsonNoAnswer {
+  JsonError error;
+
+  template <class V>
+  void fields(V& v) {
+    v("error", error);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "client/broken_pipe.h"
 #include "client/command_line.h"
 #include "client/render.h"
+#include "client/uncaught.h"
 
 namespace {
 
@@ -36,6 +37,7 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
   fetch_memory_at_once();
   open_standard_streams();
+  hangdbg::report_uncaught();
   hangdbg::ignore_broken_pipes();
   const int code = hangdbg::end_output(hangdbg::run_command_line(argc, argv));
   if (hangdbg::threads_left_behind) {

@@ -54,6 +54,21 @@ It cannot be reached now, or time is up; the message says what to try.
 .TP
 .B 130
 Ctrl-C.
+.SH JSON
+With
+.B \-\-json
+standard output holds one document, or with
+.BR trace " and " break
+an object a line.
+A command that has no answer, also one that is used wrongly, prints
+.RS
+{"error": {"type": ..., "message": ..., "hint": ...}}
+.RE
+in its place; where an answer is about several processes, the error is beside the
+process that it is of.
+The exit status is the same as without
+.BR \-\-json .
+What is only for people to read is on standard error.
 .SH ENVIRONMENT
 .TP
 .B NO_COLOR

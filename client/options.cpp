@@ -39,7 +39,9 @@ void add_common_options(cli::Command command,
 }
 
 void add_json_option(cli::Command command, CommonOptions& options) {
-  command.add_flag("-j,--json", options.json, "Print JSON, errors as well");
+  command.add_flag(
+      "-j,--json", options.json,
+      "Print JSON on stdout; in place of an answer {\"error\": ...}");
 }
 
 void add_pid_option(cli::Command command, TargetOption& option) {

@@ -10,8 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fd.h"
 #include "base/log.h"
+#include "base/shortage.h"
 #include "base/text.h"
+#include "client/json_error.h"
+#include "protocol/json.h"
 
 namespace hangdbg {
 namespace {
@@ -24,6 +28,13 @@ bool wants_no_colour() {
 }
 
 std::atomic<int> not_written = 0;  // errno of stdout's first failure
+
+// What report() does: where the answer is to be JSON, and is not there yet, the
+// error takes its place.
+enum class Answer { AsText, Awaited, Written };
+std::atomic<Answer> answer_state = Answer::AsText;
+
+std::atomic<bool> shortage_told = false;
 
 // A program whose reader has gone ends by SIGPIPE. Other failures are kept for
 // end_output().
@@ -53,22 +64,34 @@ void show_log_ring(const Palette& palette) {
 
 Palette::Palette(ColourChoice choice, std::FILE* stream)
     : stream_(stream),
-      terminal_(::isatty(::fileno(stream)) == 1),
-      colours_(
-          choice == ColourChoice::Always ||
-          (choice == ColourChoice::Auto && terminal_ && !wants_no_colour())) {}
-
-std::string Palette::foreign(std::string_view bytes) const {
-  return terminal_ ? printable(bytes, Lines::Keep) : std::string(bytes);
-}
+      colours_(choice == ColourChoice::Always ||
+               (choice == ColourChoice::Auto &&
+                ::isatty(::fileno(stream)) == 1 && !wants_no_colour())) {}
 
 std::string Palette::wrap(const char* code, std::string_view text) const {
   return colours_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text)
                   : std::string(text);
 }
 
+std::string foreign(std::string_view text) {
+  return printable(text, Lines::Keep);
+}
+
 void print_foreign(std::FILE* stream, std::string_view text) {
-  print_now(stream, Palette(ColourChoice::Never, stream).foreign(text));
+  print_now(stream, foreign(text));
+}
+
+void answer_as_json() {
+  answer_state = Answer::Awaited;
+}
+
+void answer_is_written() {
+  answer_state = Answer::Written;
+}
+
+void print_json(const Json& answer) {
+  answer_is_written();
+  print_now(stdout, answer.dump() + "\n");
 }
 
 void print_text(std::FILE* stream,
@@ -94,6 +117,11 @@ void flush_output(std::FILE* stream) {
 }
 
 int end_output(int code) {
+  if (const int why = descriptors_refused) {
+    const Error error{.message = "no file can be opened", .errno_value = why};
+    code = shortage_told ? exit_code(ErrorId::OutOfResources)
+                         : report(error, Palette(ColourChoice::Auto, stderr));
+  }
   flush_output(stdout);
   if (std::ferror(stdout) == 0 && not_written == 0) {
     return code;
@@ -106,11 +134,17 @@ int end_output(int code) {
       Palette(ColourChoice::Auto, stderr));
 }
 
-int report(const Error& error, const Palette& palette) {
-  flush_output(stdout);
-  say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));
-  if (!error.hint.empty()) {
-    say(stderr, "  try: {}\n", printable(error.hint));
+int report(const Error& noticed, const Palette& palette) {
+  const Error error = with_its_cause(noticed);
+  shortage_told = shortage_told || error.id == ErrorId::OutOfResources;
+  if (answer_state == Answer::Awaited) {
+    print_json(encode(JsonNoAnswer{JsonError::of(error)}));
+  } else {
+    flush_output(stdout);
+    say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));
+    if (!error.hint.empty()) {
+      say(stderr, "  try: {}\n", printable(error.hint));
+    }
   }
   if (error.id == ErrorId::System) {
     log::debug(log::Area::Client, "noticed at {}:{}", error.place.file_name(),

@@ -12,6 +12,8 @@
 
 namespace hangdbg {
 
+class Json;
+
 enum class ColourChoice { Auto, Always, Never };
 
 // What may be written to one stream: colours or none.
@@ -30,15 +32,10 @@ class Palette {
   std::string green(std::string_view text) const { return wrap("32", text); }
   std::string cyan(std::string_view text) const { return wrap("36", text); }
 
-  // The target's own bytes: as they are for a program that reads them, made
-  // harmless for a terminal.
-  std::string foreign(std::string_view bytes) const;
-
  private:
   std::string wrap(const char* code, std::string_view text) const;
 
   std::FILE* stream_;
-  bool terminal_;
   bool colours_;
 };
 
@@ -62,18 +59,29 @@ void say(fmt::format_string<T...> text, T&&... values) {
 // hangdbg ends as programs do: by SIGPIPE.
 void print_now(std::FILE* stream, std::string_view text);
 
-// The same of what the target's code has printed or returned, without colours.
+// What the target's code has printed or returned: what a terminal would obey,
+// wherever stdout leads to, comes out escaped, but for the ends of lines and
+// tabs. JSON has it as it is.
+std::string foreign(std::string_view text);
 void print_foreign(std::FILE* stream, std::string_view text);
+
+// From now on, as --json has it, stdout holds one document: the answer, or else
+// the error that report() is given.
+void answer_as_json();
+// The answer.
+void print_json(const Json& answer);
+// It has been, or will be, written in another way.
+void answer_is_written();
 
 // "hangdbg: cause" and "  try: next command" on stderr; for what nobody
 // foresaw (ErrorId::System) the log's last lines as well. Returns the exit
-// code.
+// code. With --json: {"error": ...} on stdout, unless the answer is there.
 int report(const Error& error, const Palette& palette);
 
 void flush_output(std::FILE* stream);
 
 // What is left of stdout goes out. The exit code: `code`, or that of an error,
-// which is said, if something could not be written.
+// which is said, if something could not be written, or descriptors ran out.
 int end_output(int code);
 
 // "torch/utils/file_baton.py": from site-packages or the standard library on;

@@ -192,9 +192,9 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
       return too_late();
     }
     if (state.phase == StubPhase::Failed) {
-      errno = static_cast<int>(-state.error);
-      return fail_errno("the target has no room for a thread of ours",
-                        ErrorId::NoRoom);
+      return fail_number(static_cast<int>(-state.error),
+                         "the target has no room for a thread of ours",
+                         ErrorId::NoRoom);
     }
     if (state.phase == StubPhase::Left) {
       return too_late();

@@ -138,9 +138,9 @@ Result<Channels> take_channels(const MemoryReader& memory,
                 "descriptors off 0, 1 and 2 where one of them is closed");
   }
   if (offer.error != 0) {
-    errno = -offer.error;
-    return fail_errno("the target has no room for our channels and threads",
-                      ErrorId::NoRoom);
+    return fail_number(-offer.error,
+                       "the target has no room for our channels and threads",
+                       ErrorId::NoRoom);
   }
   Channels channels;
   channels.control =
@@ -154,9 +154,9 @@ Result<Channels> take_channels(const MemoryReader& memory,
   checkpoint("hello-sent");
   const auto answer = TRY(receive_control(channels.control, deadline));
   if (answer.kind == HD_CONTROL_ERROR) {
-    errno = static_cast<int>(answer.value);
-    return fail_errno("the target cannot start a thread for us",
-                      ErrorId::NoRoom);
+    return fail_number(static_cast<int>(answer.value),
+                       "the target cannot start a thread for us",
+                       ErrorId::NoRoom);
   }
   return channels;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "tracee/proc_file.h"
 
 namespace hangdbg {
 
@@ -14,8 +15,7 @@ Result<Fd> lock_injections(int pid, Deadline deadline) {
   Fd file(
       ::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
-    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "hangdbg ps lists the Python processes");
+    return cannot_read_proc(pid, "stat");
   }
   // flock has no timeout; an injection takes milliseconds.
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {

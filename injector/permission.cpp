@@ -117,9 +117,8 @@ Status check_permission(int pid, const ProcStatus& status) {
   if (mem) {
     return {};
   }
-  if (errno == ENOENT || errno == ESRCH) {
-    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "hangdbg ps lists the Python processes");
+  if (errno != EACCES && errno != EPERM) {
+    return cannot_read_proc(pid, "mem");
   }
   return std::unexpected(explain_refusal(find_facts(pid, status)));
 }

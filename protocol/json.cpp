@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -94,6 +95,34 @@ std::string without_lone_surrogates(std::string_view text) {
   return mended;
 }
 
+// JSON lets DEL and U+0080 to U+009F be, which a terminal obeys all the same.
+// Of valid UTF-8.
+std::string escape_other_controls(std::string text) {
+  const auto may_begin_one = [](char byte) {
+    return byte == '\x7f' || byte == '\xc2';
+  };
+  if (std::ranges::none_of(text, may_begin_one)) {
+    return text;
+  }
+  std::string escaped;
+  for (auto at = text.begin(); at != text.end();) {
+    const auto next = std::find_if(at, text.end(), may_begin_one);
+    escaped.append(at, next);
+    at = next;
+    if (at == text.end()) {
+      break;
+    }
+    const auto end = at + (*at == '\x7f' ? 1 : 2);
+    if (const auto code = static_cast<unsigned char>(end[-1]); code < 0xA0) {
+      escaped += fmt::format("\\u{:04x}", code);
+    } else {
+      escaped.append(at, end);
+    }
+    at = end;
+  }
+  return escaped;
+}
+
 Result<Value> parse_strictly(std::string_view text) {
   try {
     return Value::parse(text);
@@ -143,7 +172,8 @@ Result<Json> Json::parse(std::string_view text) {
 }
 
 std::string Json::dump(int indent) const {
-  return value().dump(indent, ' ', false, Value::error_handler_t::replace);
+  return escape_other_controls(
+      value().dump(indent, ' ', false, Value::error_handler_t::replace));
 }
 
 bool Json::is_null() const {

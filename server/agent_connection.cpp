@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "protocol/events/failure.h"
 
@@ -66,8 +67,8 @@ AgentConnection::AgentConnection(asio::io_context& io,
       write_timer_(io),
       control_timer_(io),
       events_(io.get_executor(), kMostEvents) {
-  if (const long fd = ::syscall(SYS_pidfd_open, pid, 0); fd >= 0) {
-    end_.assign(static_cast<int>(fd));
+  if (Fd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); end) {
+    end_.assign(end.release());
   }
 }
 

@@ -29,7 +29,7 @@ bool drain(const Fd& eventfd) {
 SessionLoop::SessionLoop(Injection made, Session::Hooks hooks)
     : hooks_(std::move(hooks)),
       interrupt_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      interrupts_(io_, ::dup(interrupt_fd_.get())),
+      interrupts_(io_, Fd(::dup(interrupt_fd_.get())).release()),
       agent_(io_, io_.get_executor(), std::move(made), hooks_.on_notice),
       event_came_(io_) {
   asio::co_spawn(io_, watch_interrupts(), asio::detached);

@@ -1,14 +1,11 @@
 #include "tracee/open_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "base/text.h"
@@ -130,15 +127,7 @@ namespace {
 Result<bool> for_each_descriptor(
     int pid,
     const std::function<void(int fd, const std::string& link)>& visit) {
-  const std::string path = fmt::format("/proc/{}/fd", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()),
-                                                   ::closedir);
-  if (!folder) {
-    return fail_errno(fmt::format("cannot read {}", path),
-                      errno == ENOENT   ? ErrorId::NoSuchProcess
-                      : errno == EACCES ? ErrorId::NotPermitted
-                                        : ErrorId::System);
-  }
+  const Folder folder = TRY(open_proc_folder(pid, "fd"));
   std::vector<int> fds;
   while (const dirent* entry = ::readdir(folder.get())) {
     const auto fd = parse_number<int>(entry->d_name);

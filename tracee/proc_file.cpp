@@ -12,26 +12,8 @@
 namespace hangdbg {
 namespace {
 
-std::unexpected<Error> cannot_read(int pid,
-                                   const std::string& name,
-                                   const std::string& path) {
-  switch (errno) {
-    case ENOENT:
-    case ESRCH:
-      if (name.starts_with("task/") &&
-          ::access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0) {
-        return fail(ErrorId::NoSuchThread,
-                    fmt::format("a thread of process {} has ended", pid));
-      }
-      return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                  "hangdbg ps lists the Python processes");
-    case EACCES:
-    case EPERM:
-      return fail_errno(fmt::format("cannot read {}", path),
-                        ErrorId::NotPermitted);
-    default:
-      return fail_errno(fmt::format("cannot read {}", path));
-  }
+std::string path_of(int pid, const std::string& name) {
+  return fmt::format("/proc/{}/{}", pid, name);
 }
 
 enum class Pieces { One, Many };
@@ -40,10 +22,9 @@ enum class Pieces { One, Many };
 Result<std::string> read_pieces(int pid,
                                 const std::string& name,
                                 Pieces pieces) {
-  const std::string path = fmt::format("/proc/{}/{}", pid, name);
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path_of(pid, name).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
-    return cannot_read(pid, name, path);
+    return cannot_read_proc(pid, name);
   }
   std::string text;
   std::array<char, 16384> chunk;
@@ -53,7 +34,7 @@ Result<std::string> read_pieces(int pid,
       if (errno == EINTR) {
         continue;
       }
-      return cannot_read(pid, name, path);
+      return cannot_read_proc(pid, name);
     }
     const auto size = static_cast<std::size_t>(got);
     text.append(chunk.data(), size);
@@ -88,13 +69,41 @@ std::vector<std::string> read_command_line(int pid) {
 }
 
 Result<std::string> read_proc_link(int pid, const std::string& name) {
-  const std::string path = fmt::format("/proc/{}/{}", pid, name);
   std::array<char, 4096> target;
-  const ssize_t got = ::readlink(path.c_str(), target.data(), target.size());
+  const ssize_t got =
+      ::readlink(path_of(pid, name).c_str(), target.data(), target.size());
   if (got < 0) {
-    return cannot_read(pid, name, path);
+    return cannot_read_proc(pid, name);
   }
   return std::string(target.data(), static_cast<std::size_t>(got));
+}
+
+Result<Folder> open_proc_folder(int pid, const std::string& name) {
+  Folder folder = open_folder(path_of(pid, name));
+  if (!folder) {
+    return cannot_read_proc(pid, name);
+  }
+  return folder;
+}
+
+std::unexpected<Error> cannot_read_proc(int pid, const std::string& name) {
+  switch (errno) {
+    case ENOENT:
+    case ESRCH:
+      if (name.starts_with("task/") &&
+          ::access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0) {
+        return fail(ErrorId::NoSuchThread,
+                    fmt::format("a thread of process {} has ended", pid));
+      }
+      return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
+                  "hangdbg ps lists the Python processes");
+    case EACCES:
+    case EPERM:
+      return fail_errno("cannot read " + path_of(pid, name),
+                        ErrorId::NotPermitted);
+    default:
+      return fail_errno("cannot read " + path_of(pid, name));
+  }
 }
 
 }  // namespace hangdbg

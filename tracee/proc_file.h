@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/result.h"
 
 namespace hangdbg {
@@ -26,5 +27,12 @@ std::vector<std::string> read_command_line(int pid);
 
 // What a link in /proc/PID points to ("exe", "root", "fd/3").
 Result<std::string> read_proc_link(int pid, const std::string& name);
+
+// A folder of /proc/PID ("task", "fd"). Errors: as of a file.
+Result<Folder> open_proc_folder(int pid, const std::string& name);
+
+// The error of a call that has just failed on this file: only some errors of
+// the system say that there is no such process.
+std::unexpected<Error> cannot_read_proc(int pid, const std::string& name);
 
 }  // namespace hangdbg

@@ -1,18 +1,15 @@
 #include "tracee/proc_list.h"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <memory>
 
+#include "base/folder.h"
 #include "base/text.h"
 #include "tracee/proc_status.h"
 
 namespace hangdbg {
 
 Result<std::vector<int>> list_processes() {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"),
-                                                   ::closedir);
+  const Folder folder = open_folder("/proc");
   if (!folder) {
     return fail_errno("cannot read /proc");
   }

@@ -1,12 +1,10 @@
 #include "tracee/proc_tasks.h"
 
-#include <dirent.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 
 #include "base/text.h"
 #include "tracee/proc_file.h"
@@ -15,13 +13,7 @@
 namespace hangdbg {
 
 Result<std::vector<int>> list_tasks(int pid) {
-  const std::string path = fmt::format("/proc/{}/task", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()),
-                                                   ::closedir);
-  if (!folder) {
-    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                "hangdbg ps lists the Python processes");
-  }
+  const Folder folder = TRY(open_proc_folder(pid, "task"));
   std::vector<int> tids;
   while (const dirent* entry = ::readdir(folder.get())) {
     if (const int tid = std::atoi(entry->d_name); tid > 0) {

@@ -1,7 +1,6 @@
 #include "tracee/tcp_sockets.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fmt/core.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -11,9 +10,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "base/fd.h"
@@ -72,15 +69,7 @@ Result<std::uint64_t> network_namespace(int pid) {
 }
 
 Result<std::map<std::uint64_t, int>> socket_descriptors(int pid) {
-  const std::string path = fmt::format("/proc/{}/fd", pid);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()),
-                                                   ::closedir);
-  if (!folder) {
-    return fail_errno(fmt::format("cannot read {}", path),
-                      errno == ENOENT   ? ErrorId::NoSuchProcess
-                      : errno == EACCES ? ErrorId::NotPermitted
-                                        : ErrorId::System);
-  }
+  const Folder folder = TRY(open_proc_folder(pid, "fd"));
   constexpr std::string_view kSocket = "socket:[";
   std::map<std::uint64_t, int> found;
   std::array<char, 64> target{};

@@ -63,7 +63,7 @@ Result<int> show(const AroundOptions& options) {
   const Surroundings found = TRY(read_surroundings(
       pid, Depth::Whole, deadline.capped(deadline.left() * 9 / 10)));
   if (options.common.json) {
-    print_now(stdout, around_json(found).dump() + "\n");
+    print_json(around_json(found));
   } else {
     print_now(stdout,
               around_text(found, Palette(options.common.colour, stdout)));

@@ -70,7 +70,7 @@ int run(const CoreOptions& options) {
     return 0;
   }
   if (options.common.json) {
-    print_now(stdout, dumps_json({dump_json(0, shown.error())}).dump() + "\n");
+    print_json(dumps_json({dump_json(0, shown.error())}));
     return exit_code(shown.error().id);
   }
   return report(shown.error(), Palette(options.common.colour, stderr));
@@ -89,10 +89,12 @@ Status show(const CoreOptions& options) {
   const auto subject = TRY(CoreSubject::open(core));
   ProcessDump dump = TRY(dump_process(*subject, how));
   dump.end = end_of(core.notes);
-  print_now(stdout, options.common.json
-                        ? dumps_json({dump_json(dump)}).dump() + "\n"
-                        : dump_text(dump, style,
-                                    Palette(options.common.colour, stdout)));
+  if (options.common.json) {
+    print_json(dumps_json({dump_json(dump)}));
+  } else {
+    print_now(stdout,
+              dump_text(dump, style, Palette(options.common.colour, stdout)));
+  }
   return {};
 }
 

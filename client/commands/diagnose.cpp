@@ -39,7 +39,6 @@ int diagnose_one(const DiagnoseOptions& options, int pid);
 int diagnose_several(const DiagnoseOptions& options,
                      const std::vector<int>& pids);
 int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen);
-void print(const Json& json);
 
 }  // namespace
 
@@ -153,7 +152,7 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
           return report(found->error(), err);
         }
         if (options.common.json) {
-          print(diagnosis_json(**found));
+          print_json(diagnosis_json(**found));
         } else {
           print_now(
               stdout,
@@ -169,7 +168,7 @@ int diagnose_several(const DiagnoseOptions& options,
   const auto all =
       diagnose_all(pids, options.hung_after_s, options.common.deadline());
   if (options.common.json) {
-    print(diagnoses_json(all));
+    print_json(diagnoses_json(all));
   } else {
     print_now(stdout,
               diagnoses_text(all, Palette(options.common.colour, stdout)));
@@ -195,7 +194,7 @@ int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
     shown.add(rank.rank);
   }
   if (options.common.json) {
-    print(job_diagnosis_json(found, shown));
+    print_json(job_diagnosis_json(found, shown));
   } else {
     print_now(stdout,
               job_diagnosis_text(found, shown,
@@ -212,10 +211,6 @@ int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
       found.ranks,
       [](const RankDiagnosis& one) { return one.found.has_value(); });
   return all && chosen.absent.empty() ? 0 : 1;
-}
-
-void print(const Json& json) {
-  print_now(stdout, json.dump() + "\n");
 }
 
 }  // namespace

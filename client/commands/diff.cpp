@@ -69,11 +69,12 @@ Result<int> diff(const DiffOptions& options) {
   const Side a = TRY(read_side(first));
   const Side b = TRY(read_side(second));
   const Comparison found = compare(a, b);
-  print_now(stdout,
-            options.common.json
-                ? comparison_json(a, b, found).dump() + "\n"
-                : comparison_text(a, b, found,
-                                  Palette(options.common.colour, stdout)));
+  if (options.common.json) {
+    print_json(comparison_json(a, b, found));
+  } else {
+    print_now(stdout, comparison_text(a, b, found,
+                                      Palette(options.common.colour, stdout)));
+  }
   return found.equal() ? 0 : 1;
 }
 

@@ -101,7 +101,7 @@ Result<int> show(const DistOptions& options) {
   if (found.ranks.size() == 1 && !found.ranks[0].look) {
     const Error& why = found.ranks[0].look.error();
     if (options.common.json) {
-      print_now(stdout, dist_json(found).dump() + "\n");
+      print_json(dist_json(found));
       return exit_code(why.id);
     }
     return std::unexpected(why);
@@ -117,10 +117,11 @@ Result<int> show(const DistOptions& options) {
     }
   }
   found.groups = group_progress(groups);
-  print_now(stdout,
-            options.common.json
-                ? dist_json(found).dump() + "\n"
-                : dist_text(found, Palette(options.common.colour, stdout)));
+  if (options.common.json) {
+    print_json(dist_json(found));
+  } else {
+    print_now(stdout, dist_text(found, Palette(options.common.colour, stdout)));
+  }
   const Palette err(options.common.colour, stderr);
   if (!found.absent.empty()) {
     report({.id = ErrorId::NoSuchProcess,

@@ -131,7 +131,7 @@ Result<int> examine(const DoctorOptions& options) {
     code = examine_target(pid, options.common.deadline(), diagnosis.checks);
   }
   if (options.common.json) {
-    say("{}\n", encode(diagnosis).dump());
+    print_json(encode(diagnosis));
     return code;
   }
   const Palette out(options.common.colour, stdout);

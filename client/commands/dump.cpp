@@ -250,24 +250,23 @@ void Output::show(int pid, const Error& error) {
 
 // That of the only process, or 1 if some could not be read.
 int Output::finish() {
+  if (!any && !failed) {
+    return report({.id = ErrorId::NotPython,
+                   .message = "no Python process is to be seen here",
+                   .hint = "hangdbg ps"},
+                  err);
+  }
   if (options.merge) {
     show_merged();
   } else if (options.common.json) {
-    print_now(stdout,
-              dumps_json(processes,
-                         ranks ? std::optional(ranks->job.missing.numbers())
-                               : std::nullopt)
-                      .dump() +
-                  "\n");
+    print_json(dumps_json(
+        processes,
+        ranks ? std::optional(ranks->job.missing.numbers()) : std::nullopt));
   }
   if (failed) {
     return any || missing.size() > 1 ? 1 : exit_code(failed->id);
   }
-  return any ? 0
-             : report({.id = ErrorId::NotPython,
-                       .message = "no Python process is to be seen here",
-                       .hint = "hangdbg ps"},
-                      err);
+  return 0;
 }
 
 void Output::show_merged() {
@@ -280,11 +279,10 @@ void Output::show_merged() {
   const auto differences = options.shown.locals.empty()
                                ? std::nullopt
                                : differing_locals(to_merge, tree, member);
-  if (!options.picture.to_stdout()) {
-    print_now(stdout,
-              options.common.json
-                  ? tree_json(tree, labels, missing, differences).dump() + "\n"
-                  : tree_text(tree, labels, style, out, differences));
+  if (options.common.json) {
+    print_json(tree_json(tree, labels, missing, differences));
+  } else if (!options.picture.to_stdout()) {
+    print_now(stdout, tree_text(tree, labels, style, out, differences));
   }
   if (!options.picture.given()) {
     return;

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <utility>
 
 #include "base/host_name.h"
 #include "base/text.h"
 #include "client/interrupt.h"
+#include "client/json_error.h"
 #include "client/prompt/place.h"
 #include "client/question.h"
 #include "client/ranks/answers.h"
@@ -136,14 +138,11 @@ int run(const EvalOptions& options) {
     return report(done.error(), err);
   }
   if (!done && !answer.error) {
-    const Error& error = done.error();
+    JsonError why = JsonError::of(done.error());
     answer.error = JsonException{
-        error_name(error.id),
-        error.text(),
-        error.hint.empty() ? std::nullopt : std::optional(error.hint),
-        {}};
+        std::move(why.type), std::move(why.message), std::move(why.hint), {}};
   }
-  say("{}\n", encode(answer).dump());
+  print_json(encode(answer));
   return done ? 0 : exit_code(done.error().id);
 }
 
@@ -280,7 +279,6 @@ Error explain(const dap::Response& response, Answer& answer) {
 // itself.
 void show_exception(const JsonException& exception) {
   flush_output(stdout);
-  const Palette err(ColourChoice::Never, stderr);
   const auto& lines = exception.traceback;
   const bool only_the_expression =
       std::ranges::none_of(lines, [](std::string_view line) {
@@ -293,11 +291,12 @@ void show_exception(const JsonException& exception) {
     const bool frame_line =
         line.starts_with("Traceback") || line.starts_with("  File ");
     if (!(has_frames && only_the_expression && frame_line)) {
-      say(stderr, "{}\n", err.foreign(line));
+      say(stderr, "{}\n", foreign(line));
     }
   }
   if (lines.empty()) {
-    say(stderr, "{}: {}\n", exception.type, err.foreign(exception.message));
+    say(stderr, "{}: {}\n", foreign(exception.type),
+        foreign(exception.message));
   }
 }
 

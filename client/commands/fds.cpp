@@ -115,7 +115,7 @@ int print(const FdsOptions& options, int pid, const Descriptors& found) {
     for (const Descriptor& one : found.descriptors) {
       json.descriptors.push_back(to_json(one));
     }
-    print_now(stdout, encode(json).dump() + "\n");
+    print_json(encode(json));
     return 0;
   }
   const Palette out(options.common.colour, stdout);

@@ -132,7 +132,7 @@ void show(const MergeOptions& options,
           const StackTree& tree,
           const TreeLabels& labels) {
   if (options.common.json) {
-    print_now(stdout, tree_json(tree, labels, found.missing).dump() + "\n");
+    print_json(tree_json(tree, labels, found.missing));
     return;
   }
   const Palette out(options.common.colour, stdout);

@@ -132,9 +132,11 @@ int run(const PeekOptions& options) {
 
 int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   if (answer) {
-    print_now(
-        stdout,
-        (options.common.json ? encode(*answer).dump() : *answer->repr) + "\n");
+    if (options.common.json) {
+      print_json(encode(*answer));
+    } else {
+      print_foreign(stdout, *answer->repr + "\n");
+    }
     return 0;
   }
   const Error error = with_command(std::move(answer).error(), options);
@@ -144,7 +146,7 @@ int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   PeekAnswer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
   failed.error = JsonError::of(error);
-  print_now(stdout, encode(failed).dump() + "\n");
+  print_json(encode(failed));
   return exit_code(error.id);
 }
 

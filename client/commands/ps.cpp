@@ -104,7 +104,7 @@ Result<int> list(const PsOptions& options) {
   }
   hung_first(processes);
   if (options.common.json) {
-    print_now(stdout, processes_json(processes, jobs).dump() + "\n");
+    print_json(processes_json(processes, jobs));
   } else {
     show_table(options, processes, jobs);
     const Palette err(options.common.colour, stderr);

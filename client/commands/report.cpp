@@ -341,7 +341,7 @@ std::vector<ArchivedFile> files_of(const ReportDocument& document,
 
 void show(const ReportOptions& options, const JsonWritten& written) {
   if (options.common.json) {
-    print_now(stdout, encode(written).dump() + "\n");
+    print_json(encode(written));
     return;
   }
   const Palette out(options.common.colour, stdout);

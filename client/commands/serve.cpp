@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-#include "client/json_error.h"
+#include "base/fd.h"
 #include "client/options.h"
 #include "protocol/json.h"
 #include "protocol/version.h"
@@ -58,15 +58,6 @@ struct Listening {
     v.nullable("fingerprint", fingerprint);
     v("version", version);
     v("protocol", protocol);
-  }
-};
-
-struct NotServed {
-  JsonError error;
-
-  template <class V>
-  void fields(V& v) {
-    v("error", error);
   }
 };
 
@@ -128,14 +119,9 @@ namespace {
 
 int run(const ServeOptions& options) {
   const Status served = serve(options);
-  if (served) {
-    return 0;
-  }
-  if (options.common.json) {
-    print_now(stdout,
-              encode(NotServed{JsonError::of(served.error())}).dump() + "\n");
-  }
-  return report(served.error(), Palette(options.common.colour, stderr));
+  return served
+             ? 0
+             : report(served.error(), Palette(options.common.colour, stderr));
 }
 
 Status serve(const ServeOptions& options) {
@@ -168,7 +154,7 @@ Status serve(const ServeOptions& options) {
   if (options.until_eof) {
     // A descriptor of its own: what is done to it is not done to the caller's.
     boost::system::error_code closed;
-    input.assign(::dup(STDIN_FILENO), closed);
+    input.assign(Fd(::dup(STDIN_FILENO)).release(), closed);
     if (closed) {
       server->stop();
     } else {
@@ -205,7 +191,7 @@ asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
 
 void tell(const Listening& listening, bool json) {
   if (json) {
-    print_now(stdout, encode(listening).dump() + "\n");
+    print_json(encode(listening));
   } else {
     say(stderr, "listening at {}{}{}\n", listening.address,
         listening.token ? " token " + *listening.token : std::string(),

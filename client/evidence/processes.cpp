@@ -84,7 +84,7 @@ void EvidenceOutput::show(int pid, Error error) {
 
 int EvidenceOutput::finish() {
   if (common_.json) {
-    print_now(stdout, encode(JsonProcesses{processes_}).dump() + "\n");
+    print_json(encode(JsonProcesses{processes_}));
   }
   return failed_.value_or(0);
 }

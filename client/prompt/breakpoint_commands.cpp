@@ -92,7 +92,7 @@ void show(const PromptBreakpoint& one) {
   say("{:<4}breakpoint   {} {}   at {}{}\n", one.number,
       one.temporary ? "del " : "keep", one.enabled ? "yes" : "no ",
       printable(one.place()),
-      one.enabled && !one.verified ? "  (" + one.message + ")" : "");
+      one.enabled && !one.verified ? "  (" + printable(one.message) + ")" : "");
   if (!one.condition.empty()) {
     say("\tstop only if {}\n", printable(one.condition));
   }
@@ -129,7 +129,8 @@ Status set(PromptState& state, std::string_view argument, bool temporary) {
   const PromptBreakpoint* const made = TRY(state.breakpoints.add(
       state.session, std::move(wanted), state.deadline()));
   say("Breakpoint {} at {}{}\n", made->number, printable(made->place()),
-      made->verified ? "" : state.out.dim("  (" + made->message + ")"));
+      made->verified ? ""
+                     : state.out.dim("  (" + printable(made->message) + ")"));
   return {};
 }
 

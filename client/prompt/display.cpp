@@ -29,7 +29,7 @@ Status show_all(PromptState& state) {
   say("Currently displaying:\n");
   for (Display& one : state.displays) {
     if (one.function == function_of(state)) {
-      say("{}: {}\n", one.expression, state.out.foreign(one.shown));
+      say("{}: {}\n", one.expression, foreign(one.shown));
     }
   }
   return {};
@@ -41,7 +41,7 @@ Status display(PromptState& state, std::string_view expression) {
   }
   Display one{function_of(state), std::string(expression), {}};
   one.shown = value_of(state, one.expression);
-  say("display {}: {}\n", one.expression, state.out.foreign(one.shown));
+  say("display {}: {}\n", one.expression, foreign(one.shown));
   std::erase_if(state.displays, [&](const Display& other) {
     return other.function == one.function && other.expression == one.expression;
   });
@@ -69,8 +69,8 @@ Status show_displays(PromptState& state) {
     }
     std::string now = value_of(state, one.expression);
     if (now != one.shown) {
-      say("display {}: {}  [old: {}]\n", one.expression, state.out.foreign(now),
-          state.out.foreign(one.shown));
+      say("display {}: {}  [old: {}]\n", one.expression, foreign(now),
+          foreign(one.shown));
       one.shown = std::move(now);
     }
   }

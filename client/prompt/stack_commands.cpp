@@ -91,7 +91,7 @@ Result<std::string> innermost(PromptState& state,
     case ErrorId::BadMessage:
       return "has ended";
     case ErrorId::Unreadable:
-      return top.error().text();
+      return printable(top.error().text());
     default:
       return std::unexpected(top.error());
   }

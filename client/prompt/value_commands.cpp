@@ -86,7 +86,7 @@ Status peek_there(PromptState& state, std::string_view expression) {
   if (!peeked && peeked.error().hint == kEvalHint) {
     peeked.error().hint = fmt::format("p {}", expression);
   }
-  say("{}\n", state.out.foreign(TRY(std::move(peeked)).text));
+  say("{}\n", foreign(TRY(std::move(peeked)).text));
   return {};
 }
 
@@ -98,8 +98,7 @@ Status run_python(PromptState& state, std::string_view statement) {
 Status arguments(PromptState& state, std::string_view) {
   const auto body = TRY(ask_in_frame<dap::FrameArguments>(state, {}));
   for (const dap::Variable& variable : body.variables) {
-    say("{} = {}\n", printable(variable.name),
-        state.out.foreign(variable.value));
+    say("{} = {}\n", printable(variable.name), foreign(variable.value));
   }
   return {};
 }
@@ -114,7 +113,7 @@ Status returned(PromptState& state, std::string_view) {
       const auto values =
           TRY(state.session.call<dap::Variables>(wanted, state.deadline()));
       for (const dap::Variable& variable : values.variables) {
-        say("{}\n", state.out.foreign(variable.value));
+        say("{}\n", foreign(variable.value));
       }
       return {};
     }

@@ -110,7 +110,7 @@ Result<int> ask_ranks(const char* command, const Question& question) {
   }
   const Palette err(question.common.colour, stderr);
   if (question.common.json) {
-    print_now(stdout, encode(all).dump() + "\n");
+    print_json(encode(all));
   } else {
     for (const std::string& finding : findings(chosen.job)) {
       say(stderr, "{}\n", err.red(finding));
@@ -200,8 +200,7 @@ void show(const std::vector<std::pair<Told, RankSet>>& told,
       const std::string prefix =
           palette.bold(fmt::format("[{}:{}]", host_name(), ranks.text(12)));
       for (const std::string_view line : split(one.text, '\n')) {
-        print_now(stream,
-                  fmt::format("{} {}\n", prefix, palette.foreign(line)));
+        print_now(stream, fmt::format("{} {}\n", prefix, foreign(line)));
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/fd.h"
 #include "client/json_error.h"
 #include "client/ranks/attached_ranks.h"
 #include "client/ranks/together.h"
@@ -218,9 +219,10 @@ int number_of(const AttachedRank& rank) {
 }  // namespace
 
 BreakEvents::BreakEvents() : to_(nullptr, std::fclose) {
+  answer_is_written();
   flush_output(stdout);
-  const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  to_.reset(kept < 0 ? nullptr : ::fdopen(kept, "w"));
+  Fd kept(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  to_.reset(kept ? ::fdopen(kept.release(), "w") : nullptr);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 

@@ -20,7 +20,11 @@ Result<std::vector<FileProcess>> read_dump_file(const std::string& path) {
   if (trim(text).empty()) {
     return fail(ErrorId::BadMessage, "it is empty");
   }
-  auto dumps = TRY(decode<FileDumps>(TRY(Json::parse(text))));
+  const Json json = TRY(Json::parse(text));
+  if (const auto none = decode<JsonNoAnswer>(json)) {
+    return fail(ErrorId::BadMessage, "no dump: " + none->error.message);
+  }
+  auto dumps = TRY(decode<FileDumps>(json));
   return std::move(dumps.processes);
 }
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/json_error.h"
 #include "client/ranks/each_rank.h"
+#include "protocol/json.h"
 
 namespace hangdbg {
 namespace {
@@ -36,6 +38,7 @@ void take(const PartRun& run,
           Gathered& into);
 std::optional<std::string> failure_of(const ReportPart& part,
                                       const RankOutput& output);
+std::optional<JsonError> error_alone(const Json& json);
 std::string first_error(std::string_view err);
 void add_missing(MissingPart missing, Gathered& into);
 
@@ -152,7 +155,9 @@ void take(const PartRun& run,
          .command = command,
          .text = output.out});
   } else if (auto json = Json::parse(output.out)) {
-    into.documents.push_back({part.name, pid, *std::move(json)});
+    if (!error_alone(*json)) {
+      into.documents.push_back({part.name, pid, *std::move(json)});
+    }
   } else if (output.code == 0) {
     miss("its JSON: " + json.error().text());
   }
@@ -167,8 +172,19 @@ std::optional<std::string> failure_of(const ReportPart& part,
     return output.out.empty() ? std::optional<std::string>("it said nothing")
                               : std::nullopt;
   }
+  if (const auto json = Json::parse(output.out)) {
+    if (auto error = error_alone(*json)) {
+      return std::move(error->message);
+    }
+  }
   std::string why = first_error(output.err);
   return why.empty() ? fmt::format("it ended with {}", output.code) : why;
+}
+
+// With --json that is all there is of a part that has no answer.
+std::optional<JsonError> error_alone(const Json& json) {
+  const auto none = decode<JsonNoAnswer>(json);
+  return none ? std::optional(none->error) : std::nullopt;
 }
 
 // Among the lines of the log.

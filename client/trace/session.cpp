@@ -10,7 +10,6 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "base/fd.h"
@@ -97,12 +96,7 @@ Result<TraceEnd> Session::run(TraceView& view) {
   if (!signals_ || !over_) {
     return fail_errno("no descriptor can be had");
   }
-  std::thread thread;
-  try {
-    thread = std::thread([this] { trace(); });
-  } catch (const std::system_error&) {
-    return fail(ErrorId::System, "no thread of ours can be started");
-  }
+  std::thread thread([this] { trace(); });
   const auto interrupted = watch();
   thread.join();
   TRY(attached_);

@@ -1,6 +1,5 @@
 #include "inspector/diagnosis/holders.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/folder.h"
 #include "base/in_parallel.h"
 #include "base/text.h"
 #include "tracee/mounts.h"
@@ -36,17 +36,16 @@ struct stat stat_of(const std::string& path, bool& found) {
 template <class One>
 bool each_link(int pid, One one) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
-  DIR* const fds = ::opendir(folder.c_str());
-  if (fds == nullptr) {
+  const Folder fds = open_folder(folder);
+  if (!fds) {
     return errno == ENOENT;
   }
-  while (const dirent* const entry = ::readdir(fds)) {
+  while (const dirent* const entry = ::readdir(fds.get())) {
     const auto link = read_proc_link(pid, fmt::format("fd/{}", entry->d_name));
     if (link && !one(fmt::format("{}/{}", folder, entry->d_name), *link)) {
       break;
     }
   }
-  ::closedir(fds);
   return true;
 }
 

@@ -1,15 +1,14 @@
 #include "inspector/surroundings/library_version.h"
 
-#include <dirent.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/text.h"
 #include "tracee/elf_file.h"
 
@@ -130,8 +129,7 @@ namespace {
 std::vector<std::string> entries_of(const std::string& folder,
                                     const TargetFiles& files) {
   for (const std::string& root : files.roots()) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(
-        ::opendir((root + folder).c_str()), ::closedir);
+    const Folder open = open_folder(root + folder);
     std::vector<std::string> entries;
     while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
       if (entries.size() == kLibraryVersionMostEntries) {

@@ -1,16 +1,14 @@
 #include "inspector/surroundings/room.h"
 
-#include <dirent.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
 #include <optional>
 
 #include "tracee/mounts.h"
+#include "tracee/proc_file.h"
 
 namespace hangdbg {
 namespace {
@@ -45,14 +43,7 @@ Result<std::size_t> count_open_files(int pid) {
   if (::stat(path.c_str(), &folder) == 0 && folder.st_size > 0) {
     return static_cast<std::size_t>(folder.st_size);
   }
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(path.c_str()),
-                                                 ::closedir);
-  if (!open) {
-    return fail_errno(fmt::format("cannot read {}", path),
-                      errno == ENOENT   ? ErrorId::NoSuchProcess
-                      : errno == EACCES ? ErrorId::NotPermitted
-                                        : ErrorId::System);
-  }
+  const Folder open = TRY(open_proc_folder(pid, "fd"));
   std::size_t count = 0;
   while (const dirent* entry = ::readdir(open.get())) {
     count += entry->d_name[0] != '.' ? 1 : 0;

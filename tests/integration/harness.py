@@ -241,6 +241,18 @@ class Outcome:
         for word in words:
             assert str(word) in self.err, self
 
+    def assert_refused_as_json(self, rc, *words):
+        """The same with --json: the error is all that there is on stdout, on one line,
+        and nothing is on stderr. Returns it."""
+        assert (self.rc, self.err, self.out.count("\n")) == (rc, "", 1), self
+        said = self.json()
+        assert list(said) == ["error"], self
+        error = said["error"]
+        assert sorted(error) == ["hint", "message", "type"] and error["message"], self
+        for word in words:
+            assert str(word) in error["message"] + "\n" + error["hint"], self
+        return error
+
 
 def start_hangdbg(*args, env=None, stdin=subprocess.DEVNULL):
     """Starts hangdbg and returns its Popen, with pipes for stdout and stderr."""

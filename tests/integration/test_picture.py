@@ -157,8 +157,12 @@ def test_where_it_cannot_be_written(tmp_path):
 
 @pytest.mark.parametrize("words, reason", [
     (["dump", "--all", "--svg", "a"], "what --merge shows"),
-    (["dump", "--all", "--merge", "--svg", "-", "--html", "-"], "only one"),
-    (["dump", "--all", "--merge", "--svg", "-", "--json"], "only one"),
-    (["merge", "a", "--html", "-", "--json"], "only one")])
+    (["dump", "--all", "--merge", "--svg", "-", "--html", "-"], "only one")])
 def test_bad_input(words, reason):
     hangdbg(*words).assert_refused(2, reason)
+
+
+@pytest.mark.parametrize("words", [
+    ["dump", "--all", "--merge", "--svg", "-", "--json"], ["merge", "a", "--html", "-", "--json"]])
+def test_two_things_for_stdout(words):
+    hangdbg(*words).assert_refused_as_json(2, "only one")

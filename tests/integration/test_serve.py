@@ -377,5 +377,4 @@ def test_a_token_that_was_given_is_not_told():
 
 def test_why_it_does_not_listen_as_json():
     done = hangdbg("serve", "--listen", "tcp:localhost:0", "--json")
-    done.assert_refused(2, "ssh -L")
-    assert "error" in json.loads(done.out)
+    assert done.assert_refused_as_json(2, "ssh -L")["type"] == "usage"

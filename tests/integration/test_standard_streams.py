@@ -70,6 +70,33 @@ def test_errors_that_cannot_be_written(command, how, newest_python):
     target.finish()
 
 
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1], [1, 2], [0, 1, 2]], ids=str)
+def test_no_file_gets_the_number_of_a_closed_stream(closed, newest_python):
+    """What is then written there would go into it: a process's memory, for one."""
+    def close():
+        for fd in closed:
+            os.close(fd)
+
+    target = start("lock_main", newest_python)
+    seen = set()
+    program = os.path.realpath(PROGRAM)
+    with subprocess.Popen(
+            [str(PROGRAM), "eval", str(target.pid), "[0 for _ in iter(int, 1)]",
+             "--timeout", "0.5"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=close) as running:
+        folder = "/proc/%d/" % running.pid
+        while running.poll() is None:
+            try:
+                if os.readlink(folder + "exe") == program:
+                    seen |= {os.readlink(folder + "fd/%d" % fd) for fd in closed}
+            except FileNotFoundError:
+                pass  # not opened yet, or gone
+        assert running.returncode == 4
+    assert seen == {os.devnull}
+    target.finish()
+
+
 def test_a_reader_that_goes_away(newest_python):
     """By SIGPIPE, as programs end, and without a word."""
     target = start("lock_main", newest_python)

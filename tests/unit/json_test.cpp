@@ -145,6 +145,13 @@ TEST(Json, BadTextIsReplacedNotRefused) {
   EXPECT_EQ(encode(std::string("\x1b\0", 2)).dump(), R"("\u001b\u0000")");
 }
 
+TEST(Json, NoControlCharacterComesOutAsItIs) {
+  const std::string text = "\x1b[\x7f \u009b \u0080\u00a0 \u00e9\u0085";
+  const std::string json = encode(text).dump();
+  EXPECT_EQ(json, "\"\\u001b[\\u007f \\u009b \\u0080\u00a0 \u00e9\\u0085\"");
+  EXPECT_EQ(decode<std::string>(parsed(json)).value(), text);
+}
+
 TEST(Json, HostileShapesAreRefused) {
   const auto deep = Json::parse(std::string(1'000'000, '['));
   ASSERT_FALSE(deep);

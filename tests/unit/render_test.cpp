@@ -48,9 +48,9 @@ TEST_F(PaletteTest, ColoursOnlyWhereTheyAreWanted) {
   EXPECT_EQ(Palette(ColourChoice::Always, file).red("x"), "\x1b[31mx\x1b[0m");
 }
 
-TEST_F(PaletteTest, BytesStayAsTheyAreForAProgram) {
-  EXPECT_EQ(Palette(ColourChoice::Always, file).foreign("\x1b[2J\xff"),
-            "\x1b[2J\xff");
+TEST(Foreign, IsHarmlessButForLinesAndTabs) {
+  EXPECT_EQ(foreign("\x1b[2J\a\r\xff\u009b"), "\\x1b[2J\\x07\\r\\xff\\u009b");
+  EXPECT_EQ(foreign("a\tb\nc \u00e9"), "a\tb\nc \u00e9");
 }
 
 TEST(Report, CodeFollowsFromTheError) {
@@ -63,6 +63,37 @@ TEST(Report, CodeFollowsFromTheError) {
             2);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "hangdbg: no process 5\\x1b\n  try: hangdbg ps\n");
+}
+
+// The streams of one call.
+struct Reported {
+  int code;
+  std::string out, err;
+};
+
+Reported reported(const Error& error) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code = report(error, Palette(ColourChoice::Never, stderr));
+  return {code, testing::internal::GetCapturedStdout(),
+          testing::internal::GetCapturedStderr()};
+}
+
+TEST(Report, TakesThePlaceOfAnAnswerInJson) {
+  const Error error{
+      .id = ErrorId::NoSuchProcess, .message = "no process 5", .hint = "ps"};
+  answer_as_json();
+  const Reported instead = reported(error);
+  EXPECT_EQ(instead.code, 2);
+  EXPECT_EQ(instead.out,
+            R"({"error":{"type":"no-such-process","message":"no process 5",)"
+            R"("hint":"ps"}})"
+            "\n");
+  EXPECT_EQ(instead.err, "");
+  const Reported besides = reported(error);  // the document is out
+  EXPECT_EQ(besides.code, 2);
+  EXPECT_EQ(besides.out, "");
+  EXPECT_EQ(besides.err, "hangdbg: no process 5\n  try: ps\n");
 }
 
 }  // namespace
