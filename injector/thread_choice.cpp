@@ -111,6 +111,22 @@ Status check_safe(const Target& target,
                stack_needed);
 }
 
+bool may_be_inside(const Target& target, int tid, AddressRange code) {
+  const auto call = read_task_syscall(target.pid, tid);
+  if (!call) {
+    return call.error().id != ErrorId::NoSuchThread;
+  }
+  const Mapping* const stack = mapping_of(target, call->sp);
+  if (call->running || code.contains(call->pc) || stack == nullptr ||
+      stack_mentions(target.memory, call->sp, stack->end,
+                     std::span(&code, 1))) {
+    return true;
+  }
+  // And it was that stack's while we read it.
+  const auto still = read_task_syscall(target.pid, tid);
+  return !still || *still != *call;
+}
+
 namespace {
 
 // On its way back to such code the kernel sends a thread that was stopped to
