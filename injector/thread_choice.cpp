@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
+#include "injector/real_time.h"
 #include "injector/stub_x86_64.h"
 #include "inspector/thread_names.h"
 #include "tracee/proc_tasks.h"
@@ -207,7 +208,8 @@ Status judge(const Target& target,
 Rank rank_of(const Target& target, int tid) {
   const auto stat = read_task_stat(target.pid, tid);
   if (!stat || is_agents_name(stat->comm) || stat->comm.starts_with("iou-") ||
-      (stat->flags & kWorkerFlag) != 0) {
+      (stat->flags & kWorkerFlag) != 0 ||
+      starved_by(target.pid, tid, target.taken_cpus) != nullptr) {
     return kNever;
   }
   const auto call = read_task_syscall(target.pid, tid);
