@@ -48,6 +48,7 @@ constexpr std::array kRows = {
     Row{ErrorId::KernelThread, "kernel-thread", 4},
     Row{ErrorId::NoSafeThread, "no-safe-thread", 4},
     Row{ErrorId::NoRoom, "no-room", 4},
+    Row{ErrorId::NoCpu, "no-cpu", 4},
     Row{ErrorId::TargetDied, "target-died", 4},
     Row{ErrorId::GilHeld, "gil-held", 4},
     Row{ErrorId::Busy, "busy", 4},

@@ -53,6 +53,7 @@ enum class ErrorId {
   KernelThread,
   NoSafeThread,
   NoRoom,
+  NoCpu,  // real-time threads have it
   TargetDied,
   GilHeld,
   Busy,  // as many sessions as one target can have

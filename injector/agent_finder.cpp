@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
+#include "injector/thread_choice.h"
+#include "inspector/task_ids.h"
 #include "tracee/proc_tasks.h"
 
 namespace hangdbg {
@@ -46,6 +49,21 @@ std::optional<Address> image_of(const Target& target, int tid) {
 
 Address region_of(Address image, const HdImageHeader& header) {
   return image + (header.image_size + std::uint64_t{4095}) / 4096 * 4096;
+}
+
+// It was sent there by a client that died (hold.cpp), or was just about to be.
+bool may_still_come(const Target& target,
+                    const HdRegion& region,
+                    AddressRange image) {
+  const auto tasks = TaskIds::read(target.pid);
+  return std::ranges::any_of(region.lost, [&](std::int32_t thread) {
+    if (thread == 0) {
+      return false;
+    }
+    const auto tid =
+        tasks ? tasks->outer(static_cast<std::uint64_t>(thread)) : std::nullopt;
+    return !tasks || (tid && may_be_inside(target, *tid, image));
+  });
 }
 
 }  // namespace
@@ -101,7 +119,8 @@ std::vector<Address> find_left_images(const Target& target) {
     const auto region =
         target.memory.read_value<HdRegion>(region_of(mapping.start, *header));
     if (region && region->magic == HD_MAGIC &&
-        region->stays == HD_STAYS_ALONE) {
+        region->stays == HD_STAYS_ALONE &&
+        !may_still_come(target, *region, {mapping.start, mapping.end})) {
       images.push_back(mapping.start);
     }
   }

@@ -17,7 +17,8 @@ namespace hangdbg {
 Result<std::optional<Address>> find_agent(const Target& target);
 
 // The images of agents that have gone, but not their regions: threads of the
-// program had them on their stacks.
+// program had them on their stacks, or were perhaps on their way there, and now
+// are not.
 std::vector<Address> find_left_images(const Target& target);
 
 // Asks it for channels of our own. Errors: ChannelClosed when it was about to

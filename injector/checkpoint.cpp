@@ -15,7 +15,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 22> kNames = {
+constexpr std::array<std::string_view, 23> kNames = {
     "preflight-done",
     "seized",
     "stopped",
@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, 22> kNames = {
     // From here on of a hold.
     "hold-stopped",
     "hold-frame-written",
+    "hold-marked",
     "hold-switched",
     "hold-masked",
 };

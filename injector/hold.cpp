@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <thread>
 
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "injector/signal_masks.h"
 #include "injector/thread_choice.h"
 #include "inspector/gil.h"
+#include "inspector/task_ids.h"
 #include "tracee/attachment.h"
 #include "tracee/proc_tasks.h"
 
@@ -28,16 +31,18 @@ constexpr auto kStandsStill = std::chrono::milliseconds(12);
 
 struct Blocked {
   std::unique_ptr<Target> target;
+  std::int32_t inner = 0;  // the number that the target has for the thread
   TaskSyscall call;
   TaskRuns runs;
 };
 
 Result<Blocked> look(int pid, int tid, Deadline deadline);
-Status check_no_gil(const Target& target, int tid);
+Status check_no_gil(const Target& target, const TaskIds& tasks, int tid);
 Status send(const Blocked& blocked,
             int tid,
             const HoldPlace& place,
             Deadline deadline);
+Status mark(const Target& target, const HoldPlace& place, std::int32_t thread);
 const Module* libc_of(const Target& target);
 std::unexpected<Error> refuse(int tid, const std::string& why);
 
@@ -59,12 +64,18 @@ Result<Blocked> look(int pid, int tid, Deadline deadline) {
   Blocked blocked;
   blocked.target = TRY(preflight(pid));
   const Target& target = *blocked.target;
+  const auto tasks = TRY(TaskIds::read(pid));
+  const auto inner = tasks.inner(tid);
+  if (!inner) {
+    return refuse(tid, "no thread any more");
+  }
+  blocked.inner = static_cast<std::int32_t>(*inner);
   blocked.runs = TRY(read_task_runs(pid, tid));
   blocked.call = TRY(read_task_syscall(pid, tid));
   if (blocked.call.running || blocked.call.number < 0) {
     return refuse(tid, "running, and not blocked in a call");
   }
-  TRY(check_no_gil(target, tid));
+  TRY(check_no_gil(target, tasks, tid));
   NativeUnwinder unwinder(target.memory, target.modules);
   TRY(worth_stopping(target, tid, unwinder, deadline, kStackNeeded));
   std::this_thread::sleep_for(
@@ -76,8 +87,7 @@ Result<Blocked> look(int pid, int tid, Deadline deadline) {
   return blocked;
 }
 
-Status check_no_gil(const Target& target, int tid) {
-  const auto tasks = TRY(TaskIds::read(target.pid));
+Status check_no_gil(const Target& target, const TaskIds& tasks, int tid) {
   for (const PythonThread& thread :
        TRY(python_threads(target.memory, target.python, tasks))) {
     if (thread.tid != tid) {
@@ -131,8 +141,15 @@ Status send(const Blocked& blocked,
   // Below the stack pointer and the red zone nothing is anybody's.
   TRY(target.memory.write(frame.at, frame.bytes));
   checkpoint("hold-frame-written");
-  TRY(thread.set_registers(
-      SignalFrame::on_entry(own, frame.at, place.entry, place.held.value)));
+  // If we die from here on, the agent waits for it, and stays.
+  TRY(mark(target, place, blocked.inner));
+  checkpoint("hold-marked");
+  if (const Status switched = thread.set_registers(
+          SignalFrame::on_entry(own, frame.at, place.entry, place.held.value));
+      !switched) {
+    [[maybe_unused]] const Status taken_back = mark(target, place, 0);
+    return switched;
+  }
   checkpoint("hold-switched");
   // It enters now, whatever happens.
   if (const Status masked = thread.set_signal_mask(
@@ -146,6 +163,11 @@ Status send(const Blocked& blocked,
   }
   log::info(log::Area::Injector, "thread {} enters", tid);
   return {};
+}
+
+// HdHeld::sent
+Status mark(const Target& target, const HoldPlace& place, std::int32_t thread) {
+  return target.memory.write(place.held, std::as_bytes(std::span(&thread, 1)));
 }
 
 // Before glibc 2.34 pthread_create's module is another, which has one as well.

@@ -15,7 +15,7 @@ namespace hangdbg {
 // What the agent has made ready for one thread.
 struct HoldPlace {
   Address entry;  // hd_hold_entry
-  Address held;   // its argument
+  Address held;   // its argument (HdHeld)
 };
 
 // Errors: NoSafeThread with the reason: it runs, or waits for the GIL, holds

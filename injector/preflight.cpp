@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "injector/permission.h"
 #include "injector/process_state.h"
+#include "injector/real_time.h"
 #include "injector/room.h"
 #include "inspector/cached_memory.h"
 
@@ -62,6 +63,7 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   if (auto room = check_room(pid, status, process.maps); !room) {
     return std::unexpected(std::move(room).error());
   }
+  auto taken_cpus = TRY(check_cpus(pid));
   auto danger = TRY(DangerousCode::find(cached, process.modules, python));
   auto api = find_target_api(cached, process.modules, python, danger);
   if (!api) {
@@ -70,7 +72,8 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   const Libc libc = libc_of(danger, process.modules);
   TRY(calls_known_unread(pid, pid, libc));
   return std::make_unique<Target>(Target{std::move(process), std::move(status),
-                                         std::move(danger), *api, libc});
+                                         std::move(danger), *api, libc,
+                                         std::move(taken_cpus)});
 }
 
 Status check_readable(int pid) {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "injector/python_api.h"
+#include "injector/real_time.h"
 #include "injector/seccomp.h"
 #include "inspector/danger.h"
 #include "inspector/inspected_process.h"
@@ -21,10 +22,12 @@ struct Target : InspectedProcess {
   DangerousCode danger;
   TargetApi api;
   Libc libc;
+  TakenCpus taken_cpus;  // whose threads must not be borrowed; most often none
 };
 
 // Errors: those of check_reachable, check_permission (permission.h),
-// open_process, calls_known_unread (seccomp.h); NotInitialized, Finalizing.
+// open_process, check_room, check_cpus (room.h, real_time.h),
+// calls_known_unread (seccomp.h); NotInitialized, Finalizing.
 Result<std::unique_ptr<Target>> preflight(int pid);
 
 // For who only reads: that there is such a process, with memory, and that we

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "inspector/native_stack.h"
-#include "tracee/proc_tasks.h"
+#include "injector/thread_choice.h"
 
 namespace hangdbg {
 namespace {
@@ -24,27 +23,6 @@ struct Marker {
 
 Address round_up(Address address, std::uint64_t to) {
   return {(address.value + to - 1) / to * to};
-}
-
-// A stub whose injector died leaves within its deadline - unless its thread
-// was stopped meanwhile. Only a thread that is seen asleep elsewhere, with no
-// way back into the room, is out: pthread_create and the signal handlers that
-// interrupt the stub return there.
-bool may_be_inside(const Target& target,
-                   const Marker& marker,
-                   AddressRange room) {
-  const auto call = read_task_syscall(target.pid, static_cast<int>(marker.tid));
-  if (!call) {
-    return call.error().id != ErrorId::NoSuchThread;
-  }
-  if (call->running || room.contains(call->pc)) {
-    return true;
-  }
-  const auto stack = std::ranges::find_if(
-      target.maps, [&](const Mapping& m) { return m.contains(call->sp); });
-  return stack == target.maps.end() ||
-         stack_mentions(target.memory, call->sp, stack->end,
-                        std::span(&room, 1));
 }
 
 std::vector<AddressRange> rooms(const Target& target, std::size_t wanted) {
@@ -90,7 +68,9 @@ Result<Slack> Slack::write(const Target& target,
     Marker marker;
     std::memcpy(&marker, slack.original_.data(), sizeof marker);
     if (marker.is_ours()) {
-      if (may_be_inside(target, marker, room)) {
+      // A stub whose injector died leaves within its deadline - unless its
+      // thread was stopped meanwhile.
+      if (may_be_inside(target, static_cast<int>(marker.tid), room)) {
         continue;
       }
       // Nobody knows any more what was there before; zeros, in every build

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
+#include "injector/real_time.h"
 #include "injector/stub_x86_64.h"
 #include "inspector/thread_names.h"
 #include "tracee/proc_tasks.h"
@@ -111,6 +112,22 @@ Status check_safe(const Target& target,
                stack_needed);
 }
 
+bool may_be_inside(const Target& target, int tid, AddressRange code) {
+  const auto call = read_task_syscall(target.pid, tid);
+  if (!call) {
+    return call.error().id != ErrorId::NoSuchThread;
+  }
+  const Mapping* const stack = mapping_of(target, call->sp);
+  if (call->running || code.contains(call->pc) || stack == nullptr ||
+      stack_mentions(target.memory, call->sp, stack->end,
+                     std::span(&code, 1))) {
+    return true;
+  }
+  // And it was that stack's while we read it.
+  const auto still = read_task_syscall(target.pid, tid);
+  return !still || *still != *call;
+}
+
 namespace {
 
 // On its way back to such code the kernel sends a thread that was stopped to
@@ -191,7 +208,8 @@ Status judge(const Target& target,
 Rank rank_of(const Target& target, int tid) {
   const auto stat = read_task_stat(target.pid, tid);
   if (!stat || is_agents_name(stat->comm) || stat->comm.starts_with("iou-") ||
-      (stat->flags & kWorkerFlag) != 0) {
+      (stat->flags & kWorkerFlag) != 0 ||
+      starved_by(target.pid, tid, target.taken_cpus) != nullptr) {
     return kNever;
   }
   const auto call = read_task_syscall(target.pid, tid);

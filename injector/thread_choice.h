@@ -40,4 +40,9 @@ Status check_safe(const Target& target,
                   Deadline deadline,
                   std::uint64_t stack_needed = StubStack::kNeeded);
 
+// Whether the thread may be in that code, or come there yet: it is out only if
+// it is seen asleep elsewhere, with no way back on its stack, as those have who
+// were called from there, and handlers of signals that came there.
+bool may_be_inside(const Target& target, int tid, AddressRange code);
+
 }  // namespace hangdbg

@@ -4,14 +4,12 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <future>
 #include <map>
 
 #include "base/deadline.h"
-#include "base/start_threads.h"
+#include "base/visit_cpus.h"
 #include "tracee/proc_file.h"
 
 namespace hangdbg {
@@ -39,39 +37,16 @@ std::optional<double> ahead_here_s(int cpu) {
                                         : std::nullopt;
 }
 
-// By a thread that is sent there when it waits already, and called back if it
-// does not get to run.
 std::optional<double> ahead_there_s(int cpu) {
-  cpu_set_t before;
-  if (cpu >= CPU_SETSIZE ||
-      ::sched_getaffinity(0, sizeof before, &before) != 0) {
+  if (cpu >= CPU_SETSIZE) {
     return {};
   }
-  std::atomic<int> tid = 0;
-  std::atomic<bool> may_look = false;
-  std::promise<std::optional<double>> said;
-  auto answer = said.get_future();
-  auto there = start_threads(1, [&] {
-    tid = ::gettid();
-    tid.notify_one();
-    may_look.wait(false);
-    said.set_value(ahead_here_s(cpu));
-  });
-  if (there.empty()) {
-    return {};
-  }
-  tid.wait(0);
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(static_cast<std::size_t>(cpu), &only);
-  ::sched_setaffinity(tid, sizeof only, &only);  // else it looks elsewhere
-  may_look = true;
-  may_look.notify_one();
-  if (answer.wait_for(kPatience) != std::future_status::ready) {
-    ::sched_setaffinity(tid, sizeof before, &before);
-  }
-  there.front().join();
-  return answer.get();
+  std::optional<double> said;
+  visit_cpus(only, {}, kPatience, [&] { said = ahead_here_s(cpu); });
+  return said;  // of nothing, where it did its work elsewhere
 }
 
 }  // namespace

@@ -27,14 +27,14 @@ Status dump(int socket,
   request.header.nlmsg_type = type;
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.body.rtgen_family = AF_UNSPEC;
-  return dump_netlink(
-      socket, std::as_bytes(std::span(&request, 1)), deadline,
-      [&](std::span<const std::byte> datagram) {
-        return each_message(
-            datagram, [&](std::uint16_t, std::span<const std::byte> body) {
-              each(body);
-            });
-      });
+  return ask_netlink(socket, std::as_bytes(std::span(&request, 1)), deadline,
+                     [&](std::span<const std::byte> datagram) {
+                       return each_message(
+                           datagram,
+                           [&](std::uint16_t, std::span<const std::byte> body) {
+                             each(body);
+                           });
+                     });
 }
 
 std::optional<SocketAddress> address_in(std::uint8_t family,

@@ -53,7 +53,7 @@ Result<Fd> open_netlink(int pid, int protocol) {
   return made;
 }
 
-Status dump_netlink(
+Status ask_netlink(
     int socket,
     std::span<const std::byte> request,
     Deadline deadline,

@@ -20,10 +20,10 @@ namespace hangdbg {
 // there.
 Result<Fd> open_netlink(int pid, int protocol);
 
-// Sends a request for a dump and hands on each datagram of the answer, until
-// `each` returns true: it was the last, or enough. Errors: TimedOut, System,
-// those of `each`.
-Status dump_netlink(
+// Sends a request and hands on each datagram of the answer, until `each`
+// returns true: it was the last, or enough. Errors: TimedOut, System, those of
+// `each`.
+Status ask_netlink(
     int socket,
     std::span<const std::byte> request,
     Deadline deadline,

@@ -68,10 +68,10 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
   std::sscanf(text.c_str() + close + 1,
               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu"
               " %*d %*d %*d %d %*d %*d %llu %*u %*d %*u %*u %*u %*u %*u %*u"
-              " %*u %*u %*u %*u %*u %*u %*u %*d %d %*u %u"
+              " %*u %*u %*u %*u %*u %*u %*u %*d %d %u %u"
               " %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %d",
               &stat.state, &stat.flags, &utime, &stime, &stat.nice, &start,
-              &stat.cpu, &stat.policy, &stat.exit_code);
+              &stat.cpu, &stat.priority, &stat.policy, &stat.exit_code);
   stat.cpu_ticks = utime + stime;
   stat.start_ticks = start;
   return stat;

@@ -34,8 +34,9 @@ struct TaskStat {
   std::uint64_t cpu_ticks = 0;    // user + system
   std::uint64_t start_ticks = 0;  // after boot
   int nice = 0;
-  int cpu = 0;          // on which it ran last
-  unsigned policy = 0;  // SCHED_OTHER, SCHED_FIFO, ... (sched(7))
+  int cpu = 0;            // on which it ran last
+  unsigned priority = 0;  // 1 to 99 of SCHED_FIFO and SCHED_RR
+  unsigned policy = 0;    // SCHED_OTHER, SCHED_FIFO, ... (sched(7))
   // Of one that has ended, as waitpid(2) has it; 0 without the right to trace.
   int exit_code = 0;
 };

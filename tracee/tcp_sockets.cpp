@@ -24,6 +24,8 @@ namespace {
 // A machine with more has other troubles.
 constexpr std::size_t kMostSockets = 200'000;
 constexpr std::size_t kMostDescriptors = 200'000;
+// The kernel answers before send(2) returns.
+constexpr auto kOneAnswer = std::chrono::seconds(1);
 // All but those that wait for their number to be forgotten: nobody has them.
 constexpr std::uint32_t kStates =
     0xfff & ~(1U << static_cast<unsigned>(TcpState::TimeWait));
@@ -32,6 +34,9 @@ Result<TcpSockets> read_sockets(int pid,
                                 int protocol,
                                 const std::string& file,
                                 Deadline deadline);
+Result<std::vector<TcpSocket>> read_listed(int pid, const std::string& file);
+Result<std::vector<TcpSocket>> ask_for_one(const SocketAddress& local,
+                                           const SocketAddress& remote);
 Status dump_family(int diag,
                    std::uint8_t family,
                    int protocol,
@@ -43,6 +48,7 @@ std::optional<TcpProgress> progress_of(std::span<const std::byte> info);
 SocketAddress address_of(std::uint8_t family,
                          const __be32 (&words)[4],
                          __be16 port);
+void put_address(const SocketAddress& address, __be32 (&words)[4]);
 std::optional<SocketAddress> parse_address(std::string_view text);
 
 }  // namespace
@@ -53,6 +59,24 @@ Result<TcpSockets> read_tcp_sockets(int pid, Deadline deadline) {
 
 Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline) {
   return read_sockets(pid, IPPROTO_UDP, "net/udp", deadline);
+}
+
+// A kernel that cannot be asked says that no socket is there. Of our own end
+// that is not true: where it has been closed, the one that listens there is
+// found in its place.
+Result<std::optional<TcpSocket>> find_tcp_peer(const SocketAddress& ours,
+                                               const SocketAddress& peers) {
+  std::vector<TcpSocket> found;
+  if (auto peer = ask_for_one(peers, ours)) {
+    found = *std::move(peer);
+  } else if (!ask_for_one(ours, peers)) {
+    found = TRY(read_listed(::getpid(), "net/tcp"));
+  }
+  const auto open = std::ranges::find_if(found, [&](const TcpSocket& socket) {
+    return socket.state == TcpState::Established && socket.local == peers &&
+           socket.remote == ours;
+  });
+  return open == found.end() ? std::nullopt : std::optional(*open);
 }
 
 Result<std::uint64_t> network_namespace(int pid) {
@@ -114,8 +138,9 @@ std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
     const auto retransmits = words[5].starts_with("01:")
                                  ? parse_number<std::uint32_t>(words[6], 16)
                                  : std::nullopt;
+    const auto user = parse_number<std::uint32_t>(words[7]);
     const auto inode = parse_number<std::uint64_t>(words[9]);
-    if (!local || !remote || !state || queues.size() != 2 || !inode ||
+    if (!local || !remote || !state || queues.size() != 2 || !user || !inode ||
         *inode == 0) {
       continue;  // the title, or one that nobody has
     }
@@ -125,6 +150,7 @@ std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
       continue;
     }
     sockets.push_back({.inode = *inode,
+                       .user = *user,
                        .local = *local,
                        .remote = *remote,
                        .state = static_cast<TcpState>(*state),
@@ -200,20 +226,53 @@ Result<TcpSockets> read_sockets(int pid,
   if (status) {
     return found;
   }
-  found = {.why_no_progress = status.error()};
-  for (const std::string& name : {file, file + "6"}) {
-    auto text = read_proc_file(pid, name);
-    if (!text && name == file) {
-      return std::unexpected(std::move(text).error());
-    }
-    auto sockets =
-        parse_proc_tcp(text ? *text : "");  // there may be no IPv6 here
-    std::ranges::move(sockets, std::back_inserter(found.sockets));
-  }
+  found = {.sockets = TRY(read_listed(pid, file)),
+           .why_no_progress = status.error()};
   if (found.sockets.size() > kMostSockets) {
     found.sockets.resize(kMostSockets);
     found.complete = false;
   }
+  return found;
+}
+
+Result<std::vector<TcpSocket>> read_listed(int pid, const std::string& file) {
+  std::vector<TcpSocket> found = parse_proc_tcp(TRY(read_proc_file(pid, file)));
+  if (const auto text = read_proc_file(pid, file + "6")) {  // if there is IPv6
+    std::ranges::move(parse_proc_tcp(*text), std::back_inserter(found));
+  }
+  return found;
+}
+
+struct DiagRequest {
+  nlmsghdr header{.nlmsg_len = sizeof(DiagRequest),
+                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                  .nlmsg_flags = NLM_F_REQUEST,
+                  .nlmsg_seq = 0,
+                  .nlmsg_pid = 0};
+  inet_diag_req_v2 body{};
+};
+
+// What the kernel has between these two; else who listens at the first.
+Result<std::vector<TcpSocket>> ask_for_one(const SocketAddress& local,
+                                           const SocketAddress& remote) {
+  const Fd diag = TRY(open_netlink(::getpid(), NETLINK_SOCK_DIAG));
+  DiagRequest request;
+  request.body.sdiag_family =
+      local.is_v4() && remote.is_v4() ? AF_INET : AF_INET6;
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  inet_diag_sockid& id = request.body.id;
+  id.idiag_sport = htons(local.port);
+  id.idiag_dport = htons(remote.port);
+  put_address(local, id.idiag_src);
+  put_address(remote, id.idiag_dst);
+  std::ranges::fill(id.idiag_cookie, INET_DIAG_NOCOOKIE);
+  std::vector<TcpSocket> found;
+  TRY(ask_netlink(diag.get(), std::as_bytes(std::span(&request, 1)),
+                  Deadline::in(kOneAnswer),
+                  [&](std::span<const std::byte> datagram) -> Result<bool> {
+                    TRY(parse_diag(datagram, found));
+                    return true;
+                  }));
   return found;
 }
 
@@ -222,30 +281,26 @@ Status dump_family(int diag,
                    int protocol,
                    Deadline deadline,
                    TcpSockets& found) {
-  struct {
-    nlmsghdr header;
-    inet_diag_req_v2 body;
-  } request{};
-  request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  DiagRequest request;
+  request.header.nlmsg_flags |= NLM_F_DUMP;
   request.body.sdiag_family = family;
   request.body.sdiag_protocol = static_cast<std::uint8_t>(protocol);
   request.body.idiag_ext = 1U << (INET_DIAG_INFO - 1);
   request.body.idiag_states = kStates;
-  return dump_netlink(diag, std::as_bytes(std::span(&request, 1)), deadline,
-                      [&](std::span<const std::byte> datagram) -> Result<bool> {
-                        const bool last =
-                            TRY(parse_diag(datagram, found.sockets));
-                        found.complete = found.sockets.size() <= kMostSockets;
-                        return last || !found.complete;
-                      });
+  return ask_netlink(diag, std::as_bytes(std::span(&request, 1)), deadline,
+                     [&](std::span<const std::byte> datagram) -> Result<bool> {
+                       const bool last =
+                           TRY(parse_diag(datagram, found.sockets));
+                       found.complete = found.sockets.size() <= kMostSockets;
+                       return last || !found.complete;
+                     });
 }
 
 TcpSocket socket_of(const inet_diag_msg& message,
                     std::span<const std::byte> body) {
   TcpSocket socket{
       .inode = message.idiag_inode,
+      .user = message.idiag_uid,
       .local = address_of(message.idiag_family, message.id.idiag_src,
                           message.id.idiag_sport),
       .remote = address_of(message.idiag_family, message.id.idiag_dst,
@@ -317,6 +372,14 @@ SocketAddress address_of(std::uint8_t family,
   SocketAddress address{.port = ntohs(port)};
   std::memcpy(address.bytes.data(), &words[0], address.bytes.size());
   return address;
+}
+
+// As address_of() has it.
+void put_address(const SocketAddress& address, __be32 (&words)[4]) {
+  constexpr std::size_t kSize = 4;
+  const auto bytes = std::span(address.bytes);
+  const auto wanted = address.is_v4() ? bytes.last(kSize) : bytes;
+  std::memcpy(&words[0], wanted.data(), wanted.size());
 }
 
 // "0100007F:7345": words of four bytes, each as this machine has it.

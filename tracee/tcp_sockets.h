@@ -71,6 +71,7 @@ struct TcpProgress {
 
 struct TcpSocket {
   std::uint64_t inode = 0;
+  std::uint32_t user = 0;  // who made it
   SocketAddress local;
   SocketAddress remote;
   TcpState state = TcpState::Unknown;
@@ -94,6 +95,12 @@ Result<TcpSockets> read_tcp_sockets(int pid, Deadline deadline);
 // The same of UDP, whose sockets are TcpState::Established if they are
 // connected and Close if they are not, and have no progress. Errors: the same.
 Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline);
+
+// The other end of a connection of ours, if that is in our network namespace,
+// and open. Of a kernel that can be asked for one socket this costs the same
+// however many there are. Errors: those of read_proc_file.
+Result<std::optional<TcpSocket>> find_tcp_peer(const SocketAddress& ours,
+                                               const SocketAddress& peers);
 
 // Which network namespace a process is in. Errors: those of read_proc_link.
 Result<std::uint64_t> network_namespace(int pid);

@@ -69,7 +69,7 @@ Status read_by_diag(int pid, Deadline deadline, UnixSockets& found) {
   request.body.udiag_states = ~0U;
   request.body.udiag_show =
       UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN;
-  return dump_netlink(
+  return ask_netlink(
       diag.get(), std::as_bytes(std::span(&request, 1)), deadline,
       [&](std::span<const std::byte> datagram) -> Result<bool> {
         const bool last = TRY(each_message(

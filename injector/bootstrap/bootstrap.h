@@ -45,7 +45,6 @@ struct HdMethod {
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
 #define HD_BUILTINS 23
-#define HD_MAX_HELD 64
 
 enum HdPhase {
   HD_PHASE_FREE = 0,
@@ -127,12 +126,15 @@ enum HdHeldPhase {
   HD_HELD_CLAIMED = 1, /* the injector is about to send a thread */
   HD_HELD_STANDS = 2,
   HD_HELD_LEAVES = 3, /* gone, as soon as it has written HD_LEFT */
-  HD_HELD_LOST = 4,   /* claimed by a client that died: it may still come */
+  HD_HELD_LOST = 4,   /* nobody waits for it any more: if it comes, it goes */
 };
 
 /* A thread of the program that stands still for a session: its own code goes
  * on when ours returns. Its fields are changed with the GIL, but where said. */
 struct HdHeld {
+  /* Injector, in the stop in which it sends the thread: which, by the program's
+   * number; 0 until then. The first word, whose address it has. */
+  int32_t sent;
   uint32_t phase;   /* enum HdHeldPhase */
   uint32_t session; /* its index */
   uint64_t thread;  /* pthread_t */
@@ -146,6 +148,9 @@ struct HdHeld {
    * writes HD_LEFT into it, and returns to where none of our code is. */
   uint64_t attributes[8];
 };
+
+_Static_assert(offsetof(struct HdHeld, sent) == 0,
+               "the injector writes it to the address of a place");
 
 /* A thread that is stepped by a trace function. GIL. */
 struct HdTraced {
@@ -295,6 +300,9 @@ int hd_may_enter(struct HdSession* session);
 void hd_hold_entry(void);
 /* How many threads may still run our code for that session, or for any. */
 int hd_held_left(struct HdState* state, const struct HdSession* session);
+/* How many may still come, although nobody waits for them; which those are the
+ * region says from now on. */
+int hd_held_lost(struct HdState* state);
 /* Whether one runs what its client debugs. */
 int hd_held_debugged(const struct HdSession* session);
 /* One that stands, by the number that the agent has; 0 with an exception. */

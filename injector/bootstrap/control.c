@@ -83,10 +83,11 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
   for (int i = 0; i <= HD_MAX_SESSIONS; i++) {
     loaded |= state->agents[i].globals != 0;
   }
+  const int lost = hd_held_lost(state);
   if (loaded || state->must_stay || hd_held_left(state, 0)) {
     return;
   }
-  if (HD_LOAD(state->region->stays)) {
+  if (lost || HD_LOAD(state->region->stays)) {
     HD_STORE(state->region->stays, HD_STAYS_ALONE); /* until hd_unmap_left */
     return;
   }

@@ -25,6 +25,8 @@
 #define HD_LEFT 0x48440000UL
 /* A wait looks so often at what nobody says: that the other side has ended. */
 #define LONGEST_WAIT_S 1
+/* A thread that was sent comes as soon as it gets a CPU. */
+#define COMES_NS 300000000L
 /* The GIL is taken when it is free, or else in earnest: the thread's own code
  * would do no less. */
 #define GIL_PATIENCE_NS 50000000L
@@ -49,6 +51,8 @@ static int may_stand(const struct HdSession* session);
 static void stand(struct HdSession* session, struct HdHeld* held);
 static void keep_for_later(struct HdState* state, const struct HdHeld* held);
 static int is_gone(const struct HdHeld* held);
+static int may_come(const struct HdSession* session, const struct HdHeld* held);
+static int client_has_ended(const struct HdSession* session);
 static struct HdHeld* claim(struct HdState* state, uint32_t session);
 static void tell(struct HdHeld* held);
 static void wake(uint32_t* futex);
@@ -64,11 +68,7 @@ void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
       api->errno_location ? HD_CALL(state, errno_location, ErrnoFunction)() : 0;
   const int kept = error ? *error : 0;
   uint32_t seen = HD_HELD_CLAIMED;
-  if (!HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS)) {
-    look_for_signals((struct HdSignalFrame*)(out + 1));
-    return; /* lost: then the region stays */
-  }
-  if (may_stand(session)) {
+  if (HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS) && may_stand(session)) {
     const int gil = HD_CALL(state, PyGILState_Ensure, EnsureFunction)();
     stand(session, held);
     HD_CALL(state, PyGILState_Release, ReleaseFunction)(gil);
@@ -221,17 +221,53 @@ struct HdSession* hd_held_session(struct HdState* state, uint64_t thread) {
 
 void hd_held_end(struct HdSession* session) {
   struct HdState* state = session->state;
+  const int64_t until = hd_now() + COMES_NS;
   for (int i = 0; i < HD_MAX_HELD; i++) {
     struct HdHeld* held = &state->held[i];
     uint32_t seen = HD_HELD_CLAIMED;
-    if (held->session == session->index &&
-        HD_EXCHANGE(held->phase, seen, HD_HELD_LOST)) {
-      HD_STORE(state->must_stay, 1);
+    if (held->session != session->index) {
+      continue;
+    }
+    HD_EXCHANGE(held->phase, seen, HD_HELD_LOST);
+    while (may_come(session, held) && hd_now() < until) {
+      hd_poll(-1, 0, 1);
+    }
+    if (may_come(session, held) && !HD_LOAD(held->sent)) {
+      HD_STORE(state->must_stay, 1); /* nobody will know which it was */
     }
   }
   while (hd_held_left(state, session)) {
     hd_poll(-1, 0, 1);
   }
+}
+
+/* Once the client has ended it sends no more, and what it has written counts.
+ */
+static int may_come(const struct HdSession* session,
+                    const struct HdHeld* held) {
+  return HD_LOAD(held->phase) == HD_HELD_LOST &&
+         (!client_has_ended(session) || HD_LOAD(held->sent));
+}
+
+/* And not only that we are to leave: the program may have closed our channels
+ * under a client that lives. */
+static int client_has_ended(const struct HdSession* session) {
+  const int seen = hd_is_ours(&session->control_read)
+                       ? hd_poll(session->control_read.number, 0, 0)
+                       : 0;
+  return seen > 0 && (seen & POLLHUP);
+}
+
+int hd_held_lost(struct HdState* state) {
+  int lost = 0;
+  for (int i = 0; i < HD_MAX_HELD; i++) {
+    const struct HdHeld* held = &state->held[i];
+    const int32_t thread =
+        HD_LOAD(held->phase) == HD_HELD_LOST ? HD_LOAD(held->sent) : 0;
+    HD_STORE(state->region->lost[i], thread);
+    lost += thread != 0;
+  }
+  return lost;
 }
 
 /* (number, address of the HdHeld, address of hd_hold_entry): for one thread
@@ -416,7 +452,8 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
   return hd_none(state);
 }
 
-/* The thread goes on; or, if none was sent, the claim is given up. */
+/* The thread goes on, also when it is still to come; or, if none was sent, the
+ * claim is given up. */
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
@@ -425,7 +462,8 @@ HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number) {
   if (at < HD_MAX_HELD) {
     struct HdHeld* held = &state->held[at];
     uint32_t seen = HD_HELD_CLAIMED;
-    HD_EXCHANGE(held->phase, seen, HD_HELD_FREE);
+    HD_EXCHANGE(held->phase, seen,
+                HD_LOAD(held->sent) ? HD_HELD_LOST : HD_HELD_FREE);
     HD_STORE(held->let_go, 1);
     tell(held);
   }

@@ -14,7 +14,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 10
+#define HD_ABI 11
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -24,6 +24,7 @@
 #define HD_CANCEL_THREAD_NAME "hangdbg-cancel"
 #define HD_MAX_SESSIONS 8
 #define HD_MAX_LEFT 8
+#define HD_MAX_HELD 64
 #define HD_NO_OFFSET 0xffffffffU
 
 /* At the image's first byte; also how a later hangdbg knows the region. */
@@ -186,7 +187,9 @@ enum HdStage {
   HD_STAGE_CLOSED = 3,  /* nobody reads at the door any more */
 };
 
-/* Whether the region stays for frames of our evaluator. */
+/* Whether the region stays for threads of the program: those with frames of our
+ * evaluator, and those that may have been sent to a place when their client
+ * died. */
 enum HdStays {
   HD_GOES = 0,
   HD_STAYS = 1,
@@ -218,6 +221,9 @@ struct HdRegion {
   /* Regions of agents that have gone, but were on a stack of the program's: the
    * addresses of their images; 0 none. */
   uint64_t left[HD_MAX_LEFT];
+  /* The threads that may still come, of a region that has stayed: by the
+   * numbers that the program has for them; 0 none. */
+  int32_t lost[HD_MAX_HELD];
   uint32_t stays; /* enum HdStays */
   uint32_t unused;
   struct HdApi api;

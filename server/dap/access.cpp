@@ -1,6 +1,5 @@
 #include "server/dap/access.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -10,13 +9,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "tracee/proc_file.h"
+#include "tracee/tcp_sockets.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
@@ -24,25 +23,13 @@ namespace {
 
 constexpr std::size_t kShortestToken = 16;
 constexpr int kTokenPatienceMs = 5000;
-constexpr std::string_view kEstablished = "01";  // net/tcp_states.h
-constexpr std::string_view kListen = "0A";
+constexpr auto kListPatience = std::chrono::seconds(5);
 
-// As /proc/net/tcp has it: the address in words of the machine's byte order.
-std::string proc_name(const asio::ip::tcp::endpoint& endpoint) {
-  std::string text;
-  const auto add = [&](const auto& bytes) {
-    for (std::size_t i = 0; i < bytes.size(); i += 4) {
-      std::uint32_t word = 0;
-      std::memcpy(&word, bytes.data() + i, sizeof word);
-      text += fmt::format("{:08X}", word);
-    }
-  };
-  if (endpoint.address().is_v6()) {
-    add(endpoint.address().to_v6().to_bytes());
-  } else {
-    add(endpoint.address().to_v4().to_bytes());
-  }
-  return fmt::format("{}:{:04X}", text, endpoint.port());
+SocketAddress place_of(const asio::ip::tcp::endpoint& endpoint) {
+  const auto& address = endpoint.address();
+  return address.is_v4()
+             ? SocketAddress::v4(address.to_v4().to_bytes(), endpoint.port())
+             : SocketAddress{address.to_v6().to_bytes(), endpoint.port()};
 }
 
 // Its first line. What is no file, `<(pass show token)` for one, has a moment
@@ -140,49 +127,27 @@ std::optional<uid_t> user_of_unix_peer(int socket) {
   return peer.uid;
 }
 
-// The peer's own socket is listed like ours: "0: LOCAL REMOTE STATE .. .. ..
-// UID". One that has been closed is listed as root's.
 std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
                                       const asio::ip::tcp::endpoint& here) {
-  const auto table =
-      read_proc_file(static_cast<int>(::getpid()),
-                     peer.address().is_v6() ? "net/tcp6" : "net/tcp");
-  if (!table) {
-    return std::nullopt;
-  }
-  const std::string local = proc_name(peer);
-  const std::string remote = proc_name(here);
-  for (const std::string_view line : split(*table, '\n')) {
-    const auto words = split_words(line);
-    if (words.size() > 7 && words[1] == local && words[2] == remote &&
-        words[3] == kEstablished) {
-      return parse_number<uid_t>(words[7]);
-    }
-  }
-  return std::nullopt;
+  const auto socket = find_tcp_peer(place_of(here), place_of(peer));
+  return socket && *socket ? std::optional<uid_t>((*socket)->user)
+                           : std::nullopt;
 }
 
 // Not the owner of the connection's other end: before accept(2) that is listed
 // as root's. Who listens on all addresses is there as well, and by IPv6
 // perhaps.
 std::vector<uid_t> users_who_listen(const asio::ip::tcp::endpoint& endpoint) {
+  const SocketAddress here = place_of(endpoint);
+  const auto all = read_tcp_sockets(::getpid(), Deadline::in(kListPatience));
   std::vector<uid_t> users;
-  const std::string here = proc_name(endpoint);
-  const std::string port = here.substr(here.rfind(':'));
-  for (const char* const name : {"net/tcp", "net/tcp6"}) {
-    const std::string table =
-        read_proc_file(static_cast<int>(::getpid()), name).value_or("");
-    for (const std::string_view line : split(table, '\n')) {
-      const auto words = split_words(line);
-      if (words.size() <= 7 || words[3] != kListen ||
-          !words[1].ends_with(port)) {
-        continue;
-      }
-      const auto address = words[1].substr(0, words[1].rfind(':'));
-      const bool any = address.find_first_not_of('0') == address.npos;
-      if (any || words[1] == here) {
-        users.push_back(parse_number<uid_t>(words[7]).value_or(~uid_t{0}));
-      }
+  if (!all || !all->complete) {
+    return users;
+  }
+  for (const TcpSocket& socket : all->sockets) {
+    if (socket.state == TcpState::Listen && socket.local.port == here.port &&
+        (socket.local.is_any() || socket.local == here)) {
+      users.push_back(socket.user);
     }
   }
   return users;

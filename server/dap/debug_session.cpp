@@ -26,6 +26,9 @@ constexpr std::size_t kMostRequests = 256;
 // Of one that has not shown the token: there may be hundreds of those.
 constexpr std::size_t kMostOfStranger = 8;
 constexpr std::size_t kLargestOfStranger = std::size_t{64} << 10;
+// An editor shows its token and attaches at once; what does not is no editor.
+constexpr auto kTokenWithin = std::chrono::seconds(10);
+constexpr auto kAttachWithin = std::chrono::seconds(60);
 // Each may be megabytes.
 constexpr std::size_t kMostMessages = 4;
 // How long an editor may not read, and how long when it has left.
@@ -86,14 +89,15 @@ asio::awaitable<void> DebugSession::run() {
   co_await others_.join();
 }
 
-void DebugSession::guard(std::string token,
-                         Deadline::Clock::duration attach_within) {
+void DebugSession::guard(std::string token, std::function<void()> on_token) {
   token_ = std::move(token);
-  if (!token_.empty()) {
+  on_token_ = std::move(on_token);
+  admitted_ = token_.empty();
+  if (!admitted_) {
     transport_->set_largest_message(kLargestOfStranger);
     requests_.set_most(kMostOfStranger);
   }
-  others_.spawn(end_unless_attached(attach_within));
+  others_.spawn(end_unless_attached());
 }
 
 bool DebugSession::admits(const std::optional<std::string>& token) {
@@ -101,8 +105,11 @@ bool DebugSession::admits(const std::optional<std::string>& token) {
       (!token_.empty() && !is_token(token.value_or(""), token_))) {
     return false;
   }
-  transport_->set_largest_message(kLargestRequest);
-  requests_.set_most(kMostRequests);
+  if (!std::exchange(admitted_, true)) {
+    transport_->set_largest_message(kLargestRequest);
+    requests_.set_most(kMostRequests);
+    on_token_();
+  }
   return true;
 }
 
@@ -116,17 +123,22 @@ std::unexpected<Error> DebugSession::refuse_token() {
               "\"token\": \"...\" in the attach request");
 }
 
-asio::awaitable<void> DebugSession::end_unless_attached(
-    Deadline::Clock::duration within) {
-  bool over = false;
-  do {  // again, if it is about to
-    patience_.expires_after(within);
+// A stranger has to go whatever is under way, also where he does not read; who
+// is known may be about to attach.
+asio::awaitable<void> DebugSession::end_unless_attached() {
+  for (;;) {
+    const bool was_admitted = admitted_;
+    patience_.expires_after(was_admitted ? kAttachWithin : kTokenWithin);
     const auto [cut_short] = co_await patience_.async_wait(as_result);
-    over = static_cast<bool>(cut_short) || phase_ == Phase::Attached || job_ ||
-           terminal_;
-  } while (!over && running_);
-  if (!over) {
-    stop();
+    if (cut_short || phase_ == Phase::Attached || job_ || terminal_) {
+      co_return;
+    }
+    if (!admitted_) {
+      transport_->close();
+    }
+    if (!admitted_ || (was_admitted && !running_)) {
+      co_return stop();
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -59,9 +60,9 @@ class DebugSession {
 
   DebugSession(Machine machine, std::unique_ptr<Transport> transport);
 
-  // For who came by a socket: attach needs this token (none, if empty), and in
-  // that time. Who has not shown it may send little.
-  void guard(std::string token, Deadline::Clock::duration attach_within);
+  // For who came by a socket: attach needs this token (none, if empty), and is
+  // to come soon. Who has not shown it may send little; `on_token`: he has.
+  void guard(std::string token, std::function<void()> on_token);
 
   // Ends when the editor has left, and the agent with it.
   boost::asio::awaitable<void> run();
@@ -205,8 +206,7 @@ class DebugSession {
   boost::asio::awaitable<void> tell_end();
   boost::asio::awaitable<void> tell_overseer_left();
   boost::asio::awaitable<void> pass_terminal();
-  boost::asio::awaitable<void> end_unless_attached(
-      Deadline::Clock::duration within);
+  boost::asio::awaitable<void> end_unless_attached();
   boost::asio::awaitable<void> close_after(Deadline::Clock::duration time);
   boost::asio::awaitable<void> send(dap::Message message);
 
@@ -219,6 +219,8 @@ class DebugSession {
   boost::asio::steady_timer patience_;
   boost::asio::steady_timer farewell_;
   std::string token_;
+  std::function<void()> on_token_;
+  bool admitted_ = true;  // false: the token has not come yet
   bool guessed_wrong_ = false;
   std::int64_t next_seq_ = 1;
   bool leaving_ = false;

@@ -17,8 +17,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr int kMostSessions = 256;
-// An editor attaches at once; what does not is no editor.
-constexpr auto kAttachWithin = std::chrono::seconds(60);
 constexpr auto kBreath = std::chrono::milliseconds(100);
 
 std::optional<uid_t> user_of(asio::local::stream_protocol::socket& socket) {
@@ -151,10 +149,13 @@ asio::awaitable<void> Server::accept(
     asio::basic_socket_acceptor<Protocol>& acceptor) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(as_result);
-    if (error || running_.running() >= kMostSessions) {
-      // Out of descriptors, or too many: not so again at once.
+    if (error) {  // out of descriptors: not so again at once
       asio::steady_timer breath(machine_.io, kBreath);
       co_await breath.async_wait(as_result);
+      continue;
+    }
+    if (running_.running() - strangers_.count() >= kMostSessions) {
+      log::warn(log::Area::Server, "too many sessions: a connection is closed");
       continue;
     }
     const bool trusted = !tls_ && is_trusted(user_of(socket));
@@ -164,12 +165,16 @@ asio::awaitable<void> Server::accept(
       log::warn(log::Area::Server, "another user's connection is refused");
       continue;
     }
-    running_.spawn(serve(std::move(socket), trusted));
+    running_.spawn(serve(std::move(socket),
+                         trusted ? nullptr
+                                 : std::make_unique<Strangers::One>(
+                                       strangers_, socket.native_handle())));
   }
 }
 
 template <class Socket>
-asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
+asio::awaitable<void> Server::serve(Socket socket,
+                                    std::unique_ptr<Strangers::One> stranger) {
   std::unique_ptr<Transport> transport;
   if constexpr (std::same_as<Socket, Tcp::socket>) {
     transport = co_await shake_hands(std::move(socket));
@@ -180,7 +185,7 @@ asio::awaitable<void> Server::serve(Socket socket, bool trusted) {
     transport = std::make_unique<StreamTransport<Socket>>(std::move(socket));
   }
   DebugSession session(machine_, std::move(transport));
-  session.guard(trusted ? std::string() : token_, kAttachWithin);
+  session.guard(stranger ? token_ : std::string(), [&] { stranger.reset(); });
   sessions_.insert(&session);
   co_await session.run();
   sessions_.erase(&session);

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/listen_address.h"
+#include "server/dap/strangers.h"
 #include "server/dap/tls.h"
 #include "server/task_group.h"
 
@@ -48,8 +49,10 @@ class Server {
   template <class Protocol>
   boost::asio::awaitable<void> accept(
       boost::asio::basic_socket_acceptor<Protocol>& acceptor);
+  // `stranger`: null of one that is known.
   template <class Socket>
-  boost::asio::awaitable<void> serve(Socket socket, bool trusted);
+  boost::asio::awaitable<void> serve(Socket socket,
+                                     std::unique_ptr<Strangers::One> stranger);
   boost::asio::awaitable<std::unique_ptr<Transport>> shake_hands(
       Tcp::socket socket) const;
 
@@ -61,6 +64,7 @@ class Server {
   LeftPrograms left_;
   bool stopped_ = false;
   std::set<DebugSession*> sessions_;
+  Strangers strangers_;
   TaskGroup running_;
 };
 

@@ -78,6 +78,15 @@ def snapshot(pid):
         Mappings(count, size),
     )
 
+
+def anonymous_code(pid):
+    """Mappings that may be executed, not written, and belong to no file: our
+    region."""
+    lines = _read("/proc/%d/maps" % pid).splitlines()
+    return [line for line in lines
+            if line.split()[1] == "r-xp" and line.split()[4] == "0" and "[v" not in line]
+
+
 # Big blocks come and go in malloc's own good time: over 200 cycles this much at
 # most, and back again (3.7: +144 KB at the 30th, gone at the 150th).
 ALLOCATOR_NOISE = 512 * 2**10

@@ -251,7 +251,7 @@ def test_farewell_while_the_gil_is_held(edge_python):
     joined = hangdbg("eval", target.pid, "answer + 1")
     assert (joined.rc, joined.out) == (0, "42\n"), joined
     until("our threads gone", lambda: len(processes.threads(target.pid)) == 1)
-    assert not anonymous_code(target.pid)
+    assert not processes.anonymous_code(target.pid)
     target.finish()
 
 
@@ -313,7 +313,7 @@ def test_clients_killed_at_random(newest_python):
                     assert done.out.splitlines()[-1] == str(answer), (seed, done)
             running = []
     target.assert_as_before(before, arenas=8)
-    assert not anonymous_code(target.pid)
+    assert not processes.anonymous_code(target.pid)
     assert target.finish()["answer"] == 41
 
 
@@ -438,14 +438,6 @@ def memory_peak(pid):
 def own_files(pid):
     """Its descriptors but for the three that it began with."""
     return {number: what for number, what in processes.fds(pid).items() if number > 2}
-
-
-def anonymous_code(pid):
-    """Mappings that may be executed, not written, and belong to no file: our
-    region."""
-    with open("/proc/%d/maps" % pid) as file:
-        return [line for line in file
-                if line.split()[1] == "r-xp" and line.split()[4] == "0" and "[v" not in line]
 
 
 def write(path, value):

@@ -1,8 +1,10 @@
 """A thread that is held: it runs what is asked, and goes on as if nothing had been."""
 
 import os
+import random
 import re
 import signal
+import statistics
 import subprocess
 import threading
 from pathlib import Path
@@ -13,7 +15,9 @@ import interpreters
 import processes
 from hangs import WAITS_AT, start_hang
 from harness import (
-    PATIENCE, PROGRAM, TARGETS, Target, die_with_us, hangdbg, place, start, track, until)
+    AGENT_GONE, PATIENCE, PROGRAM, TARGETS, Target, die_with_us, evaluate, hangdbg, place, start,
+    track, until)
+from stress import run_to_end
 
 THREAD = "int(__import__('os').path.basename(__import__('os').readlink('/proc/thread-self')))"
 OWN = "__import__('sys').modules['own']"
@@ -122,19 +126,45 @@ def test_goes_on_when_we_die(hang, kills, edge_python):
 
 
 @pytest.mark.parametrize("point", [
-    "hold-stopped", "hold-frame-written", "hold-switched", "hold-masked"])
+    "hold-stopped", "hold-frame-written", "hold-marked", "hold-switched", "hold-masked"])
 def test_killed_at(point, edge_python):
     target = start("lock_main", edge_python)
-    call = call_of(target)
+    before, call, code = target.snapshot(), call_of(target), processes.anonymous_code(target.pid)
     died = hangdbg("attach", target.pid, *place(target), *commands("hold"),
                    env={"HANGDBG_TEST_DIE_AT": point})
     assert died.rc == -signal.SIGKILL, died
     assert processes.tracer(target.pid) == 0
     until("the thread in its call", lambda: call_of(target) == call, seconds=1)
+    target.assert_as_before(before, arenas=4)
+    # Of a thread that has not come, nobody in the program can tell whether it was sent; the
+    # next hangdbg can, from outside.
+    left = processes.anonymous_code(target.pid)
+    assert (left != code) == (point == "hold-marked"), left
     for _ in range(2):
         done = hangdbg("attach", target.pid, *place(target), *commands(
             "hold", "p %s" % THREAD, "release"))
         assert values(done) == [str(target.tid)], done
+    until("no code of ours", lambda: processes.anonymous_code(target.pid) == code,
+          AGENT_GONE)
+    assert target.finish()["answer"] == 41
+
+
+@pytest.mark.once
+@pytest.mark.slow
+def test_killed_at_random_moments(edge_python):
+    """Over the whole life of a hold: no code of ours is left, but until the next attach."""
+    moments = random.Random(1)
+    target = start("lock_main", edge_python)
+    before, call, code = target.snapshot(), call_of(target), processes.anonymous_code(target.pid)
+    command = [PROGRAM, "attach", target.pid, *place(target), *commands("hold")]
+    median = statistics.median(run_to_end(command).seconds for _ in range(5))
+    for _ in range(100):
+        run_to_end(command, moments.uniform(0, 1.2 * median))
+        until("the thread in its call", lambda: call_of(target) == call, seconds=1)
+        target.assert_as_before(before, arenas=4)
+    assert evaluate(target, "answer") == "41"
+    until("no code of ours", lambda: processes.anonymous_code(target.pid) == code,
+          AGENT_GONE)
     assert target.finish()["answer"] == 41
 
 

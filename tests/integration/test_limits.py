@@ -3,12 +3,15 @@ refused with the limit's name, having taken nothing; and the program never notic
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 import processes
 from cgroups import cgroup
-from harness import evaluate, hangdbg, outcome, start, start_hangdbg, until
+from harness import (
+    die_with_us, evaluate, hangdbg, kill_group, outcome, place, start, start_hangdbg, track, until)
 from test_namespaces import start as start_behind
 
 
@@ -141,6 +144,112 @@ def test_little_address_space(some_python):
         resource.prlimit(target.pid, number, (most, before[1]))
         assert_no_room(target, limit.lower())
         resource.prlimit(target.pid, number, before)
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
+# ---- CPUs that others have
+
+PRIORITY = 50
+
+# On that CPU for that part of the time; and the kernel ends it after a minute without a pause.
+REAL_TIME = """
+import os, resource, sys, time
+resource.setrlimit(resource.RLIMIT_RTTIME, (60_000_000,) * 2)
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(sys.argv[2])))
+busy = float(sys.argv[3])
+print("there", flush=True)
+while True:
+    end = time.monotonic() + 0.01 * busy
+    while time.monotonic() < end:
+        pass
+    if busy < 1:
+        time.sleep(0.01 * (1 - busy))
+"""
+
+
+@pytest.fixture
+def cpu():
+    """One that we can do without."""
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        pytest.skip("there is only one CPU")
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        pytest.skip("no right to real-time classes here")
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return max(cpus)
+
+
+def real_time(cpu, busy=1.0):
+    """A process that has that CPU for that part of the time."""
+    process = track(subprocess.Popen(
+        [sys.executable, "-c", REAL_TIME, str(cpu), str(PRIORITY), str(busy)],
+        stdout=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=die_with_us))
+    assert process.stdout.readline() == "there\n"
+    return process
+
+
+def thread_of_real_time(pid):
+    """The one that computes; 0: none yet."""
+    return next((tid for tid in processes.threads(pid)
+                 if os.sched_getscheduler(tid) == os.SCHED_FIFO), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["main", "beside"])
+def test_a_real_time_thread_has_the_only_cpu(kind, cpu, newest_python):
+    target = start("real_time", newest_python, kind, cpu, PRIORITY)
+    tid = until("it computes", lambda: thread_of_real_time(target.pid))
+    before = target.snapshot()
+    for command in (["eval", target.pid, "answer"], ["attach", target.pid, "-c", "w"]):
+        hangdbg(*command).assert_refused(
+            4, "thread %d (" % tid, "SCHED_FIFO, priority %d" % PRIORITY, "CPU %d" % cpu)
+        target.assert_as_before(before, arenas=0)
+    doctor = hangdbg("doctor", target.pid, "--json")
+    assert doctor.json()["checks"][-1]["id"] == "no-cpu", doctor
+    assert hangdbg("dump", target.pid).rc == 0
+    assert target.finish() == {"answer": 41}
+
+
+@pytest.mark.slow
+def test_another_process_has_the_only_cpu(cpu, newest_python):
+    """What the kernel keeps back for others may do for us; else it is refused by name."""
+    target = start("lock_main", newest_python)
+    os.sched_setaffinity(target.pid, {cpu})
+    before = target.snapshot()
+    other = real_time(cpu)
+    for _ in range(3):
+        done = hangdbg("eval", target.pid, "answer", *place(target))
+        if done.rc == 0:
+            assert done.out == "41\n"
+        else:
+            done.assert_refused(4, "thread %d of process %d" % (other.pid, other.pid),
+                                "SCHED_FIFO", "CPU %d" % cpu)
+        target.assert_as_before(before)
+    kill_group(other)
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("why", ["another cpu", "pauses", "priority", "beside, another cpu"])
+def test_real_time_threads_that_leave_us_a_cpu(why, cpu, newest_python):
+    if why == "beside, another cpu":
+        target = start("real_time", newest_python, "beside", cpu, PRIORITY)
+        until("it computes", lambda: thread_of_real_time(target.pid))
+        for tid in processes.threads(target.pid):
+            if not thread_of_real_time(target.pid) == tid:
+                os.sched_setaffinity(tid, os.sched_getaffinity(0))
+    else:
+        target = start("lock_main", newest_python)
+        os.sched_setaffinity(target.pid, {cpu, *os.sched_getaffinity(0)} if (
+            why == "another cpu") else {cpu})
+        if why == "priority":
+            os.sched_setscheduler(target.pid, os.SCHED_FIFO, os.sched_param(PRIORITY + 1))
+        real_time(cpu, busy=0.5 if why == "pauses" else 1.0)
     assert evaluate(target, "answer + 1") == "42"
     assert target.finish()["answer"] == 41
 

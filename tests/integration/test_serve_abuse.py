@@ -2,20 +2,27 @@
 many, they do not read, they vanish, they say nothing."""
 
 import ctypes
+import errno
+import json
 import os
+import resource
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
 
+import harness
 import processes
-from dap_client import Refused
+from dap_client import DapClient, Refused
 from dap_server import Server
-from harness import PATIENCE, kill_group, start, until
+from harness import PATIENCE, TARGETS, as_nobody, kill_group, start, until
 from test_dap_breakpoints import hit, line_of, loops, set_breakpoints
-from test_serve import look, server
+from test_namespaces import needs_root
+from test_serve import RELAY, look, server, through
 
 MIB = 1 << 20
 
@@ -99,6 +106,109 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
 
 def in_ms(took):
     return [round(seconds * 1e3, 1) for seconds in (took[30], *took[-5:])]
+
+
+# ---- of whom nobody knows who they are
+
+# As many connections as argv[2] says to the port argv[1], which say nothing. Then how many of
+# them have been ended, whenever a line is read.
+CROWD = """
+import resource, select, socket, sys
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+crowd = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(int(sys.argv[2]))]
+print("there", flush=True)
+for line in sys.stdin:
+    poll = select.poll()
+    for one in crowd:
+        poll.register(one, select.POLLIN)
+    print(len(poll.poll(0)), flush=True)
+"""
+MOST_STRANGERS = 64  # server/dap/strangers.cpp
+
+
+class Crowd:
+    """Another user's connections to that server's port."""
+
+    def __init__(self, server, size):
+        self.process = harness.track(subprocess.Popen(
+            as_nobody("/usr/bin/python3", "-c", CROWD, server.address.rpartition(":")[2],
+                      str(size)),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            preexec_fn=harness.die_with_us, start_new_session=True))
+        assert self.process.stdout.readline() == "there\n"
+
+    def ended(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid) as stat:
+        words = stat.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@needs_root
+@pytest.mark.parametrize("size", [400, 1500, 4100])
+@pytest.mark.parametrize("where", ["tcp", "ws"])
+def test_strangers_that_say_nothing(newest_python, where, size):
+    """They cost little, and keep out neither the owner nor who has the token."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < size + 20:
+        pytest.skip("a process may have too few descriptors here")
+    target = start("lock_main", newest_python)
+    server = Server(where + ":127.0.0.1:0")
+    crowd = Crowd(server, size)
+    mine = [server.editor() for _ in range(4)]
+    for editor in mine:
+        look(editor, target)
+    until("they have to go", lambda: crowd.ended() >= size - MOST_STRANGERS)
+    until("they are gone", lambda: len(processes.fds(server.process.pid)) <
+          2 * MOST_STRANGERS + 16 * len(mine))
+    assert cpu_seconds(server.process.pid) < 5
+    if where == "tcp":
+        relay = harness.track(subprocess.Popen(
+            as_nobody("/usr/bin/python3", "-c", RELAY, server.address.rpartition(":")[2]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            preexec_fn=harness.die_with_us, start_new_session=True))
+        with through(relay) as line:
+            known = DapClient(line.fileno(), line.fileno())
+            known.attach(target.pid, token=server.token)
+            # He is no stranger any more: as many others as there may be leave him alone.
+            Crowd(server, MOST_STRANGERS)
+            assert known.call("threads")["threads"]
+            known.disconnect()
+    for editor in mine:
+        assert editor.call("threads")["threads"]
+        editor.disconnect()
+    server.stop()
+    target.finish()
+
+
+@needs_root
+@pytest.mark.slow
+def test_a_stranger_says_soon_who_he_is():
+    server = Server("tcp:127.0.0.1:0")
+    crowd = Crowd(server, MOST_STRANGERS)
+    until("they have to go", lambda: crowd.ended() == MOST_STRANGERS, seconds=15)
+    server.stop()
+
+
+@pytest.mark.parametrize("asks", ["sock_diag", "proc"])
+def test_many_that_come_and_go(newest_python, asks):
+    """The owner's own; also where a filter keeps the server from asking for one socket."""
+    target = start("lock_main", newest_python)
+    no_netlink = json.dumps({"default": 0x7FFF0000, "rules": {
+        "socket": [0xFF & ~socket.AF_NETLINK, 0x00050000 | errno.EPERM]}})
+    server = Server("tcp:127.0.0.1:0", before=() if asks == "sock_diag" else (
+        sys.executable, str(TARGETS / "seccomp_filter.py"), no_netlink))
+    for _ in range(3000 if asks == "sock_diag" else 100):
+        server.connect().close()
+    look(server.editor(), target)
+    assert cpu_seconds(server.process.pid) < 5
+    server.stop()
+    target.finish()
 
 
 # ---- that do not read, or do not answer

@@ -28,7 +28,7 @@ ERRNO = 0x00050000  # | errno
 KILL = 0x80000000
 
 NUMBERS = {
-    "mprotect": 10, "sched_yield": 24, "shutdown": 48,
+    "mprotect": 10, "sched_yield": 24, "socket": 41, "shutdown": 48,
     "socketpair": 53, "clone": 56, "prctl": 157, "restart_syscall": 219,
     "pipe2": 293, "perf_event_open": 298, "process_vm_readv": 310, "memfd_create": 319,
     "pidfd_open": 434, "clone3": 435, "pidfd_getfd": 438,

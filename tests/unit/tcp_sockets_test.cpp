@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -51,6 +52,7 @@ TEST(TcpSockets, OfProc) {
   EXPECT_EQ(sockets[0].local.text(), "127.0.0.1:29500");
   const TcpSocket& socket = sockets[1];
   EXPECT_EQ(socket.inode, 42U);
+  EXPECT_EQ(socket.user, 1000U);
   EXPECT_EQ(socket.remote.text(), "127.0.0.2:40000");
   EXPECT_EQ(tcp_state_name(socket.state), "ESTABLISHED");
   EXPECT_EQ(socket.unacknowledged, 0x60U);
@@ -237,6 +239,69 @@ const Connection* find(const Connections& all, const Fd& fd) {
   const auto found =
       std::ranges::find(all.connections, fd.get(), &Connection::fd);
   return found == all.connections.end() ? nullptr : &*found;
+}
+
+SocketAddress local_of(const Fd& socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  EXPECT_EQ(
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size),
+      0);
+  std::array<std::uint8_t, 4> bytes{};
+  std::memcpy(bytes.data(), &address.sin_addr, bytes.size());
+  return SocketAddress::v4(bytes, ntohs(address.sin_port));
+}
+
+TEST(TcpPeer, IsFoundWhileItIsOpen) {
+  Connected both;
+  ASSERT_TRUE(both.server);
+  const SocketAddress ours = local_of(both.server);
+  const SocketAddress peers = local_of(both.client);
+  auto peer = find_tcp_peer(ours, peers);
+  ASSERT_TRUE(peer) << peer.error().text();
+  ASSERT_TRUE(*peer);
+  EXPECT_EQ((*peer)->user, ::geteuid());
+  EXPECT_EQ((*peer)->local, peers);
+  both.client.reset();
+  peer = find_tcp_peer(ours, peers);
+  ASSERT_TRUE(peer) << peer.error().text();
+  EXPECT_FALSE(*peer);
+  // And where nothing is left of either end, but who listens.
+  both.server.reset();
+  EXPECT_FALSE(find_tcp_peer(ours, peers).value().has_value());
+}
+
+// Nobody is at the other end; the kernel finds who listens there.
+TEST(TcpPeer, IsNotWhoListens) {
+  const Connected both;
+  const SocketAddress listener = local_of(both.listener);
+  const SocketAddress nobody = SocketAddress::v4({127, 0, 0, 1}, 1);
+  EXPECT_FALSE(find_tcp_peer(nobody, listener).value().has_value());
+}
+
+TEST(TcpPeer, OfIPv6) {
+  const Fd listener(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Fd client(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (!listener || ::bind(listener.get(), any, size) != 0) {
+    GTEST_SKIP() << "no IPv6 here";
+  }
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), any, &size), 0);
+  ASSERT_EQ(::connect(client.get(), any, size), 0);
+  SocketAddress ours{.port = ntohs(address.sin6_port)};
+  std::memcpy(ours.bytes.data(), &in6addr_loopback, ours.bytes.size());
+  ASSERT_EQ(::getsockname(client.get(), any, &size), 0);
+  SocketAddress peers = ours;
+  peers.port = ntohs(address.sin6_port);
+  const auto peer = find_tcp_peer(ours, peers);
+  ASSERT_TRUE(peer) << peer.error().text();
+  ASSERT_TRUE(*peer);
+  EXPECT_EQ((*peer)->user, ::geteuid());
 }
 
 TEST(Connections, OfThisProcess) {
