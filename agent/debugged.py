@@ -18,8 +18,7 @@ def debug(session, arguments):
     try:
         compile(text, "<expression>", "exec", 0, True)
     except SyntaxError as error:
-        need("errors")
-        raise Failure(*explain(error))
+        raise Failure(*told(error, "expression-failed"))
     standing.debugs = text, place, extra
     goes_on(session, ident)
     return {}
@@ -46,8 +45,7 @@ def run_debugged(session, number, ident, text, place, extra):
         except Cancelled:
             raise
         except BaseException as error:
-            need("errors")
-            outcome[:] = [" raised " + explain(error)[1]]
+            outcome[:] = [" raised " + told(error, "expression-failed")[1]]
             forget_our_frames(error)
         finally:
             plan = _plans.get(ident)

@@ -109,6 +109,53 @@ def run_source(source):
     exec(compile(source, "<hangdbg>", "exec", 0, True), globals())
 
 
+def told(error, id):
+    """explain(error, id); or less, where an audit hook of the program's, or want of
+    memory, keeps us from that part."""
+    try:
+        need("errors")
+        return explain(error, id)
+    except Cancelled:
+        raise
+    except BaseException:
+        pass
+    name, lines = described(error)
+    return id, " ".join(lines) + raised_by(error), name, ()
+
+
+def described(error):
+    """The type of an exception, and the lines that say what it is. Runs its __str__."""
+    kind = type(error)
+    name = type_name(kind, True)
+    if type_module(kind) not in ("builtins", "__main__"):
+        name = "%s.%s" % (type_module(kind), name)
+    try:
+        text = str(error.msg if issubclass(kind, SyntaxError) else error)
+    except Cancelled:
+        raise
+    except BaseException:
+        text = "<exception str() failed>"
+    return name, (name + ": " + text if text else name)[:10000].splitlines()
+
+
+def raised_by(error):
+    """Who raised it, if it was none of ours: an audit hook, where we have called
+    nothing else of the program's. "" where one forbids us to see that."""
+    code, trace = None, error.__traceback__
+    try:
+        while trace is not None:
+            code, line, trace = trace.tb_frame.f_code, trace.tb_lineno, trace.tb_next
+    except BaseException:
+        return ""
+    return "" if code is None or is_made_here(code) else " (raised by %s, %s:%s)" % (
+        code.co_name, code.co_filename, line)
+
+
+def is_made_here(code):
+    """Of the agent, or of what the client has typed."""
+    return code.co_filename in ("<hangdbg>", "<expression>")
+
+
 def hello(session, arguments):
     return {"python": "%d.%d.%d" % sys.version_info[:3],
             "implementation": sys.implementation.name, "pid": process_id(),
@@ -168,8 +215,7 @@ def _answer(state, message):
     except Failure as failure:
         return _error(state, request, *failure.args)
     except BaseException as error:
-        need("errors")
-        return _error(state, request, *explain(error, "agent-failed"))
+        return _error(state, request, *told(error, "agent-failed"))
     finally:
         if state.ident == _ident():
             state.stacks = None

@@ -201,8 +201,7 @@ class Standing:
             except Failure as failure:
                 outcome[:] = [failure.args]
             except BaseException as error:
-                need("errors")
-                outcome[:] = [explain(error, "agent-failed")]
+                outcome[:] = [told(error, "agent-failed")]
 
         self.work = work
         _ask(self.number)

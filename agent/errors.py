@@ -5,28 +5,10 @@
 def explain(error, id="expression-failed"):
     """The arguments of the Failure that tells of an exception: id, one line, type
     and traceback lines. Runs its __str__."""
-    kind = type(error)
-    name = type_name(kind, True)
-    if type_module(kind) not in ("builtins", "__main__"):
-        name = "%s.%s" % (type_module(kind), name)
-    try:
-        text = str(error.msg if issubclass(kind, SyntaxError) else error)
-    except Cancelled:
-        raise
-    except BaseException:
-        text = "<exception str() failed>"
-    summary = (name + ": " + text if text else name)[:10000]
-    where = _syntax(error) if issubclass(kind, SyntaxError) else _traceback(error)
-    return id, " ".join(summary.splitlines()), name, where + summary.splitlines()
-
-
-def forget_our_frames(error):
-    """An exception of the program's own that was raised again lives on: leaves
-    on it the traceback that it had, not our frames and the names in them."""
-    trace = error.__traceback__
-    while trace and trace.tb_frame.f_code.co_filename in ("<hangdbg>", "<expression>"):
-        trace = trace.tb_next
-    error.__traceback__ = trace
+    name, lines = described(error)
+    where = _syntax(error) if issubclass(type(error), SyntaxError) else _traceback(error)
+    by = raised_by(error) if id == "agent-failed" else ""  # whose frames nobody sees
+    return id, " ".join(lines) + by, name, where + lines
 
 
 def _syntax(error):

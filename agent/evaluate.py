@@ -79,8 +79,7 @@ def run_user_code(session, work):
         except Cancelled:
             raise
         except BaseException as error:
-            need("errors")
-            outcome[:] = [_show(explain, error)]
+            outcome[:] = [_show(told, error, "expression-failed")]
             forget_our_frames(error)
 
     ident = _thread.get_ident()
@@ -103,6 +102,18 @@ def run_user_code(session, work):
     if len(outcome) == 1:
         raise Failure(*outcome[0])
     return outcome[1]
+
+
+def forget_our_frames(error):
+    """An exception of the program's own that was raised again lives on: leaves
+    on it the traceback that it had, not our frames and the names in them."""
+    trace = error.__traceback__
+    try:
+        while trace and is_made_here(trace.tb_frame.f_code):
+            trace = trace.tb_next
+    except BaseException:  # an audit hook forbids us to see whose they are
+        trace = None
+    error.__traceback__ = trace
 
 
 # What is to be done after a thread's evaluation: inside it, Cancelled may come a

@@ -186,7 +186,9 @@ asio::awaitable<Result<std::string>> AgentConnection::receive() {
 
 asio::awaitable<void> AgentConnection::deliver(dap::Message message) {
   if (auto* response = std::get_if<dap::Response>(&message)) {
-    if (response->request_seq == waiting_for_) {
+    // 0: the agent's last resort, with which it does not know what it was
+    // asked.
+    if (response->request_seq == waiting_for_ || response->request_seq == 0) {
       answer_with(std::move(*response));
     }
   } else if (auto* event = std::get_if<dap::Event>(&message)) {

@@ -221,7 +221,7 @@ struct HdState {
   struct HdAgent agents[HD_MAX_SESSIONS + 1];
   uint32_t must_stay; /* something of Python's still points into the region */
   struct HdMethod methods[HD_BUILTINS];
-  char failure[256]; /* why the agent could not be loaded or called */
+  char failure[512]; /* why the agent could not be loaded or called */
 };
 
 _Static_assert(sizeof(struct HdRegion) + sizeof(struct HdState) <=

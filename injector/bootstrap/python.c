@@ -19,11 +19,25 @@ typedef HdPyObject* (*TupleFunction)(long);
 typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef void (*VoidFunction)(void);
+typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
+typedef const char* (*Utf8Function)(HdPyObject*);
+
+#define AGENTS_FILE "<hangdbg>"
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
 static int add_builtins(struct HdState* state, struct HdAgent* agent);
 static void keep_failure(struct HdState* state);
+static HdPyObject* code_of_raiser(struct HdState* state, HdPyObject* trace);
+static HdPyObject* attribute(struct HdState* state,
+                             HdPyObject* of,
+                             const char* name);
+static int is_agents(struct HdState* state, HdPyObject* file);
+static void add_text(struct HdState* state,
+                     const char* before,
+                     HdPyObject* text);
+static void add(struct HdState* state, const char* utf8);
+static void drop(struct HdState* state, HdPyObject* object);
 static long refcount(struct HdState* state, HdPyObject* object);
 
 int hd_agent_load(struct HdSession* session) {
@@ -84,7 +98,7 @@ static int run_source(struct HdState* state, struct HdAgent* agent) {
   HdPyObject* code = compiled_code(state);
   if (!code) {
     code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
-        source, "<hangdbg>", HD_FILE_INPUT, 0, 2);
+        source, AGENTS_FILE, HD_FILE_INPUT, 0, 2);
   }
   if (!code) {
     return 0;
@@ -189,32 +203,115 @@ static long refcount(struct HdState* state, HdPyObject* object) {
              : *(const uint32_t*)object;
 }
 
-/* The exception that is set goes, its text stays for the client to see. */
+/* The exception that is set goes; what it was stays for the client to see, and
+ * who raised it: of what happens here only an audit hook of the program's can,
+ * but for want of memory. */
 static void keep_failure(struct HdState* state) {
   typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
   typedef HdPyObject* (*StrFunction)(HdPyObject*);
-  typedef const char* (*Utf8Function)(HdPyObject*);
   HdPyObject* parts[3] = {0, 0, 0}; /* type, value, traceback */
   HD_CALL(state, PyErr_Fetch, FetchFunction)(&parts[0], &parts[1], &parts[2]);
-  HdPyObject* text =
-      parts[1] ? HD_CALL(state, PyObject_Str, StrFunction)(parts[1]) : 0;
-  const char* utf8 =
-      text ? HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(text) : 0;
-  uint64_t size = 0;
-  while (utf8 && utf8[size] && size + 1 < sizeof state->failure) {
-    state->failure[size] = utf8[size];
-    size++;
+  state->failure[0] = 0;
+  add_text(state, "", attribute(state, parts[0], "__name__"));
+  add_text(state, ": ",
+           parts[1] ? HD_CALL(state, PyObject_Str, StrFunction)(parts[1]) : 0);
+  HdPyObject* code = code_of_raiser(state, parts[2]);
+  HdPyObject* file = attribute(state, code, "co_filename");
+  if (file && !is_agents(state, file)) {
+    add_text(state, " (raised by ", attribute(state, code, "co_name"));
+    add_text(state, ", ", file);
+    add(state, ")");
+  } else {
+    drop(state, file);
   }
-  state->failure[size] = 0;
-  if (text) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(text);
-  }
+  drop(state, code);
   for (int i = 0; i < 3; i++) {
-    if (parts[i]) {
-      HD_CALL(state, Py_DecRef, ObjectFunction)(parts[i]);
-    }
+    drop(state, parts[i]);
   }
   HD_CALL(state, PyErr_Clear, VoidFunction)();
+}
+
+/* Of the frame at a traceback's end; 0 where there is none, or none may be
+ * looked at. */
+static HdPyObject* code_of_raiser(struct HdState* state, HdPyObject* trace) {
+  HdPyObject* last = trace;
+  if (last) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(last);
+  }
+  for (;;) {
+    HdPyObject* next = attribute(state, last, "tb_next");
+    if (!next || next == (HdPyObject*)state->region->api.none) {
+      drop(state, next);
+      break;
+    }
+    drop(state, last);
+    last = next;
+  }
+  HdPyObject* frame = attribute(state, last, "tb_frame");
+  HdPyObject* code = attribute(state, frame, "f_code");
+  drop(state, frame);
+  drop(state, last);
+  return code;
+}
+
+/* A reference; 0 without an exception. */
+static HdPyObject* attribute(struct HdState* state,
+                             HdPyObject* of,
+                             const char* name) {
+  HdPyObject* value =
+      of ? HD_CALL(state, PyObject_GetAttrString, AttributeFunction)(of, name)
+         : 0;
+  if (!value) {
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
+  }
+  return value;
+}
+
+static int is_agents(struct HdState* state, HdPyObject* file) {
+  const char* name = HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(file);
+  const char* agents = AGENTS_FILE;
+  while (name && *name && *name == *agents) {
+    name++;
+    agents++;
+  }
+  return name && *name == *agents;
+}
+
+/* Takes the reference; an empty text, or none, adds nothing. No exception is
+ * set then. */
+static void add_text(struct HdState* state,
+                     const char* before,
+                     HdPyObject* text) {
+  const char* utf8 =
+      text ? HD_CALL(state, PyUnicode_AsUTF8, Utf8Function)(text) : 0;
+  if (utf8 && *utf8) {
+    add(state, before);
+    add(state, utf8);
+  }
+  drop(state, text);
+  HD_CALL(state, PyErr_Clear, VoidFunction)();
+}
+
+static void add(struct HdState* state, const char* utf8) {
+  char* failure = state->failure;
+  uint64_t size = 0;
+  while (failure[size]) {
+    size++;
+  }
+  for (; *utf8 && size + 1 < sizeof state->failure; utf8++) {
+    failure[size++] = *utf8;
+  }
+  if ((*utf8 & 0xc0) == 0x80) { /* no part of a character */
+    while ((failure[--size] & 0xc0) == 0x80) {
+    }
+  }
+  failure[size] = 0;
+}
+
+static void drop(struct HdState* state, HdPyObject* object) {
+  if (object) {
+    HD_CALL(state, Py_DecRef, ObjectFunction)(object);
+  }
 }
 
 HdPyObject* hd_call(struct HdState* state,

@@ -82,6 +82,21 @@ def check_events_and_responses_are_numbered():
     assert agent.raw(message, 2)[0]["seq"] == 1
 
 
+def check_reasons_where_a_hook_forbids_more():
+    """A part that may not be run is not the reason; and who raised it is told."""
+    agent = Agent()
+
+    def forbidden(part):
+        raise RuntimeError("no to exec")
+    agent.names["need"] = forbidden
+    refused = agent.refused("evaluate", expression="1/0")
+    assert refused.id == "expression-failed", refused.id
+    assert refused.text == "ZeroDivisionError: division by zero"
+    refused = agent.refused("evaluate", expression="x = 1")
+    assert refused.id == "expression-failed" and refused.text.startswith(
+        "RuntimeError: no to exec (raised by forbidden, "), refused.text
+
+
 def check_handle_survives_exhaustion():
     agent = Agent()
     def no_memory(message):
