@@ -237,16 +237,14 @@ def test_another_process_has_the_only_cpu(cpu, newest_python):
 @pytest.mark.slow
 @pytest.mark.parametrize("why", ["another cpu", "pauses", "priority", "beside, another cpu"])
 def test_real_time_threads_that_leave_us_a_cpu(why, cpu, newest_python):
+    everywhere = os.sched_getaffinity(0)
     if why == "beside, another cpu":
         target = start("real_time", newest_python, "beside", cpu, PRIORITY)
         until("it computes", lambda: thread_of_real_time(target.pid))
-        for tid in processes.threads(target.pid):
-            if not thread_of_real_time(target.pid) == tid:
-                os.sched_setaffinity(tid, os.sched_getaffinity(0))
+        os.sched_setaffinity(target.pid, everywhere)
     else:
         target = start("lock_main", newest_python)
-        os.sched_setaffinity(target.pid, {cpu, *os.sched_getaffinity(0)} if (
-            why == "another cpu") else {cpu})
+        os.sched_setaffinity(target.pid, everywhere if why == "another cpu" else {cpu})
         if why == "priority":
             os.sched_setscheduler(target.pid, os.SCHED_FIFO, os.sched_param(PRIORITY + 1))
         real_time(cpu, busy=0.5 if why == "pauses" else 1.0)
