@@ -18,7 +18,7 @@ static int make_room(struct HdBreaks* breaks);
 
 /* As if in a trace function: nothing that runs meanwhile is asked about. What
  * is thrown into a generator may be on its way. */
-int hd_ask(struct HdState* state, void* thread, uint64_t code) {
+int hd_ask(struct HdState* state, uint64_t code) {
   struct HdBreaks* breaks = &state->breaks;
   const uint32_t generation = breaks->generation;
   HdPyObject* error[3] = {0, 0, 0};
@@ -27,9 +27,11 @@ int hd_ask(struct HdState* state, void* thread, uint64_t code) {
   if (!breaks->classify || hd_is_forked(state)) {
     lines = hd_none(state);
   } else {
-    HD_FIELD(state, thread, thread_tracing, int)++;
+    /* 3.11 keeps beside the count whether it is worth a look: that is made
+     * anew when other threads have changed what this one is traced by. */
+    hd_untraced(state, 1);
     lines = hd_call_agent(state, breaks->classify, (HdPyObject*)code, 0);
-    HD_FIELD(state, thread, thread_tracing, int)--;
+    hd_untraced(state, -1);
   }
   if (lines && breaks->classify && generation == breaks->generation) {
     keep(state, code, lines);

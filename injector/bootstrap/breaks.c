@@ -139,14 +139,13 @@ static int is_left(const struct HdState* state, uint64_t base) {
  * stack is traced, until that has returned. To ask is to let others run, so it
  * is looked again until there is nothing to ask. */
 static int look_at_stacks(struct HdState* state) {
-  void* self = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
   const uint32_t generation = state->breaks.generation;
   uint64_t codes[AT_ONCE];
   for (int round = 0; round < MOST_ROUNDS; round++) {
     const int count = find_unasked(state, codes);
     int failed = 0;
     for (int i = 0; i < count; i++) {
-      failed = failed || !hd_ask(state, self, codes[i]);
+      failed = failed || !hd_ask(state, codes[i]);
       HD_CALL(state, Py_DecRef, ObjectFunction)((HdPyObject*)codes[i]);
     }
     if (failed) {
@@ -243,9 +242,7 @@ uint64_t hd_innermost(const struct HdState* state, const void* thread) {
 
 enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object) {
   const uint64_t code = code_of(state, frame_object);
-  if (!hd_answer(state, code) && hd_traces_all(state) &&
-      !hd_ask(state, HD_CALL(state, PyThreadState_Get, ThreadFunction)(),
-              code)) {
+  if (!hd_answer(state, code) && hd_traces_all(state) && !hd_ask(state, code)) {
     return HD_RAISED; /* of a frame that we have not seen begin */
   }
   const struct HdAnswer* answer = hd_answer(state, code);

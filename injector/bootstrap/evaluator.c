@@ -111,7 +111,7 @@ static __attribute__((noinline)) HdPyObject* look_and_evaluate(
 static enum Change needed_change(struct HdState* state,
                                  void* thread,
                                  uint64_t code) {
-  if (!hd_answer(state, code) && !hd_ask(state, thread, code)) {
+  if (!hd_answer(state, code) && !hd_ask(state, code)) {
     return RAISE;
   }
   const struct HdAnswer* answer = hd_answer(state, code);

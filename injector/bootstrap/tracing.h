@@ -68,7 +68,7 @@ static inline const struct HdAnswer* hd_answer(const struct HdState* state,
              : 0;
 }
 /* Asks, in this thread. 0 if that raises something, which is the program's. */
-int hd_ask(struct HdState* state, void* thread, uint64_t code);
+int hd_ask(struct HdState* state, uint64_t code);
 void hd_forget_answers(struct HdState* state);
 /* One of its functions, in a thread of the program; `second` may be 0. */
 HdPyObject* hd_call_agent(struct HdState* state,

@@ -27,7 +27,7 @@ MODES = ("calm", "napping", "busy")
 STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a second
 LONGEST_RUN = 60.0  # seconds; hangdbg gives up after 10
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; targets/churn.c
-ROWS = 16
+ROWS = 32
 
 Run = collections.namedtuple("Run", "rc output seconds")
 
@@ -84,15 +84,15 @@ def can_load(python, library):
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
-class Churn(Target):
-    """tests/targets/churn.py."""
+class Restless(Target):
+    """tests/targets/restless.py, or another whose threads have rows in a file."""
 
-    def __init__(self, python, library, mode):
-        self.path = "%s.%s.%s" % (library, os.getpid(), time.monotonic_ns())
+    def __init__(self, python, folder, script="restless.py", before=(), after=()):
+        self.path = "%s/rows.%s.%s" % (folder, os.getpid(), time.monotonic_ns())
         with open(self.path, "w+b") as file:
-            file.truncate(ROWS * 64)
+            file.truncate(ROWS * ROW.size)
             self.rows = mmap.mmap(file.fileno(), 0)
-        super().__init__([python, TARGETS / "churn.py", library, self.path, mode])
+        super().__init__([python, TARGETS / script, *before, self.path, *after])
         self.wait_hung()
         self.seen = {}  # by row: its rounds, and when they were first seen
         self.wrong = {}
@@ -120,7 +120,7 @@ class Churn(Target):
                 continue
             if wrong > self.wrong.get(index, 0):
                 self.wrong[index] = wrong
-                return "wrong result in %s" % name
+                return "wrong result in %s: %s" % (name, self.stderr()[-600:])
             if self.seen.get(index, (None,))[0] != rounds:
                 self.seen[index] = (rounds, now)
             elif now - self.seen[index][1] > STANDS_STILL:
@@ -128,14 +128,18 @@ class Churn(Target):
         return None
 
     def still_goes_round(self):
-        """Waits until each thread has gone round once more; the harm, if not."""
+        """Waits until each thread has gone round once more, from beginning to end; the
+        harm, if not."""
         start = time.monotonic()
-        while time.monotonic() - start < 2 * STANDS_STILL:
-            harm = self.harm()
-            if harm or all(since > start for _, since in self.seen.values()):
-                return harm
+        harm = self.harm()
+        rounds = {index: seen for index, (seen, _) in self.seen.items()}
+        while not harm and any(
+                self.seen[index][0] < seen + 2 for index, seen in rounds.items()):
+            if time.monotonic() - start > 2 * STANDS_STILL:
+                return "stands still"
             time.sleep(0.01)
-        return "stands still"
+            harm = self.harm()
+        return harm
 
     def end(self):
         """Lets it go on to its end: what is wrong with that, or left behind."""
@@ -153,8 +157,15 @@ class Churn(Target):
         return None
 
     def go_on(self):
-        self.rows[-1] = 1
+        self.rows[-1] = 1  # the program's signal, or a thread of it, looks for that
 
     def debugger_threads(self):
         return [name for name in processes.threads(self.pid).values()
                 if name.startswith("hangdbg-")]
+
+
+class Churn(Restless):
+    """tests/targets/churn.py."""
+
+    def __init__(self, python, library, mode):
+        super().__init__(python, Path(library).parent, "churn.py", [library], [mode])

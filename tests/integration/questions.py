@@ -1,0 +1,166 @@
+"""What is asked of a restless program (tests/targets/restless.py): questions drawn at
+random, each with what its answer is to look like; and faults, each of which must be found
+by who looks at that program: without them a soak that finds nothing says nothing.
+
+    question = draw(random.Random(1), target)
+    run = run_to_end([PROGRAM, *question.words])
+    wrong = question.wrong(run)   # None, or what is
+"""
+
+import collections
+import re
+
+from harness import TARGETS
+
+SOURCE = TARGETS / "restless.py"
+LINES = SOURCE.read_text().splitlines()
+
+
+class Question(collections.namedtuple("Question", "words rc pattern")):
+    def was_answered(self, run):
+        return run.rc == self.rc and bool(re.search(self.pattern, run.output, re.S))
+
+    def wrong(self, run):
+        """What is wrong with the answer, or None; a refusal is one."""
+        if self.was_answered(run) or (run.rc in (3, 4) and self.rc != 4):
+            return None
+        return "%s answered %d: %.300r" % (list(self.words), run.rc, run.output)
+
+
+def line_of(text):
+    return 1 + next(number for number, line in enumerate(LINES) if text in line)
+
+
+# Expressions; the exit code and what the output must match; their odds.
+EXPRESSIONS = [
+    ("answer + 1", 0, r"\b42$", 4),
+    ("print('mine', 7)", 0, r"mine 7", 4),
+    ("print(*range(9), file=sys.stderr)", 0, r"0 1 2 3 4 5 6 7 8", 2),
+    ("print(Slow())", 0, "slow", 4),
+    ("time.sleep(0.05)", 0, "", 4),
+    ("1 / 0", 1, "ZeroDivisionError", 2),
+    ("divide(0)", 1, "ZeroDivisionError", 2),
+    ("undefined", 1, "NameError", 1),
+    ("raise SystemExit(3)", 1, "SystemExit", 1),
+    ("(lambda f: f(f))(lambda f: f(f))", 1, "RecursionError", 1),
+    ("threading.Thread(target=print, args=('late',)).start()", 0, "", 4),
+    ("threading.Thread(target=print, args=(Slow(), Slow())).start()", 0, "", 4),
+    ("threading.Timer(0.03, print, ['later still']).start()", 0, "", 2),
+    ("threading.Thread(target=time.sleep, args=(0.05,)).start()", 0, "", 1),
+    ("kept.append(number for number in range(3))", 0, "", 1),
+    ("kept.append(lambda: print('kept', answer))", 0, "", 2),
+    ("[one() for one in list(kept) if callable(one)] and None", 0, "", 2),
+    ("kept.append(sys._getframe())", 0, "", 1),
+    ("kept.append(print)", 0, "", 1),
+    ("kept.append(sys.stdout)", 0, "", 1),
+    ("[one.write('w') for one in list(kept) if hasattr(one, 'write')] and None", 0, "", 1),
+    ("kept.clear()", 0, "", 2),
+    ("class Made: x = 1", 0, "", 2),
+    ("def made(): return kept", 0, "", 1),
+    ("kept.append(weakref.ref(lambda: 0, kept.append))", 0, "", 1),
+    ("import json.tool as tool", 0, "", 1),
+    ("importlib.reload(importlib.import_module('keyword'))", 0, "keyword", 1),
+    ("answer = 41", 0, "", 2),
+    ("'x' * 1000000", 0, "xxx", 1),
+    ("print('y' * 300000)", 0, "yyy", 1),
+    ("traceback.print_stack()", 0, "print_stack|expression", 2),
+    ("warnings.warn('asked')", 0, "asked", 2),
+    ("logging.getLogger('asked').error('an error')", 0, "", 2),
+    ("gc.collect()", 0, r"\d+$", 2),
+    ("[one.f_lineno for one in sys._current_frames().values()] and None", 0, "", 1),
+    ("len(threading.enumerate()) > 3", 0, "True", 1),
+    ("contextvars.copy_context().run(variable.get)", 0, "", 1),
+    ("subprocess.call(['true'])", 0, r"\b0$", 1),
+    ("os.waitpid(os.fork() or os._exit(0), 0)[1]", 0, r"\b0$", 1),
+    ("sys.settrace(lambda *_: None)", 0, "", 1),
+    ("sys.setprofile(lambda *_: None)", 0, "", 1),
+    ("asyncio.new_event_loop().close()", 0, "", 1),
+]
+CANCELLED = [
+    "[None for _ in iter(int, 1)]",
+    "[time.sleep(0.01) for _ in iter(int, 1)]",
+    "time.sleep(2)",  # does not react: it is given up
+    "print(*[Slow() for _ in range(10000)])",
+]
+
+
+def draw(random, target):
+    kind = random.choices(
+        ["expression", "cancelled", "dump", "peek", "held", "break", "trace", "many"],
+        [40, 2, 2, 2, 3, 2, 1, 2])[0]
+    pid = target.pid
+    if kind == "expression":
+        text, rc, pattern, _ = random.choices(EXPRESSIONS, [one[3] for one in EXPRESSIONS])[0]
+        return Question(("eval", pid, text, "--thread", target.tid), rc, pattern)
+    if kind == "cancelled":
+        return Question(("eval", pid, random.choice(CANCELLED), "--timeout", "0.2"), 4, "")
+    if kind == "dump":
+        more = random.choice([(), ("--native",), ("--locals",)])
+        return Question(("dump", pid, *more), 0, "wait_for_lock")
+    if kind == "peek":
+        return Question(("peek", pid, "answer", "--thread", target.tid), 0, r"\b41")
+    if kind == "trace":
+        return Question(("trace", pid, "--for", "0.1"), 0, "")
+    if kind == "held":
+        commands = random.choice([
+            ("hold", "p answer", "release"), ("hold", "print(Slow())"), ("hold", "p 1 / 0"),
+            ("hold", "w", "p sys._getframe()"), ("hold", "!answer = 41", "release")])
+        return attached(target, commands, r"is held|\*\*\* thread \d+")
+    if kind == "break":
+        # Not in what the signal's handler runs, nor with a lock that others want.
+        place = "%s:%d" % (SOURCE, line_of(random.choice(
+            ["return module.rgb_to_hsv", "return (first, closed)", "closed = []",
+             "before = counts[\"alarms\"]", "items = queue.Queue"])))
+        commands = random.choice([("c", "w"), ("c", "n", "p 6 * 7"), ("c", "s", "c"), ()])
+        return attached(target, ("b " + place, *commands), "Breakpoint")
+    texts = random.choices([one[0] for one in EXPRESSIONS], k=8)
+    return attached(target, ["p " + text for text in texts if "=" not in text], "attached")
+
+
+def attached(target, commands, pattern):
+    words = [word for command in commands for word in ("-c", command)]
+    return Any(("attach", target.pid, "--thread", target.tid, *words), 0, pattern)
+
+
+class Any(Question):
+    """The exit code is that of its last command."""
+
+    def was_answered(self, run):
+        return 0 <= run.rc <= 4 and bool(re.search(self.pattern, run.output, re.S))
+
+
+# What a debugger might do to a program; what is then to be found. `ctypes` is imported
+# by the expression.
+FAULTS = {
+    "a stream without its function": "setattr(sys, 'stdout', type('Cleared', (), {})())",
+    "another stream left in place": "setattr(sys, 'stderr', __import__('io').StringIO())",
+    "a descriptor closed": "os.close(loop._selector.fileno())",
+    "a descriptor left open": "os.dup(0) and None",
+    "a code page unmapped": "(lambda c, m: (c.pythonapi.Py_AddPendingCall("
+                            "c.c_void_p(m), None), None)[1])(__import__('ctypes'), 4096)",
+    "a code page left": "setattr(sys, 'page', mmap.mmap(-1, 4096, prot=5, flags=0x22))",
+    "a thread left": "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+    "a lock kept": "condition.acquire() and None",
+    "a lock of a logger kept": "logger.handlers[0].lock.acquire() and None",
+    "a signal ignored": "__import__('ctypes').CDLL(None).signal(14, 1) and None",
+    "an exception raised": "__import__('ctypes').pythonapi.PyThreadState_SetAsyncExc("
+                           "__import__('ctypes').c_ulong(threads[0].ident), "
+                           "__import__('ctypes').py_object(ValueError)) and None",
+    "the limit of recursion": "sys.setrecursionlimit(sys.getrecursionlimit() + 50)",
+    "the switch interval": "sys.setswitchinterval(0.25)",
+    "the garbage collector": "gc.disable()",
+    "a hook": "setattr(sys, 'excepthook', print)",
+    "the folder": "os.chdir('/usr')",
+    "the umask": "os.umask(0o33) and None",
+    "a variable of the environment": "os.environ.update(LEFT='1')",
+    "a path": "sys.path.append('/left')",
+    "a finder": "sys.meta_path.append(type('Finder', (), {'find_spec': "
+                "staticmethod(lambda *_: None)}))",
+    "a module of ours": "sys.modules.update(hangdbg_left=sys)",
+    "a thread known to Python alone": "threading._active.update({1: threading.main_thread()})",
+    "a write to freed memory": "__import__('ctypes').memset(8, 0, 8)",
+    "code of the program's": "setattr(three_lines, '__code__', monitored.__code__)",
+    "a function of a module's": "setattr(sys.modules['colorsys'], 'rgb_to_hsv', max) or "
+                                "setattr(importlib, 'import_module', "
+                                "lambda name, module=sys.modules['colorsys']: module)",
+}

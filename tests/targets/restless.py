@@ -1,0 +1,353 @@
+"""Threads that do all the time what programs do: restless.py ROWS
+
+Each prints, logs, warns, formats tracebacks, imports, defines classes, collects garbage,
+traces, is profiled, forks ... and looks whether what comes of it is right. ROWS is the
+file in which each has a row: how often it has gone round, how often something was wrong.
+Main waits in lock.acquire, interrupted 200 times a second by a signal with a handler in
+Python; it goes on when the file's last byte is set. What it prints goes nowhere.
+"""
+
+import asyncio
+import contextvars
+import gc
+import importlib
+import json
+import linecache
+import locale
+import logging
+import logging.handlers
+import mmap
+import os
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+import weakref
+
+from common import finish, ready_line
+
+ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; of tests/integration/stress.py
+EVERY = 0.005  # seconds, of the signal
+stop = threading.Event()
+kept = []  # what expressions want to keep
+counts = {"alarms": 0, "audited": 0, "started": 0}
+
+
+class Slow:
+    def __str__(self):
+        time.sleep(0.0005)
+        return "slow"
+
+
+class Base:
+    pass  # no __init__: who looks at its frame keeps `self` for a moment
+
+
+class Checked:
+    """A stream that must be written what the logger says, and nothing else."""
+
+    wrong = 0
+
+    def write(self, text):
+        Checked.wrong += text != "said slow\n"
+        return len(text)
+
+    def flush(self):
+        pass
+
+
+def printing():
+    print("prints", Slow(), flush=True)
+    print("more", file=sys.stderr)
+    return True
+
+
+def logs():
+    logger.warning("said %s", Slow())
+    logging.getLogger("of-the-root").error("said %s", Slow())
+    return Checked.wrong == 0
+
+
+def warns():
+    warnings.warn("as ever", UserWarning)
+    return True
+
+
+def formats():
+    linecache.checkcache()
+    try:
+        return divide(0)
+    except ZeroDivisionError:
+        text = traceback.format_exc()
+    return "in divide" in text and len(traceback.format_stack()) > 1
+
+
+def divide(by):
+    return 1 / by
+
+
+def imports():
+    sys.modules.pop("colorsys", None)
+    module = importlib.import_module("colorsys")
+    return module.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+
+
+def classes():
+    dead = []
+    made = type("Made", (Base,), {"answer": 41, "__del__": lambda self: dead.append(1)})
+    one = made()
+    weakref.finalize(one, dead.append, 2)
+    del one
+    return (made.answer, sorted(dead)) == (41, [1, 2]) or (made.answer, dead)
+
+
+def collects():
+    gc.collect(counts["alarms"] % 3)
+    return True
+
+
+def three_lines():
+    one = 1
+    two = one + 1
+    return two
+
+
+def traces():
+    seen = []
+
+    def tracer(frame, event, _):
+        if frame.f_code is three_lines.__code__:
+            seen.append(event)
+        return tracer
+    sys.settrace(tracer)
+    three_lines()
+    mine = sys.gettrace()
+    sys.settrace(None)
+    return (seen, mine) == (["call", "line", "line", "line", "return"], tracer) or (
+        seen, mine)
+
+
+def profiles():
+    seen = []
+
+    def profiler(frame, event, _):
+        if frame.f_code is three_lines.__code__:
+            seen.append(event)
+    sys.setprofile(profiler)
+    three_lines()
+    mine = sys.getprofile()
+    sys.setprofile(None)
+    return (seen, mine) == (["call", "return"], profiler) or (seen, mine)
+
+
+def monitored():
+    return 41
+
+
+def monitors():
+    before = counts["started"]
+    monitored()
+    return counts["started"] == before + 1
+
+
+def audits():
+    before = counts["audited"]
+    sys.audit("restless.mark")
+    return counts["audited"] == before + 1
+
+
+def contexts():
+    value = object()
+    token = variable.set(value)
+    seen = contextvars.copy_context().run(variable.get)
+    variable.reset(token)
+    return seen is value and variable.get() is None
+
+
+async def twice(number):
+    await asyncio.sleep(0)
+    return 2 * await asyncio.wait_for(asyncio.shield(once(number)), 10)
+
+
+async def once(number):
+    await asyncio.sleep(0.0001)
+    return number
+
+
+def awaits():
+    async def all_of_them():
+        return await asyncio.gather(*[twice(number) for number in range(5)])
+    return loop.run_until_complete(all_of_them()) == [0, 2, 4, 6, 8]
+
+
+def starts():
+    stop.wait(0.02)
+    return subprocess.call(["true"]) == 0
+
+
+def forks():
+    stop.wait(0.02)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(7)
+    return os.waitpid(pid, 0)[1] == 7 << 8
+
+
+def alarms():
+    before = counts["alarms"]
+    for _ in range(2000):
+        if counts["alarms"] > before:
+            return True
+        stop.wait(0.005)
+    return stop.is_set()
+
+
+def generates():
+    def generator():
+        try:
+            yield 1
+        finally:
+            closed.append(1)
+    closed = []
+    one = generator()
+    first = next(one)
+    del one
+    return (first, closed) == (1, [1])
+
+
+def waits():
+    items = queue.Queue(1)
+    thread = threading.Thread(target=items.put, args=(41,))
+    thread.start()
+    got = items.get(timeout=20)
+    thread.join()
+    with condition:
+        condition.wait(0.001)
+    return got == 41
+
+
+WORK = [printing, logs, warns, formats, imports, classes, collects, traces, profiles,
+        contexts, awaits, starts, forks, alarms, generates, waits]
+
+
+def work(check, index):
+    rounds = wrong = 0
+    while not stop.is_set():
+        rounds += 1
+        try:
+            came = check()
+            if came is not True:
+                raise AssertionError(came)
+        except BaseException:
+            os.write(errors, traceback.format_exc().encode())
+            wrong += 1
+        ROW.pack_into(rows, index * ROW.size, rounds, wrong, check.__name__.encode())
+        stop.wait(0.002)
+
+
+def on_alarm(number, frame):
+    counts["alarms"] += 1
+    if rows[-1] and lock.locked():
+        lock.release()
+
+
+def count_audited(event, _):
+    if event == "restless.mark":  # others come here at once
+        counts["audited"] += 1
+
+
+def count_started(code, offset):
+    counts["started"] += 1
+
+
+def begin():
+    """What is there from this version on."""
+    if hasattr(sys, "addaudithook"):
+        sys.addaudithook(count_audited)
+        WORK.append(audits)
+    if hasattr(sys, "monitoring"):
+        tool, events = 4, sys.monitoring.events
+        sys.monitoring.use_tool_id(tool, "restless")
+        sys.monitoring.register_callback(tool, events.PY_START, count_started)
+        sys.monitoring.set_local_events(tool, monitored.__code__, events.PY_START)
+        WORK.append(monitors)
+
+
+def mappings():
+    """Anonymous memory that can be executed: the debugger's, if anybody's."""
+    with open("/proc/self/maps") as maps:
+        return sum(1 for line in maps if line.split()[1:5:3] == ["r-xp", "0"])
+
+
+def left():
+    mask = os.umask(0o77)
+    os.umask(mask)
+    hooks = [sys.excepthook, sys.displayhook, sys.stdout, sys.stderr, sys.stdin,
+             sys.unraisablehook if hasattr(sys, "unraisablehook") else None,
+             threading.excepthook if hasattr(threading, "excepthook") else None]
+    return {
+        "fds": sorted(os.listdir("/proc/self/fd")), "mappings": mappings(),
+        "threads": len(os.listdir("/proc/self/task")),
+        "known threads": len(threading._active), "cwd": os.getcwd(), "umask": mask,
+        "environ": sorted(os.environ.items()), "locale": locale.setlocale(locale.LC_ALL),
+        "hooks": [id(hook) for hook in hooks], "trace": str(sys.gettrace()),
+        "profile": str(sys.getprofile()), "gc": [gc.isenabled(), gc.get_threshold()],
+        "gc callbacks": len(gc.callbacks), "path": len(sys.path),
+        "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(),
+        "finders": len(sys.meta_path), "wakeup": signal.set_wakeup_fd(-1),
+        "nice": os.nice(0), "ours": [name for name in sys.modules if "hangdbg" in name]}
+
+
+def wait_for_lock():
+    answer = 41
+    lock.acquire()
+    return answer
+
+
+answer = 41  # also where the signal's handler is the innermost frame
+output, errors = os.dup(1), os.dup(2)
+lock = threading.Lock()
+lock.acquire()
+condition = threading.Condition()
+variable = contextvars.ContextVar("variable", default=None)
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+warnings.simplefilter("always", UserWarning)
+logger = logging.getLogger("of-its-own")
+logger.propagate = False
+logger.addHandler(logging.StreamHandler(Checked()))
+logger.addHandler(logging.handlers.MemoryHandler(20, target=logging.StreamHandler(Checked())))
+loop = asyncio.new_event_loop()
+with open(sys.argv[1], "r+b") as file:
+    rows = mmap.mmap(file.fileno(), 0)
+begin()
+signal.signal(signal.SIGALRM, on_alarm)
+signal.setitimer(signal.ITIMER_REAL, EVERY, EVERY)
+importlib.import_module("colorsys")
+nowhere = os.open(os.devnull, os.O_WRONLY)
+for number in (1, 2):
+    os.dup2(nowhere, number)
+before = left()
+threads = [threading.Thread(target=work, args=one) for one in
+           [(check, index) for index, check in enumerate(WORK)]]
+for thread in threads:
+    thread.start()
+line = ready_line("wait_for_lock", ["futex"], go_on="wait", loops=True)
+os.write(output, json.dumps(line).encode() + b"\n")
+answer = wait_for_lock()
+stop.set()
+for thread in threads:
+    thread.join()
+signal.setitimer(signal.ITIMER_REAL, 0)
+kept.clear()
+gc.collect()
+after = left()
+sys.stdout.flush()
+sys.stderr.flush()
+for number, was in ((1, output), (2, errors)):
+    os.dup2(was, number)
+finish(answer=answer, before=before, left=after)
