@@ -38,6 +38,9 @@ asio::awaitable<Status> try_to_hold(AgentSession& session,
 asio::awaitable<Status> await_standing(AgentSession& session,
                                        std::int64_t number,
                                        Deadline deadline);
+asio::awaitable<void> take_back(AgentSession& session,
+                                std::int64_t tid,
+                                Deadline deadline);
 asio::awaitable<Status> halt_thread(AgentSession& session,
                                     std::int64_t tid,
                                     Deadline deadline);
@@ -46,6 +49,10 @@ AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
                                              Deadline deadline);
 asio::awaitable<void> nap(Deadline::Clock::duration time);
 Result<std::int64_t> number_of(const Target& target, std::int64_t tid);
+template <class T>
+bool was_interrupted(const Result<T>& result) {
+  return !result && result.error().id == ErrorId::Interrupted;
+}
 template <class T>
 Status only_status(const Result<T>& result);
 
@@ -60,7 +67,7 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
   const Deadline patience = deadline.capped(kHoldPatience);
   for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
-    if (!held && held.error().id == ErrorId::Interrupted) {
+    if (was_interrupted(held)) {
       co_return held;
     }
     // It may have come to its line just before; also to that of an earlier try,
@@ -74,7 +81,13 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
       co_return held;
     }
     // What refused it has also taken back the halt before.
-    halts = halts && co_await halt_thread(session, tid, deadline);
+    if (halts) {
+      const Status halted = co_await halt_thread(session, tid, deadline);
+      if (was_interrupted(halted)) {
+        co_return halted;
+      }
+      halts = halted.has_value();
+    }
     const Deadline line = Deadline::in(halts ? kToNextLine : kHoldBetweenTries);
     while (!line.expired()) {
       co_await nap(kNap);
@@ -82,9 +95,8 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
         continue;
       }
       const auto stands = co_await comes_to_stand(session, tid, deadline);
-      if (!stands && stands.error().id == ErrorId::Interrupted) {
-        [[maybe_unused]] const Status gone =
-            co_await release_thread(session, tid, deadline);
+      if (was_interrupted(stands)) {
+        co_await take_back(session, tid, deadline);
         co_return std::unexpected(stands.error());
       }
       if (stands.value_or(false)) {
@@ -259,10 +271,18 @@ asio::awaitable<Status> try_to_hold(AgentSession& session,
     stands = co_await await_standing(session, number, deadline);
   }
   if (!stands) {
-    [[maybe_unused]] const Status gone =
-        co_await release_thread(session, tid, deadline);
+    co_await take_back(session, tid, deadline);
   }
   co_return stands;
+}
+
+// What a further Ctrl-C does not interrupt.
+asio::awaitable<void> take_back(AgentSession& session,
+                                std::int64_t tid,
+                                Deadline deadline) {
+  session.forget_interrupt();
+  [[maybe_unused]] const Status gone =
+      co_await release_thread(session, tid, deadline);
 }
 
 asio::awaitable<Status> await_standing(AgentSession& session,

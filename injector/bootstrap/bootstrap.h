@@ -102,6 +102,10 @@ struct HdSession {
   uint32_t wanted;           /* control: the interpreter for the next request */
   uint32_t interpreter;      /* executor: for this one; 0 is the main one */
 
+  uint32_t spare; /* control: what hd_start_spare's thread is to do */
+  uint32_t
+      given_up_by; /* control: the session it was moved from, + 1; 0 none */
+
   uint64_t canceller;           /* pthread_t; control */
   uint32_t canceller_running;   /* control */
   int64_t cancel_again_at;      /* control */
@@ -220,6 +224,7 @@ struct HdState {
    * session's own in another interpreter. */
   struct HdAgent agents[HD_MAX_SESSIONS + 1];
   uint32_t must_stay; /* something of Python's still points into the region */
+  uint32_t lost_executor; /* one has ended, and not as it should */
   struct HdMethod methods[HD_BUILTINS];
   char failure[512]; /* why the agent could not be loaded or called */
 };
@@ -263,11 +268,15 @@ void hd_control_main(uint64_t base, struct HdExit* out);
 struct HdSession* hd_session_open(struct HdState* state);
 /* A free one, as if it had never been used. */
 void hd_session_clear(struct HdState* state, uint32_t index);
-/* 0, or errno: then the session has none. */
-int hd_start_executor(struct HdSession* session);
+/* A thread that waits to be told whether it is the executor, or is to end. 0,
+ * or errno. */
+int hd_start_spare(struct HdSession* session, uint64_t* thread);
+void hd_tell_spare(struct HdSession* session, uint64_t thread, int is_executor);
 /* give_up.c: the client's next messages do not wait for the evaluation in that
  * one. 0: not now. */
 int hd_give_up(struct HdSession* session, uint32_t message);
+/* How many that were given up still run. */
+int hd_has_given_up(const struct HdSession* session);
 /* The records that have come. */
 void hd_session_read(struct HdSession* session);
 void hd_session_look_after(struct HdSession* session);
@@ -398,6 +407,9 @@ void hd_agent_unload(struct HdSession* session);
 
 /* builtins.c: fills in HD_BUILTINS of them. */
 void hd_builtins(struct HdMethod* methods);
+/* A thread with the GIL that has cancelled another one, which may be blocked
+ * for long. */
+void hd_take_flag(struct HdState* state, HdPyObject* cancelled);
 
 /* builtins.c, python.c: with the GIL */
 /* Whose executor that thread is; 0: nobody's. */

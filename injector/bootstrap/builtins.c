@@ -28,6 +28,7 @@ typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
 typedef long (*SizeFunction)(HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef void (*VoidFunction)(void);
+typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void (*ErrorFunction)(HdPyObject*, const char*);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
@@ -391,6 +392,17 @@ static HdPyObject* take_cancelled(struct HdState* state,
   }
   HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
   return 0;
+}
+
+/* Up to 3.12 that has set the flag that all threads look at. Who is blocked
+ * sets it again when it takes the GIL (take_gil in Python/ceval_gil.h). */
+void hd_take_flag(struct HdState* state, HdPyObject* cancelled) {
+  if (!hd_is_free_threaded(state)) {
+    HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+    (self_of(state), cancelled);
+    take_cancelled(state, 0, cancelled);
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
+  }
 }
 
 static HdPyObject* builtin_set_cancelled(HdPyObject* self, HdPyObject* cls) {

@@ -101,6 +101,9 @@ static void raise_cancelled(struct HdSession* session,
     seen = HD_CANCELLED;
   }
   HD_STORE(running->cancellable, seen);
+  if (seen == HD_CANCELLED) {
+    hd_take_flag(state, cancelled);
+  }
 }
 
 static int serve_one(struct HdSession* session) {
@@ -277,6 +280,11 @@ static void farewell(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdEntry entry;
   hd_held_end(session);
+  /* What follows pauses the program, for as long as one of ours is in a C call
+   * that does not let it. */
+  while (hd_is_free_threaded(state) && hd_has_given_up(session)) {
+    hd_poll(-1, 0, HD_CANCEL_AGAIN_MS);
+  }
   leave_interpreter(session);
   if (!session->used_agent ||
       !gil_may_be_taken(session, hd_now() + FAREWELL_NS) ||
@@ -291,7 +299,8 @@ static void farewell(struct HdSession* session) {
       return;
     }
   }
-  int last = 1;
+  /* Who has not said farewell has not forgotten what calls the agent. */
+  int last = !HD_LOAD(state->lost_executor);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     const struct HdSession* other = &state->sessions[i];
     if (other != session && HD_LOAD(other->executor_running) &&

@@ -1,32 +1,30 @@
 /* An evaluation that was cancelled and does not react, since it is inside a C
  * call: its thread moves to a session of its own, whose client has gone, and is
  * cancelled there when that call returns. The client goes on with another
- * executor. What the thread began ends as it does for any client that has gone.
- */
+ * executor, which is there before anything is changed. What the thread began
+ * ends as it does for any client that has gone. */
 #include "injector/bootstrap/bootstrap.h"
 
 static struct HdSession* free_place(struct HdState* state);
-static void move_executor(struct HdSession* from, struct HdSession* to);
+static int move_executor(struct HdSession* from,
+                         struct HdSession* to,
+                         uint64_t spare);
 static void forget_message(struct HdSession* session);
 
 int hd_give_up(struct HdSession* session, uint32_t message) {
   struct HdSession* const place = free_place(session->state);
-  struct HdRunning* const running = session->evaluation;
-  uint32_t seen = HD_LOAD(running->cancellable);
+  uint64_t spare = 0;
   /* Another interpreter's agent belongs to the session; the canceller looks at
    * it. */
-  if (!place || !session->executor_running || session->canceller_running ||
-      HD_LOAD(session->interpreter) || HD_LOAD(session->messages) != message ||
-      seen == HD_NOT_CANCELLABLE ||
-      !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
+  if (!place || session->canceller_running || HD_LOAD(session->interpreter) ||
+      HD_LOAD(session->messages) != message ||
+      !HD_LOAD(session->evaluation->cancellable) ||
+      hd_start_spare(session, &spare) != 0) {
     return 0;
   }
-  /* Now the thread does not get out of its evaluation. */
-  move_executor(session, place);
-  forget_message(session);
-  const int started = hd_start_executor(session) == 0;
-  HD_STORE(running->cancellable, seen);
-  return started;
+  const int moved = move_executor(session, place, spare);
+  hd_tell_spare(session, spare, moved);
+  return moved;
 }
 
 static struct HdSession* free_place(struct HdState* state) {
@@ -38,21 +36,34 @@ static struct HdSession* free_place(struct HdState* state) {
   return 0;
 }
 
-/* It looks itself up by its pthread_t, and finds the one or the other. */
-static void move_executor(struct HdSession* from, struct HdSession* to) {
+/* It looks itself up by its pthread_t, and finds the one or the other. While
+ * its evaluation is HD_CANCELLING it does not get out of that, and spins with
+ * the GIL: nothing here waits. 0: it has just ended. */
+static int move_executor(struct HdSession* from,
+                         struct HdSession* to,
+                         uint64_t spare) {
+  struct HdRunning* const running = from->evaluation;
+  uint32_t seen = HD_LOAD(running->cancellable);
   hd_session_clear(from->state, (uint32_t)(to - from->state->sessions));
-  struct HdRunning* const unused = to->evaluation;
-  to->evaluation = from->evaluation;
+  if (seen == HD_NOT_CANCELLABLE ||
+      !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
+    return 0;
+  }
+  from->evaluation = to->evaluation;
+  to->evaluation = running;
   to->executor_tid = from->executor_tid;
   to->used_agent = from->used_agent;
   to->lowest_stack = from->lowest_stack;
   to->stage = from->stage;
+  to->given_up_by = from->index + 1;
   HD_STORE(to->executor, from->executor);
   HD_STORE(to->phase, HD_PHASE_LEAVING);
   HD_STORE(to->executor_running, 1);
-  HD_STORE(from->executor_running, 0);
+  HD_STORE(from->executor, spare);
   from->executor_tid = 0;
-  from->evaluation = unused;
+  forget_message(from);
+  HD_STORE(running->cancellable, seen);
+  return 1;
 }
 
 static void forget_message(struct HdSession* session) {
@@ -63,4 +74,15 @@ static void forget_message(struct HdSession* session) {
   session->taken = 0;
   session->cancel_for = 0;
   session->stage = HD_EXECUTOR_IDLE;
+}
+
+int hd_has_given_up(const struct HdSession* session) {
+  int count = 0;
+  for (int i = 0; i < HD_MAX_SESSIONS; i++) {
+    const struct HdSession* other = &session->state->sessions[i];
+    count += HD_LOAD(other->phase) == HD_PHASE_LEAVING &&
+             other->given_up_by == session->index + 1 &&
+             HD_LOAD(other->executor_running) && !HD_LOAD(other->executor_done);
+  }
+  return count;
 }

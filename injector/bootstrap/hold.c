@@ -228,16 +228,22 @@ void hd_held_end(struct HdSession* session) {
     if (held->session != session->index) {
       continue;
     }
-    HD_EXCHANGE(held->phase, seen, HD_HELD_LOST);
+    const int mine = HD_EXCHANGE(held->phase, seen, HD_HELD_LOST);
     while (may_come(session, held) && hd_now() < until) {
       hd_poll(-1, 0, 1);
     }
-    if (may_come(session, held) && !HD_LOAD(held->sent)) {
-      HD_STORE(state->must_stay, 1); /* nobody will know which it was */
+    if (mine && !HD_LOAD(held->sent)) {
+      if (may_come(session, held)) {
+        HD_STORE(state->must_stay, 1); /* nobody will know which it was */
+      } else {
+        HD_STORE(held->phase, HD_HELD_FREE); /* nobody was sent */
+      }
     }
   }
-  while (hd_held_left(state, session)) {
-    hd_poll(-1, 0, 1);
+  /* One that is in a C call of an expression may be there for days. */
+  for (int wait = 1; hd_held_left(state, session);
+       wait += wait < HD_CANCEL_AGAIN_MS) {
+    hd_poll(-1, 0, wait);
   }
 }
 

@@ -15,9 +15,17 @@ typedef int (*JoinFunction)(uint64_t, void**);
 typedef int (*AttrFunction)(void*);
 typedef int (*AttrSizeFunction)(void*, unsigned long);
 
+/* HdSession::spare */
+enum {
+  SPARE_WAITS = 0,
+  SPARE_SERVES = 1,
+  SPARE_ENDS = 2,
+};
+
 static int make_channel(struct HdState* state,
                         struct HdFile ours[2],
                         struct HdFile theirs[2]);
+static void* spare_main(void* argument);
 static void handle_record(struct HdSession* session,
                           struct HdControlRecord record);
 static void say_hello(struct HdSession* session);
@@ -66,8 +74,14 @@ void hd_session_clear(struct HdState* state, uint32_t index) {
   struct HdRunning* const evaluation =
       session->evaluation ? session->evaluation : &state->evaluations[index];
   *evaluation = (struct HdRunning){0, 0};
-  *session = (struct HdSession){
-      .state = state, .index = index, .evaluation = evaluation};
+  const struct HdFile none = {.number = -1};
+  *session = (struct HdSession){.state = state,
+                                .index = index,
+                                .evaluation = evaluation,
+                                .control_read = none,
+                                .control_write = none,
+                                .dap_read = none,
+                                .dap_write = none};
 }
 
 /* ours[0] reads what theirs[1] writes, and the other way round; with sockets
@@ -150,9 +164,6 @@ static void handle_record(struct HdSession* session,
     case HD_CONTROL_GIVE_UP:
       tell(session, HD_CONTROL_GIVEN_UP,
            (uint32_t)hd_give_up(session, record.value));
-      if (!session->executor_running) {
-        hd_session_leave(session);
-      }
       break;
     default:
       hd_session_leave(session);
@@ -169,8 +180,12 @@ static void say_hello(struct HdSession* session) {
     tell(session, HD_CONTROL_STAGE, HD_EXECUTOR_IDLE);
     return;
   }
-  const int error = hd_start_executor(session);
+  /* Set before it runs: it looks itself up by these. */
+  HD_STORE(session->executor_running, 1);
+  const int error = hd_start_thread(state, &session->executor, EXECUTOR_STACK,
+                                    hd_executor_main, session);
   if (error) {
+    HD_STORE(session->executor_running, 0);
     tell(session, HD_CONTROL_ERROR, (uint32_t)error);
     hd_session_leave(session);
     return;
@@ -178,15 +193,28 @@ static void say_hello(struct HdSession* session) {
   tell(session, HD_CONTROL_STAGE, HD_EXECUTOR_IDLE);
 }
 
-int hd_start_executor(struct HdSession* session) {
-  /* Set before it runs: it looks itself up by these. */
-  HD_STORE(session->executor_running, 1);
-  const int error = hd_start_thread(session->state, &session->executor,
-                                    EXECUTOR_STACK, hd_executor_main, session);
-  if (error) {
-    HD_STORE(session->executor_running, 0);
+int hd_start_spare(struct HdSession* session, uint64_t* thread) {
+  HD_STORE(session->spare, SPARE_WAITS);
+  return hd_start_thread(session->state, thread, EXECUTOR_STACK, spare_main,
+                         session);
+}
+
+void hd_tell_spare(struct HdSession* session,
+                   uint64_t thread,
+                   int is_executor) {
+  HD_STORE(session->spare, is_executor ? SPARE_SERVES : SPARE_ENDS);
+  if (!is_executor) {
+    join(session->state, thread);
   }
-  return error;
+}
+
+static void* spare_main(void* argument) {
+  struct HdSession* session = argument;
+  while (HD_LOAD(session->spare) == SPARE_WAITS) {
+    hd_poll(-1, 0, 1);
+  }
+  return HD_LOAD(session->spare) == SPARE_SERVES ? hd_executor_main(session)
+                                                 : 0;
 }
 
 static void tell(struct HdSession* session, uint32_t kind, uint32_t value) {
@@ -228,6 +256,7 @@ void hd_session_look_after(struct HdSession* session) {
   }
   if (session->executor_running && has_ended(session)) {
     HD_STORE(state->must_stay, 1);
+    HD_STORE(state->lost_executor, 1);
     HD_STORE(session->executor_running, 0);
     hd_session_leave(session);
   }
@@ -235,8 +264,9 @@ void hd_session_look_after(struct HdSession* session) {
       !session->canceller_running && hd_now() >= session->cancel_again_at) {
     start_canceller(session);
   }
+  /* Those that it gave up may still hold a pointer to it. */
   if (session->phase == HD_PHASE_LEAVING && !session->executor_running &&
-      !session->canceller_running) {
+      !session->canceller_running && !hd_has_given_up(session)) {
     hd_session_close(session);
   }
 }

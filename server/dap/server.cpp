@@ -72,8 +72,9 @@ Result<asio::basic_socket_acceptor<Protocol>> listen(
     acceptor.listen(asio::socket_base::max_listen_connections, error);
   }
   if (error) {
+    std::string what = "cannot listen at " + to_text(endpoint);
     errno = error.value();
-    return fail_errno("cannot listen at " + to_text(endpoint));
+    return fail_errno(std::move(what));
   }
   return acceptor;
 }

@@ -2,16 +2,20 @@
 and what it began is cancelled when its call returns."""
 
 import os
+import resource
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from dap_client import DapClient
-from harness import PATIENCE, PROGRAM, die_with_us, place, start, track, until
+from harness import PATIENCE, PROGRAM, TARGETS, die_with_us, place, start, track, until
 from test_hold import ask, typed
 
 SESSIONS = 8  # that one target can have
+LINE = next(number for number, line in enumerate(
+    (TARGETS / "lock_main.py").read_text().splitlines(), 1) if "return answer" in line)
 
 
 class Pipe:
@@ -140,7 +144,36 @@ def test_as_many_as_there_is_room_for(edge_python, pipe):
     nobody_waits(pipe, target)
     assert ask(process, "p answer + 100", "141")
     end(process)
-    target.assert_as_before(before, arenas=12)
+    target.assert_as_before(before, arenas=2 * SESSIONS + 2)
+    assert target.finish()["answer"] == 41
+
+
+def test_threads_with_breakpoints_go_on_meanwhile(python, pipe):
+    """Up to 3.12 an exception that one thread is to take is a flag for all; 3.11 never
+    left a traced function while it was set."""
+    target = start("lock_main", python)
+    process = session_in(target)
+    ask(process, "b %s:%d, answer == -5" % (TARGETS / "lock_main.py", LINE), "Breakpoint")
+    blocks(process, target, pipe)
+    assert ask(process, "p answer + 1", "42")
+    assert target.finish()["answer"] == 41
+
+
+def test_no_thread_can_be_started(edge_python, pipe):
+    """Then the session waits, as it is, and nothing of it is lost."""
+    target = start("lock_main", edge_python)
+    process = session_in(target)
+    ask(process, "b %s:%d, answer == -5" % (TARGETS / "lock_main.py", LINE), "Breakpoint")
+    typed(process, "p " + pipe.expression)
+    until("it is blocked", lambda: pipe.waiting(target.pid) == 1)
+    before = resource.prlimit(target.pid, resource.RLIMIT_AS)
+    now = int(Path("/proc/%d/statm" % target.pid).read_text().split()[0]) * 4096
+    resource.prlimit(target.pid, resource.RLIMIT_AS, (now + (1 << 20), before[1]))
+    process.send_signal(signal.SIGINT)
+    assert "does not react" in process.stderr.readline()
+    resource.prlimit(target.pid, resource.RLIMIT_AS, before)
+    nobody_waits(pipe, target)
+    assert ask(process, "p answer + 1", "42")
     assert target.finish()["answer"] == 41
 
 

@@ -63,7 +63,7 @@ def test_hostile_records(target, dice, kinds):
 def test_every_hostile_record(target):
     """One at a time, to a session that answers when it is not refused."""
     for kind in TO_AGENT:
-        run = session_of(target, "__import__('time').sleep(0.1)")
+        run = session_of(target)
         write_into(run.pid, control_channel(run.pid), record(kind, 0xFFFFFFFF))
         ends_in_good_manners(run, 0, 1, 4)
 
@@ -93,7 +93,7 @@ def test_strangers_at_the_door(target, tmp_path):
 # ---- helpers
 
 
-def session_of(target, expression="__import__('time').sleep(0.5)"):
+def session_of(target, expression="__import__('time').sleep(1)"):
     """A hangdbg whose expression is running."""
     run = start_hangdbg("eval", target.pid, expression)
     until("an agent", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
