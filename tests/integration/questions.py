@@ -160,7 +160,4 @@ FAULTS = {
     "a thread known to Python alone": "threading._active.update({1: threading.main_thread()})",
     "a write to freed memory": "__import__('ctypes').memset(8, 0, 8)",
     "code of the program's": "setattr(three_lines, '__code__', monitored.__code__)",
-    "a function of a module's": "setattr(sys.modules['colorsys'], 'rgb_to_hsv', max) or "
-                                "setattr(importlib, 'import_module', "
-                                "lambda name, module=sys.modules['colorsys']: module)",
 }
