@@ -2,8 +2,7 @@
 # the core proper: handle() and forget() are what the bootstrap calls.
 #
 # Compiling is paid with the program's GIL held, so what few sessions need comes
-# in parts, as text or marshalled code (scripts/assemble-agent), run by need().
-import marshal
+# in parts, as text or compiled already (scripts/assemble-agent), run by need().
 
 
 def handle(session, message):
@@ -98,8 +97,8 @@ def field(arguments, name, kind, *default):
 def need(part):
     """Runs a later part of the core, the first time that it is needed."""
     code = parts[part]
-    if type(code) is bytes:
-        exec(marshal.loads(code), globals())
+    if type(code) is int:
+        exec(_part(code), globals())
     elif code is not None:
         run_source(code)
     parts[part] = None

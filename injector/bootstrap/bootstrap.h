@@ -44,7 +44,7 @@ struct HdMethod {
 };
 
 #define HD_FILE_INPUT 257 /* Py_file_input, Include/compile.h */
-#define HD_BUILTINS 23
+#define HD_BUILTINS 24
 
 enum HdPhase {
   HD_PHASE_FREE = 0,
@@ -399,6 +399,7 @@ static inline struct HdAgent* hd_agent(struct HdSession* session) {
               ->agents[session->interpreter ? session->index : HD_MAX_SESSIONS];
 }
 int hd_agent_load(struct HdSession* session);
+HdPyObject* hd_builtin_part(HdPyObject* self, HdPyObject* from_end);
 HdPyObject* hd_agent_handle(struct HdSession* session,
                             const char* message,
                             uint64_t size);

@@ -70,6 +70,7 @@ static HdPyObject* builtin_locals_of(HdPyObject* self, HdPyObject* frame);
 void hd_builtins(struct HdMethod* methods) {
   struct HdMethod* next = methods;
   *next++ = (struct HdMethod){"_tid_of", builtin_tid_of, METH_O, 0};
+  *next++ = (struct HdMethod){"_part", hd_builtin_part, METH_O, 0};
   *next++ = (struct HdMethod){"_current_frames", builtin_current_frames,
                               METH_NOARGS, 0};
   *next++ = (struct HdMethod){"_send", builtin_send, METH_O, 0};

@@ -26,6 +26,7 @@ typedef const char* (*Utf8Function)(HdPyObject*);
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
+static HdPyObject* read_code(struct HdState* state, uint64_t from_end);
 static int add_builtins(struct HdState* state, struct HdAgent* agent);
 static void keep_failure(struct HdState* state);
 static HdPyObject* code_of_raiser(struct HdState* state, HdPyObject* trace);
@@ -120,7 +121,6 @@ static int run_source(struct HdState* state, struct HdAgent* agent) {
 /* The agent as this very version of Python compiled it elsewhere; 0 when it is
  * not there, and then the source is. */
 static HdPyObject* compiled_code(struct HdState* state) {
-  typedef HdPyObject* (*ReadFunction)(const char*, long);
   typedef long (*MagicFunction)(void);
   const struct HdRegion* region = state->region;
   if (!region->code_size || !region->api.PyMarshal_ReadObjectFromString ||
@@ -129,13 +129,34 @@ static HdPyObject* compiled_code(struct HdState* state) {
           region->code_magic) {
     return 0;
   }
-  HdPyObject* code =
-      HD_CALL(state, PyMarshal_ReadObjectFromString, ReadFunction)(
-          (const char*)region + region->code_offset, region->code_size);
+  HdPyObject* code = read_code(state, region->code_size);
   if (!code) {
     HD_CALL(state, PyErr_Clear, VoidFunction)();
   }
   return code;
+}
+
+/* The code object that begins so many bytes before the end of what is compiled.
+ * Not by marshal.loads, which wants a copy and tells audit hooks. */
+static HdPyObject* read_code(struct HdState* state, uint64_t from_end) {
+  typedef HdPyObject* (*ReadFunction)(const char*, long);
+  const struct HdRegion* region = state->region;
+  const char* end =
+      (const char*)region + region->code_offset + region->code_size;
+  if (from_end > region->code_size) {
+    return hd_raise(state, "no such part");
+  }
+  return HD_CALL(state, PyMarshal_ReadObjectFromString, ReadFunction)(
+      end - from_end, (long)from_end);
+}
+
+/* _part(bytes before the end): its code. */
+HdPyObject* hd_builtin_part(HdPyObject* self, HdPyObject* from_end) {
+  typedef unsigned long (*AsNumberFunction)(HdPyObject*);
+  (void)self;
+  struct HdState* state = hd_state();
+  return read_code(state, HD_CALL(state, PyLong_AsUnsignedLongMask,
+                                  AsNumberFunction)(from_end));
 }
 
 static int add_builtins(struct HdState* state, struct HdAgent* agent) {

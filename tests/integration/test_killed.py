@@ -100,8 +100,13 @@ def kill_some(hang, python, count, moments, last_point, killed_after):
         enough = time.monotonic() + seconds - 2
         before = target.snapshot()
         command = [PROGRAM, "eval", target.pid, "answer", *place(target)]
-        median = statistics.median(run_to_end(command).seconds for _ in range(5))
-        target.assert_as_before(before, arenas=3)
+
+        def undisturbed():
+            seconds = run_to_end(command).seconds
+            target.assert_as_before(before, arenas=3)
+            return seconds
+
+        median = statistics.median(undisturbed() for _ in range(5))
         while done[-1] < count and (done[-1] == 0 or time.monotonic() < enough):
             last_point.write_bytes(b"\0")
             died = run_to_end(command, moments.uniform(0, 1.3 * median),

@@ -6,7 +6,7 @@ from harness import start
 
 TARGET_KIB = 1024
 # Each thread has heaps of its own there, which touch a page or two for each size.
-FREE_THREADED_KIB = 1344
+FREE_THREADED_KIB = 1280
 OURS_KIB = 15 * 1024
 
 
