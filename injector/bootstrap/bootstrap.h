@@ -144,6 +144,7 @@ struct HdHeld {
   uint64_t thread;  /* pthread_t */
   uint32_t news;    /* a futex: something below has changed, or the session */
   uint32_t asked;   /* executor: for so many pieces of work */
+  uint32_t given;   /* thread: so many it has begun */
   uint32_t done;    /* thread: with so many; a futex */
   uint32_t let_go;
   int32_t signal;            /* thread: to be sent to it when it goes; 0 none */

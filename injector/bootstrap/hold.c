@@ -369,7 +369,8 @@ int hd_has_room(struct HdState* state, unsigned long index) {
 }
 
 /* The thread waits until there is work (1), or it may go (0): it was let go,
- * its time is up or its client gone. What it was asked before is done. */
+ * its time is up or its client gone. The work that it was given before is done;
+ * what it is asked before it has come here is not. */
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
@@ -379,7 +380,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   }
   struct HdSession* session = &state->sessions[held->session];
   void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
-  const uint32_t done = HD_LOAD(held->asked);
+  const uint32_t done = held->given;
   if (held->done != done) {
     HD_STORE(held->done, done);
     wake(&held->done);
@@ -388,7 +389,8 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   for (;;) {
     const uint32_t seen = HD_LOAD(held->news);
     const int64_t until = hold_until(session);
-    work = HD_LOAD(held->asked) != done;
+    held->given = HD_LOAD(held->asked);
+    work = held->given != done;
     if (work || HD_LOAD(held->let_go) ||
         HD_LOAD(session->phase) != HD_PHASE_LIVE ||
         (until && hd_now() >= until)) {

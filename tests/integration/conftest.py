@@ -36,7 +36,13 @@ def _missing(refused):
     ]
 
 
-ENTERED = _parameters(FOUND) + _missing(refused=False)
+def _newest_of_each_minor():
+    last = {(it.minor, it.variant): it for it in FOUND}  # by version
+    return [it for it in FOUND if it is last[it.minor, it.variant]]
+
+
+ENTERED = _parameters(_newest_of_each_minor()) + _missing(refused=False)
+EVERY = _parameters(FOUND) + _missing(refused=False)
 ONLY_READ = [
     pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.refused()
 ] + _missing(refused=True)
@@ -44,7 +50,13 @@ ONLY_READ = [
 
 @pytest.fixture(params=ENTERED)
 def python(request):
-    """Every interpreter that can be entered."""
+    """Every version that can be entered, the newest release of each."""
+    return _existing(request.param)
+
+
+@pytest.fixture(params=EVERY)
+def every_python(request):
+    """Every interpreter that can be entered, all builds of a version: for the matrix."""
     return _existing(request.param)
 
 

@@ -60,6 +60,29 @@ def loops(target, thread):
     return harness.processes.thread_activity(target.pid, thread).syscall in SLEEPS
 
 
+# After it has told its client that it stands, a thread stands only half a second later.
+LATE = """[names.__setitem__("tell", lambda session, event, tell=names["tell"], **body: (
+    tell(session, event, **body), event == "stopped" and __import__("time").sleep(0.5)))
+ for names in [__import__("sys")._getframe(back).f_globals for back in range(1, 5)]
+ if "keep_standing" in names][:1]"""
+
+
+def test_asked_before_it_stands(edge_python, editor):
+    """Where the machine is busy, a client is quicker than the thread that has stopped."""
+    target = start("loop_beside", edge_python)
+    editor.attach(target.pid)
+    breakpoint, = set_breakpoints(editor, {"line": line_of("check(turns, text)")})
+    thread = hit(editor, breakpoint)
+    assert value(editor, thread, LATE) == "[None]"
+    for _ in range(3):
+        before = int(value(editor, thread, "turns"))
+        go_on(editor, thread)
+        assert hit(editor, breakpoint) == thread
+        assert int(value(editor, thread, "turns")) == before + 1
+    editor.disconnect()
+    target.finish()
+
+
 def test_beside_the_thread_that_hangs(python, editor):
     target = start("loop_beside", python)
     before = target.snapshot()

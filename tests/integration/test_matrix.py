@@ -11,8 +11,8 @@ from harness import evaluate, hangdbg, place, start, until
 
 
 @pytest.fixture(params=WAITS_AT)
-def hung(request, python, library):
-    return start_hang(request.param, python, library)
+def hung(request, every_python, library):
+    return start_hang(request.param, every_python, library)
 
 
 def ends_normally(target, before, answer, arenas=2):
@@ -69,11 +69,11 @@ def ask_by_attach(hung):
     assert lines.index("42") < lines.index("[43, [0, 2, 4]]")
 
 
-def test_busy_loop(python, terminal):
+def test_busy_loop(every_python, terminal):
     """A thread that runs Python lets others in by itself."""
-    target = start("busy", python)
+    target = start("busy", every_python)
     before = target.snapshot()
-    if interpreters.variant(python) == interpreters.MUSL:
+    if interpreters.variant(every_python) == interpreters.MUSL:
         # A running thread is borrowed only when its stack is seen to the end.
         done = hangdbg("eval", target.pid, "rounds", "--timeout", 1)
         done.assert_refused(4, "cannot be followed to the end", "hangdbg dump")
@@ -90,9 +90,9 @@ def test_busy_loop(python, terminal):
     ends_normally(target, before, answer=41, arenas=4)
 
 
-def test_c_that_holds_the_gil(python):
+def test_c_that_holds_the_gil(every_python):
     """No value can be had; who holds it is said. Then it lets go, and it can."""
-    target = start("gil_held", python, "then-free")
+    target = start("gil_held", every_python, "then-free")
     before = target.snapshot()
     for command in (("eval", target.pid, "answer"), ("attach", target.pid, "-c", "p answer")):
         hangdbg(*command, "--timeout", "1").assert_refused(4, "held", target.tid, "read")
@@ -102,10 +102,10 @@ def test_c_that_holds_the_gil(python):
     ends_normally(target, before, answer=41, arenas=4)
 
 
-def test_assignment_while_the_frame_runs(python):
+def test_assignment_while_the_frame_runs(every_python):
     """Up to 3.12 a careless write puts back all the frame's locals, which have
     moved on since."""
-    target = start("lockstep", python)
+    target = start("lockstep", every_python)
     before = target.snapshot()
     commands = [part for n in range(100) for part in ("-c", "chosen = %d" % n)]
     done = hangdbg("attach", target.pid, *place(target), *commands, "-c", "p chosen")
@@ -115,10 +115,10 @@ def test_assignment_while_the_frame_runs(python):
     assert (result["chosen"], result["rewound"]) == (99, 0)
 
 
-def test_default_place_is_where_it_hangs(python, tmp_path):
+def test_default_place_is_where_it_hangs(every_python, tmp_path):
     """`hangdbg attach PID` and the question of the README, with no flags."""
     path = str(tmp_path / "lock")
-    target = start("file_baton", python, path)
+    target = start("file_baton", every_python, path)
     done = hangdbg("attach", target.pid, "-c", "p self.lock_file_path")
     assert done.rc == 0, done
     assert repr(path) in done.out.splitlines()
@@ -127,8 +127,8 @@ def test_default_place_is_where_it_hangs(python, tmp_path):
     target.finish()
 
 
-def test_default_thread_is_the_one_that_main_waits_for(python):
-    target = start("lock_worker", python)
+def test_default_thread_is_the_one_that_main_waits_for(every_python):
+    target = start("lock_worker", every_python)
     done = hangdbg("eval", target.pid, "answer")
     assert (done.rc, done.out) == (0, "41\n"), done
     target.finish()
