@@ -2,7 +2,7 @@
 clients in a real interpreter, and there is no report."""
 
 import inspect
-import os
+import subprocess
 import sys
 
 import pytest
@@ -18,7 +18,7 @@ import test_given_up
 import test_hold
 import test_junk
 import test_step
-from harness import PATIENCE, PROGRAM, evaluate, hangdbg, outcome, place, start, start_hangdbg
+from harness import PROGRAM, evaluate, hangdbg, outcome, place, start, start_hangdbg
 from stress import run_to_end
 from test_hold import ask, commands
 
@@ -38,10 +38,6 @@ python = pytest.mark.parametrize("python", interpreters_with([pytest.mark.slow])
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    kept = os.environ.get("DEVLIB")
-    if kept:
-        import pathlib
-        return pathlib.Path(kept)
     return sanitized.build(tmp_path_factory.mktemp("sanitized"))
 
 
@@ -93,6 +89,7 @@ def vanish(target):
 
 # ---- what is not a message of hangdbg's
 
+UNANSWERED = 0.5  # seconds
 HEADER = b"Content-Length: "
 ON_DAP = [
     b"x", b"GET / HTTP/1.1\r\n\r\n", HEADER, HEADER + b"9" * 300, HEADER + b"0\r\n\r\n",
@@ -116,8 +113,11 @@ def test_junk_in_mid_session(forbidden, python, library, tmp_path):
         process = attached(agent.target)
         channels = writing_ends(process.pid)
         test_junk.write_into(process.pid, channels[which], junk)
-        process.communicate("p answer\n", timeout=PATIENCE)
-        assert process.returncode >= 0
+        try:
+            process.communicate("p answer\n", timeout=UNANSWERED)
+        except subprocess.TimeoutExpired:  # the agent takes it for a part of the junk
+            process.kill()
+            process.communicate()
     assert evaluate(agent.target, "answer") == "41"
     agent.end()
     assert agent.target.finish()["answer"] == 41
