@@ -58,7 +58,7 @@ def test_questions(python, library, tmp_path):
     target = agent.target
     for forbidden in FORBIDDEN:
         agent.start(forbidden)
-        for expression, rc, said in SURVIVED:
+        for expression, rc, said in SURVIVED if not forbidden else SURVIVED[:1]:
             threads = agent.threads()
             done = hangdbg("eval", target.pid, expression)
             assert done.rc == rc and said in done.out + done.err, done
@@ -90,6 +90,7 @@ def vanish(target):
 # ---- what is not a message of hangdbg's
 
 UNANSWERED = 0.5  # seconds
+PIECE = 50000  # bytes; twice as many are a word of a command line
 HEADER = b"Content-Length: "
 ON_DAP = [
     b"x", b"GET / HTTP/1.1\r\n\r\n", HEADER, HEADER + b"9" * 300, HEADER + b"0\r\n\r\n",
@@ -112,7 +113,8 @@ def test_junk_in_mid_session(forbidden, python, library, tmp_path):
     for which, junk in [*((0, junk) for junk in ON_CONTROL), *((1, junk) for junk in ON_DAP)]:
         process = attached(agent.target)
         channels = writing_ends(process.pid)
-        test_junk.write_into(process.pid, channels[which], junk)
+        test_junk.write_into(process.pid, channels[which], *(
+            junk[at:at + PIECE] for at in range(0, len(junk), PIECE)))
         try:
             process.communicate("p answer\n", timeout=UNANSWERED)
         except subprocess.TimeoutExpired:  # the agent takes it for a part of the junk
