@@ -43,9 +43,11 @@ def library(tmp_path_factory):
 
 # ---- questions
 
-# Without those after which the program has no descriptors, and we no answer from it.
-SURVIVED = [question for name, question in test_abuse.SURVIVED.items()
-            if name not in ("no descriptors", "builtins", "profile")]
+# Without those that take the descriptors and modules which the host needs, or, with
+# Python's memory under the sanitizer, too long.
+LEFT_OUT = ("no descriptors", "builtins", "profile", "deep repr", "huge repr")
+SURVIVED = [*(question for name, question in test_abuse.SURVIVED.items()
+              if name not in LEFT_OUT), ("print('x' * 100_000)", 0, "x" * 100_000)]
 # What a target's filter may forbid: nothing, and then all that we can do without.
 FORBIDDEN = [0, sanitized.SOCKETS | sanitized.YIELD | sanitized.READ_SELF | sanitized.OPEN]
 ENDLESS = ["while True: pass", "while True: print('x' * 1000)", "__import__('time').sleep(3)",
@@ -63,8 +65,9 @@ def test_questions(python, library, tmp_path):
             done = hangdbg("eval", target.pid, expression)
             assert done.rc == rc and said in done.out + done.err, done
             assert agent.threads() > threads
-        done = hangdbg("attach", target.pid, *place(target), *commands(
-            "threads", "w", "answer = 41", "p answer + 1", "p line", "p 1 / 0", "help"))
+        at = place(target) if not forbidden else []  # threads are known by what it reads
+        done = hangdbg("attach", target.pid, *at, *commands(
+            "threads", "w", "answer = 41", "p answer + 1", "p 1 / 0"))
         assert "42" in done.out and "ZeroDivisionError" in done.err + done.out, done
         for expression in ENDLESS:
             assert hangdbg("eval", target.pid, expression, "--timeout", "0.5").rc == 4
