@@ -167,6 +167,12 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     if (const auto symbol = image.find(memory, "__errno_location")) {
       api.table.errno_location = symbol->address.value;
     }
+    const auto lock = image.find(memory, "_IO_list_lock");
+    const auto unlock = image.find(memory, "_IO_list_unlock");
+    if (lock && unlock) {
+      api.table.lock_file_list = lock->address.value;
+      api.table.unlock_file_list = unlock->address.value;
+    }
   }
   std::vector<Wanted> wanted(kPython.begin(), kPython.end());
   if (python.free_threaded) {

@@ -13,6 +13,7 @@
  *   answers.c   what the agent says of code
  *   evaluator.c frames that begin
  *   pause.c     all other threads stand still, where no GIL sees to that
+ *   forks.c     no fork while a thread state is made
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
  *   io.c        bounded reads and writes
@@ -224,6 +225,7 @@ struct HdState {
   /* The main interpreter's, which all sessions share, and last; and each
    * session's own in another interpreter. */
   struct HdAgent agents[HD_MAX_SESSIONS + 1];
+  int64_t forks_held_since; /* forks.c; 0: they are not */
   uint32_t must_stay; /* something of Python's still points into the region */
   uint32_t lost_executor; /* one has ended, and not as it should */
   struct HdMethod methods[HD_BUILTINS];
@@ -358,6 +360,11 @@ void hd_unmap_left(struct HdState* state);
  */
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
+
+/* forks.c */
+int64_t hd_hold_forks(struct HdState* state);
+void hd_let_fork(struct HdState* state, int64_t since);
+void hd_let_fork_if_late(struct HdState* state);
 int hd_gil_is_free(struct HdSession* session);
 /* Read by the kernel: 0 if nothing is there any more, or that is forbidden. */
 int hd_read_word(uint64_t at, uint64_t* word);

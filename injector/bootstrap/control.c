@@ -160,7 +160,8 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
       timeout = left < 0 ? 0 : (left < timeout ? left : timeout);
     }
     if (session->executor_running && timeout > HD_CANCEL_AGAIN_MS &&
-        (hd_has_to_cancel(session) ||
+        (HD_LOAD(session->stage) == HD_EXECUTOR_TAKES_GIL ||
+         hd_has_to_cancel(session) ||
          (hd_wants_cancel(session) &&
           HD_LOAD(session->stage) != HD_EXECUTOR_IDLE))) {
       timeout = HD_CANCEL_AGAIN_MS;
@@ -198,6 +199,7 @@ static void offer(struct HdState* state, uint32_t nonce) {
 
 /* What is due, whoever woke us. */
 static void look_after(struct HdState* state) {
+  hd_let_fork_if_late(state);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     if (state->sessions[i].phase != HD_PHASE_FREE) {
       hd_session_look_after(&state->sessions[i]);

@@ -58,7 +58,13 @@ static void* new_thread(struct HdState* state, uint32_t interpreter) {
   void* found = interpreter ? (void*)find_interpreter(interpreter)
                             : HD_CALL(state, PyInterpreterState_Main,
                                       InterpreterFunction)();
-  return found ? HD_CALL(state, PyThreadState_New, NewFunction)(found) : 0;
+  if (!found) {
+    return 0;
+  }
+  const int64_t since = hd_hold_forks(state);
+  void* made = HD_CALL(state, PyThreadState_New, NewFunction)(found);
+  hd_let_fork(state, since);
+  return made;
 }
 
 void hd_exit(struct HdSession* session, struct HdEntry entry) {

@@ -102,6 +102,10 @@ struct HdApi {
   uint64_t gil_locked;     /* data: the int that is 1 while the GIL is held */
   uint64_t Py_REFCNT;      /* from 3.14 on */
   uint64_t errno_location; /* __errno_location */
+
+  /* glibc's, around what no fork may come into; either may be 0. */
+  uint64_t lock_file_list;     /* _IO_list_lock */
+  uint64_t unlock_file_list;   /* _IO_list_unlock */
   uint64_t PyThreadState_Swap; /* up to 3.11 */
   uint64_t PyThreadState_EnterTracing;
   uint64_t PyThreadState_LeaveTracing;
