@@ -18,9 +18,11 @@ from stress import Reporting, run_to_end
 
 TIMES = 16  # of each question: some 1,000 on each build
 WARM = 4  # before they are counted: caches of Python's, the libc's part
+# The cache of methods refers to names, now to these and now to those.
 COUNT = (
     "(resting.acquire(), kept.clear(), [gc.collect() for _ in range(3)],"
-    " print('references', sys.gettotalrefcount()), resting.release())[4]")
+    " sys._clear_type_cache(), print('references', sys.gettotalrefcount()),"
+    " resting.release())[5]")
 LEAK = (
     "(lambda c: c.pythonapi.Py_IncRef(c.py_object(lock)))(__import__('ctypes')) and None")
 
@@ -53,7 +55,7 @@ def ask(question, kill_after=None):
 
 
 def growth(target, question):
-    """How many references there are more after asking TIMES times."""
+    """How many references there are more, or fewer, after asking TIMES times."""
     for _ in range(WARM):
         ask(question)
     before = references(target)
@@ -70,14 +72,13 @@ def test_no_reference_is_lost(build, tmp_path):
         for name, question in each(target).items():
             more = growth(target, question)
             # Perhaps something that is made once: not a second time then.
-            if more >= TIMES:
+            if abs(more) > TIMES / 2:
                 more = growth(target, question)
             grown[name] = more
         leak = growth(target, expression(target, (LEAK, 0, "", 1)))
-        lost = {name: more for name, more in grown.items() if more >= TIMES}
         assert not target.end()
-        assert TIMES <= leak < 2 * TIMES, leak
-        assert not lost, (lost, grown)
+        assert TIMES / 2 < leak, grown
+        assert all(abs(more) <= TIMES / 2 for more in grown.values()), grown
 
 
 @pytest.mark.timeout(3000)
