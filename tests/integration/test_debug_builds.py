@@ -12,17 +12,18 @@ import pytest
 
 import interpreters
 import processes
-from harness import AGENT_GONE, PROGRAM, die_with_us, until
+from harness import PATIENCE, PROGRAM, die_with_us, until
 from questions import draw, each, expression
 from stress import Reporting, run_to_end
 
 TIMES = 16  # of each question: some 1,000 on each build
 WARM = 4  # before they are counted: caches of Python's, the libc's part
-# The cache of methods refers to names, now to these and now to those.
-COUNT = (
-    "(resting.acquire(), kept.clear(), [gc.collect() for _ in range(3)],"
-    " sys._clear_type_cache(), print('references', sys.gettotalrefcount()),"
-    " resting.release())[5]")
+# The cache of methods refers to names, now to these and now to those. However it ends, the
+# program goes on.
+COUNT = """with resting:
+  kept.clear()
+  gc.collect(), gc.collect(), gc.collect(), sys._clear_type_cache()
+  print("references", sys.gettotalrefcount())"""
 LEAK = (
     "(lambda c: c.pythonapi.Py_IncRef(c.py_object(lock)))(__import__('ctypes')) and None")
 
@@ -44,8 +45,8 @@ def build(request):
 def references(target):
     """All that there are, while nothing else runs."""
     until("none of its threads but those that stay", lambda: len(
-        processes.threads(target.pid)) == 2, AGENT_GONE)
-    run = run_to_end([PROGRAM, *expression(target, (COUNT, 0, "", 1)).words])
+        processes.threads(target.pid)) == 2)
+    run = run_to_end([PROGRAM, "eval", target.pid, COUNT, "--timeout", str(PATIENCE)])
     return int(re.search(r"references (\d+)", run.output).group(1))
 
 
