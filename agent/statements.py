@@ -138,8 +138,12 @@ def _function_code(body, last, kinds, cells, globals):
     if globals:
         text += "  global %s\n" % ", ".join(globals)
     tree = _tree(text + "  return None\n")
-    inner = tree.body[0].body[-1]
+    outer = tree.body[0]
+    inner = outer.body[-1]
     inner.name = "<module>"  # in tracebacks; and no name of the program's
+    # No line of code may be before its first: CPython counts from that, and has -1 and
+    # less for something else. (compute_line_delta in Python/instrumentation.c)
+    outer.lineno = inner.lineno = 1
     result = inner.body.pop()
     inner.body += body
     if last is not None:

@@ -86,6 +86,23 @@ Result<PythonVersion> read_version(const MemoryReader& memory,
   return version;
 }
 
+// `type` is an object whose type is `type`, from the start: that shows where
+// objects have theirs.
+bool traces_references(const MemoryReader& memory,
+                       const PythonRuntime& python,
+                       const CPythonLayout& plain) {
+  const CPythonLayout* longer = generated_layout(python.version.minor, true);
+  const auto type = python.find(memory, "PyType_Type");
+  if (!type || longer == nullptr) {
+    return false;
+  }
+  const auto is_type_at = [&](std::uint32_t offset) {
+    const auto found = memory.read_address(*type + offset);
+    return found && *found == *type;
+  };
+  return !is_type_at(plain.object_type) && is_type_at(longer->object_type);
+}
+
 Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
   if (python.version.at_least(13)) {
     auto offsets = TRY(read_debug_offsets(memory, python.runtime));
@@ -98,6 +115,9 @@ Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
     return fail(ErrorId::UnsupportedPython,
                 fmt::format("python {} is not supported, 3.6 to 3.14 are",
                             python.version.text()));
+  }
+  if (traces_references(memory, python, *row)) {
+    row = generated_layout(python.version.minor, true);
   }
   python.layout = *row;
   return {};

@@ -16,7 +16,7 @@ HEAVY = (
 )
 LONG = (*HEAVY[0], *HEAVY[1], "test_killed", "test_break_lines", "test_restart", "test_hold",
         "test_agent", "test_matrix", "test_step", "test_serve_abuse", "test_breakpoints",
-        "test_diagnose_well", "test_soak", "test_sanitized_agent")
+        "test_diagnose_well", "test_soak", "test_sanitized_agent", "test_debug_builds")
 
 
 def place(path):

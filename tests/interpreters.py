@@ -28,6 +28,11 @@ WANTED["3.11", MUSL] = "musl"
 
 REFUSED = ("3.6", "3.13t")
 
+# Builds that check themselves (scripts/get-pythons --debug): by no other means found,
+# since all else would run on them four times as long.
+CHECKED = ("3.11d", "3.11dr", "3.13d", "3.14d", "3.14dr")
+CHECKED_CACHE = CACHE + "-debug"
+
 
 @functools.lru_cache(maxsize=None)
 def found():
@@ -44,6 +49,11 @@ def refused():
 
 def _is_refused(interpreter):
     return WANTED.get((interpreter.minor, interpreter.variant)) in REFUSED
+
+
+def checked():
+    """{name: interpreter, or None} of CHECKED"""
+    return {name: _ask(os.path.join(CHECKED_CACHE, name, "python")) for name in CHECKED}
 
 
 def variant(path):

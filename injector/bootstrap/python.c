@@ -23,6 +23,7 @@ typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
 typedef const char* (*Utf8Function)(HdPyObject*);
 
 #define AGENTS_FILE "<hangdbg>"
+#define HD_TRACED_REFCOUNT 2 /* words: _ob_next, _ob_prev */
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
 static HdPyObject* compiled_code(struct HdState* state);
@@ -215,13 +216,20 @@ void hd_agent_unload(struct HdSession* session) {
   }
 }
 
-/* Before Py_REFCNT was a function: PyObject.ob_refcnt, the first word; on 3.12
- * and later its lower half. */
+/* Before Py_REFCNT was a function: PyObject.ob_refcnt, on 3.12 and later its
+ * lower half. It is the first word; in builds that trace references two others
+ * are before it: it is the one that counts. */
 static long refcount(struct HdState* state, HdPyObject* object) {
   typedef long (*CountFunction)(HdPyObject*);
-  return state->region->api.Py_REFCNT
-             ? HD_CALL(state, Py_REFCNT, CountFunction)(object)
-             : *(const uint32_t*)object;
+  if (state->region->api.Py_REFCNT) {
+    return HD_CALL(state, Py_REFCNT, CountFunction)(object);
+  }
+  const uint64_t* words = (const uint64_t*)object;
+  const uint64_t before = words[0];
+  HD_CALL(state, Py_IncRef, ObjectFunction)(object);
+  const int at = words[0] == before ? HD_TRACED_REFCOUNT : 0;
+  HD_CALL(state, Py_DecRef, ObjectFunction)(object);
+  return (uint32_t)words[at];
 }
 
 /* The exception that is set goes; what it was stays for the client to see, and

@@ -7,12 +7,17 @@
 #include <array>
 #include <cstring>
 #include <initializer_list>
+#include <span>
 
 namespace hangdbg {
 namespace {
 
 constexpr CPythonLayout kGenerated[] = {
 #include "inspector/cpython/layouts.inc"
+};
+
+constexpr CPythonLayout kGeneratedTracingReferences[] = {
+#include "inspector/cpython/checked_layouts.inc"
 };
 
 using Word = std::uint64_t;
@@ -201,10 +206,12 @@ Result<DebugOffsets> read_table(const MemoryReader& memory,
 
 }  // namespace
 
-const CPythonLayout* generated_layout(int minor) {
-  const auto* found =
-      std::ranges::find(kGenerated, minor, &CPythonLayout::minor);
-  return found == std::end(kGenerated) ? nullptr : found;
+const CPythonLayout* generated_layout(int minor, bool traces_references) {
+  const std::span<const CPythonLayout> rows =
+      traces_references ? std::span(kGeneratedTracingReferences)
+                        : std::span(kGenerated);
+  const auto found = std::ranges::find(rows, minor, &CPythonLayout::minor);
+  return found == rows.end() ? nullptr : &*found;
 }
 
 Result<DebugOffsets> read_debug_offsets(const MemoryReader& memory,

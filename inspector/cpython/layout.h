@@ -95,7 +95,10 @@ struct CPythonLayout {
 };
 
 // The row for 3.`minor`, of the builds with a GIL; none outside 3.6 to 3.12.
-const CPythonLayout* generated_layout(int minor);
+// `traces_references`: of those --with-trace-refs (of 3.6 and 3.7 also
+// --with-pydebug), where two more words are at the start of each object.
+const CPythonLayout* generated_layout(int minor,
+                                      bool traces_references = false);
 
 struct DebugOffsets {
   std::uint64_t version = 0;  // PY_VERSION_HEX

@@ -2,7 +2,7 @@
 #include "inspector/cpython/object_layout.h"
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 namespace hangdbg {
 namespace {
@@ -11,14 +11,27 @@ constexpr ObjectLayout kGeneratedObjectLayouts[] = {
 #include "inspector/cpython/object_layouts.inc"
 };
 
+constexpr ObjectLayout kCheckedObjectLayouts[] = {
+#include "inspector/cpython/checked_object_layouts.inc"
+};
+
+const ObjectLayout* find_row(std::span<const ObjectLayout> rows,
+                             int minor,
+                             bool free_threaded) {
+  const auto found = std::ranges::find_if(rows, [&](const ObjectLayout& row) {
+    return row.minor == minor && row.free_threaded == free_threaded;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-const ObjectLayout* object_layout(int minor, bool free_threaded) {
-  const auto* found = std::ranges::find_if(
-      kGeneratedObjectLayouts, [&](const ObjectLayout& row) {
-        return row.minor == minor && row.free_threaded == free_threaded;
-      });
-  return found == std::end(kGeneratedObjectLayouts) ? nullptr : found;
+const ObjectLayout* object_layout(int minor, bool free_threaded, bool checked) {
+  const ObjectLayout* found =
+      checked ? find_row(kCheckedObjectLayouts, minor, free_threaded) : nullptr;
+  return found != nullptr
+             ? found
+             : find_row(kGeneratedObjectLayouts, minor, free_threaded);
 }
 
 }  // namespace hangdbg

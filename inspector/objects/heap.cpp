@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kHeapMaxName = 1000;
 constexpr std::size_t kMaxTypes = 20'000;
+constexpr std::uint32_t kPlainTypeOffset = 8;  // behind the count of references
 constexpr int kHeapMaxBases = 100;
 constexpr std::size_t kBytesOfOneRead = 256;
 
@@ -112,8 +113,14 @@ std::size_t MeteredMemory::read_each(std::span<const Piece> pieces) const {
 
 Result<Heap> Heap::open(const MemoryReader& memory,
                         const PythonRuntime& python) {
+  // The second is in builds --with-pydebug alone, the type's place tells the
+  // others.
+  const bool checked =
+      python.version.at_least(13)
+          ? python.find(memory, "_Py_NegativeRefcount").has_value()
+          : python.layout.object_type != kPlainTypeOffset;
   const ObjectLayout* at =
-      object_layout(python.version.minor, python.free_threaded);
+      object_layout(python.version.minor, python.free_threaded, checked);
   if (at == nullptr) {
     return fail(ErrorId::UnsupportedPython,
                 fmt::format("the objects of python {} are not known",

@@ -68,7 +68,7 @@ EXPRESSIONS = [
     ("logging.getLogger('asked').error('an error')", 0, "", 2),
     ("gc.collect()", 0, r"\d+$", 2),
     ("[one.f_lineno for one in sys._current_frames().values()] and None", 0, "", 1),
-    ("len(threading.enumerate()) > 3", 0, "True", 1),
+    ("len(threading.enumerate()) > 1", 0, "True", 1),
     ("contextvars.copy_context().run(variable.get)", 0, "", 1),
     ("subprocess.call(['true'])", 0, r"\b0$", 1),
     ("os.waitpid(os.fork() or os._exit(0), 0)[1]", 0, r"\b0$", 1),
@@ -84,42 +84,95 @@ CANCELLED = [
 ]
 
 
+DUMPS = [(), ("--native",), ("--locals",)]
+HELD = [
+    ("hold", "p answer", "release"), ("hold", "print(Slow())"), ("hold", "p 1 / 0"),
+    ("hold", "w", "p sys._getframe()"), ("hold", "!answer = 41", "release")]
+# Not in what the signal's handler runs, nor with a lock that others want.
+PLACES = ["return module.rgb_to_hsv", "return (first, closed)", "closed = []",
+          "before = counts[\"alarms\"]", "items = queue.Queue"]
+BREAKS = [("c", "w"), ("c", "n", "p 6 * 7"), ("c", "s", "c"), ()]
+
+
 def draw(random, target):
     kind = random.choices(
         ["expression", "cancelled", "dump", "peek", "held", "break", "trace", "many"],
         [40, 2, 2, 2, 3, 2, 1, 2])[0]
-    pid = target.pid
     if kind == "expression":
-        text, rc, pattern, _ = random.choices(EXPRESSIONS, [one[3] for one in EXPRESSIONS])[0]
-        return Question(("eval", pid, text, "--thread", target.tid), rc, pattern)
+        return expression(
+            target, random.choices(EXPRESSIONS, [one[3] for one in EXPRESSIONS])[0])
     if kind == "cancelled":
-        return Question(("eval", pid, random.choice(CANCELLED), "--timeout", "0.2"), 4, "")
+        return cancelled(target, random.choice(CANCELLED))
     if kind == "dump":
-        more = random.choice([(), ("--native",), ("--locals",)])
-        return Question(("dump", pid, *more), 0, "wait_for_lock")
+        return dump(target, random.choice(DUMPS))
     if kind == "peek":
-        return Question(("peek", pid, "answer", "--thread", target.tid), 0, r"\b41")
+        return peek(target)
     if kind == "trace":
-        return Question(("trace", pid, "--for", "0.1"), 0, "")
+        return Question(("trace", target.pid, "--for", "0.1"), 0, "")
     if kind == "held":
-        commands = random.choice([
-            ("hold", "p answer", "release"), ("hold", "print(Slow())"), ("hold", "p 1 / 0"),
-            ("hold", "w", "p sys._getframe()"), ("hold", "!answer = 41", "release")])
-        return attached(target, commands, r"is held|\*\*\* thread \d+")
+        return held(target, random.choice(HELD))
     if kind == "break":
-        # Not in what the signal's handler runs, nor with a lock that others want.
-        place = "%s:%d" % (SOURCE, line_of(random.choice(
-            ["return module.rgb_to_hsv", "return (first, closed)", "closed = []",
-             "before = counts[\"alarms\"]", "items = queue.Queue"])))
-        commands = random.choice([("c", "w"), ("c", "n", "p 6 * 7"), ("c", "s", "c"), ()])
-        return attached(target, ("b " + place, *commands), "Breakpoint")
+        return at_breakpoint(target, random.choice(PLACES), random.choice(BREAKS))
     texts = random.choices([one[0] for one in EXPRESSIONS], k=8)
+    return many(target, texts)
+
+
+def each(target):
+    """{name: question}: all that can be drawn; of the breakpoints each place and each way
+    on once."""
+    found = {one[0]: expression(target, one) for one in EXPRESSIONS}
+    found.update((text, cancelled(target, text)) for text in CANCELLED)
+    found.update((" ".join(("dump", *more)), dump(target, more)) for more in DUMPS)
+    found.update(("; ".join(commands), held(target, commands)) for commands in HELD)
+    found.update(("b %s; %s" % (place, "; ".join(commands)),
+                  at_breakpoint(target, place, commands))
+                 for place, commands in zip(PLACES, BREAKS + BREAKS[:1]))
+    found["peek"] = peek(target)
+    found["many"] = many(target, [one[0] for one in EXPRESSIONS[:8]])
+    return found
+
+
+def expression(target, one):
+    text, rc, pattern, _ = one
+    return Question(("eval", target.pid, text, "--thread", target.tid), rc, pattern)
+
+
+def cancelled(target, text):
+    return TimedOut(("eval", target.pid, text, "--timeout", "0.2"), 4, "")
+
+
+def dump(target, more):
+    return Question(("dump", target.pid, *more), 0, "wait_for_lock")
+
+
+def peek(target):
+    return Question(
+        ("peek", target.pid, "answer", "--thread", target.tid), 0, r"\b41")
+
+
+def held(target, commands):
+    return attached(target, commands, r"is held|\*\*\* thread \d+")
+
+
+def at_breakpoint(target, place, commands):
+    return attached(
+        target, ("b %s:%d" % (SOURCE, line_of(place)), *commands), "Breakpoint")
+
+
+def many(target, texts):
     return attached(target, ["p " + text for text in texts if "=" not in text], "attached")
 
 
 def attached(target, commands, pattern):
     words = [word for command in commands for word in ("-c", command)]
     return Any(("attach", target.pid, "--thread", target.tid, *words), 0, pattern)
+
+
+class TimedOut(Question):
+    """On a busy machine perhaps before it has begun."""
+
+    def was_answered(self, run):
+        return run.rc == 4 or (run.rc == 2 and "until time was up" in run.output)
 
 
 class Any(Question):

@@ -13,6 +13,7 @@ Used by test_killed.py, with a naive debugger as well, and by scripts/soak.
 import collections
 import mmap
 import os
+import re
 import select
 import signal
 import struct
@@ -28,6 +29,10 @@ STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a seco
 LONGEST_RUN = 60.0  # seconds; hangdbg gives up after 10
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; targets/churn.c
 ROWS = 32
+
+# What CPython says before it ends, or where something is wrong and it does not end.
+REPORT = re.compile(r"Fatal Python error|Assertion .* failed|Exception ignored|"
+                    r"Debug memory block|SystemError|object  refcount", re.I)
 
 Run = collections.namedtuple("Run", "rc output seconds")
 
@@ -85,7 +90,8 @@ def can_load(python, library):
 
 
 class Restless(Target):
-    """tests/targets/restless.py, or another whose threads have rows in a file."""
+    """tests/targets/restless.py, or another whose threads have rows in a file. `after`:
+    arguments behind that."""
 
     def __init__(self, python, folder, script="restless.py", before=(), after=()):
         self.path = "%s/rows.%s.%s" % (folder, os.getpid(), time.monotonic_ns())
@@ -162,6 +168,31 @@ class Restless(Target):
     def debugger_threads(self):
         return [name for name in processes.threads(self.pid).values()
                 if name.startswith("hangdbg-")]
+
+
+class Reporting(Restless):
+    """What its Python reports is harm; `quiet`: see restless.py."""
+
+    def __init__(self, python, folder, *how):
+        self.errors_path = Path("%s/errors.%s" % (folder, time.monotonic_ns()))
+        self.errors_path.touch()
+        super().__init__(python, folder, after=[self.errors_path, *how])
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.errors_path.unlink()
+
+    def harm(self):
+        harm = super().harm()
+        return "%s; its Python said: %s" % (harm, self.report()) if harm else None
+
+    def end(self):
+        return super().end() or self.report()
+
+    def report(self):
+        text = self.errors_path.read_text(errors="replace")
+        found = REPORT.search(text)
+        return found and text[max(0, found.start() - 300):found.start() + 3000]
 
 
 class Churn(Restless):

@@ -1,10 +1,12 @@
-"""Threads that do all the time what programs do: restless.py ROWS
+"""Threads that do all the time what programs do: restless.py ROWS [ERRORS [quiet]]
 
 Each prints, logs, warns, formats tracebacks, imports, defines classes, collects garbage,
 traces, is profiled, forks ... and looks whether what comes of it is right. ROWS is the
 file in which each has a row: how often it has gone round, how often something was wrong.
 Main waits in lock.acquire, interrupted 200 times a second by a signal with a handler in
-Python; it goes on when the file's last byte is set. What it prints goes nowhere.
+Python; it goes on when the file's last byte is set. What it prints goes nowhere, or to
+the file ERRORS, with what CPython itself has to say. If it is to be quiet, one thread
+does some of it, and nothing while somebody has `resting`: so references can be counted.
 """
 
 import asyncio
@@ -233,6 +235,11 @@ def waits():
     return got == 41
 
 
+def one_by_one():
+    with resting:
+        return all(check() is True for check in (imports, generates, alarms, waits))
+
+
 WORK = [printing, logs, warns, formats, imports, classes, collects, traces, profiles,
         contexts, awaits, starts, forks, alarms, generates, waits]
 
@@ -315,9 +322,11 @@ answer = 41  # also where the signal's handler is the innermost frame
 output, errors = os.dup(1), os.dup(2)
 lock = threading.Lock()
 lock.acquire()
+resting = threading.Lock()
 condition = threading.Condition()
 variable = contextvars.ContextVar("variable", default=None)
-warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+for category in (DeprecationWarning, ResourceWarning):  # of a fork beside threads
+    warnings.simplefilter("ignore", category)
 warnings.simplefilter("always", UserWarning)
 logger = logging.getLogger("of-its-own")
 logger.propagate = False
@@ -327,12 +336,15 @@ loop = asyncio.new_event_loop()
 with open(sys.argv[1], "r+b") as file:
     rows = mmap.mmap(file.fileno(), 0)
 begin()
+if "quiet" in sys.argv:
+    WORK[:] = [one_by_one]
 signal.signal(signal.SIGALRM, on_alarm)
 signal.setitimer(signal.ITIMER_REAL, EVERY, EVERY)
 importlib.import_module("colorsys")
-nowhere = os.open(os.devnull, os.O_WRONLY)
-for number in (1, 2):
+for number, path in ((1, os.devnull), (2, (sys.argv[2:] or [os.devnull])[0])):
+    nowhere = os.open(path, os.O_WRONLY | os.O_APPEND)
     os.dup2(nowhere, number)
+    os.close(nowhere)
 before = left()
 threads = [threading.Thread(target=work, args=one) for one in
            [(check, index) for index, check in enumerate(WORK)]]

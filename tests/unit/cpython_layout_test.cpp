@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "inspector/cpython/object_layout.h"
 #include "inspector/cpython/text.h"
 
 namespace hangdbg {
@@ -58,6 +59,27 @@ TEST(CPythonLayout, HasARowForEachVersionWithoutDebugOffsets) {
   }
   EXPECT_EQ(generated_layout(5), nullptr);
   EXPECT_EQ(generated_layout(13), nullptr);
+}
+
+TEST(CPythonLayout, HasLongerObjectsWhereReferencesAreTraced) {
+  constexpr std::uint32_t kLonger = 16;
+  for (int minor = 6; minor <= 12; ++minor) {
+    const CPythonLayout* row = generated_layout(minor);
+    const CPythonLayout* traced = generated_layout(minor, true);
+    ASSERT_NE(traced, nullptr) << "3." << minor;
+    EXPECT_EQ(traced->object_type, row->object_type + kLonger);
+    EXPECT_EQ(traced->code_filename, row->code_filename + kLonger);
+    EXPECT_EQ(traced->thread_ident, row->thread_ident);
+    EXPECT_EQ(object_layout(minor, false, true)->object_size,
+              object_layout(minor, false)->object_size + kLonger);
+  }
+  EXPECT_EQ(generated_layout(13, true), nullptr);
+}
+
+TEST(ObjectLayout, OfBuildsWithChecksIsAnotherOnlyWhereItMust) {
+  EXPECT_EQ(object_layout(13, false, true), object_layout(13, false));
+  EXPECT_EQ(object_layout(14, false, true)->interpreter_tasks,
+            object_layout(14, false)->interpreter_tasks + 8);
 }
 
 TEST(DebugOffsets, OfPython313) {
