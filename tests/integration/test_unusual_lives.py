@@ -9,12 +9,16 @@ import sys
 
 import pytest
 
+import interpreters
 import processes
 from cgroups import cgroup
 from harness import NORMAL_EXIT, PATIENCE, die_with_us, hangdbg, kill_group, track, until
 from unusual import EDGE, Counting, assert_asked, assert_goes_on, assert_refused, spread
 
-each = pytest.mark.parametrize("python", [it.path for it in EDGE])
+each = pytest.mark.parametrize(
+    "python", [pytest.param(it.path, id=interpreters.name(it)) for it in EDGE])
+oldest = pytest.mark.parametrize(
+    "python", [pytest.param(it.path, id=interpreters.name(it)) for it in EDGE[:1]])
 
 
 # ---- traced already
@@ -184,16 +188,14 @@ class Becoming(Counting):
         self.noise = ""
 
 
-@pytest.mark.parametrize("python", [it.path for it in EDGE[:1]])
+@oldest
 def test_it_becomes_another_program_all_the_time(python, tmp_path):
     """Each time it is asked there is an answer, or one line that says what came between."""
     target = Becoming(tmp_path, "", python, env={"CODE": BECOMES}, command=[
         python, "-S", "-c", BECOMES, "-", tmp_path / "words", "0"])
-    answers = 0
     for _ in range(12):
         done = hangdbg("eval", target.pid, "answer + 1")
         if done.rc == 0:
-            answers += 1
             assert done.out == "42\n", done
         elif "name 'answer' is not defined" not in done.err:  # it has just begun
             done.assert_refused(done.rc)
@@ -221,7 +223,7 @@ def test_throttled(newest_python, tmp_path):
 
 
 @pytest.mark.parametrize("depth", [100, 900])
-@pytest.mark.parametrize("python", [it.path for it in EDGE[:1]])
+@oldest
 def test_many_frames_and_one_thread(depth, python, tmp_path):
     code = WORKS.split("def daemon")[0] + """
 def below(frames):
