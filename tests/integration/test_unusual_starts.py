@@ -63,7 +63,7 @@ COMMANDS = {
     "short addresses": ["setarch", "--32bit", "--3gb"],
     "hidden processes": ["unshare", "--mount", "sh", "-c",
                          "mount -t proc -o hidepid=2,subset=pid proc /proc && exec \"$@\"", "sh"],
-    "nothing at proc": ["unshare", "--mount", "sh", "-c",
+    "nothing at sys": ["unshare", "--mount", "sh", "-c",
                         "mount -t tmpfs none /sys && exec \"$@\"", "sh"],
     "own everything": ["unshare", "--mount", "--net", "--ipc", "--uts", "--cgroup"],
 }
