@@ -30,20 +30,12 @@ def prepare(kind):
         IN_THREAD[kind]()
 
 
-def filtered():
-    import seccomp_filter as it
-
-    it.install({"default": it.ALLOW, "rules": {
-        name: it.KILL for name in ("socketpair", "pipe2", "clone", "clone3", "memfd_create")}})
-
-
 # The thread alone has it: its own descriptors, its own directory, ...
 IN_THREAD = {
     "own_descriptors": lambda: must(libc.unshare(CLONE_FILES)),
     "own_directory": lambda: must(libc.unshare(CLONE_FS)) or os.chdir("/"),
     "own_network": lambda: must(libc.unshare(CLONE_NEWNET)),
     "own_user": lambda: must(libc.syscall(SETRESUID, NOBODY, NOBODY, NOBODY)),
-    "own_filter": filtered,
     "own_signals": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)),
     "named_as_ours": lambda: must(libc.prctl(PR_SET_NAME, b"hangdbg-ctl", 0, 0, 0)),
     "odd_names": lambda: must(libc.prctl(PR_SET_NAME, b"a) Z 1 (\n\x1b[", 0, 0, 0)),
