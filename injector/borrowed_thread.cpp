@@ -192,9 +192,14 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
       return too_late();
     }
     if (state.phase == StubPhase::Failed) {
-      return fail_number(static_cast<int>(-state.error),
-                         "the target has no room for a thread of ours",
-                         ErrorId::NoRoom);
+      auto error = fail_number(static_cast<int>(-state.error),
+                               "the target has no room for a thread of ours",
+                               ErrorId::NoRoom);
+      error.error().hint =
+          fmt::format("its limits on memory and threads: prlimit --pid {0}; "
+                      "hangdbg dump {0} and hangdbg peek {0} take nothing",
+                      target_->pid);
+      return error;
     }
     if (state.phase == StubPhase::Left) {
       return too_late();

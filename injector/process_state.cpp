@@ -18,12 +18,44 @@ namespace hangdbg {
 namespace {
 
 constexpr std::uint32_t kKernelThreadFlag = 0x00200000;  // PF_KTHREAD
+constexpr std::uint32_t kExitingFlag = 0x00000004;       // PF_EXITING
 
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+// ---- state Z
+
+// Threads that live on without the main one (pthread_exit in it).
+int threads_that_go_on(int pid) {
+  int count = 0;
+  if (const auto tids = list_tasks(pid)) {
+    for (const int tid : *tids) {
+      const auto stat = read_task_stat(pid, tid);
+      count += tid != pid && stat && (stat->flags & kExitingFlag) == 0;
+    }
+  }
+  return count;
+}
+
+std::unexpected<Error> has_ended(int pid, const ProcStatus& status) {
+  if (const int others = threads_that_go_on(pid); others > 0) {
+    return fail(
+        ErrorId::Zombie,
+        fmt::format("the main thread of process {} has ended, and {} of its "
+                    "threads {} on: the kernel shows no memory of the process "
+                    "then",
+                    pid, others, others == 1 ? "goes" : "go"),
+        fmt::format("cat /proc/{}/task/*/stack", pid));
+  }
+  return fail(ErrorId::Zombie,
+              fmt::format("process {} has ended; only its parent {} has "
+                          "not yet asked how",
+                          pid, status.ppid),
+              fmt::format("ps -fp {}", status.ppid));
 }
 
 // ---- state D
@@ -86,11 +118,7 @@ Status check_state(int pid, const ProcStatus& status) {
   switch (status.state) {
     case 'Z':
     case 'X':
-      return fail(ErrorId::Zombie,
-                  fmt::format("process {} has ended; only its parent {} has "
-                              "not yet asked how",
-                              pid, status.ppid),
-                  fmt::format("ps -fp {}", status.ppid));
+      return has_ended(pid, status);
     case 'T':
       return fail(ErrorId::Stopped,
                   fmt::format("process {} is stopped (SIGSTOP or Ctrl-Z)", pid),

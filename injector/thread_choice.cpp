@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 #include <linux/futex.h>
+#include <linux/kcmp.h>
 #include <linux/rseq.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,6 +28,10 @@ constexpr std::uint32_t kWorkerFlag = 0x00000010;  // PF_IO_WORKER
 // stack_guard_gap).
 constexpr std::uint64_t kStackGuardGap = 256 * 4096;
 
+// Up to 3.10 a Python frame is three or four of C; 1,000 deep is the limit that
+// Python itself sets, and some programs raise.
+constexpr std::size_t kMostFrames = 1U << 15;
+
 // Smaller is better.
 enum Rank { kAsleep = 0, kAsleepAvoid = 1, kRunning = 2, kNever = 3 };
 
@@ -41,6 +47,7 @@ bool in_restartable_sequence(const Target& target,
 Rank rank_of(const Target& target, int tid);
 Rank rank_of_call(const Target& target, const TaskSyscall& call);
 bool is_socket(const Target& target, std::uint64_t fd);
+bool has_own_descriptors(const Target& target, int tid);
 const Mapping* mapping_of(const Target& target, Address address);
 bool has_stack_below(const Target& target,
                      Address sp,
@@ -167,6 +174,9 @@ Status judge(const Target& target,
   at.futex_op = static_cast<std::uint32_t>(registers.raw.rsi);
   at.cancellable = target.danger.is_musl() &&
                    is_cancellable_of_musl(target.memory, registers.pc());
+  if (has_own_descriptors(target, tid)) {
+    return refuse("it has descriptors of its own (unshare(CLONE_FILES))");
+  }
   if (const auto verdict = DangerousCode::judge_call(at); !verdict.safe) {
     return refuse(verdict.reason);
   }
@@ -189,7 +199,7 @@ Status judge(const Target& target,
     log::debug(log::Area::Injector, "thread {}: the scan finds nothing", tid);
     return {};
   }
-  const auto unwound = unwinder.unwind(registers.raw, deadline);
+  const auto unwound = unwinder.unwind(registers.raw, deadline, kMostFrames);
   if (!unwound) {
     return refuse("not to be unwound: " + unwound.error().text());
   }
@@ -203,6 +213,13 @@ Status judge(const Target& target,
   log::debug(log::Area::Injector, "thread {}: {} frames, all harmless", tid,
              unwound->frames.size());
   return {};
+}
+
+// Our channels would be made among them, and it is the main thread's that can
+// be fetched. Where nobody may compare (kcmp(2) fails), they are the same.
+bool has_own_descriptors(const Target& target, int tid) {
+  return tid != target.pid &&
+         ::syscall(SYS_kcmp, target.pid, tid, KCMP_FILES, 0, 0) > 0;
 }
 
 Rank rank_of(const Target& target, int tid) {
