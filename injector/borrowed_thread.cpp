@@ -195,10 +195,10 @@ Result<StubState> BorrowedThread::wait_for(StubPhase phase, Deadline deadline) {
       auto error = fail_number(static_cast<int>(-state.error),
                                "the target has no room for a thread of ours",
                                ErrorId::NoRoom);
-      error.error().hint =
-          fmt::format("its limits on memory and threads: prlimit --pid {0}; "
-                      "hangdbg dump {0} and hangdbg peek {0} take nothing",
-                      target_->pid);
+      error.error().hint = fmt::format(
+          "its limits on memory and threads: prlimit --pid {0}; "
+          "hangdbg dump {0} and hangdbg peek {0} take nothing",
+          target_->pid);
       return error;
     }
     if (state.phase == StubPhase::Left) {

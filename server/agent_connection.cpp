@@ -200,8 +200,9 @@ asio::awaitable<void> AgentConnection::deliver(dap::Message message) {
     failure_ = Error{.id = ErrorId::AgentFailed,
                      .message = "the agent could not run in the target: " +
                                 (failure ? failure->reason : "no reason given"),
-                     .hint = "hangdbg dump and hangdbg peek read it from "
-                             "outside, and run nothing in it"};
+                     .hint =
+                         "hangdbg dump and hangdbg peek read it from "
+                         "outside, and run nothing in it"};
     answer_with(closed());
   }
 }

@@ -1,7 +1,8 @@
-/* A library to be loaded ahead of all (LD_PRELOAD), as tools for memory and files are:
- * each allocation is noted, under a lock of its own, and freed memory is overwritten;
- * each thread's start is, and files are opened by a call of ours. With -DAUDIT one for
- * the loader (LD_AUDIT), which brings a second libc into the process. */
+/* A library to be loaded ahead of all (LD_PRELOAD), as tools for memory and
+ * files are: each allocation is noted, under a lock of its own, and freed
+ * memory is overwritten; each thread's start is, and files are opened by a call
+ * of ours. With -DAUDIT one for the loader (LD_AUDIT), which brings a second
+ * libc into the process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -32,7 +33,9 @@ static void* note(void* block) {
   return block;
 }
 
-void* malloc(size_t size) { return note(__libc_malloc(size)); }
+void* malloc(size_t size) {
+  return note(__libc_malloc(size));
+}
 void* calloc(size_t count, size_t size) {
   return note(__libc_calloc(count, size));
 }
@@ -40,7 +43,8 @@ void* realloc(void* old, size_t size) {
   return note(__libc_realloc(old, size));
 }
 void free(void* block) {
-  if (block) memset(block, 0xdd, malloc_usable_size(block));
+  if (block)
+    memset(block, 0xdd, malloc_usable_size(block));
   __libc_free(note(block));
 }
 
