@@ -10,8 +10,10 @@
 # Without a GIL a frame of a thread that runs may not be touched but by the
 # bootstrap (pause.c): what is to be known of one is fetched with it, as a place:
 # (frame, code, lasti, globals).
-import sys
-import _thread
+if "sys" not in globals():  # the bootstrap has no import of its own (python.c)
+    import sys
+if "_thread" not in globals():
+    import _thread
 
 
 def list_threads(session, arguments):

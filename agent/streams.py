@@ -7,9 +7,10 @@
 # each that was ever found as sys.stdout or sys.stderr, used again by each later
 # session, in sys.__hangdbg_streams_1__. It uses nothing of the agent and nothing of the
 # bootstrap: no global, no builtin, only itself and the defaults of its methods.
-import _thread
-import _weakref
-import posix
+if "_weakref" not in globals():  # as in frames.py
+    import _weakref
+if "posix" not in globals():
+    import posix
 
 _KEPT = "__hangdbg_streams_1__"
 

@@ -26,6 +26,9 @@ typedef const char* (*Utf8Function)(HdPyObject*);
 #define HD_TRACED_REFCOUNT 2 /* words: _ob_next, _ob_prev */
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
+static void give_module(struct HdState* state,
+                        struct HdAgent* agent,
+                        const char* name);
 static HdPyObject* compiled_code(struct HdState* state);
 static HdPyObject* read_code(struct HdState* state, uint64_t from_end);
 static int add_builtins(struct HdState* state, struct HdAgent* agent);
@@ -97,6 +100,10 @@ static int run_source(struct HdState* state, struct HdAgent* agent) {
   if (!agent->globals || !add_builtins(state, agent)) {
     return 0;
   }
+  give_module(state, agent, "sys");
+  give_module(state, agent, "_thread");
+  give_module(state, agent, "_weakref");
+  give_module(state, agent, "posix");
   HdPyObject* code = compiled_code(state);
   if (!code) {
     code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
@@ -158,6 +165,18 @@ HdPyObject* hd_builtin_part(HdPyObject* self, HdPyObject* from_end) {
   struct HdState* state = hd_state();
   return read_code(state, HD_CALL(state, PyLong_AsUnsignedLongMask,
                                   AsNumberFunction)(from_end));
+}
+
+/* What the agent would import: the program's builtins.__import__ may be
+ * anything, and wait for ever. What is not there it imports. */
+static void give_module(struct HdState* state,
+                        struct HdAgent* agent,
+                        const char* name) {
+  HdPyObject* module = hd_module(state, name);
+  if (module && module != (HdPyObject*)state->region->api.none) {
+    HD_CALL(state, PyDict_SetItemString, SetItemFunction)
+    (agent->globals, name, module);
+  }
 }
 
 static int add_builtins(struct HdState* state, struct HdAgent* agent) {

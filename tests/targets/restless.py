@@ -312,6 +312,11 @@ def left():
         "nice": os.nice(0), "ours": [name for name in sys.modules if "hangdbg" in name]}
 
 
+def tell_anyway(kind, error, trace):
+    """Of what ends it: standard error is elsewhere meanwhile."""
+    os.write(errors, "".join(traceback.format_exception(kind, error, trace)).encode())
+
+
 def wait_for_lock():
     answer = 41
     lock.acquire()
@@ -345,6 +350,7 @@ for number, path in ((1, os.devnull), (2, (sys.argv[2:] or [os.devnull])[0])):
     nowhere = os.open(path, os.O_WRONLY | os.O_APPEND)
     os.dup2(nowhere, number)
     os.close(nowhere)
+sys.excepthook = tell_anyway
 before = left()
 threads = [threading.Thread(target=work, args=one) for one in
            [(check, index) for index, check in enumerate(WORK)]]

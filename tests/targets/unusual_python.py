@@ -191,6 +191,12 @@ def imports_raise():
     sys.path[:] = kept
 
 
+def imports_block():
+    kept, builtins.__import__ = builtins.__import__, lambda *_, **__: time.sleep(1000)
+    yield
+    builtins.__import__ = kept
+
+
 # ---- the collector and the memory
 
 
