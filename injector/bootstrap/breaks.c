@@ -14,6 +14,7 @@
 
 #define AT_ONCE 64       /* code objects to ask about */
 #define MOST_ROUNDS 4096 /* where there is no memory for what is said */
+#define LONGEST_WAIT_NS 500000000L /* for frames of ours */
 
 typedef uint64_t (*SelfFunction)(void);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
@@ -94,6 +95,12 @@ static void end(struct HdState* state) {
 void hd_breaks_leave(struct HdState* state) {
   end(state);
   while (state->breaks.calls) {
+    hd_nap(state);
+  }
+  /* Who has a frame of ours is mostly out of it soon, and then nothing stays.
+   */
+  const int64_t until = hd_now() + LONGEST_WAIT_NS;
+  while (state->breaks.frames && hd_now() < until) {
     hd_nap(state);
   }
   HD_STORE(state->region->stays,

@@ -261,8 +261,11 @@ def work(check, index):
 
 def on_alarm(number, frame):
     counts["alarms"] += 1
-    if rows[-1] and lock.locked():
-        lock.release()
+    if rows[-1]:
+        try:
+            lock.release()
+        except RuntimeError:  # it is released: the next signal comes in the middle of this
+            pass
 
 
 def count_audited(event, _):
