@@ -43,6 +43,7 @@ static int step(struct HdState* state,
 static void end_with_stack(struct HdState* state);
 static void trace_as_needed(struct HdState* state, void* thread);
 static void put(struct HdState* state, void* thread, uint64_t tracer);
+static void put_word(struct HdState* state, void* thread, uint64_t tracer);
 static int which_of(const struct HdState* state, const void* thread);
 static int own_tracer(struct HdState* state, uint64_t tracer);
 static void name_tracers(struct HdState* state);
@@ -237,6 +238,10 @@ void hd_trace_thread(struct HdState* state, void* thread, enum HdTracing how) {
 /* Python lets go of the object before it takes it again. A hook of sys.audit
  * that is asked runs as this thread, if Python can have that. */
 static void put(struct HdState* state, void* thread, uint64_t tracer) {
+  if (state->region->api.thread_cframe != HD_NO_OFFSET) {
+    put_word(state, thread, tracer);
+    return;
+  }
   HdPyObject* object =
       HD_FIELD(state, thread, thread_tracer_object, HdPyObject*);
   if (object) {
@@ -253,6 +258,19 @@ static void put(struct HdState* state, void* thread, uint64_t tracer) {
   if (object) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(object);
   }
+}
+
+/* On 3.11, what _PyEval_SetTrace does (Python/ceval.c) where the object stays.
+ * Not by it: while a hook of sys.audit is asked there, a sys.settrace() of any
+ * other thread's raises. */
+static void put_word(struct HdState* state, void* thread, uint64_t tracer) {
+  uint64_t* const word = &HD_FIELD(state, thread, thread_tracer, uint64_t);
+  const uint64_t profiler = word[-1]; /* c_profilefunc */
+  const int is_on =
+      (tracer || profiler) && HD_FIELD(state, thread, thread_tracing, int) == 0;
+  *word = tracer;
+  /* The first byte of a _PyCFrame: use_tracing, 0 or 255. */
+  *(uint8_t*)HD_FIELD(state, thread, thread_cframe, uint64_t) = is_on ? 255 : 0;
 }
 
 enum HdTracing hd_tracing_of(const struct HdState* state, const void* thread) {

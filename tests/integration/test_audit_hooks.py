@@ -3,6 +3,7 @@ that is given, each time."""
 
 import pytest
 
+import interpreters
 from harness import hangdbg, place, start
 
 EVENTS = ["all", "builtins.id", "code.__new__", "compile", "exec", "function.__new__", "import",
@@ -39,3 +40,20 @@ def test_the_hook_is_the_reason(event, source_only, some_python):
         assert "audited.py" in done.err or event in ("all", "object.__getattr__"), done
     target.assert_as_before(before, arenas=4)
     assert target.finish()["answer"] == 41
+
+
+@pytest.mark.parametrize("words", [
+    ("-c", "hold", "-c", "n", "-c", "n"), ("-c", "b spin", "-c", "b 14", "-c", "c", "-c", "n")])
+def test_none_hears_of_a_trace_on_3_11(words):
+    """There another thread's sys.settrace() raises while the hook is asked about ours."""
+    path = next((it.path for it in interpreters.found() if it.minor == "3.11"), None)
+    if path is None:
+        pytest.skip("no CPython 3.11 here")
+    target = start("busy", path)
+    hook = ("import sys; sys.heard = []; sys.addaudithook(lambda event, _, heard=sys.heard: "
+            "heard.append(event) if event == 'sys.settrace' else None)")
+    assert hangdbg("eval", target.pid, hook).rc == 0
+    done = hangdbg("attach", target.pid, *words)
+    assert "busy.py(" in done.out, done
+    assert hangdbg("eval", target.pid, "__import__('sys').heard").out == "[]\n"
+    target.finish()
