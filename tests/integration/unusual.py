@@ -1,5 +1,6 @@
 """Odd programs that count (tests/targets/unusual.py), and what is asked of each."""
 
+import os
 import mmap
 import re
 import signal
@@ -19,12 +20,11 @@ EDGE = EDGE[:1] + EDGE[1:][-1:] + [
 
 
 def spread(kinds):
-    """Each with one of the edge interpreters, in turn; with the others it is slow."""
+    """Each with one of the edge interpreters, in turn; $HANGDBG_UNUSUAL_ALL: with all."""
     for number, kind in enumerate(kinds):
         for which, it in enumerate(EDGE):
-            yield pytest.param(
-                kind, it.path, id="%s-%s" % (kind, interpreters.name(it)),
-                marks=[] if number % len(EDGE) == which else pytest.mark.slow)
+            if number % len(EDGE) == which or "HANGDBG_UNUSUAL_ALL" in os.environ:
+                yield pytest.param(kind, it.path, id="%s-%s" % (kind, interpreters.name(it)))
 
 
 def kinds_of(name):
