@@ -68,7 +68,8 @@ def test_running_in_c(hang, python, library):
     before = target.snapshot()
     done = hangdbg("attach", target.pid, *place(target), *commands("hold", "p answer"))
     assert (done.rc, values(done)) == (0, ["41"]), done
-    assert "cannot be held" in done.err and "running" in done.err, done
+    assert "cannot be held" in done.err and "running" in done.err or (
+        "which manages memory" in done.err), done  # churn: now and then it asks for some
     target.assert_as_before(before, arenas=4)
     target.finish()
 
