@@ -10,7 +10,7 @@
 # Without a GIL a frame of a thread that runs may not be touched but by the
 # bootstrap (pause.c): what is to be known of one is fetched with it, as a place:
 # (frame, code, lasti, globals).
-if "sys" not in globals():  # the bootstrap has no import of its own (python.c)
+if "sys" not in globals():  # else the bootstrap has given it (give_module, python.c)
     import sys
 if "_thread" not in globals():
     import _thread

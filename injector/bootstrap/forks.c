@@ -1,15 +1,14 @@
-/* No fork of the program's while a thread state of ours is made.
+/* No fork of the program's while a thread state of ours is made, up to 3.11.
  *
  * PyThreadState_New holds the lock on CPython's list of thread states
  * (HEAD_LOCK, Python/pystate.c) without the GIL. A child that is forked at this
- * moment has that lock as nobody's who would ever release it: up to 3.11 it
- * waits for it for ever (PyOS_AfterFork_Child), later it finds half a state in
- * the list. And the moment is not short: fork keeps whoever touches a page
- * waiting until all of them are copied.
+ * moment has that lock as nobody's who would ever release it, and waits for it
+ * for ever (PyOS_AfterFork_Child). The moment is not short: fork keeps whoever
+ * touches a page waiting until all of them are copied. 3.12 makes the lock anew
+ * in the child, and 3.13 takes it before it forks.
  *
- * glibc's fork takes the lock on its list of open files before it begins, as it
- * has always done, and so that lock keeps forks waiting. musl has none that can
- * be had from outside.
+ * glibc's fork takes the lock on its list of open files before it begins, and
+ * so that lock keeps forks waiting. musl has none that can be had from outside.
  *
  * An allocator that has locked itself for a fork by then, in a handler of
  * pthread_atfork, would wait for that fork, which waits for us, while we wait
@@ -20,8 +19,6 @@
 #define LONGEST_NS 50000000L
 
 typedef void (*VoidFunction)(void);
-
-static void let_fork(struct HdState* state, int64_t since);
 
 /* What hd_let_fork wants; 0 where forks cannot be kept waiting. */
 int64_t hd_hold_forks(struct HdState* state) {
@@ -35,9 +32,11 @@ int64_t hd_hold_forks(struct HdState* state) {
   return since;
 }
 
+/* Once, whoever comes first: the lock does not ask who took it. */
 void hd_let_fork(struct HdState* state, int64_t since) {
-  if (since) {
-    let_fork(state, since);
+  int64_t seen = since;
+  if (since && HD_EXCHANGE(state->forks_held_since, seen, 0)) {
+    HD_CALL(state, unlock_file_list, VoidFunction)();
   }
 }
 
@@ -45,14 +44,6 @@ void hd_let_fork(struct HdState* state, int64_t since) {
 void hd_let_fork_if_late(struct HdState* state) {
   const int64_t since = HD_LOAD(state->forks_held_since);
   if (since && hd_now() - since > LONGEST_NS) {
-    let_fork(state, since);
-  }
-}
-
-/* Once, whoever comes first: it has no owner but by its number of entries. */
-static void let_fork(struct HdState* state, int64_t since) {
-  int64_t seen = since;
-  if (HD_EXCHANGE(state->forks_held_since, seen, 0)) {
-    HD_CALL(state, unlock_file_list, VoidFunction)();
+    hd_let_fork(state, since);
   }
 }

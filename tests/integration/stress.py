@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import processes
-from harness import AGENT_GONE, TARGETS, Target, kill_group, until
+from harness import AGENT_GONE, PROGRAM, TARGETS, Target, die_with_us, kill_group, until
 
 MODES = ("calm", "napping", "busy")
 STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a second
@@ -200,3 +200,10 @@ class Churn(Restless):
 
     def __init__(self, python, library, mode):
         super().__init__(python, Path(library).parent, "churn.py", [library], [mode])
+
+
+def ask_beside(target):
+    """An eval that takes a moment; the caller waits for it."""
+    return subprocess.Popen(
+        [str(PROGRAM), "eval", str(target.pid), "time.sleep(0.05)"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=die_with_us)

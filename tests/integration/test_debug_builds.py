@@ -6,15 +6,14 @@ questions.py's costs a reference."""
 import random
 import re
 import signal
-import subprocess
 
 import pytest
 
 import interpreters
 import processes
-from harness import PATIENCE, PROGRAM, die_with_us, until
+from harness import PATIENCE, PROGRAM, until
 from questions import draw, each, expression
-from stress import Reporting, run_to_end
+from stress import Reporting, ask_beside, run_to_end
 
 TIMES = 16  # of each question: some 1,000 on each build
 WARM = 4  # before they are counted: caches of Python's, the libc's part
@@ -97,9 +96,3 @@ def test_has_nothing_to_say(build, tmp_path):
             if beside:
                 beside.wait()
         assert not target.end()
-
-
-def ask_beside(target):
-    return subprocess.Popen(
-        [str(PROGRAM), "eval", str(target.pid), "time.sleep(0.05)"], stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=die_with_us)

@@ -1,7 +1,7 @@
 """The agent's C side, built as an ordinary program under ASan and UBSan, answers real
 clients in a real interpreter, and there is no report.
 
-In one interpreter, and what is asked mostly; $HANGDBG_SANITIZED_ALL: in all, and all."""
+A selection of scenarios in one interpreter; $HANGDBG_SANITIZED_ALL: all scenarios in all."""
 
 import inspect
 import os

@@ -3,13 +3,12 @@ by SIGKILL; and the proof that harm would be seen. scripts/soak does it for long
 
 import random
 import signal
-import subprocess
 
 import pytest
 
-from harness import PROGRAM, die_with_us
+from harness import PROGRAM
 from questions import FAULTS, draw
-from stress import Restless, run_to_end
+from stress import Restless, ask_beside, run_to_end
 
 pytestmark = pytest.mark.once
 KILLED = 0.1
@@ -30,12 +29,6 @@ def test_goes_on_as_if_nobody_had_asked(count, python, tmp_path):
             if beside:
                 beside.wait()
         assert not target.end()
-
-
-def ask_beside(target):
-    return subprocess.Popen(
-        [str(PROGRAM), "eval", str(target.pid), "time.sleep(0.05)"], stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
 
 
 @pytest.mark.parametrize("fault", sorted(FAULTS))

@@ -1,7 +1,7 @@
 """Odd programs that count (tests/targets/unusual.py), and what is asked of each."""
 
-import os
 import mmap
+import os
 import re
 import signal
 import sys
