@@ -68,7 +68,7 @@ EXPRESSIONS = [
     ("logging.getLogger('asked').error('an error')", 0, "", 2),
     ("gc.collect()", 0, r"\d+$", 2),
     ("[one.f_lineno for one in sys._current_frames().values()] and None", 0, "", 1),
-    ("len(threading.enumerate()) > 1", 0, "True", 1),
+    ("len(threading.enumerate()) > len(WORK)", 0, "True", 1),
     ("contextvars.copy_context().run(variable.get)", 0, "", 1),
     ("subprocess.call(['true'])", 0, r"\b0$", 1),
     ("os.waitpid(os.fork() or os._exit(0), 0)[1]", 0, r"\b0$", 1),
