@@ -24,6 +24,13 @@ def place(path):
     return LONG.index(name) if name in LONG else len(LONG)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--every-python", action="store_true",
+        help="each test on each interpreter that it is for; else on those between the oldest "
+             "and the newest by turns (tests/integration/conftest.py)")
+
+
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place(item.nodeid.split("::")[0]))
 

@@ -47,6 +47,12 @@ def refused():
     return [it for it in _all() if _is_refused(it)]
 
 
+def newest_of_each_minor(interpreters):
+    """Of each minor version and variant the last of them, which are sorted by version."""
+    last = {(it.minor, it.variant): it for it in interpreters}
+    return [it for it in interpreters if it is last[it.minor, it.variant]]
+
+
 def _is_refused(interpreter):
     return WANTED.get((interpreter.minor, interpreter.variant)) in REFUSED
 

@@ -17,7 +17,8 @@ import interpreters  # noqa: E402
 from validation import validated  # noqa: E402
 
 # The agent is the same whatever the libc is, and the fakes need ctypes.
-FOUND = [it for it in interpreters.found() if it.variant != interpreters.MUSL]
+FOUND = [it for it in interpreters.newest_of_each_minor(interpreters.found())
+         if it.variant != interpreters.MUSL]
 SKIP = 77  # exit status of a scenario that this interpreter cannot show
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ import interpreters
 FOUND = interpreters.found()
 PLAIN = [it for it in FOUND if not it.variant]  # by version
 FREE_THREADED = [it for it in FOUND if it.variant == interpreters.FREE_THREADED]
+EDGES = PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED
+BETWEEN = 2
 
 
 def _parameters(chosen):
@@ -36,12 +39,8 @@ def _missing(refused):
     ]
 
 
-def _newest_of_each_minor():
-    last = {(it.minor, it.variant): it for it in FOUND}  # by version
-    return [it for it in FOUND if it is last[it.minor, it.variant]]
-
-
-ENTERED = _parameters(_newest_of_each_minor()) + _missing(refused=False)
+NEWEST = interpreters.newest_of_each_minor(FOUND)
+ENTERED = _parameters(NEWEST) + _missing(refused=False)
 EVERY = _parameters(FOUND) + _missing(refused=False)
 ONLY_READ = [
     pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.refused()
@@ -50,8 +49,30 @@ ONLY_READ = [
 
 @pytest.fixture(params=ENTERED)
 def python(request):
-    """Every version that can be entered, the newest release of each."""
+    """Every version that can be entered, the newest release of each: the edges in each
+    test, BETWEEN of the others by turns, unless --every-python is given."""
     return _existing(request.param)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist numbers them
+def pytest_collection_modifyitems(config, items):
+    """Whose turn it is follows from the test's name: those of a file have all of them."""
+    if config.getoption("every_python"):
+        return
+    edges = [it.path for it in EDGES]
+    between = [it for it in NEWEST if it.path not in edges]
+    turns = {it.path: (at, interpreters.name(it)) for at, it in enumerate(between)}
+
+    def left_out(item):
+        path = item.callspec.params.get("python") if hasattr(item, "callspec") else None
+        if path not in turns:
+            return False
+        at, name = turns[path]
+        first = zlib.crc32(item.nodeid.replace(name, "").encode())
+        return (at - first) % len(between) >= BETWEEN
+
+    config.hook.pytest_deselected(items=[item for item in items if left_out(item)])
+    items[:] = [item for item in items if not left_out(item)]
 
 
 @pytest.fixture(params=EVERY)
@@ -71,7 +92,7 @@ def readable_python(request):
     return _existing(request.param)
 
 
-EDGE = _parameters(PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED)
+EDGE = _parameters(EDGES)
 
 
 @pytest.fixture(params=EDGE)

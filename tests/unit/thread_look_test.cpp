@@ -150,7 +150,7 @@ TEST_P(ThreadLookLive, OfOneThatRunsIsFromOneMoment) {
   // A machine that turns busy in the middle shifts the shares: three tries.
   for (int tries = 1; tries <= 3; ++tries) {
     Sampled sampled;
-    ASSERT_NO_FATAL_FAILURE(sample(hot, 10'000, sampled));
+    ASSERT_NO_FATAL_FAILURE(sample(hot, 3'000, sampled));
     const auto& pauses = sampled.pauses;
     fmt::print(
         "python {}: stopped for {:.0f} us (median), {:.0f} (99 %), {:.0f} "
