@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
@@ -12,98 +11,26 @@ import pytest
 
 import processes
 import torches
-from harness import PROGRAM, TARGETS, die_with_us, hangdbg, track, until
+from harness import PROGRAM, die_with_us, hangdbg, track, until
 from test_hold import ask
+from torch_job import (  # noqa: F401
+    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
+    torch_python)
 
 pytestmark = pytest.mark.slow
-TORCHES = [pytest.param(path, id=version) for version, path in torches.found()] or [
-    pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
-IMPORT = 90  # seconds: four times torch, on two CPUs
-SOURCE = TARGETS / "torch_loop.py"
-LINE = next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
-            if line.strip().startswith("weight = weight"))
-PLACE = "%s:%d" % (SOURCE, LINE)
+
+def break_at(job, *words):
+    """A hangdbg with a prompt: its Popen, with pipes."""
+    return track(subprocess.Popen(
+        [str(word) for word in (PROGRAM, "break", PLACE, "--job", job.pid, *words)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, preexec_fn=die_with_us))
 
 
-@pytest.fixture(params=TORCHES, scope="module")
-def any_torch_python(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def torch_python(any_torch_python):
-    if torches.keeps_timeouts(any_torch_python):
-        pytest.skip("the timeouts of this torch's gloo cannot be raised")
-    return any_torch_python
-
-
-@pytest.fixture(scope="module")
-def loss_alone(torch_python, tmp_path_factory):
-    """Of 600 rounds without us."""
-    job = Job(torch_python, "plain", tmp_path_factory.mktemp("alone"), 600, 20)
-    return job.loss()
-
-
-class Job:
-    def __init__(self, python, way, directory, rounds, timeout, ranks=4):
-        self.directory = directory
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        self.process = track(subprocess.Popen(
-            [str(word) for word in (
-                *torches.torchrun(python, ranks), "--master_port=" + port,
-                SOURCE, way, directory, rounds, timeout)],
-            stdout=subprocess.DEVNULL, stderr=open(directory / "log", "w"),
-            start_new_session=True, preexec_fn=die_with_us,
-            env=dict(os.environ, OMP_NUM_THREADS="1")))
-        self.pid = self.process.pid
-
-    def rounds(self, rank=0):
-        path = self.directory / str(rank)
-        return path.stat().st_size if path.exists() else 0
-
-    def goes_on(self, seconds=3):
-        before = self.rounds()
-        until("another round", lambda: self.rounds() > before, seconds)
-
-    def loss(self):
-        """At its end, which is a good one."""
-        assert self.process.wait(IMPORT) == 0, (self.directory / "log").read_text()[-3000:]
-        return (self.directory / "loss").read_text()
-
-    def goes_late_on(self):
-        (self.directory / "go on").touch()
-
-    def started(self):
-        until("all run", lambda: all(self.rounds(rank) > 3 for rank in range(4)), IMPORT)
-        return self
-
-    def pid_of(self, rank):
-        listed = hangdbg("ps", "--job", self.pid, "--json").json()["processes"]
-        return next(one["pid"] for one in listed
-                    if one["rank"] == rank and one["role"] == "rank")
-
-    def timeout_of(self, rank):
-        """That of its process group, in seconds."""
-        return float(hangdbg(
-            "eval", self.pid_of(rank), "--frame", "train",
-            "(lambda group: getattr(group, '_get_backend', lambda _: group)("  # not in 1.13
-            "torch.device('cpu')))(next(iter(dist.distributed_c10d._pg_map)))"
-            ".options._timeout.total_seconds()").out)
-
-    def break_at(self, *words):
-        """A hangdbg with a prompt: its Popen, with pipes."""
-        return track(subprocess.Popen(
-            [str(word) for word in (PROGRAM, "break", PLACE, "--job", self.pid, *words)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, start_new_session=True, preexec_fn=die_with_us))
-
-
-def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
+def test_held_for_longer_than_the_timeout(torch_python, tmp_path):
     """A minute, where the job dies after 20 s in which one rank waits for another."""
     job = Job(torch_python, "plain", tmp_path, 600, 20).started()
-    client = job.break_at("--ranks", "1,3", "--hold-until", "1,3", "--for", 90)
+    client = break_at(job, "--ranks", "1,3", "--hold-until", "1,3", "--for", 90)
     ask(client, "", "weight = weight - gradient")
     since = time.monotonic()
     assert ask(client, "ranks", "held").startswith("->    1 ")
@@ -124,7 +51,7 @@ def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
     assert client.wait(10) == 0
     job.goes_on()
     assert job.timeout_of(0) == job.timeout_of(3) == 20
-    assert job.loss() == loss_alone
+    job.ends_right()
 
 
 def attach(pid, *words):
@@ -144,9 +71,9 @@ def test_dies_of_a_debugger_that_raises_nothing(torch_python, tmp_path):
     assert "Timed out" in (tmp_path / "log").read_text()
 
 
-def test_from_the_prompt_of_one_rank(torch_python, tmp_path, loss_alone):
+def test_from_the_prompt_of_one_rank(running_job):
     """Where ranks are to stop, the timeouts of all are raised by the prompt, too."""
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    job = running_job
     client = attach(job.pid_of(1))
     client.stdin.write("ranks 1,3 b %s:%d\n" % (SOURCE, LINE))
     ask(client, "", ":3] Breakpoint 1")
@@ -157,11 +84,10 @@ def test_from_the_prompt_of_one_rank(torch_python, tmp_path, loss_alone):
     assert client.wait(10) == 0
     job.goes_on()
     assert job.timeout_of(0) == 20
-    assert job.loss() == loss_alone
 
 
-def test_commands_in_several(torch_python, tmp_path, loss_alone):
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+def test_commands_in_several(running_job):
+    job = running_job
     done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "1,3", "--hold-until", "all",
                    "-c", "p step", "-c", "n")
     assert done.rc == 0, done
@@ -169,11 +95,10 @@ def test_commands_in_several(torch_python, tmp_path, loss_alone):
     steps = re.findall(r":(\d)\] (\d+)$", done.out, re.M)
     assert [rank for rank, _ in steps] == ["1", "3"] and len({n for _, n in steps}) == 1, done
     assert re.findall(r":(\d)\] -> loss = ", done.out) == ["1", "3"], done
-    assert job.loss() == loss_alone
 
 
-def test_log(torch_python, tmp_path, loss_alone):
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+def test_log(running_job):
+    job = running_job
     done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "!0", "--wait", 1,
                    "--log", "step {step} of {rank}", "--if", "step % 2 == 0")
     assert done.rc == 0, done
@@ -182,15 +107,14 @@ def test_log(torch_python, tmp_path, loss_alone):
     assert {rank for rank, _, _ in said} == {"1", "2", "3"}
     assert all(rank == own and int(step) % 2 == 0 for rank, step, own in said), done
     assert job.timeout_of(1) == 20
-    assert job.loss() == loss_alone
 
 
 @pytest.mark.parametrize("end", ["killed", "stopped", "asleep"])
-def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
+def test_goes_on_without_us(running_job, end):
     """When the client is killed, at once; when it does nothing, or cannot, when the
     time is up."""
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
-    client = job.break_at("--ranks", "1", "--for", 100 if end == "killed" else 4)
+    job = running_job
+    client = break_at(job, "--ranks", "1", "--for", 100 if end == "killed" else 4)
     ask(client, "p 'held', rank", "('held', 1)")
     held = job.rounds()
     if end == "killed":
@@ -202,8 +126,7 @@ def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
         if end == "stopped":
             os.kill(client.pid, signal.SIGSTOP)
         until("it goes on", lambda: job.rounds() > held, 8)
-    # To its end: nobody stops again for one who may be asleep.
-    assert job.loss() == loss_alone
+    job.goes_round()  # nobody stops again for one who may be asleep
     client.kill()
     client.wait()
 
@@ -211,7 +134,7 @@ def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
 def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
     """The others have waited since the first of them."""
     job = Job(torch_python, "plain", tmp_path, 2000, 20).started()
-    client = job.break_at("--ranks", "1", "--for", 6)
+    client = break_at(job, "--ranks", "1", "--for", 6)
     ask(client, "b %s:%d" % (SOURCE, LINE + 1), "Breakpoint 2")
     since, held = time.monotonic(), job.rounds()
     while time.monotonic() < since + 3:
@@ -231,7 +154,7 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
     assert 3.5 < time.monotonic() - since
     client.stdin.close()
     assert client.wait(10) == 0
-    assert job.loss()
+    job.ends_right()
 
 
 def test_a_collective_that_began_before(torch_python, tmp_path):
@@ -248,7 +171,7 @@ def test_a_collective_that_began_before(torch_python, tmp_path):
     assert job.process.wait(IMPORT) == 0
 
 
-def test_a_rank_that_cannot_be_asked(torch_python, tmp_path, loss_alone):
+def test_a_rank_that_cannot_be_asked(torch_python, tmp_path):
     """Its timeout stays, so nobody is held for longer than half of it."""
     job = Job(torch_python, "plain", tmp_path, 600, 8).started()
     if shutil.which("strace") is None:
@@ -257,7 +180,7 @@ def test_a_rank_that_cannot_be_asked(torch_python, tmp_path, loss_alone):
         ["strace", "-f", "-o", os.devnull, "-e", "trace=none", "-p", str(job.pid_of(2))],
         stderr=subprocess.PIPE))
     tracer.stderr.readline()
-    client = job.break_at("--ranks", "1", "--for", 60)
+    client = break_at(job, "--ranks", "1", "--for", 60)
     ask(client, "p 'held', rank", "('held', 1)")
     held = job.rounds()
     until("it goes on", lambda: job.rounds() > held, 6)
@@ -266,14 +189,14 @@ def test_a_rank_that_cannot_be_asked(torch_python, tmp_path, loss_alone):
     said = client.stderr.read()
     assert "timeout of 8 s stays: threads are held for 4 s at most" in said, said
     tracer.terminate()
-    assert job.loss() == loss_alone
+    job.ends_right()
 
 
 def test_a_torch_whose_timeouts_cannot_be_raised(any_torch_python, tmp_path):
     if not torches.keeps_timeouts(any_torch_python):
         pytest.skip("this torch's can be")
     job = Job(any_torch_python, "plain", tmp_path, 600, 8).started()
-    client = job.break_at("--ranks", "1", "--for", 60)
+    client = break_at(job, "--ranks", "1", "--for", 60)
     ask(client, "p 'held', rank", "('held', 1)")
     held = job.rounds()
     until("it goes on", lambda: job.rounds() > held, 6)
@@ -283,13 +206,13 @@ def test_a_torch_whose_timeouts_cannot_be_raised(any_torch_python, tmp_path):
     assert "rank 0-3: " in said and "keeps the timeout" in said, said
     assert "timeout of 8 s stays: threads are held for 4 s at most" in said, said
     assert job.timeout_of(0) == 8
-    assert job.loss()
+    job.ends_right()
 
 
 def test_who_waits_in_recv(torch_python, tmp_path):
     """Its timeout cannot be raised: the others go on before it is over."""
     job = Job(torch_python, "pairs", tmp_path, 200, 8).started()
-    client = job.break_at("--ranks", "1", "--for", 60)
+    client = break_at(job, "--ranks", "1", "--for", 60)
     ask(client, "p 'held', rank", "('held', 1)")
     held = job.rounds(1)
     until("it goes on", lambda: job.rounds(1) > held, 8)

@@ -8,7 +8,9 @@ import subprocess
 import pytest
 
 from harness import PROGRAM, hangdbg, track, until
-from test_break import IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, torch_python  # noqa: F401
+from torch_job import (  # noqa: F401
+    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
+    torch_python)
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +25,8 @@ def events_of(done):
     return by_kind
 
 
-def test_stops_and_what_commands_print(torch_python, tmp_path):  # noqa: F811
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+def test_stops_and_what_commands_print(running_job):
+    job = running_job
     done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "1,3", "--hold-until", "all",
                    "-c", "p 'of', rank", "-c", "n", "-c", "p 1 / 0", "--for", "30", "--json")
     found = events_of(done)
@@ -52,8 +54,8 @@ def test_stops_and_what_commands_print(torch_python, tmp_path):  # noqa: F811
     job.goes_on()
 
 
-def test_log(torch_python, tmp_path):  # noqa: F811
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+def test_log(running_job):
+    job = running_job
     done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "!0", "--wait", 1,
                    "--log", "step {step} of {rank}", "--json")
     found = events_of(done)
@@ -63,9 +65,9 @@ def test_log(torch_python, tmp_path):  # noqa: F811
                and one["text"].endswith(" of %d\n" % one["rank"]) for one in found["log"])
 
 
-def test_as_it_happens(torch_python, tmp_path):  # noqa: F811
+def test_as_it_happens(running_job):
     """A reader of the pipe need not wait for the end."""
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    job = running_job
     with subprocess.Popen(
             [str(word) for word in (PROGRAM, "break", PLACE, "--job", job.pid, "--log", "x",
                                     "--json")],
@@ -78,7 +80,7 @@ def test_as_it_happens(torch_python, tmp_path):  # noqa: F811
     job.goes_on()
 
 
-def test_a_collective_that_began_before(torch_python, tmp_path):  # noqa: F811
+def test_a_collective_that_began_before(torch_python, tmp_path):
     job = Job(torch_python, "late", tmp_path, 3, 20)
     until("they wait", lambda: "in all_reduce" in hangdbg(
         "dump", "--job", job.pid, "--merge").out, IMPORT)
@@ -91,8 +93,8 @@ def test_a_collective_that_began_before(torch_python, tmp_path):  # noqa: F811
     assert job.process.wait(IMPORT) == 0
 
 
-def test_who_is_not_raised_and_that_nobody_came(torch_python, tmp_path):  # noqa: F811
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+def test_who_is_not_raised_and_that_nobody_came(running_job):
+    job = running_job
     if shutil.which("strace") is None:
         pytest.skip("no strace here")
     tracer = track(subprocess.Popen(

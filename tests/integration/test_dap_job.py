@@ -11,8 +11,9 @@ import pytest
 
 from dap_client import DapClient, Refused
 from harness import PROGRAM, hangdbg, until
-from test_break import IMPORT, LINE, PLACE, SOURCE, Job, loss_alone, any_torch_python, torch_python  # noqa: F401
 from test_clients import SCRIPTS, client, run
+from torch_job import (  # noqa: F401
+    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs, torch_python)
 
 pytestmark = pytest.mark.slow
 CAN = {"supportsStartDebuggingRequest": True}
@@ -80,7 +81,7 @@ def local(editor, stop, expression):
     return editor.call("evaluate", expression=expression, frameId=frame["id"])["result"]
 
 
-def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
+def test_held_for_longer_than_the_timeout(torch_python, tmp_path):
     job = Job(torch_python, "plain", tmp_path, 600, 6).started()
     editor = Editor(job, "1,3", holdFor=60)
     stops = {rank: child.event("stopped", 20, reason="breakpoint")
@@ -104,14 +105,14 @@ def test_held_for_longer_than_the_timeout(torch_python, tmp_path, loss_alone):
     job.goes_on()
     editor.leave()
     until("timeouts are back", lambda: job.timeout_of(0) == job.timeout_of(3) == 6)
-    assert job.loss() == loss_alone
+    job.ends_right()
 
 
 @pytest.mark.parametrize("end", ["parent", "child", "both", "asleep"])
-def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
+def test_goes_on_without_us(running_job, end):
     """When a session is killed, at once; when nobody does anything, when the time is
     up. If the job's session is, those of its ranks are over."""
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    job = running_job
     editor = Editor(job, "1", holdFor=4 if end == "asleep" else 100)
     child = editor.children[1]
     child.event("stopped", 20, reason="breakpoint")
@@ -133,7 +134,9 @@ def test_goes_on_without_us(torch_python, tmp_path, loss_alone, end):
         child.disconnect()
     if end in ("parent", "both"):
         until("timeouts are back", lambda: job.timeout_of(0) == job.timeout_of(1) == 20)
-    assert job.loss() == loss_alone
+    job.goes_round()
+    for session in (editor.parent, *editor.children.values()):
+        session.process.kill()
 
 
 @pytest.fixture
@@ -159,7 +162,7 @@ def test_a_collective_that_began_before(late):
     editor.children[2].call("pause", threadId=thread)
     paused = editor.children[2].event("stopped", reason="pause")
     assert "observed, it goes on: not yet" in paused["description"], paused
-    late.goes_late_on()
+    late.may("go on")
     stops = [one.event("stopped", 40, reason="breakpoint") for one in editor.children.values()]
     assert len({local(one, stop, "step") for one, stop in zip(
         editor.children.values(), stops)}) == 1, "they are in other rounds"
@@ -173,7 +176,7 @@ def test_left_while_it_waits(late):
     editor.said("waits in collective")
     editor.leave()
     assert late.timeout_of(0) == 60
-    late.goes_late_on()
+    late.may("go on")
     assert late.process.wait(IMPORT) == 0
 
 
@@ -192,9 +195,9 @@ def test_the_loop_goes_round_by_a_smaller_group(torch_python, tmp_path):
     assert [rank for rank, _ in steps] == ["0", "1"] and len({n for _, n in steps}) == 1, done
 
 
-def test_a_step_under_way_when_the_job_is_left(torch_python, tmp_path, loss_alone):
+def test_a_step_under_way_when_the_job_is_left(running_job):
     """It stops nobody any more."""
-    job = Job(torch_python, "plain", tmp_path, 600, 20).started()
+    job = running_job
     editor = Editor(job, "1")
     child = editor.children[1]
     stop = child.event("stopped", 20, reason="breakpoint")
@@ -207,14 +210,14 @@ def test_a_step_under_way_when_the_job_is_left(torch_python, tmp_path, loss_alon
     child.call("next", threadId=stop["threadId"])  # takes 3 s
     os.kill(editor.parent.process.pid, signal.SIGKILL)
     child.event("terminated", 10)
-    assert job.loss() == loss_alone
+    job.goes_round()
     child.disconnect()  # all that it was told has been read then
     assert not [event for event in child.events if event["event"] == "stopped"
                 and event["body"]["reason"] == "step"]
 
 
 @pytest.mark.timeout(600)
-def test_with_the_client_of_vs_code(torch_python, tmp_path, loss_alone):
+def test_with_the_client_of_vs_code(torch_python, tmp_path):
     """What its adapters are tested with: ranks 1 and 3 stand for a minute, where the job
     dies after 20 s in which one rank waits for another."""
     folder = client("testsupport", "node") / "node_modules"
@@ -225,7 +228,7 @@ def test_with_the_client_of_vs_code(torch_python, tmp_path, loss_alone):
                   "file": str(SOURCE), "line": LINE, "held": 60}))
     assert "5 passing" in out, out
     job.goes_on()
-    assert job.loss() == loss_alone
+    job.ends_right()
 
 
 @pytest.mark.parametrize("can, wanted, said", [

@@ -195,6 +195,16 @@ def test_a_stranger_says_soon_who_he_is():
     server.stop()
 
 
+def listing_seconds():
+    """CPU time that the kernel takes now to list all TCP sockets of this machine."""
+    before = time.process_time()
+    for _ in range(10):
+        for name in ("tcp", "tcp6"):
+            with open("/proc/net/" + name, "rb") as file:
+                file.read()
+    return (time.process_time() - before) / 10
+
+
 @pytest.mark.parametrize("asks", ["sock_diag", "proc"])
 def test_many_that_come_and_go(newest_python, asks):
     """The owner's own; also where a filter keeps the server from asking for one socket."""
@@ -203,10 +213,12 @@ def test_many_that_come_and_go(newest_python, asks):
         "socket": [0xFF & ~socket.AF_NETLINK, 0x00050000 | errno.EPERM]}})
     server = Server("tcp:127.0.0.1:0", before=() if asks == "sock_diag" else (
         sys.executable, str(TARGETS / "seccomp_filter.py"), no_netlink))
-    for _ in range(3000 if asks == "sock_diag" else 100):
+    count = 3000 if asks == "sock_diag" else 100
+    for _ in range(count):
         server.connect().close()
     look(server.editor(), target)
-    assert cpu_seconds(server.process.pid) < 5
+    most = 5 if asks == "sock_diag" else 1 + 4 * count * listing_seconds()
+    assert cpu_seconds(server.process.pid) < most
     server.stop()
     target.finish()
 

@@ -1,14 +1,16 @@
 """torch_loop.py WAY DIRECTORY ROUNDS TIMEOUT: a training loop on some ranks, gloo, with a
-timeout of so many seconds. Each rank appends a byte to DIRECTORY/RANK a round; rank
-0 writes DIRECTORY/loss at the end. WAY: plain, or
+timeout of so many seconds. Each rank appends the loss of each round to DIRECTORY/RANK, a
+float of C. ROUNDS: 0 for ever, more slowly, until there is DIRECTORY/end. WAY: plain, or
 late    rank 2 sleeps for 2 s in each round
 once    rank 2 waits in the fourth for the file DIRECTORY/go on
 pairs   rank 1 also sends something to rank 0
 pair    ranks 0 and 1, and 2 and 3, reduce for themselves
 """
 
+import array
 import ctypes
 import datetime
+import itertools
 import os
 import pathlib
 import signal
@@ -20,11 +22,13 @@ import torch.distributed as dist
 
 PR_SET_PDEATHSIG = 1
 WAY, DIRECTORY, ROUNDS, TIMEOUT = sys.argv[1:5]
+ROUNDS = int(ROUNDS)
+NAP = 0.005 if ROUNDS else 0.02  # seconds
 
 
 def train(rank, progress, group):
     weight = torch.zeros(8)
-    for step in range(int(ROUNDS)):
+    for step in range(ROUNDS) if ROUNDS else itertools.count():
         gradient = torch.full((8,), float(rank + 1)) + weight * 0.25 + step
         if WAY == "late" and rank == 2:
             time.sleep(2)
@@ -34,11 +38,19 @@ def train(rank, progress, group):
         dist.all_reduce(gradient, group=group)
         weight = weight - gradient * 0.01
         loss = float(weight.sum())
-        os.write(progress, b".")
+        os.write(progress, array.array("f", [loss]))
         if WAY == "pairs" and rank < 2:
             pass_on(rank, gradient)
-        time.sleep(0.005)
-    return loss
+        time.sleep(NAP)
+        if not ROUNDS and step % 50 == 0 and is_over(group):
+            return
+
+
+def is_over(group):
+    """All learn of it in the same round."""
+    over = torch.tensor(float(os.path.exists(os.path.join(DIRECTORY, "end"))))
+    dist.all_reduce(over, group=group)
+    return bool(over)
 
 
 def pass_on(rank, gradient):
@@ -61,10 +73,7 @@ def main():
         dist.barrier()
         pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
         group = pairs[rank // 2]
-    loss = train(rank, progress, group)
-    if rank == 0:
-        with open(os.path.join(DIRECTORY, "loss"), "w") as file:
-            file.write(repr(loss))
+    train(rank, progress, group)
     # Who leaves first would break the others' last connections.
     open(os.path.join(DIRECTORY, "done.%d" % rank), "w").close()
     while len(list(pathlib.Path(DIRECTORY).glob("done.*"))) < dist.get_world_size():
