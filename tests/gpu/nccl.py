@@ -1,0 +1,65 @@
+"""NCCL on one device: torch's process group with one rank, and ranks that never come."""
+
+import re
+
+import hangs
+from session import until
+
+
+def run_group(evidence, targets, hang):
+    """One rank whose collective is queued behind a kernel that spins."""
+    target = targets[0]
+    target.go(45)
+    evidence.note_pids([target.pid])
+    hangs.look(evidence, target, hang)
+    names = evidence.facts["target"]["thread_names"]
+    for name in ("pt_nccl_watchdg", "pt_nccl_heartbt"):
+        evidence.expect("a thread is named " + name, any(one.startswith(name) for one in names),
+                        names)
+    recorded = target.ready.get("recorder")
+    evidence.expect("torch's own Flight Recorder has the all_reduce, and it is not completed",
+                    isinstance(recorded, list) and recorded
+                    and recorded[-1]["state"] != "completed", recorded, on_device=True)
+    dist = evidence.hangdbg("dist-again", "dist", target.pid)
+    evidence.expect("dist names the group's backend, nccl", "nccl" in dist.out, dist.out,
+                    on_device=True)
+    evidence.expect("dist or diagnose says that the collective is scheduled and not started",
+                    re.search("not started|scheduled", dist.out, re.I), dist.out, on_device=True)
+    hangs.finish(evidence, target, hang)
+
+
+def run_timeout(evidence, targets, hang):
+    """torch's watchdog ends the process after 5 s."""
+    target = targets[0]
+    target.go(45)
+    evidence.note_pids([target.pid])
+    evidence.look("target", target.pid)
+    before = evidence.hangdbg("diagnose", "diagnose", target.pid, "--hung-after", "0.5")
+    evidence.expect("diagnose answers before the timeout", before.rc == 0, before.out)
+    evidence.hangdbg("dump-native", "dump", target.pid, "--native-all")
+    evidence.hangdbg("dist", "dist", target.pid)
+    evidence.expect("the watchdog ends the process within 30 s", until(target.zombie, 30),
+                    target.stderr())
+    evidence.expect("and says so on its stderr", re.search("watchdog", target.stderr(), re.I),
+                    target.stderr(), on_device=True)
+    evidence.text("target.err", target.stderr())
+    after = evidence.hangdbg("diagnose-after", "diagnose", target.pid)
+    evidence.expect("diagnose says of what is left that it has ended, by SIGABRT",
+                    re.search("ended", after.out + after.err)
+                    and re.search("SIGABRT|signal 6", after.out + after.err),
+                    after.out + after.err, on_device=True)
+
+
+def run_ranks(evidence, targets, hang):
+    """Rank 0 waits for rank 1, which is there and does not come."""
+    for target in targets[1:]:
+        target.tell("go")
+    targets[0].go(45)
+    evidence.note_pids([target.pid for target in targets])
+    hangs.look(evidence, targets[0], hang)
+    job = evidence.hangdbg("diagnose-job", "diagnose", "--job", targets[0].pid, "--hung-after",
+                           "0.5")
+    evidence.expect("diagnose --job names the rank that does not come, 1",
+                    re.search(r"rank 1", job.out), job.out + job.err, on_device=True)
+    evidence.hangdbg("dump-merge", "dump", *[target.pid for target in targets], "--merge")
+    hangs.finish(evidence, targets[0], hang)
