@@ -128,7 +128,7 @@ def process_facts(pid):
             "tid": int(tid), "name": machine.read(task + "/comm").strip(),
             "state": stat[0] if stat else "", "cpu": stat[11:13],
             "syscall": machine.read(task + "/syscall").split(" ")[0].strip(),
-            "wchan": machine.read(task + "/wchan")})
+            "wchan": machine.read(task + "/wchan"), "kernel": machine.read(task + "/stack")})
     for line in machine.read(folder + "/maps", 1 << 22).splitlines():
         words = line.split(None, 5)
         if len(words) == 6:
@@ -143,6 +143,7 @@ def process_facts(pid):
         "cmdline": machine.read(folder + "/cmdline").replace("\0", " "),
         "thread_names": collections.Counter(one["name"] for one in threads),
         "threads": threads,
+        "main_samples": main_samples(pid),
         "maps": maps,
         "device_files": {name: count for name, count in descriptors.items()
                          if re.match("/dev/(nvidia|dri|infiniband|shm)", name)},
@@ -153,6 +154,16 @@ def process_facts(pid):
         "libraries": machine.libraries(maps),
         "device": device_use(),
     }
+
+
+def main_samples(pid):
+    """What the main thread is in, in fifty looks: whether a wait sleeps, polls or spins."""
+    task, seen = "/proc/%d/task/%d" % (pid, pid), collections.Counter()
+    before = machine.read(task + "/schedstat")
+    for _ in range(50):
+        seen[" ".join(machine.read(task + "/syscall").split()[:2])] += 1
+        time.sleep(0.004)
+    return {"syscalls": seen, "schedstat": [before, machine.read(task + "/schedstat")]}
 
 
 def device_use():

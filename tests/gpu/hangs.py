@@ -27,7 +27,7 @@ def wait_hung(evidence, target, hang):
     if evidence.rehearsed:
         seconds = HUNG_SECONDS_REHEARSED["hung" in hang.on_device]
     begun = time.monotonic()
-    said = until(diagnosed, seconds) or {}
+    said = until(diagnosed, seconds, every=0.2) or {}
     evidence.facts["seconds until it is called hung"] = round(time.monotonic() - begun, 3)
     if not said.get("returned"):
         evidence.expect("diagnose calls it hung within %d s" % seconds, said, said,

@@ -16,7 +16,7 @@ import sys
 PACKAGES = ("torch", "triton", "jax", "jaxlib", "jax-cuda13-plugin", "cupy-cuda13x", "numba",
             "numba-cuda", "mpi4py", "numpy", "pytest", "nvidia-nccl-cu13", "nvidia-nccl-cu12",
             "nvidia-cuda-runtime", "cuda-bindings")
-# Library names, and what their version strings look like.
+# Library names, and what their version strings look like; None: too large to search.
 LIBRARIES = {
     "libcuda.so": rb"NVIDIA UNIX [ -~]{0,80}|5[0-9][0-9]\.[0-9]{2,3}\.[0-9]{2}",
     "libcudart.so": rb"cudart[ -~]{0,60}",
@@ -152,10 +152,11 @@ def library(path, version):
             about["sections"][name] = entry[5]
         if ".note.gnu.build-id" in sections:
             about["build_id"] = content(sections[".note.gnu.build-id"])[16:].hex()
-        if ".dynsym" in sections and ".dynstr" in sections:
+        if version and ".dynstr" in sections:
             strings = content(sections[".dynstr"])
             about["waits"] = sorted({one.decode() for one in re.findall(
-                rb"(?:cu|cuda|nccl)[A-Za-z0-9_]*(?:Synchronize|Wait|InitRank)[A-Za-z0-9_]*",
+                rb"\0((?:cu|nccl)[A-Za-z0-9_]*(?:Synchronize|Wait|InitRank|Launch|Alloc|Free)"
+                rb"[A-Za-z0-9_]*)",
                 strings)})[:200]
         if version and ".rodata" in sections:
             about["versions"] = sorted({one.decode(errors="replace") for one in re.findall(
@@ -163,5 +164,9 @@ def library(path, version):
     return about
 
 
+_libc = ctypes.CDLL(None)  # not after a fork
+
+
 def die_with_parent():
-    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+    """For a child before its exec: SIGKILL when the thread that started it ends."""
+    _libc.prctl(1, 9)  # PR_SET_PDEATHSIG

@@ -42,7 +42,7 @@ def run(evidence, targets, check):
 
 def dump_often(evidence, pid, few):
     """dump -n while kernels are launched at full rate; the last one is kept."""
-    end, failed, made = time.monotonic() + 20, [], 0
+    end, failed, made = time.monotonic() + 15, [], 0
     for made in range(1, (5 if few else DUMPS) + 1):
         done = evidence.hangdbg("dump", "dump", "-n", pid, keep=False)
         if done.rc != 0 or "work" not in done.out:

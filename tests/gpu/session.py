@@ -28,7 +28,7 @@ class TimeOver(Exception):
     """The check has had its time."""
 
 
-def until(condition, seconds):
+def until(condition, seconds, every=0.02):
     """Polls `condition()` until it is true, and returns its value; None when the time is up."""
     end = time.monotonic() + seconds
     while True:
@@ -37,7 +37,7 @@ def until(condition, seconds):
             return value
         if time.monotonic() > end:
             return None
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 class Target:
