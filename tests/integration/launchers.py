@@ -23,13 +23,15 @@ _slurm_jobs = itertools.count(os.getpid() * 10)  # other clusters' are others
 
 
 class Launched:
-    """A job of four ranks. `pid`: who has started them."""
+    """A job of four ranks. `pid`: who has started them. `started`: what is done with each
+    process that is begun for it."""
 
     kind = "torch"
     waits = "gloo"
 
-    def __init__(self, folder, waits=None):
+    def __init__(self, folder, waits=None, started=track):
         self.folder = folder
+        self.started = started
         self.waits = waits or self.waits
         self.process = self.start([*self.command(), *map(str, self.program())])
         self.pid = self.process.pid
@@ -37,10 +39,10 @@ class Launched:
 
     def start(self, words):
         self.errors = open(self.folder / "job.err", "wb")
-        return track(subprocess.Popen(
+        return self.started(subprocess.Popen(
             [str(word) for word in words], stdout=self.errors, stderr=self.errors,
-            start_new_session=True, preexec_fn=die_with_us,
-            env=dict(os.environ, OMP_NUM_THREADS="1", **self.environment())))
+            start_new_session=True, preexec_fn=die_with_us, env=dict(
+                os.environ, OMP_NUM_THREADS="1", HOME=str(self.folder), **self.environment())))
 
     def program(self):
         return [TARGETS / "launched.py", self.waits]
@@ -194,7 +196,7 @@ class Slurm(Launched):
     kind = "Slurm"
     waits = "plain"
 
-    def __init__(self, folder, waits=None, words=()):
+    def __init__(self, folder, waits=None, words=(), started=track):
         if os.geteuid() != 0:
             pytest.skip("slurmd needs root")
         self.words = words
@@ -203,11 +205,12 @@ class Slurm(Launched):
         (folder / "state").mkdir()
         (folder / "slurm.conf").write_text(self.configuration(folder))
         self.folder = folder
+        self.started = started
         self.start([self.root / "usr/sbin/slurmctld-wlm", "-D", "-i"])
         self.start([self.root / "usr/sbin/slurmd-wlm", "-D", "-d",
                     self.root / "usr/sbin/slurmstepd-wlm"])
         until("Slurm has begun", lambda: b"idle" in self.ask("sinfo", "-h", "-o", "%t"))
-        super().__init__(folder, waits)
+        super().__init__(folder, waits, started)
         until("the job has begun", lambda: self.job.encode() + b".0" in self.ask(
             "squeue", "-h", "-s"))
         self.name = self.job + ".0"

@@ -15,7 +15,7 @@ import pytest
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
 from harness import PROGRAM, TARGETS, behind, hangdbg, kill_group, start_hangdbg, until
-from test_launchers import BEGUN, launch, listed, merged, until_parted
+from test_launchers import BEGUN, launch, listed, merged
 from test_namespaces import needs_root
 from test_seccomp import ALLOW, EPERM
 
@@ -266,20 +266,6 @@ def until_in_mpi(job):
         calls = [one["call"] or "" for one in ranks]
         return len(calls) == launchers.RANKS and all(call.startswith("MPI_") for call in calls)
     until("all are in MPI", all_there, BEGUN)
-
-
-@pytest.mark.parametrize("launcher", launchers.ALL, ids=by_name)
-def test_what_never_comes(launch, launcher):
-    """The others are in a collective of torch, or each waits for itself; then the one that is
-    at another line than the rest is named. Ray's ranks have other threads."""
-    job = launch(launcher)
-    until_parted(job)
-    said = named_first("a rank of %s" % launcher.name, ["--job", job.name],
-                       "condition" if launcher is launchers.Ray else "nobody-left", None,
-                       "^rank 2 waits in Event.wait")
-    assert said["odd"] == [2], said
-    waits = "; ranks 0,1,3 wait for it in all_reduce"
-    assert said["sentence"].endswith(waits) == (launcher.waits == "gloo"), said
 
 
 @pytest.mark.parametrize("way", ["reads", "stops"])

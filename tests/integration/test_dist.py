@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import processes
-import test_break
+import torch_job
 import test_torch_jobs
 import torches
 from harness import TARGETS, as_nobody, behind, die_with_us, hangdbg, start, track, until
@@ -194,7 +194,7 @@ def test_a_collective_that_does_not_match(torch_python):
 
 
 def test_a_stopped_peer_does_not_read(torch_python, tmp_path):
-    job = test_break.Job(torch_python, "plain", tmp_path, 1_000_000, 1800).started()
+    job = torch_job.Job(torch_python, "plain", tmp_path, 1_000_000, 1800).started()
     pid = job.pid_of(2)
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -8,7 +8,8 @@ import signal
 import pytest
 
 import launchers
-from harness import TARGETS, hangdbg, until
+from diagnosed import named_first
+from harness import TARGETS, hangdbg, kill_group, until
 
 pytestmark = pytest.mark.slow
 BEGUN = 90  # seconds: four times torch, on two CPUs
@@ -24,6 +25,23 @@ def launch(tmp_path):
     yield one
     for job in begun:
         job.end()
+
+
+@pytest.fixture(params=launchers.ALL, ids=lambda one: one.name, scope="module")
+def parted(request, tmp_path_factory):
+    """The job of a launcher in which rank 2 is the odd one, and what --merge says of it."""
+    processes = []
+
+    def started(process):
+        processes.append(process)
+        return process
+    try:
+        job = request.param(tmp_path_factory.mktemp("parted"), started=started)
+        yield job, until_parted(job)
+        job.end()
+    finally:
+        for process in processes:
+            kill_group(process)
 
 
 def listed(job):
@@ -60,12 +78,10 @@ def line_of(source, text):
     return number
 
 
-@pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)
-def test_ranks(launch, launcher):
-    job = launch(launcher)
-    out = until_parted(job)
+def test_ranks(parted):
+    job, out = parted
     first, second = out.splitlines()[:2]
-    source, call = ("ray_job.py", "self.load()") if launcher is launchers.Ray else (
+    source, call = ("ray_job.py", "self.load()") if isinstance(job, launchers.Ray) else (
         "launched.py", "load()")
     assert re.match(r"rank 2: in \S+ \(threading.py:\d+\)", first), out
     assert "train (%s:%d)" % (TARGETS / source, line_of(source, call)) in first, out
@@ -74,10 +90,22 @@ def test_ranks(launch, launcher):
     found, pids = listed(job)
     ranks = {("rank", rank) for rank in range(launchers.RANKS)}
     assert (found["kind"], found["world_size"], found["missing"], found["elsewhere"],
-            found["left_over"]) == (launcher.kind, 4, [], [], []), found
+            found["left_over"]) == (job.kind, 4, [], [], []), found
     assert ranks <= set(pids) and not any(role == "left over" for role, _ in pids), pids
-    if launcher is not launchers.Ray:
+    if not isinstance(job, launchers.Ray):
         assert ("child", 0) in pids and ("child", 1) not in pids, pids
+
+
+def test_what_never_comes(parted):
+    """The others are in a collective of torch, or each waits for itself; then the one that is
+    at another line than the rest is named. Ray's ranks have other threads."""
+    job, _ = parted
+    said = named_first("a rank of %s" % job.name, ["--job", job.name],
+                       "condition" if isinstance(job, launchers.Ray) else "nobody-left", None,
+                       "^rank 2 waits in Event.wait")
+    assert said["odd"] == [2], said
+    waits = "; ranks 0,1,3 wait for it in all_reduce"
+    assert said["sentence"].endswith(waits) == (job.waits == "gloo"), said
 
 
 @pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)
