@@ -53,15 +53,18 @@ def die_with_us():
 
 def until(what, condition, seconds=PATIENCE):
     """Polls `condition()` until it is true and returns its value; says `what`
-    was waited for if the time is up."""
+    was waited for if the time is up. What takes long is not asked all the time: those that
+    it waits for need the CPU."""
     end = time.monotonic() + seconds
     while True:
+        begun = time.monotonic()
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             raise AssertionError("not within %.0f s: %s" % (seconds, what))
-        time.sleep(0.01)
+        time.sleep(min(max(0.01, 2 * (now - begun)), 1))
 
 
 # ---- targets

@@ -293,9 +293,12 @@ def test_many(newest_python):
     assert found[1]["error"]["type"] == "no-such-process" and found[0]["error"] is None
     done = hangdbg("dump", pids[0], 2**22 + 1)
     assert done.rc == 1 and "lock_main" in done.out and "no process" in done.err
-    every = dump("--all")
-    assert set(pids) <= {p["pid"] for p in every}
-    assert all(p["error"] is None or p["python"] == "" for p in every)
+    done = hangdbg("dump", "--all", "--json")
+    every = {p["pid"]: p for p in done.json()["processes"]}
+    assert [every[pid]["error"] for pid in pids] == [None, None]
+    # Of others that the machine runs some may be over, or get no CPU.
+    errors = [p["error"]["type"] for p in every.values() if p["error"] and p["python"]]
+    assert set(errors) <= {"timed-out", "no-such-process"} and done.rc == bool(errors), done
 
 
 def branches(node):

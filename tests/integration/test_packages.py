@@ -108,13 +108,12 @@ def environment(tmp_path_factory, request):
     wheel = package("*.whl")
     python = an_interpreter(request.param)
     folder = tmp_path_factory.mktemp("venv-" + request.param)
-    own_pip = subprocess.run([python, "-c", "import ensurepip"], stderr=subprocess.DEVNULL)
-    pip = [str(folder / "bin" / "pip")]
-    if own_pip.returncode:  # Debian's, which is unpacked and not installed
-        subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
-        pip = [str(PIP), "--python", str(folder / "bin" / "python")]
-    else:
-        subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    # The oldest of all is the one that may refuse what later ones take.
+    own_pip = request.param == MINORS[0]
+    subprocess.run([python, "-m", "venv", *["--without-pip"] * (not own_pip), str(folder)],
+                   check=True)
+    pip = [str(folder / "bin" / "pip")] if own_pip else [
+        str(PIP), "--python", str(folder / "bin" / "python")]
     done = subprocess.run([*pip, "install", "--no-index", str(wheel)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout
@@ -127,7 +126,7 @@ def an_interpreter(minor):
              if (it.minor, it.variant) == (minor, "")]
     if not found:
         pytest.skip("no Python %s here" % minor)
-    return min(found, key=lambda path: subprocess.run(
+    return min(found, key=lambda path: subprocess.run(  # Debian's are unpacked, not installed
         [path, "-c", "import ensurepip"], stderr=subprocess.DEVNULL).returncode)
 
 

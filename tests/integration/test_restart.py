@@ -20,7 +20,7 @@ LATE = 0.010
 RESTART = 0.005
 # Where an untouched call is later than this, a delay of ours could hide in it.
 QUIET = 0.040
-TRIES = 3
+TRIES = 5
 
 RESTARTED = [
     "accept", "accept4", "clock_nanosleep", "clock_nanosleep_until", "connect", "fcntl",
@@ -62,7 +62,7 @@ def ends_on_time(seconds, begin, attach):
         seen.append((late, usual, noticed))
         if late <= min(usual, QUIET) + LATE + noticed:
             return
-    if all(usual > QUIET for _, usual, _ in seen):
+    if sum(usual <= QUIET for _, usual, _ in seen) < 2:
         pytest.skip("too busy a machine: what nobody touches is late as well: %s" % seen)
     raise AssertionError("late, what nobody touched, and what is to be expected: %s" % seen)
 

@@ -13,7 +13,7 @@ SYSCTL = "sysctl kernel.yama.ptrace_scope=0"
 RUN = "hangdbg run -- COMMAND"
 
 
-@pytest.mark.timeout(400)  # the kernel may be fetched
+@pytest.mark.timeout(600)  # the kernel may be fetched
 def test_yama(tmp_path):
     lines = vm.boot("yama_guest", "/usr/bin/python3", tmp_path)
     told = {}
@@ -76,7 +76,7 @@ def test_yama(tmp_path):
     assert not told, told
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_who_wants_more_than_memory_high(tmp_path):
     lines = vm.boot("cgroup_guest", "/usr/bin/python3", tmp_path)
     answers = [json.loads(line) for line in lines if line.startswith("{")]
@@ -89,7 +89,7 @@ def test_who_wants_more_than_memory_high(tmp_path):
     assert said["next"][0]["command"] == "echo 83886080 > /cgroup/job/memory.high", said
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_a_port_of_roce(tmp_path):
     """The kernel's own, on a network that is switched off: said where it is down, and only there."""
     lines = vm.boot("infiniband_guest", "/usr/bin/python3", tmp_path, modules=True)

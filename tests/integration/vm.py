@@ -36,7 +36,7 @@ INIT = """#!%s sh
 """
 
 
-def boot(script, python, folder, modules=False, seconds=100):
+def boot(script, python, folder, modules=False, seconds=300):
     """The lines that tests/targets/SCRIPT.py printed as the machine's root, with nothing beside it
     but /hangdbg, the package in /python and, with `modules`, /modules/0-dummy.ko and so on; SKIPPED
     where no machine can be had."""

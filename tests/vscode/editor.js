@@ -127,29 +127,28 @@ class Editor {
 
   // ---- what a person does
 
-  // By its title in the palette; which lists what is known when it is opened, so it is
-  // opened again while extensions are read.
-  async command(title) {
+  // By its title in the palette.
+  command(title) {
+    return this.choose('F1', '>' + title, title);
+  }
+
+  // What is listed in the box that this key opens, for this text. The box lists what is
+  // known when it is opened, and closes when something else takes the focus: so it is
+  // opened again while extensions are read, and is given longer each time.
+  async choose(key, text, title) {
     const end = Date.now() + PATIENCE;
-    while (!await this.listed(title)) {
-      if (Date.now() > end) {
-        throw new Error('no command ' + title);
+    for (let timeout = 3000; ; timeout *= 2) {
+      try {
+        await this.press(key);
+        await this.page.locator('.quick-input-box input').fill(text, { timeout });
+        return await this.quick(title).click({ timeout });
+      } catch (error) {
+        if (Date.now() > end) {
+          throw new Error(`not listed for "${text}": ${title}\n${error.message}`);
+        }
+        await this.press('Escape');
       }
-      await this.press('Escape');
     }
-    await this.quick(title).click();
-  }
-
-  listed(title) {
-    return this.type('F1', '>' + title)
-      .then(() => this.quick(title).waitFor({ timeout: 3000 }))
-      .then(() => true, () => false);
-  }
-
-  // Into the box that this key opens.
-  async type(key, text) {
-    await this.press(key);
-    await this.page.locator('.quick-input-box input').fill(text);
   }
 
   // Of a quick pick, by some of its text.
@@ -176,8 +175,7 @@ class Editor {
   }
 
   async goTo(file, line) {
-    await this.type('Control+P', `${file}:${line}`);
-    await this.quick(path.basename(file)).click();
+    await this.choose('Control+P', `${file}:${line}`, path.basename(file));
     await this.page.locator('.active-line-number', { hasText: exact(line) }).waitFor();
   }
 
