@@ -293,7 +293,7 @@ def test_many(newest_python):
     assert found[1]["error"]["type"] == "no-such-process" and found[0]["error"] is None
     done = hangdbg("dump", pids[0], 2**22 + 1)
     assert done.rc == 1 and "lock_main" in done.out and "no process" in done.err
-    done = hangdbg("dump", "--all", "--json")
+    done = hangdbg("dump", "--all", "--json", "--timeout", "60")
     every = {p["pid"]: p for p in done.json()["processes"]}
     assert [every[pid]["error"] for pid in pids] == [None, None]
     # Of others that the machine runs some may be over, or get no CPU.

@@ -16,7 +16,8 @@ from harness import ROOT, TARGETS, Target, place, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # a root may be fetched
 DIST = ROOT / "dist"
-PIP = ROOT / ".cache" / "package-tools" / "bin" / "pip"
+# Debian 12's own, which knows no Python after 3.11; and the newest, none before 3.10.
+PIPS = [ROOT / ".cache" / name / "bin" / "pip" for name in ("pip", "package-tools")]
 MINORS = [minor for minor in interpreters.MINORS if minor != "3.6"]
 VERSION = "hangdbg 0.1.0\n"
 
@@ -109,11 +110,12 @@ def environment(tmp_path_factory, request):
     python = an_interpreter(request.param)
     folder = tmp_path_factory.mktemp("venv-" + request.param)
     # The oldest of all is the one that may refuse what later ones take.
-    own_pip = request.param == MINORS[0]
+    pip = PIPS[int(request.param.split(".")[1]) >= 10]
+    own_pip = request.param == MINORS[0] or not pip.exists()
     subprocess.run([python, "-m", "venv", *["--without-pip"] * (not own_pip), str(folder)],
                    check=True)
     pip = [str(folder / "bin" / "pip")] if own_pip else [
-        str(PIP), "--python", str(folder / "bin" / "python")]
+        str(pip), "--python", str(folder / "bin" / "python")]
     done = subprocess.run([*pip, "install", "--no-index", str(wheel)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout

@@ -118,7 +118,7 @@ TEST(ReadTaskSyscall, NumberArgumentsAndPlace) {
   static int word = 7;
   const Child child([] {
     ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 7, nullptr, nullptr,
-              0x5a);
+              0x5aL);  // a word on the stack
   });
   ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "futex"));
   const auto call = read_task_syscall(child.pid(), child.pid());
