@@ -4,19 +4,53 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 static volatile int done;
 
-int cudaStreamSynchronize(void* stream) {
-  (void)stream;
+static int runs(void) {
   while (!done) {
     sched_yield();
   }
   return 0;
 }
 
+int cudaStreamSynchronize(void* stream) {
+  (void)stream;
+  return runs();
+}
+
 int cudaDeviceSynchronize(void) {
   return poll(0, 0, -1);
+}
+
+/* A launch that finds the queue full. */
+int cudaLaunchKernel(void* function) {
+  (void)function;
+  return runs();
+}
+
+int cudaHostAlloc(void* memory) {
+  (void)memory;
+  return poll(0, 0, -1);
+}
+
+/* These two come back, a fifth of a second later. */
+int cudaMemcpy(void* to) {
+  (void)to;
+  return poll(0, 0, 200);
+}
+
+int cudaEventSynchronize(void* event) {
+  (void)event;
+  struct timespec begun, now;
+  clock_gettime(CLOCK_MONOTONIC, &begun);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begun.tv_sec) * 1000 +
+               (now.tv_nsec - begun.tv_nsec) / 1000000 <
+           200);
+  return 0;
 }
 
 static void* waits(void* unused) {
