@@ -40,7 +40,8 @@ std::ptrdiff_t count(const Case& of, std::string_view name) {
 
 void explain_by_nccl_threads(const Case& of, const CaseThread&, Cause& cause) {
   const bool for_gpu = cause.id == "cuda-synchronize";
-  if (!for_gpu && cause.id != "collective") {
+  if ((!for_gpu && cause.id != "collective") ||
+      cause.standing == Standing::Works) {
     return;
   }
   for (const Pair& pair : kPairs) {
