@@ -56,8 +56,9 @@ def python(request):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist numbers them
 def pytest_collection_modifyitems(config, items):
-    """Whose turn it is follows from the test's name: those of a file have all of them."""
-    if config.getoption("every_python"):
+    """Whose turn it is follows from the test's name: those of a file have all of them.
+    Who names one with its interpreter gets it."""
+    if config.getoption("every_python") or any("[" in word for word in config.args):
         return
     edges = [it.path for it in EDGES]
     between = [it for it in NEWEST if it.path not in edges]
