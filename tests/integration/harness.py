@@ -90,13 +90,16 @@ class Target:
     def __init__(self, command, env=None, ready_seconds=PATIENCE):
         self.errors = tempfile.TemporaryFile()
         environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **(env or {}))
+        # What the target is to be loaded with may be nothing for setpriv.
+        own_loader = any(name.startswith("LD_") for name in environment)
         self.process = subprocess.Popen(
-            [*DYING_WITH_US, *map(str, command)],
+            [*([] if own_loader else DYING_WITH_US), *map(str, command)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=environment,
             start_new_session=True,
+            preexec_fn=die_with_us if own_loader else None,
         )
         _started.append(self.process)
         # Without a GIL the first thread beside main's may want a heap of its own:
@@ -264,7 +267,7 @@ class Outcome:
 def start_hangdbg(*args, env=None, stdin=subprocess.DEVNULL):
     """Starts hangdbg and returns its Popen, with pipes for stdout and stderr."""
     process = subprocess.Popen(
-        [*DYING_WITH_US, str(PROGRAM), *map(str, args)],
+        [*DYING_WITH_US, str(PROGRAM), *map(str, args)],  # static: no loader of its own
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
