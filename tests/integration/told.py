@@ -1,6 +1,8 @@
 """Targets that do what they are told, line by line, in their main thread, and a
 prompt beside. Their lines that get breakpoints end in a comment: their name."""
 
+import re
+
 from harness import TARGETS, until
 from test_break_lines import tell
 from test_hold import ask, typed
@@ -26,7 +28,7 @@ def comes_to(process, target, expression, file, name, thread=None):
         typed(process, "thread %d" % (thread or target.tid))
         for line in process.stdout:
             stands.append("stands: breakpoint" in line)
-            if "%s(" % file in line:
+            if re.search(r"\S\(\d+\)\S", line):  # where it is; may be in what the line has called
                 return any(stands) and place in line
         raise AssertionError(process.stderr.read())
 
