@@ -150,9 +150,13 @@ def test_one_that_is_stopped(some_python):
 
 def test_one_that_runs(some_python):
     target = start("busy", some_python)
-    main = by_name(seen(target.pid))["MainThread"]
-    assert (main["state"], main["doing"], main["syscall"]) == ("R", "running", None)
-    assert main["has_gil"] and main["place"]["file"].endswith("busy.py")
+
+    def has_the_gil():  # at the moment of a look it may be between two of its turns
+        main = by_name(seen(target.pid))["MainThread"]
+        assert (main["state"], main["doing"], main["syscall"]) == ("R", "running", None)
+        return main["has_gil"] and main
+    main = until("it has the GIL", has_the_gil)
+    assert main["place"]["file"].endswith("busy.py")
     until("more CPU time", lambda: by_name(
         seen(target.pid))["MainThread"]["cpu_s"] > main["cpu_s"])
     until("a share of the CPU", lambda: by_name(
