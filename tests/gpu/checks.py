@@ -76,8 +76,7 @@ CHECKS = (
           words=r"NCCL|ncclCommInitRank|collective|all_?reduce",
           calls=r"ncclCommInit\w*|all_?reduce", killed=True,
           on_device=(*UNKNOWN, "device")),
-    waits("launch-queue", "fill_launch_queue", calls=r"cu(da)?LaunchKernel\w*",
-          on_device=UNKNOWN),
+    waits("launch-queue", "fill_launch_queue", calls=r"cu(da)?LaunchKernel\w*"),
     waits("callback-gil", "callback_wants_gil", words="GIL", calls=SYNCHRONIZE, gil_held=True,
           killed=True, on_device=("verdict", "call", "own", "since")),
     Check("error-illegal-address", "errors", errors.run, ("illegal",), kind="illegal"),
@@ -103,7 +102,7 @@ CHECKS = (
     waits("wait-event", "wait_for_event"),
     waits("wait-value", "wait_for_value"),
     waits("launch-blocking", "launch_and_wait", env={"CUDA_LAUNCH_BLOCKING": "1"},
-          calls=r"cu(da)?LaunchKernel\w*", on_device=UNKNOWN),
+          calls=r"cu(da)?LaunchKernel\w*"),
     waits("malloc", "allocate_memory", calls=r"cu(da)?(MemAlloc|Malloc)\w*", may_return=True,
           on_device=UNKNOWN),
     waits("pin-memory", "load_pinned", words=GPU + "|pin", calls=r"cu(da)?(HostAlloc|MemHostAlloc"

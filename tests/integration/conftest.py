@@ -56,7 +56,7 @@ def python(request):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist numbers them
 def pytest_collection_modifyitems(config, items):
-    """Whose turn it is follows from the test's name: those of a file have all of them.
+    """Whose turn it is follows from the test's name: those of a file with many have all.
     Who names one with its interpreter gets it."""
     if config.getoption("every_python") or any("[" in word for word in config.args):
         return

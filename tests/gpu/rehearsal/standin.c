@@ -15,7 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
-int begin_thread(const char* name);
+static void* waits(void* unused) {
+  (void)unused;
+  poll(0, 0, -1);
+  return 0;
+}
+int begin_thread(const char* name) {
+  pthread_t thread;
+  return pthread_create(&thread, 0, waits, 0) ||
+         pthread_setname_np(thread, name);
+}
 
 #if defined(RUNTIME)
 
@@ -89,17 +98,6 @@ int ncclCommInitRank(void** comm, int ranks, struct id id, int rank) {
   }
   *comm = malloc(1);
   return 0;
-}
-
-static void* waits(void* unused) {
-  (void)unused;
-  poll(0, 0, -1);
-  return 0;
-}
-int begin_thread(const char* name) {
-  pthread_t thread;
-  return pthread_create(&thread, 0, waits, 0) ||
-         pthread_setname_np(thread, name);
 }
 
 #else
@@ -319,17 +317,6 @@ int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
   }
   pthread_setname_np(thread, "cuda-EvtHandlr");
   return 0;
-}
-
-static void* waits(void* unused) {
-  (void)unused;
-  poll(0, 0, -1);
-  return 0;
-}
-int begin_thread(const char* name) {
-  pthread_t thread;
-  return pthread_create(&thread, 0, waits, 0) ||
-         pthread_setname_np(thread, name);
 }
 
 #endif
