@@ -13,6 +13,7 @@
 #include "tracee/memory.h"
 #include "tracee/proc_file.h"
 #include "tracee/proc_tasks.h"
+#include "tracee/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -51,10 +52,15 @@ std::unexpected<Error> has_ended(int pid, const ProcStatus& status) {
                     pid, others, others == 1 ? "goes" : "go"),
         fmt::format("cat /proc/{}/task/*/stack", pid));
   }
+  // It is 0, too, for who may not know it (proc_pid_stat(5)).
+  const auto stat = read_task_stat(pid, pid);
+  const std::string how = stat && stat->exit_code != 0
+                              ? fmt::format(" ({})", end_text(stat->exit_code))
+                              : "";
   return fail(ErrorId::Zombie,
-              fmt::format("process {} has ended; only its parent {} has "
+              fmt::format("process {} has ended{}; only its parent {} has "
                           "not yet asked how",
-                          pid, status.ppid),
+                          pid, how, status.ppid),
               fmt::format("ps -fp {}", status.ppid));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <string.h>  // NOLINT(modernize-deprecated-headers): sigabbrev_np
+#include <sys/wait.h>
 
 namespace hangdbg {
 
@@ -16,6 +17,12 @@ std::string signal_name(int number) {
   }
   return number == SIGRTMIN ? "SIGRTMIN"
                             : fmt::format("SIGRTMIN+{}", number - SIGRTMIN);
+}
+
+std::string end_text(int status) {
+  return WIFSIGNALED(status)
+             ? fmt::format("killed by {}", signal_name(WTERMSIG(status)))
+             : fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
 std::vector<std::string> signal_names(std::uint64_t set) {

@@ -34,7 +34,6 @@ using Children = std::multimap<int, int>;
 
 // What the kernel tells without the process's memory. None: it is gone.
 std::optional<TreeProcess> seen_process(int pid);
-std::string how_ended(int status);  // as wait(2) has it
 void add_below(int pid,
                std::size_t depth,
                const Children& children,
@@ -103,15 +102,9 @@ std::optional<TreeProcess> seen_process(int pid) {
     seen.cpu_s = static_cast<double>(stat->cpu_ticks) / ticks;
     seen.age_s = std::max(
         0.0, since_boot_s() - static_cast<double>(stat->start_ticks) / ticks);
-    seen.ended = seen.state == 'Z' ? how_ended(stat->exit_status) : "";
+    seen.ended = seen.state == 'Z' ? end_text(stat->exit_status) : "";
   }
   return seen;
-}
-
-std::string how_ended(int status) {
-  return WIFSIGNALED(status)
-             ? fmt::format("killed by {}", signal_name(WTERMSIG(status)))
-             : fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
 void add_below(int pid,

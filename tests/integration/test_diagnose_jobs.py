@@ -201,7 +201,7 @@ def test_a_rank_was_killed_for_its_memory(alone, torch_python, tmp_path):
                               "init_process_group; the kernel has killed %s, as there was no "
                               "memory left$" % who)
         assert (said["odd"], said["confidence"]) == ([1], "certain"), said
-        assert "process %d was ended by SIGKILL" % pids[1] in said["evidence"], said
+        assert "process %d has ended: killed by SIGKILL" % pids[1] in said["evidence"], said
 
 
 def kernel_log_names(pid):

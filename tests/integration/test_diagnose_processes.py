@@ -2,11 +2,24 @@
 named first."""
 
 import re
+import sys
 
 import pytest
 
 from diagnosed import named_first, well_by
 from harness import TARGETS, Target, hangdbg
+
+
+CHILD_ABORTS = """
+import json, os, threading
+child = os.fork()
+if child == 0:
+    os.abort()
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+print(json.dumps({"pid": os.getpid(), "tid": threading.get_native_id(), "function": "<module>",
+                  "syscalls": ["read"], "child": child}), flush=True)
+os.read(0, 1)
+"""
 
 
 def begin(case, python, folder):
@@ -48,6 +61,14 @@ def test_a_child_that_nobody_waits_for(some_python, tmp_path):
     target = begin("zombie", some_python, tmp_path)
     done = hangdbg("diagnose", target.ready["child"])
     done.assert_refused(2, "has ended; only its parent %d has not yet asked" % target.pid)
+
+
+def test_how_a_child_has_ended():
+    """It is said of one that a signal has killed."""
+    parent = Target([sys.executable, "-c", CHILD_ABORTS])
+    done = hangdbg("diagnose", parent.ready["child"])
+    done.assert_refused(2, "process %d has ended (killed by SIGABRT); only its parent %d"
+                        % (parent.ready["child"], parent.pid))
 
 
 # Those are named, and not called hung: nobody can tell that they are not to go round.

@@ -57,15 +57,6 @@ void look_around(World& world, int pid, Cause& cause) {
                         "how much memory its cgroup has"});
 }
 
-// "process 99 was ended by SIGKILL"
-std::string end_text(int pid, int exit_code) {
-  return WIFSIGNALED(exit_code)
-             ? fmt::format("process {} was ended by {}", pid,
-                           signal_name(WTERMSIG(exit_code)))
-             : fmt::format("process {} has ended with status {}", pid,
-                           WEXITSTATUS(exit_code));
-}
-
 }  // namespace
 
 void explain_by_lack_of_memory(const Case& of,
@@ -88,7 +79,8 @@ void explain_ended_rank(World& world,
     const auto stat = read_task_stat(pid, pid);
     const int exit_code = stat ? stat->exit_code : 0;
     if (exit_code != 0 && cause.evidence.size() < kMost) {
-      cause.evidence.push_back(end_text(pid, exit_code));
+      cause.evidence.push_back(
+          fmt::format("process {} has ended: {}", pid, end_text(exit_code)));
     }
     if (WIFSIGNALED(exit_code) && WTERMSIG(exit_code) == SIGKILL) {
       killed[pid] = static_cast<double>(stat->start_ticks) /
