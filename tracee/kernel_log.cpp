@@ -45,13 +45,20 @@ void take_blocked(std::string_view text, KernelEvent& event) {
 
 // "NVRM: Xid (PCI:0000:65:00): 79, pid='1234', name=python, GPU has ..."
 void take_gpu_error(std::string_view text, KernelEvent& event) {
+  const auto number = [](std::string_view digits) {
+    return parse_number<int>(
+               digits.substr(0, digits.find_first_not_of("0123456789")))
+        .value_or(0);
+  };
+  constexpr std::string_view kBeforeXid = "): ";
+  if (const auto bus = text.find(kBeforeXid); bus != text.npos) {
+    event.xid = number(text.substr(bus + kBeforeXid.size()));
+  }
   const auto at = text.find("pid=");
   if (at != text.npos) {
     std::string_view rest = text.substr(at + 4);
     rest.remove_prefix(rest.starts_with('\'') ? 1 : 0);
-    event.pid =
-        parse_number<int>(rest.substr(0, rest.find_first_not_of("0123456789")))
-            .value_or(0);
+    event.pid = number(rest);
   }
 }
 

@@ -212,15 +212,7 @@ std::vector<std::string> library_lines(const std::vector<Library>& all) {
 
 std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus) {
   std::vector<std::string> lines;
-  for (const Gpu& one : gpus) {
-    lines.push_back(fmt::format(
-        "{} {} · {}{} of {} MiB used{}", one.index, one.name,
-        one.busy_percent ? fmt::format("{} % busy · ", *one.busy_percent) : "",
-        one.used_mib, one.memory_mib,
-        one.process_mib
-            ? fmt::format(", {} of it by this process", *one.process_mib)
-            : ""));
-  }
+  std::ranges::transform(gpus, std::back_inserter(lines), gpu_text);
   return lines;
 }
 

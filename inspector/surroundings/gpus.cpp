@@ -1,5 +1,7 @@
 #include "inspector/surroundings/gpus.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -31,6 +33,16 @@ Result<std::vector<Gpu>> read_gpus(int pid, Deadline deadline) {
                     deadline)),
       pid, gpus);
   return gpus;
+}
+
+std::string gpu_text(const Gpu& gpu) {
+  return fmt::format(
+      "{} {} · {}{} of {} MiB used{}", gpu.index, gpu.name,
+      gpu.busy_percent ? fmt::format("{} % busy · ", *gpu.busy_percent) : "",
+      gpu.used_mib, gpu.memory_mib,
+      gpu.process_mib
+          ? fmt::format(", {} of it by this process", *gpu.process_mib)
+          : "");
 }
 
 std::vector<Gpu> parse_gpus(std::string_view text) {

@@ -25,6 +25,10 @@ struct Gpu {
 // TimedOut: then the driver hangs, too.
 Result<std::vector<Gpu>> read_gpus(int pid, Deadline deadline);
 
+// "0 NVIDIA A100-SXM4-80GB · 100 % busy · 4321 of 81920 MiB used, 4096 of it by
+// this process".
+std::string gpu_text(const Gpu& gpu);
+
 // "0, GPU-3a..., NVIDIA A100-SXM4-80GB, 100, 4321, 81920" a line.
 std::vector<Gpu> parse_gpus(std::string_view text);
 

@@ -175,6 +175,28 @@ std::string ago(double at_s) {
          " ago";
 }
 
+// A program's own fault, after which the driver lets none of its work through:
+// NVIDIA's "XID Errors", of 2025.
+bool ends_context(int xid) {
+  constexpr std::array<int, 5> kXids = {13, 31, 43, 45, 94};
+  return std::ranges::find(kXids, xid) != kXids.end();
+}
+
+void tell_dead_context(const Surroundings& around, Said& lines) {
+  for (const KernelEvent& event : around.kernel_events) {
+    if (event.kind == KernelEvent::Kind::GpuError && event.pid == around.pid &&
+        ends_context(event.xid)) {
+      lines.push_back(fmt::format(
+          "its CUDA context died {}, by an error on the GPU (Xid {}): each "
+          "call "
+          "of CUDA fails since; CUDA_LAUNCH_BLOCKING=1 at the next run shows "
+          "the call that causes it",
+          ago(event.at_s), event.xid));
+      return;
+    }
+  }
+}
+
 void tell_kernel(const std::vector<KernelEvent>& events, Said& lines) {
   constexpr std::size_t kMost = 3;  // the last of them
   const std::size_t first = events.size() - std::min(events.size(), kMost);
@@ -239,6 +261,7 @@ std::vector<std::string> unusual_around(const Surroundings& around) {
     lines.push_back("libraries: " + std::move(known));
   }
   tell_adapters(around, lines);
+  tell_dead_context(around, lines);
   tell_kernel(around.kernel_events, lines);
   tell_machine(around, lines);
   return lines;

@@ -24,9 +24,12 @@
 namespace hangdbg {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr std::string_view kHybrid =
     "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup "
@@ -225,6 +228,23 @@ TEST(LibraryClashes, OnlyWhereThereShouldBeOne) {
       ElementsAre(HasSubstr("deleted or replaced")));
 }
 
+TEST(Unusual, AContextThatIsDead) {
+  const auto error_of = [](int pid, int xid) {
+    return KernelEvent{.kind = KernelEvent::Kind::GpuError,
+                       .pid = pid,
+                       .xid = xid,
+                       .text = "NVRM: Xid"};
+  };
+  Surroundings around{.pid = 12, .kernel_events = {error_of(12, 31)}};
+  const auto dead = AllOf(HasSubstr("its CUDA context died"),
+                          HasSubstr("by an error on the GPU (Xid 31)"));
+  EXPECT_THAT(unusual_around(around), Contains(dead));
+  around.kernel_events = {error_of(13, 31), error_of(12, 79)};
+  EXPECT_THAT(unusual_around(around),
+              Not(Contains(HasSubstr("its CUDA context"))))
+      << "another process's, and one of the machine's";
+}
+
 TEST(KernelLog, Records) {
   const auto killed = parse_kernel_record(
       "6,812,5000000,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),"
@@ -242,6 +262,7 @@ TEST(KernelLog, Records) {
   ASSERT_TRUE(gpu);
   EXPECT_EQ(gpu->kind, KernelEvent::Kind::GpuError);
   EXPECT_EQ(gpu->pid, 77);
+  EXPECT_EQ(gpu->xid, 79);
   const auto blocked = parse_kernel_record(
       "3,1,2000000,-;INFO: task a:b:12 blocked for more than 122 seconds.\n");
   ASSERT_TRUE(blocked);
