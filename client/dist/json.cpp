@@ -28,6 +28,7 @@ struct JsonBackend {
   std::optional<std::int64_t> begun;
   std::optional<std::int64_t> collectives;
   std::optional<JsonCollective> enqueued;
+  std::optional<JsonCollective> started;
   std::optional<JsonCollective> completed;
 
   template <class V>
@@ -36,6 +37,7 @@ struct JsonBackend {
     v.nullable("begun", begun);
     v.nullable("collectives", collectives);
     v.nullable("enqueued", enqueued);
+    v.nullable("started", started);
     v.nullable("completed", completed);
   }
 };
@@ -135,6 +137,7 @@ struct JsonStep {
   std::vector<int> ranks;
   std::int64_t begun = 0;
   std::optional<bool> over;
+  std::optional<bool> started;
   std::int64_t pending = 0;
   std::string name;
 
@@ -143,6 +146,7 @@ struct JsonStep {
     v("ranks", ranks);
     v("begun", begun);
     v.nullable("over", over);
+    v.nullable("started", started);
     v("pending", pending);
     v("name", name);
   }
@@ -260,6 +264,7 @@ JsonBackend to_json(const GroupBackend& from) {
                    .begun = {},
                    .collectives = {},
                    .enqueued = to_json(from.enqueued),
+                   .started = to_json(from.started),
                    .completed = to_json(from.completed)};
   if (from.begun) {
     json.begun = static_cast<std::int64_t>(*from.begun);
@@ -327,7 +332,8 @@ JsonRank to_json(const DistRank& from) {
 }
 
 JsonStep to_json(const GroupStep& from) {
-  return {from.ranks.numbers(), from.begun, from.over, from.pending, from.name};
+  return {from.ranks.numbers(), from.begun,   from.over,
+          from.started,         from.pending, from.name};
 }
 
 JsonProgress to_json(const GroupProgress& from) {

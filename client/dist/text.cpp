@@ -110,6 +110,17 @@ std::string group_text(const DistReport& report, const GroupProgress& group) {
   return text;
 }
 
+// "scheduled", as torch's Flight Recorder has it: given to the device.
+std::string device_text(const GroupProgress& group, const GroupStep& step) {
+  if (group.backend_type != "ProcessGroupNCCL" || step.over != false) {
+    return "";
+  }
+  return !step.started   ? ": scheduled; torch does not record whether it has "
+                           "started (TORCH_NCCL_ENABLE_TIMING=1)"
+         : *step.started ? ": started"
+                         : ": scheduled, not started";
+}
+
 std::string step_text(const GroupProgress& group, const GroupStep& step) {
   const std::int64_t behind = group.steps.front().begun - step.begun;
   const std::string late =
@@ -126,7 +137,8 @@ std::string step_text(const GroupProgress& group, const GroupStep& step) {
       : step.pending == 1
           ? ", the last is not over"
           : fmt::format(", the last {} are not over", step.pending);
-  return fmt::format("{} begun{}{}{}", step.begun, name, over, late);
+  return fmt::format("{} begun{}{}{}{}", step.begun, name, over,
+                     device_text(group, step), late);
 }
 
 std::string ranks_text(const DistReport& report, const Palette& out) {

@@ -41,13 +41,6 @@ bool waits_for_message(std::string_view function) {
          });
 }
 
-// torch calls it "ALLREDUCE" there.
-bool is_over(const GroupBackend& backend) {
-  return !backend.enqueued ||
-         (backend.completed &&
-          backend.completed->number >= backend.enqueued->number);
-}
-
 }  // namespace
 
 std::optional<CollectiveCall> awaited_call(const Case& of,
@@ -114,8 +107,8 @@ std::optional<CollectiveCall> pending_call(const Case& of,
     return std::nullopt;
   }
   for (const ProcessGroup& group : of.process_groups().groups) {
-    const auto open = std::ranges::find_if_not(group.backends, is_over);
-    if (open != group.backends.end()) {
+    const auto open = std::ranges::find_if(group.backends, &GroupBackend::open);
+    if (open != group.backends.end()) {  // torch calls it "ALLREDUCE" there
       return CollectiveCall{.function = open->enqueued->name,
                             .group = group.name};
     }

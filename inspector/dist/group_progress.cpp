@@ -33,6 +33,9 @@ std::optional<GroupStep> step_of(const GroupBackend& backend) {
     step.begun = backend.enqueued->number;
     step.name = backend.enqueued->name;
     step.over = completed >= step.begun;
+    if (!*step.over && backend.started) {
+      step.started = backend.started->number >= step.begun;
+    }
     // What was sent and received is among them, or all are collectives.
     if (backend.collectives == static_cast<std::uint64_t>(step.begun)) {
       step.pending = std::max<std::int64_t>(step.begun - completed, 0);
@@ -58,7 +61,8 @@ void add_rank(GroupProgress& group,
   const auto same =
       std::ranges::find_if(group.steps, [&](const GroupStep& one) {
         return one.begun == step->begun && one.over == step->over &&
-               one.pending == step->pending && one.name == step->name;
+               one.started == step->started && one.pending == step->pending &&
+               one.name == step->name;
       });
   auto& into =
       same != group.steps.end() ? *same : group.steps.emplace_back(*step);

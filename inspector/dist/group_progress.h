@@ -16,7 +16,9 @@ namespace hangdbg {
 struct GroupStep {
   std::int64_t begun = 0;    // the last collective's number
   std::optional<bool> over;  // whether that one is completed, if it is known
-  std::int64_t pending = 0;  // that are not, if it is known how many
+  // Of one that is not: whether a device has begun it, if that is known.
+  std::optional<bool> started;
+  std::int64_t pending = 0;  // that are not over, if it is known how many
   std::string name;          // "ALLREDUCE"; "" if not known
   RankSet ranks;
 };

@@ -317,6 +317,7 @@ void Reader::read_status(Address backend, GroupBackend& into) const {
     if (read) {
       into.has_status = true;
       into.enqueued = collective(read->enqueued, read->enqueued_name);
+      into.started = collective(read->started, read->started_name);
       into.completed = collective(read->completed, read->completed_name);
     }
     return;

@@ -37,7 +37,15 @@ struct GroupBackend {
   // Whether it keeps these two; empty: there has been none yet.
   bool has_status = false;
   std::optional<NumberedCollective> enqueued;
+  // The last that the device has begun; NCCL's says so only with
+  // TORCH_NCCL_ENABLE_TIMING=1.
+  std::optional<NumberedCollective> started;
   std::optional<NumberedCollective> completed;
+
+  // The last one that was enqueued is not over.
+  bool open() const {
+    return enqueued && !(completed && completed->number >= enqueued->number);
+  }
 };
 
 struct ProcessGroup {

@@ -46,6 +46,25 @@ GroupBackend of_old_torch(std::uint64_t begun) {
   return {.type = "ProcessGroupGloo", .begun = begun};
 }
 
+TEST(GroupProgress, WhetherADeviceHasBegunIt) {
+  Job job;
+  GroupBackend backend = counted(43, 42);
+  job.add(0, backend);
+  backend.started = NumberedCollective{42, "ALLREDUCE"};
+  job.add(1, backend);
+  backend.started = NumberedCollective{43, "ALLREDUCE"};
+  job.add(2, backend);
+  const GroupProgress group = job.progress();
+  ASSERT_EQ(group.steps.size(), 3U);
+  for (const GroupStep& step : group.steps) {
+    const std::string rank = step.ranks.text();
+    EXPECT_EQ(step.started, rank == "0"   ? std::nullopt
+                            : rank == "1" ? std::optional(false)
+                                          : std::optional(true))
+        << rank;
+  }
+}
+
 TEST(GroupProgress, OneIsBehind) {
   Job job;
   for (const int rank : {0, 1, 3}) {
