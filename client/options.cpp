@@ -29,7 +29,8 @@ void add_common_options(cli::Command command,
       "In colour; auto, the default, means at a terminal without NO_COLOR");
   command
       .add_option("--timeout", options.timeout_s,
-                  "Give up after so many seconds (default 10)")
+                  fmt::format("Give up after so many seconds (default {:.0f})",
+                              options.timeout_s))
       .type_name("SECONDS")
       .in_range(0.001, 1e6);
   command

@@ -198,7 +198,10 @@ Result<DumpedThread> dump_thread(const Subject& subject,
                                  int tid,
                                  const DumpOptions& options) {
   const auto tasks = TRY(subject.tasks());
-  const auto threads = TRY(all_threads(subject, tasks));
+  auto threads = TRY(all_threads(subject, tasks));
+  if (options.native_all) {
+    add_threads_without_python(subject, threads);
+  }
   const auto found = std::ranges::find(threads, tid, &PythonThread::tid);
   if (found == threads.end()) {
     return fail(ErrorId::NoSuchThread,

@@ -98,7 +98,8 @@ struct ProcessDump {
 Result<ProcessDump> dump_process(const Subject& subject,
                                  const DumpOptions& options);
 
-// That thread alone. Errors: NoSuchThread, if it runs no Python; the others.
+// That thread alone. Errors: NoSuchThread, if it runs no Python and not all are
+// asked for; the others.
 Result<DumpedThread> dump_thread(const Subject& subject,
                                  int tid,
                                  const DumpOptions& options);

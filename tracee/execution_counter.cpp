@@ -1,6 +1,5 @@
 #include "tracee/execution_counter.h"
 
-#include <fmt/core.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -79,9 +78,7 @@ Result<Fd> open_event(int tid, Address instruction) {
   Fd fd(static_cast<int>(::syscall(SYS_perf_event_open, &event, tid, kAnyCpu,
                                    kNoGroup, PERF_FLAG_FD_CLOEXEC)));
   if (fd.get() < 0) {
-    return fail_errno(
-        fmt::format("perf_event_open of a breakpoint in thread {}", tid),
-        id_of(errno));
+    return fail_errno("perf_event_open of a breakpoint", id_of(errno));
   }
   return fd;
 }

@@ -14,6 +14,7 @@
 #include "client/diagnose/text.h"
 #include "client/options.h"
 #include "client/processes_or_job.h"
+#include "client/slow_note.h"
 #include "injector/preflight.h"
 #include "inspector/diagnosis/diagnose.h"
 #include "inspector/diagnosis/job_diagnosis.h"
@@ -29,6 +30,9 @@ struct DiagnoseOptions {
   PidsOption named;
   JobOptions job;
   double hung_after_s = kHungAfterS;
+
+  // Who runs in a call is watched for up to ten seconds.
+  DiagnoseOptions() { common.timeout_s = 25; }
 };
 
 int run(const DiagnoseOptions& options);
@@ -50,7 +54,8 @@ void add_diagnose(cli::Command program) {
   add_job_options(command, options->job);
   command
       .add_option("--hung-after", options->hung_after_s,
-                  "Who waits for so long hangs (default 10)")
+                  "Who waits for so long hangs (default 10); who polls is "
+                  "watched for as long, 10 s at most")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
   add_json_option(command, options->common);
@@ -82,6 +87,9 @@ int run(const DiagnoseOptions& options) {
 Result<int> diagnose_them(const DiagnoseOptions& options) {
   TRY(options.common.configure_log());
   const auto [pids, ranks] = TRY(meant(options));
+  const SlowNote note(Palette(options.common.colour, stderr)
+                          .dim("looking on: who polls is watched for "
+                               "--hung-after seconds, 10 at most"));
   if (ranks) {
     return diagnose_ranks(options, *ranks);
   }

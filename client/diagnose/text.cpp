@@ -11,6 +11,7 @@
 namespace hangdbg {
 namespace {
 
+std::string first_words(const Diagnosis& found);
 std::string headline(const std::string& whose,
                      bool hung,
                      const std::string& what,
@@ -29,12 +30,8 @@ bool same_answer(const Diagnosis& one, const Diagnosis& other);
 }  // namespace
 
 std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
-  const std::string subject =
-      found.cause.id == "deadlock" || found.cause.id == "subprocess-pipe"
-          ? ""
-          : found.chain[found.root].who + " ";
   std::string text =
-      headline(found.title, found.hung, subject + found.cause.sentence, out) +
+      headline(found.title, found.hung, first_words(found), out) +
       sure(found.cause, out);
   if (found.chain.size() > 1) {
     text += out.bold("who waits for whom") + "\n" + chain_text(found, "  ");
@@ -114,6 +111,15 @@ std::string diagnoses_text(const std::vector<ProcessDiagnosis>& all,
 }
 
 namespace {
+
+// What the one that was asked for waits for, and who is at the end of that.
+std::string first_words(const Diagnosis& found) {
+  const Link& first = found.chain.front();
+  return (is_at_end(found)
+              ? ""
+              : fmt::format("{} {}; ", first.who, first.cause.sentence)) +
+         end_of_chain(found);
+}
 
 std::string headline(const std::string& whose,
                      bool hung,

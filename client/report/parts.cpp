@@ -9,7 +9,8 @@ std::vector<ReportPart> report_parts(bool locals) {
        .of = PartOf::All,
        .words = {"diagnose"},
        .text = true,
-       .json = true},
+       .json = true,
+       .limit = std::chrono::seconds(25)},  // who polls is watched
       {.name = "dump",
        .what = "the stacks of all threads, with C functions",
        .of = PartOf::All,

@@ -82,15 +82,17 @@ const PythonFrame* CaseThread::own_frame() const {
 }
 
 std::string CaseThread::who() const {
+  // One of C code has its process's name, or one that somebody has given it.
+  const std::string_view own = python ? name : std::string_view(wait.name);
   return id.pid == id.tid ? fmt::format("process {}", id.pid)
-         : name.empty()
+         : own.empty()
              ? fmt::format("thread {}", id.tid)
-             : fmt::format("thread {} \"{}\"", id.tid, printable(name));
+             : fmt::format("thread {} \"{}\"", id.tid, printable(own));
 }
 
 std::string CaseThread::place() const {
   if (frames().empty()) {
-    return wait.syscall.empty() ? "" : wait.syscall;
+    return wait.syscall.empty() ? "C code" : wait.syscall;
   }
   std::string text = place_of(frames().front());
   const PythonFrame* const own = own_frame();
@@ -424,11 +426,11 @@ std::vector<std::string> Case::native(const CaseThread& thread) const {
 
 std::vector<StackEntry> Case::native_calls(const CaseThread& thread) const {
   const InspectedProcess* const process = whole();
-  if (process == nullptr || !thread.python) {
+  if (process == nullptr) {
     return {};
   }
-  auto dumped =
-      dump_thread(LiveSubject(*process), thread.id.tid, {.native = true});
+  auto dumped = dump_thread(LiveSubject(*process), thread.id.tid,
+                            {.native = true, .native_all = !thread.python});
   if (!dumped || !dumped->merged) {
     return {};
   }

@@ -48,6 +48,8 @@ struct Cause {
   bool held = false;
   // So long it has waited, where its thread's own sleep does not say.
   std::optional<double> waited_s = {};
+  // It was watched for so long, and did not come back: it waits for longer.
+  std::optional<double> watched_s = {};
   double patience = 1;  // so many times longer than others, before it hangs
 };
 

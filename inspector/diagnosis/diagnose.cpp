@@ -21,6 +21,7 @@ struct Chain {
   std::vector<Link> links;  // may be empty
   Cause cause;              // the root's, or the circle
   std::size_t root = 0;     // whose cause it is
+  std::size_t circle = 0;  // so many before it, and itself, wait for each other
 };
 
 struct Finder {
@@ -52,6 +53,7 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
                 fmt::format("process {} may not be looked into", pid),
                 fmt::format("sudo hangdbg diagnose {}", pid));
   }
+  world.hung_after_s = hung_after_s;
   Finder finder{world, hung_after_s};
   Diagnosis found{.pid = pid, .title = of->title()};
   Chain first = finder.chain_from({pid, pid});
@@ -79,6 +81,7 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   }
   found.chain = std::move(first.links);
   found.root = first.root;
+  found.circle = first.circle;
   found.cause = std::move(first.cause);
   found.around = unusual_around(world.around(pid));
   found.skipped = world.skipped();
@@ -91,23 +94,33 @@ std::optional<Link> link_of(World& world, ThreadId id) {
   if (thread == nullptr) {
     return std::nullopt;
   }
-  return Link{.id = id,
-              .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
-              .place = thread->place(),
-              .state = describe(thread->wait),
-              .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
-              .cause = cause_of(*of, *thread)};
+  Link link{.id = id,
+            .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
+            .place = thread->place(),
+            .state = describe(thread->wait),
+            .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+            .cause = cause_of(*of, *thread)};
+  if (const auto watched_s = link.cause.watched_s) {
+    link.state += fmt::format(" for at least {:.1f} s", *watched_s);
+  }
+  return link;
+}
+
+std::string end_of_chain(const Diagnosis& found) {
+  return found.circle > 1
+             ? found.cause.sentence
+             : found.chain[found.root].who + " " + found.cause.sentence;
+}
+
+bool is_at_end(const Diagnosis& found) {
+  return found.root + 1 == std::max<std::size_t>(found.circle, 1);
 }
 
 std::string story(const Diagnosis& found) {
-  if (found.cause.id == "deadlock" || found.cause.id == "subprocess-pipe") {
-    return "hangs: " + found.cause.sentence;
+  if (!is_at_end(found)) {
+    return found.chain.front().cause.sentence + ": " + end_of_chain(found);
   }
-  const Link& root = found.chain[found.root];
-  return found.root == 0
-             ? root.cause.sentence
-             : fmt::format("{}: {} {}", found.chain.front().cause.sentence,
-                           root.who, root.cause.sentence);
+  return (found.circle > 1 ? "hangs: " : "") + found.cause.sentence;
 }
 
 namespace {
@@ -130,6 +143,7 @@ Chain Finder::chain_from(ThreadId start) {
     const auto met = std::ranges::find(links, *next, &Link::id);
     if (met != links.end()) {
       chain.root = links.size() - 1;
+      chain.circle = static_cast<std::size_t>(links.end() - met);
       chain.cause = circle({met, links.end()});
       return chain;
     }
@@ -156,8 +170,9 @@ Chain Finder::chain_from(ThreadId start) {
 
 // Who polls without a limit that is known may be at work that is slow.
 bool Finder::hangs(const Chain& chain) const {
-  const auto waiting_s = chain.cause.waited_s
-                             ? chain.cause.waited_s
+  const auto waiting_s = chain.cause.waited_s ? chain.cause.waited_s
+                         : chain.cause.watched_s
+                             ? chain.cause.watched_s
                              : chain.links[chain.root].waiting_s;
   return chain.cause.standing == Standing::Stuck ||
          (chain.cause.standing == Standing::Waits &&

@@ -35,6 +35,7 @@ struct Diagnosis {
   // From the thread that was asked for along who waits for whom.
   std::vector<Link> chain;
   std::size_t root = 0;              // in it: whose cause it is
+  std::size_t circle = 0;            // so many up to it wait for each other
   Cause cause;                       // the root's, or the circle
   std::vector<Link> also;            // others that hang by themselves
   std::vector<std::string> around;   // what is unusual around it
@@ -47,6 +48,12 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s);
 
 // Of one thread, whoever is behind it. None, if it cannot be looked at.
 std::optional<Link> link_of(World& world, ThreadId id);
+
+// "process 99 (python3) waits for ...", of the one at the end of the chain; of
+// a circle, the whole.
+std::string end_of_chain(const Diagnosis& found);
+// Who was asked for is that one, or in that circle.
+bool is_at_end(const Diagnosis& found);
 
 // What it does, all in one sentence that begins with a verb: what it waits
 // for, and who is at the end of that. Of a circle, the whole.

@@ -34,6 +34,8 @@ constexpr Rule kRules[] = {
     {"import lock", causes::import_lock},
     {"data loader", causes::data_loader},
     {"collective", causes::collective},
+    {"NCCL", causes::nccl_init},
+    {"autograd", causes::autograd},
     {"join", causes::join},
     {"pool", causes::pool},
     {"condition", causes::condition},
@@ -104,6 +106,10 @@ Cause cause_of(const Case& of, const CaseThread& thread) {
   Cause cause = first_of(std::begin(kRules), of, thread);
   for (const auto explain : kReasons) {
     explain(of, thread, cause);
+  }
+  if (cause.next.empty() && cause.standing >= Standing::Waits) {
+    cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
+                          "its stacks, and what its functions have"});
   }
   return cause;
 }

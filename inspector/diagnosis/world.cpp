@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -55,9 +56,12 @@ void World::look_at_all(const std::vector<int>& pids) {
                        [&](int pid) { return !cases_.contains(pid); });
   // Who is left behind may still be at it. Then there is time yet for what the
   // kernel says of it.
-  constexpr int kPart = 3;
+  constexpr std::chrono::milliseconds kEnough{2700};
+  const auto left = deadline_.left();
+  const auto time = std::max<Deadline::Clock::duration>(
+      left / 6, std::min<Deadline::Clock::duration>(left / 3, kEnough));
   in_parallel<std::unique_ptr<Case>>(
-      fresh, deadline_.capped(deadline_.left() / kPart),
+      fresh, deadline_.capped(time),
       [this](int pid) { return Case::open(pid, *this, Case::Memory::Read); },
       [&](int pid, Made made) { add(pid, std::move(made)); });
 }

@@ -61,6 +61,9 @@ class World : public std::enable_shared_from_this<World> {
   // whom among them is somebody else's business.
   bool ranks_apart = false;
 
+  // Who waits for so long hangs.
+  double hung_after_s = 10;
+
   // A thread that runs may be stopped for some tens of microseconds.
   bool may_stop = true;
 

@@ -2,22 +2,34 @@
 wants a device: it has its name, and its functions theirs."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from diagnosed import AFTER, diagnosed, named_first, not_hung
+from diagnosed import AFTER, diagnosed, named_first, not_hung, well_by
 from harness import PROGRAM, TARGETS, Target, behind, until
 from test_seccomp import ALLOW, EPERM
 
 
 @pytest.fixture(scope="session")
-def libcudart(tmp_path_factory):
-    path = tmp_path_factory.mktemp("cuda") / "libcudart.so.12"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", path, TARGETS / "causes_cuda.c"],
-                   check=True)
-    return path
+def library(tmp_path_factory):
+    """Makes it under that name, once."""
+    folder = tmp_path_factory.mktemp("cuda")
+
+    def make(name, *flags):
+        path = folder / name
+        if not path.exists():
+            subprocess.run(["gcc", "-O1", "-shared", "-fPIC", *flags, "-o", path,
+                            TARGETS / "causes_cuda.c", "-ldl"], check=True)
+        return path
+    return make
+
+
+@pytest.fixture(scope="session")
+def libcudart(library):
+    return library("libcudart.so.12")
 
 
 # It sleeps, or looks again and again, as cudaDeviceScheduleSpin has it.
@@ -29,6 +41,21 @@ def test_waits_for_the_gpu(function, some_python, libcudart):
                        "cuda-synchronize", "likely",
                        r"waits for the GPU, in %s \(libcudart\.so\.12\)" % function)
     assert said["next"][0]["command"] == "nvidia-smi", said
+
+
+def test_where_it_cannot_be_counted_that_is_less_sure(some_python, libcudart):
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+    said = named_first("cudaStreamSynchronize, without counters", target.pid, "cuda-synchronize",
+                       "possible", r"waits for the GPU", ask=without_counters)
+    assert "its Python functions have changed nothing" in said["evidence"][0], said
+
+
+def without_counters(pid):
+    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
+        {"default": ALLOW, "rules": {"perf_event_open": EPERM}}), PROGRAM)
+    done = filtered("diagnose", pid, "--json", "--hung-after", AFTER)
+    assert done.rc == 0, done
+    return done.json()
 
 
 @pytest.mark.parametrize("function", ["cudaDeviceSynchronize", "cudaStreamSynchronize"])
@@ -43,15 +70,7 @@ def test_and_keeps_the_gil(function, some_python, libcudart):
 @pytest.mark.parametrize("function", ["cudaMemcpy", "cudaEventSynchronize"])
 def test_who_comes_back_from_it_is_well(function, counts, some_python, libcudart):
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, function])
-    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
-        {"default": ALLOW, "rules": {"perf_event_open": EPERM}}), PROGRAM)
-
-    def ask(pid):
-        if counts:
-            return diagnosed(pid)
-        done = filtered("diagnose", pid, "--json", "--hung-after", AFTER)
-        assert done.rc == 0, done
-        return done.json()
+    ask = diagnosed if counts else without_counters
     not_hung("%s that comes back" % function, target.pid, ask=ask)
 
     def seen_in_it():
@@ -63,6 +82,63 @@ def test_who_comes_back_from_it_is_well(function, counts, some_python, libcudart
     assert said["evidence"][0].startswith(
         "whether it comes back was not counted: " if not counts else "it came back") or (
             counts and "not counted" in said["evidence"][0]), said
+
+
+def test_code_is_loaded_behind_what_the_gpu_is_at(some_python, library):
+    target = Target([some_python, TARGETS / "causes_cuda.py", library("libcuda.so.1"),
+                     "cuModuleLoadData"])
+    named_first("cuModuleLoadData of a library of that name", target.pid, "cuda-synchronize",
+                "likely", r"waits for the GPU, in cuModuleLoadData \(libcuda\.so\.1\)")
+
+
+def test_who_compiles_for_the_gpu_is_at_work(some_python, library):
+    compiler = library("libnvidia-ptxjitcompiler.so.1", "-DCOMPILER")
+    target = Target([some_python, TARGETS / "causes_cuda.py", library("libcuda.so.1"),
+                     "cuModuleLoadDataEx"], env={"LD_PRELOAD": str(compiler)})
+    well_by("cuModuleLoadDataEx, which compiles", target.pid, "runs")
+
+
+def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
+    """A call that takes two seconds hangs for who waits less, and for nobody else."""
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
+    seen = until("it is seen in the call",
+                 lambda: told_of_call(diagnosed(target.pid, after="9")))
+    assert not seen["hung"] and seen["sentence"].endswith("and goes on"), seen
+    said = until("it is seen for a second", lambda: told_if_hung(diagnosed(target.pid)))
+    assert said["cause"] == "cuda-synchronize", said
+    assert re.search(r"for at least \d\.\d s$", said["chain"][0]["state"]), said
+
+
+def told_of_call(said):
+    return said["cause"] == "cuda-synchronize" and said
+
+
+def told_if_hung(said):
+    return said["hung"] and said
+
+
+@pytest.mark.parametrize("function, waits", [
+    ("ncclCommInitRank", "for the other ranks to come to their communicator"),
+    ("ncclCommDestroy", "for NCCL, which does not come to an end")])
+def test_a_call_of_nccl_that_all_ranks_make(function, waits, some_python, library):
+    target = Target([some_python, TARGETS / "causes_cuda.py", library("libnccl.so.2"),
+                     function])
+    named_first("%s of a library of that name" % function, target.pid, "nccl-init", "likely",
+                r"waits in %s \(libnccl\.so\.2\) %s" % (function, waits))
+
+
+def test_a_backward_pass_waits_for_the_gpu(some_python, libcudart, tmp_path):
+    """Of torch a thread for each device makes it, and has no Python."""
+    torch = tmp_path / "libtorch_cpu.so"
+    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", torch,
+                    TARGETS / "causes_autograd.cpp", "-ldl", "-pthread"], check=True)
+    target = Target([some_python, TARGETS / "causes_cuda.py", torch, "backward"],
+                    env={"LD_PRELOAD": str(libcudart)})
+    said = named_first("a backward pass that waits in cudaLaunchKernel", target.pid,
+                       "cuda-synchronize", "likely", r"waits for the GPU, in cudaLaunchKernel")
+    first, last = said["chain"]
+    assert (first["cause"], first["tid"]) == ("backward", target.pid), said
+    assert re.match(r'thread \d+ "pt_autograd_0"$', last["who"]), said
 
 
 # Threads of these names, as torch and NCCL have them. Of two process groups each has its

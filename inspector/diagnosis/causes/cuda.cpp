@@ -3,15 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <ranges>
-#include <thread>
 
 #include "base/text.h"
+#include "inspector/diagnosis/call_watch.h"
 #include "inspector/diagnosis/causes/causes.h"
-#include "inspector/python_locals.h"
-#include "tracee/execution_counter.h"
+#include "inspector/surroundings/gpus.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -23,130 +21,103 @@ bool is_cuda(std::string_view path) {
   return name.starts_with("libcuda.so") || name.starts_with("libcudart");
 }
 
-// Calls that wait for work that is on the device, or for room in its queue;
-// those that begin so, too ("cudaMemcpyAsync": of pageable memory it waits).
-bool waits_for_device(std::string_view function) {
-  constexpr std::array<std::string_view, 25> kCalls = {"cudaDeviceSynchronize",
-                                                       "cudaStreamSynchronize",
-                                                       "cudaEventSynchronize",
-                                                       "cudaThreadSynchronize",
-                                                       "cudaMemcpy",
-                                                       "cudaMemset",
-                                                       "cudaMalloc",
-                                                       "cudaHostAlloc",
-                                                       "cudaHostRegister",
-                                                       "cudaFree",
-                                                       "cudaLaunch",
-                                                       "cudaGraphLaunch",
-                                                       "cuCtxSynchronize",
-                                                       "cuStreamSynchronize",
-                                                       "cuEventSynchronize",
-                                                       "cuMemcpy",
-                                                       "cuMemset",
-                                                       "cuMemAlloc",
-                                                       "cuMemHostAlloc",
-                                                       "cuMemHostRegister",
-                                                       "cuMemFree",
-                                                       "cuLaunch",
-                                                       "cuGraphLaunch",
-                                                       "cuModuleUnload",
-                                                       "cuLibraryUnload"};
-  return std::ranges::any_of(kCalls, [function](std::string_view call) {
-    return function.starts_with(call);
-  });
+// Calls that wait for work that is on the device, for room in its queue, or to
+// load code there; those that begin so, too ("cudaMemcpyAsync": of pageable
+// memory it waits). Calls that make a context are at work for seconds.
+bool waits_for_device(const NativeSymbol& symbol) {
+  constexpr std::string_view kCalls[] = {"cudaDeviceSynchronize",
+                                         "cudaStreamSynchronize",
+                                         "cudaEventSynchronize",
+                                         "cudaThreadSynchronize",
+                                         "cudaMemcpy",
+                                         "cudaMemset",
+                                         "cudaMalloc",
+                                         "cudaHostAlloc",
+                                         "cudaHostRegister",
+                                         "cudaFree",
+                                         "cudaLaunch",
+                                         "cudaGraphLaunch",
+                                         "cudaFunc",
+                                         "cudaLibrary",
+                                         "cuCtxSynchronize",
+                                         "cuStreamSynchronize",
+                                         "cuEventSynchronize",
+                                         "cuMemcpy",
+                                         "cuMemset",
+                                         "cuMemAlloc",
+                                         "cuMemHostAlloc",
+                                         "cuMemHostRegister",
+                                         "cuMemFree",
+                                         "cuLaunch",
+                                         "cuGraphLaunch",
+                                         "cuModule",
+                                         "cuLibrary",
+                                         "cuKernel",
+                                         "cuFunc"};
+  const std::string_view function = symbol.function;
+  return (function.starts_with("cuda") || is_cuda(symbol.module)) &&
+         std::ranges::any_of(kCalls, [function](std::string_view call) {
+           return function.starts_with(call);
+         });
+}
+
+// A compiler of the driver's own, or another one's: it is at work.
+bool is_compiler(std::string_view library) {
+  return library.starts_with("libnvidia-") || library.starts_with("libnvrtc") ||
+         library.starts_with("libnvJitLink");
 }
 
 std::optional<StackEntry> device_call(const Case& of,
                                       const CaseThread& thread) {
   const auto calls = of.native_calls(thread);
   const auto call =
-      std::ranges::find_if(calls, waits_for_device, [](const StackEntry& one) {
-        return std::string_view(one.native.function);
-      });
-  return call == calls.end() ? std::nullopt : std::optional(*call);
+      std::ranges::find_if(calls, waits_for_device, &StackEntry::native);
+  const bool compiles = std::any_of(
+      calls.begin(), call,
+      [](const StackEntry& inner) { return is_compiler(inner.native.module); });
+  return call == calls.end() || compiles ? std::nullopt : std::optional(*call);
 }
 
-// One that trains is in such a call nearly always, and comes back. So it is
-// counted whether it does; where that cannot be, what Python has must not
-// change.
-struct GpuWatch {
-  bool goes_on = false;
-  std::string told;  // what was seen
-};
-
-std::string python_of(const Case& of, const CaseThread& thread) {
-  constexpr std::size_t kFrames = 5;
-  std::string text;
-  const auto heap = Heap::open(of.process().memory, of.process().python);
-  for (const PythonFrame& frame : thread.frames() | std::views::take(kFrames)) {
-    const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
-                                : std::unexpected(heap.error());
-    if (!variables) {
-      continue;
-    }
-    for (const Variable& one : *variables) {
-      text += fmt::format(
-          "{} {:x} {}\n", one.name, one.object.value,
-          repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40}));
+// What torch has given to the device, and is not over.
+void tell_collectives(const Case& of, Cause& cause) {
+  for (const ProcessGroup& group : of.process_groups().groups) {
+    for (const GroupBackend& backend : group.backends) {
+      if (backend.type == "ProcessGroupNCCL" && backend.open()) {
+        cause.evidence.push_back(fmt::format(
+            "torch has given {} {} of group {} to NCCL, and it is not over: "
+            "the GPU may wait for other ranks there",
+            backend.enqueued->name, backend.enqueued->number, group.name));
+        cause.next.push_back({fmt::format("hangdbg diagnose --job {}", of.pid),
+                              "which rank has not come there"});
+      }
     }
   }
-  return text;
 }
 
-// A look at who runs may fail.
-bool is_in(const Case& of, const CaseThread& thread, const StackEntry& call) {
-  constexpr int kTries = 3;
-  for (int i = 0; i < kTries; ++i) {
-    const auto now = device_call(of, thread);
-    if (now && now->returns_to == call.returns_to) {
-      return true;
+// What the devices do on which it has memory; of all, if it is not said whose
+// memory that is, as in a container.
+void tell_use(const Case& of, Cause& cause) {
+  constexpr std::chrono::milliseconds kMost{2000};
+  constexpr std::size_t kMostGpus = 8;
+  auto gpus = read_gpus(of.pid, of.world.deadline().capped(kMost));
+  if (!gpus) {
+    if (gpus.error().id == ErrorId::TimedOut) {
+      cause.evidence.push_back("nvidia-smi does not answer: the driver hangs");
     }
+    return;
   }
-  return false;
-}
-
-GpuWatch watch_device_call(const Case& of,
-                           const CaseThread& thread,
-                           const StackEntry& call) {
-  constexpr std::chrono::milliseconds kWatch{1000};
-  constexpr std::chrono::milliseconds kBetweenLooks{20};
-  const auto time = std::min<Deadline::Clock::duration>(
-      kWatch, of.world.deadline().left() / 4);
-  const Deadline end = Deadline::in(time);
-  const auto counter =
-      call.returns_to ? ExecutionCounter::open(thread.id.tid, call.returns_to)
-                      : std::unexpected(Error{
-                            .message = "where it returns to is not known"});
-  const std::string before = counter ? "" : python_of(of, thread);
-  bool came_back = false;
-  while (!came_back && !end.expired()) {
-    std::this_thread::sleep_for(
-        std::min<Deadline::Clock::duration>(kBetweenLooks, end.left()));
-    came_back = counter && counter->count().value_or(0) > 0;
+  const auto is_other = [](const Gpu& one) { return !one.process_mib; };
+  if (!std::ranges::all_of(*gpus, is_other)) {
+    std::erase_if(*gpus, is_other);
   }
-  const double seconds = std::chrono::duration<double>(time).count();
-  // Who was there before, and had left when it began to be counted, is not
-  // there.
-  if (came_back || !is_in(of, thread, call)) {
-    return {true, fmt::format("it came back from it within {:.1f} s", seconds)};
+  for (const Gpu& one : *gpus | std::views::take(kMostGpus)) {
+    cause.evidence.push_back("GPU " + gpu_text(one));
   }
-  if (counter) {
-    return {false, fmt::format("did not come back from it in the {:.1f} s that "
-                               "it was watched",
-                               seconds)};
-  }
-  return {python_of(of, thread) != before,
-          fmt::format("whether it comes back was not counted: {}; what its "
-                      "Python functions have was looked at for {:.1f} s",
-                      counter.error().text(), seconds)};
 }
 
 }  // namespace
 
 Found cuda(const Case& of, const CaseThread& thread) {
-  if (!thread.python) {
-    return std::nullopt;
-  }
   const InspectedProcess* const whole = of.whole();
   if (whole == nullptr ||
       std::ranges::none_of(whole->modules, [](const Module& module) {
@@ -159,27 +130,28 @@ Found cuda(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const std::string in = printable(call->native.text());
-  const GpuWatch watch = watch_device_call(of, thread, *call);
-  Cause cause{.id = "cuda-synchronize"};
-  if (watch.goes_on) {
-    cause.standing = Standing::Works;
-    cause.sentence = fmt::format("waits for the GPU, in {}, and goes on", in);
-  } else {
-    const bool keeps_gil =
-        of.gil && of.gil->locked && of.gil->holder_tid == thread.id.tid;
-    cause.sentence = fmt::format(
-        "waits for the GPU, in {}{}: what it was given to do has not come to "
-        "its "
-        "end",
-        in, keeps_gil ? ", and keeps the GIL" : "");
-  }
-  cause.evidence.push_back(watch.told);
+  const CallWatch watch = watch_call(of, thread, *call);
+  Cause cause{.id = "cuda-synchronize", .evidence = {watch.told}};
   cause.evidence.push_back(
       fmt::format("called at {}, {}", thread.place(),
                   thread.wait.syscall.empty()
                       ? fmt::format("and looks again and again, cpu {:.0f} %",
                                     thread.cpu_percent)
                       : "asleep in " + thread.wait.syscall));
+  if (watch.came_back) {
+    cause.standing = Standing::Works;
+    cause.sentence = fmt::format("waits for the GPU, in {}, and goes on", in);
+    return cause;
+  }
+  const bool keeps_gil =
+      of.gil && of.gil->locked && of.gil->holder_tid == thread.id.tid;
+  cause.sentence = fmt::format(
+      "waits for the GPU, in {}{}: what it was given to do has not come to its "
+      "end",
+      in, keeps_gil ? ", and keeps the GIL" : "");
+  say_watched(watch, cause);
+  tell_use(of, cause);
+  tell_collectives(of, cause);
   cause.next.push_back(
       {"nvidia-smi", "whether the GPU is at work, and on what"});
   cause.next.push_back(

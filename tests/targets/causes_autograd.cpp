@@ -1,0 +1,58 @@
+// No torch: a library of the name of its own, with functions that have the
+// names of its engine's. Who calls backward() waits for a thread, as for that
+// of a device, which waits in a launch (causes_cuda.c).
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+namespace torch::autograd {
+
+struct Engine {
+  void execute();
+  void evaluate_function();
+  void thread_main();
+};
+
+static sem_t over;
+
+__attribute__((noinline)) void Engine::execute() {
+  while (::sem_wait(&over) != 0) {
+  }
+}
+
+__attribute__((noinline)) void Engine::evaluate_function() {
+  const auto launch = reinterpret_cast<int (*)(void*)>(
+      ::dlsym(RTLD_DEFAULT, "cudaLaunchKernel"));
+  launch(nullptr);
+  ::sem_post(&over);
+}
+
+__attribute__((noinline)) void Engine::thread_main() {
+  while (::poll(nullptr, 0, -1) != 0) {
+  }
+}
+
+static void* device_0(void*) {
+  Engine().evaluate_function();
+  return nullptr;
+}
+
+static void* device_1(void*) {
+  Engine().thread_main();
+  return nullptr;
+}
+
+}  // namespace torch::autograd
+
+extern "C" void backward(void*) {
+  using namespace torch::autograd;
+  ::sem_init(&over, 0, 0);
+  pthread_t at_work;
+  pthread_t idle;
+  ::pthread_create(&at_work, nullptr, device_0, nullptr);
+  ::pthread_setname_np(at_work, "pt_autograd_0");
+  ::pthread_create(&idle, nullptr, device_1, nullptr);
+  ::pthread_setname_np(idle, "pt_autograd_1");
+  Engine().execute();
+}
