@@ -4,6 +4,7 @@ import re
 
 MESSAGES = {"assert": "device-side assert", "illegal": "illegal memory access",
             "memory": "out of memory"}
+DEAD = r"CUDA context .*(Xid \d+)"
 
 
 def run(evidence, targets, check):
@@ -18,7 +19,7 @@ def run(evidence, targets, check):
                     [diagnose.rc, diagnose.out, diagnose.err])
     if kind != "memory":
         evidence.expect("diagnose says that the CUDA context is dead, and of which error",
-                        re.search("CUDA|context", diagnose.out), diagnose.out, on_device=True)
+                        re.search(DEAD, diagnose.out), diagnose.out, on_device=True)
     evidence.hangdbg("ps", "ps")
     stacks = evidence.hangdbg("dump-locals", "dump", target.pid, "--native", "--locals")
     evidence.expect("dump --locals has the error that surfaced",

@@ -10,17 +10,20 @@ HUNG_AFTER = "0.5"  # seconds of patience; the default, 10, would take too long 
 HUNG_AFTER_PS = "1"  # the least that ps takes
 HUNG_SECONDS = 8  # until the tool has to call it hung
 HUNG_SECONDS_REHEARSED = 30, 2  # on a busy machine; where the tool is known not to
-DEVICE_SAYS = r"\d+ % busy .*\d+ of it by this process"
+TOLD_AFTER = 1.2  # seconds; of a shorter wait it does not say how long it was
+DEVICE_SAYS = r"\d+ % busy\b.*\d+ of it by this process"
+SINCE = r"for (at least )?\d[\d.]* (ms|s|min)"
 GPU = r"GPU|CUDA"
 
 
 def wait_hung(evidence, target, hang):
-    """Asks until diagnose calls it hung, and returns what it says, or {}."""
+    """Asks until diagnose calls it hung, and returns what it says, or {}; of a call that
+    has returned, that."""
     def diagnosed():
-        if hang.may_return and not target.lines.empty():
-            return {"returned": True}
         said = evidence.hangdbg("diagnose", "diagnose", target.pid, "--json", "--hung-after",
                                 HUNG_AFTER, keep=False).json()
+        if hang.may_return and not target.lines.empty():  # it may have while diagnose ran
+            return {"returned": True}
         return said if said.get("hung") else None
 
     seconds = HUNG_SECONDS
@@ -28,8 +31,8 @@ def wait_hung(evidence, target, hang):
         seconds = HUNG_SECONDS_REHEARSED["hung" in hang.on_device]
     begun = time.monotonic()
     said = until(diagnosed, seconds, every=0.2) or {}
-    evidence.facts["seconds until it is called hung"] = round(time.monotonic() - begun, 3)
     if not said.get("returned"):
+        evidence.facts["seconds until it is called hung"] = round(time.monotonic() - begun, 3)
         evidence.expect("diagnose calls it hung within %d s" % seconds, said, said,
                         on_device="hung" in hang.on_device)
     return said
@@ -39,21 +42,26 @@ def look(evidence, target, hang):
     """Asks every command about a target that hangs, and adds the rows. False: the call is
     one that may return, and it has."""
     pid, function = target.pid, target.ready["function"]
+    begun = time.monotonic()
     said = wait_hung(evidence, target, hang)
     evidence.look("target", pid)
     if said.get("returned"):
-        evidence.expect("the call may return on this driver, and has", True,
-                        target.line("returned", 5))
+        line = evidence.facts["returned"] = target.line("returned", 5)
+        evidence.expect("the call may return on this driver, and has", line, line)
         return False
+    time.sleep(max(0, TOLD_AFTER - (time.monotonic() - begun)))
     text = evidence.hangdbg("diagnose", "diagnose", pid, "--hung-after", HUNG_AFTER)
     said = evidence.hangdbg("diagnose-json", "diagnose", pid, "--json", "--hung-after",
                             HUNG_AFTER).json() or said
     check_verdict(evidence, hang, function, text, said)
     check_stacks(evidence, target, hang)
     around = evidence.hangdbg("around", "around", pid)
-    device = re.search(DEVICE_SAYS, text.out + around.out)
-    evidence.expect("diagnose or around says how busy the device is, and the process's memory",
-                    device or not hang.uses_device, around.out[:600],
+    who, where = "diagnose", text.out
+    if not hang.waits_for_gpu:
+        who, where = "diagnose or around", text.out + around.out
+    device = re.search(DEVICE_SAYS, where)
+    evidence.expect(who + " says how busy the device is, and the process's memory",
+                    device or not hang.uses_device, where[:600],
                     on_device="device" in hang.on_device)
     check_eval(evidence, target, hang)
     evidence.hangdbg("dist", "dist", pid)
@@ -74,8 +82,8 @@ def check_verdict(evidence, hang, function, text, said):
         ("place", "the chain has a line of Python", re.search(r"\.py:\d+ in ", place), place),
         ("own", "it names the program's own function, " + function, function in text.out,
          text.out),
-        ("since", "it says for how long", re.search(r"for \d[\d.]* (ms|s|min)", text.out),
-         text.out),
+        ("since", "it says for how long, if that is known",
+         re.search(SINCE, text.out) or not hang.tells_since, text.out),
         ("next", "it says what to type next", "\ntry: " in text.out and said.get("next"),
          text.out),
     )
@@ -144,8 +152,24 @@ def run_tensor(evidence, targets, hang):
     evidence.expect("eval of its values ends in its time, 3 s, and says so",
                     asked.rc != 0 and 2 < asked.seconds < 8 and asked.err,
                     [asked.rc, asked.out, asked.err, asked.seconds])
-    again = evidence.hangdbg("diagnose", "diagnose", target.pid, "--hung-after", HUNG_AFTER)
-    evidence.expect("diagnose answers as before", again.rc == 0 and re.search(GPU, again.out),
-                    again.out)
+    again = evidence.hangdbg("diagnose", "diagnose", target.pid, seconds=40)
+    evidence.expect("diagnose, with its usual patience, says that it hangs, and for at least "
+                    "10 s", again.rc == 0 and re.search(
+                        r" hangs: .*%s.*\n.*\n.* for (at least )?\d\d\.\d s" % GPU, again.out),
+                    [again.out, again.seconds])
     evidence.look("after", target.pid)
+    finish(evidence, target, hang)
+
+
+def run_long_steps(evidence, targets, hang):
+    """Steps of 2.5 s on the device, each waited for in one call: with the usual patience it
+    is well, wherever it is asked."""
+    target = targets[0]
+    target.go()
+    evidence.note_pids([target.pid])
+    for number in range(3):
+        said = evidence.hangdbg("diagnose-%d" % number, "diagnose", target.pid, "--json",
+                                seconds=40).json()
+        evidence.expect("diagnose does not call it hung", said and not said["hung"], said)
+    evidence.look("target", target.pid)
     finish(evidence, target, hang)

@@ -72,22 +72,25 @@ class CudaError(RuntimeError):
 
 
 class Driver:
-    """libcuda.so.1; a call that fails raises CudaError with the name of the error."""
+    """libcuda.so.1; a call that fails raises CudaError with the name of the error. While
+    it blocks, the innermost frame of Python is that of the caller: ctypes looks at what it
+    returned (`check`) only after it."""
 
     def __init__(self, loader=ctypes.CDLL):
         self.library = loader("libcuda.so.1")
 
     def __getattr__(self, name):
         function = getattr(self.library, name)
-        function.restype = ctypes.c_int
+        function.restype, function.errcheck = ctypes.c_int, self.check
+        return function
 
-        def call(*args):
-            result = function(*args)
-            if result:
-                text = ctypes.c_char_p()
-                self.library.cuGetErrorName(result, ctypes.byref(text))
-                raise CudaError("%s: %s" % (name, (text.value or b"%d" % result).decode()))
-        return call
+    def check(self, result, function, arguments):
+        if result:
+            text = ctypes.c_char_p()
+            self.library.cuGetErrorName(result, ctypes.byref(text))
+            raise CudaError("%s: %s" % (function.__name__,
+                                        (text.value or b"%d" % result).decode()))
+        return result
 
 
 driver = Driver()
@@ -143,23 +146,27 @@ class Spin:
         driver.cuCtxSynchronize()
         self.word.set(0)
 
+    def arguments(self, stream=0):
+        """Of cuLaunchKernel, for who calls it himself."""
+        return one_thread(self.functions["hd_spin"], stream, self.word.on_device, self.limit)
+
     def launch(self, stream=0):
-        launch(self.functions["hd_spin"], stream, self.word.on_device, self.limit)
+        driver.cuLaunchKernel(*self.arguments(stream))
 
     def launch_nothing(self, stream=0):
-        launch(self.functions["hd_nothing"], stream)
+        driver.cuLaunchKernel(*one_thread(self.functions["hd_nothing"], stream))
 
     def launch_wild(self, stream=0):
         """Writes where no memory is: CUDA_ERROR_ILLEGAL_ADDRESS, in this context alone."""
-        launch(self.functions["hd_wild"], stream, Address(16))
+        nowhere = Address(16)
+        driver.cuLaunchKernel(*one_thread(self.functions["hd_wild"], stream, nowhere))
 
     def release(self):
         self.word.set(1)
 
 
-def launch(function, stream, *arguments):
-    """cuLaunchKernel with one thread."""
+def one_thread(function, stream, *arguments):
+    """What cuLaunchKernel takes for one thread; `arguments` must outlive the call."""
     addresses = (ctypes.c_void_p * max(len(arguments), 1))(
         *[ctypes.cast(ctypes.byref(one), ctypes.c_void_p) for one in arguments])
-    driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, ctypes.c_void_p(stream),
-                          addresses, None)
+    return function, 1, 1, 1, 1, 1, 1, 0, ctypes.c_void_p(stream), addresses, None

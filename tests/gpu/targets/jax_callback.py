@@ -1,4 +1,6 @@
-"""JAX: a computation on the device that waits for a callback of the host."""
+"""JAX: a computation on the device that waits for a callback of the host, which waits for
+an Event that nobody sets. No thread reads "release": diagnose would have to say that the
+callback waits for what comes from outside."""
 
 import threading
 
@@ -10,11 +12,11 @@ try:
 except Exception as error:
     target.cannot(error)
 
-released = threading.Event()
+never_set = threading.Event()
 
 
 def wait_on_host(x):
-    released.wait()
+    never_set.wait()
     return x
 
 
@@ -23,11 +25,10 @@ def block_until_ready():
     compute = jax.jit(lambda x: jax.pure_callback(wait_on_host, shape, x) + 1)
     x = jnp.zeros((4,), jnp.float32)
     compiled = compute.lower(x).compile()
-    target.ready("block_until_ready", platform=jax.devices()[0].platform)
+    target.ready("wait_on_host", platform=jax.devices()[0].platform)
     compiled(x).block_until_ready()
 
 
 target.imported(jax=jax.__version__)
-target.on_release(released.set)
 block_until_ready()
 target.went_on()

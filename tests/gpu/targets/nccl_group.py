@@ -2,14 +2,14 @@
 
 queued     one rank; all_reduce behind a kernel that spins, and a wait for it
 timeout    the same with a timeout of 5 s: the watchdog ends the process
-lazy_init  two ranks; rank 1 never calls a collective, so that rank 0 waits for it in
-           ncclCommInitRank
+lazy_init  two ranks; rank 1 waits for a lock that it has itself and never calls a
+           collective, so that rank 0 waits for it in ncclCommInitRank
 store      rank 1 never comes to init_process_group
 """
 
 import os
 import sys
-import time
+import threading
 from datetime import timedelta
 
 import target
@@ -19,7 +19,7 @@ try:
     import torch.distributed as dist
 except ImportError as error:
     target.cannot(error)
-from device import Spin
+from device import SPIN_SECONDS, Spin
 
 
 def entries():
@@ -40,7 +40,8 @@ def reduce_behind_kernel(wait):
     x = torch.ones(1024, device="cuda")
     dist.all_reduce(x)
     torch.cuda.synchronize()
-    spin = Spin()
+    # The end of a process whose kernel runs for ever may take its time.
+    spin = Spin(seconds=SPIN_SECONDS if wait else 20)
     target.on_release(spin.release)
     spin.launch(torch.cuda.current_stream().cuda_stream)
     work = dist.all_reduce(x, async_op=True)
@@ -58,6 +59,13 @@ def begin_communicator():
     dist.all_reduce(x)
 
 
+def never_comes():
+    lock = threading.Lock()
+    lock.acquire()
+    target.ready("never_comes")
+    lock.acquire()
+
+
 def join_group(rank, world_size, seconds):
     dist.init_process_group("nccl", rank=rank, world_size=world_size,
                             timeout=timedelta(seconds=seconds))
@@ -70,8 +78,7 @@ def main(way, rank, world_size):
     join_group(rank, world_size, 5 if way == "timeout" else 60)
     if way == "lazy_init":
         if rank == 1:
-            target.ready("main")
-            time.sleep(3600)
+            never_comes()
         begin_communicator()
     reduce_behind_kernel(way == "queued")
     target.went_on()

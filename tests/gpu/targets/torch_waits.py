@@ -7,6 +7,7 @@ SCHEDULE is how the driver waits: auto, spin, yield or blocking.
 
 import ctypes
 import sys
+import threading
 import time
 
 import target
@@ -140,8 +141,9 @@ def poll_managed_memory(spin, x):
 
 def launch_and_wait(spin, x):
     """With CUDA_LAUNCH_BLOCKING=1 the launch itself waits."""
+    arguments = spin.arguments(here())
     target.ready("launch_and_wait")
-    spin.launch(here())
+    driver.cuLaunchKernel(*arguments)
 
 
 def callback_wants_gil(spin, x):
@@ -153,6 +155,60 @@ def callback_wants_gil(spin, x):
     driver.cuLaunchHostFunc(ctypes.c_void_p(0), called, None)
     target.ready("callback_wants_gil")
     with_gil.cuStreamSynchronize(ctypes.c_void_p(0))
+
+
+def pass_backward(spin, x):
+    """A function of the program in the backward pass, which is in a thread of torch's."""
+    if not hasattr(torch, "autograd"):
+        target.cannot("this torch is a stand-in, without autograd")
+
+    class Waits(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, y):
+            return y * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            device.use_primary_context()  # it is another thread
+            if hang:
+                spin.launch(here())
+            return gradient * x[3].item()
+
+    y = x.clone().requires_grad_()
+    for hang in (False, True):
+        loss = Waits.apply(y).sum()
+        if hang:
+            target.ready("pass_backward")
+        loss.backward()
+
+
+def fill_queue_backward(spin, x):
+    """The thread of torch's waits for room in the queue, and has no Python."""
+    if not hasattr(torch, "autograd"):
+        target.cannot("this torch is a stand-in, without autograd")
+    for hang in (False, True):
+        z = x.clone().requires_grad_()
+        for _ in range(3000):
+            z = z * 1.0001
+        loss = z.sum()
+        torch.cuda.synchronize()
+        if hang:
+            spin.launch(here())
+            target.ready("fill_queue_backward")
+        loss.backward()
+
+
+def take_long_steps(spin, x):
+    """A step takes the device 2.5 s, and is waited for: it is well."""
+    step = Spin(seconds=2.5)
+    over = threading.Event()
+    target.on_release(over.set)
+    target.ready("take_long_steps")
+    steps = 0
+    while not over.is_set():
+        step.launch(here())
+        x[3].item()
+        steps += 1
 
 
 def load_pinned(spin, x):
