@@ -90,6 +90,15 @@ Result<std::vector<KernelEvent>> read_kernel_events() {
   return events;
 }
 
+bool kernel_log_has_our_pids() {
+  constexpr std::string_view kFirst = "pid:[4026531836]";
+  std::array<char, 64> link{};
+  const ssize_t size =
+      ::readlink("/proc/self/ns/pid", link.data(), link.size());
+  return size > 0 && std::string_view(link.data(),
+                                      static_cast<std::size_t>(size)) == kFirst;
+}
+
 std::optional<KernelEvent> parse_kernel_record(std::string_view record) {
   const auto semicolon = record.find(';');
   const auto head = split(record.substr(0, semicolon), ',');

@@ -31,6 +31,10 @@ struct KernelEvent {
 // The oldest first. Errors: NotPermitted, System.
 Result<std::vector<KernelEvent>> read_kernel_events();
 
+// Whether its PIDs are those that we see: in a container they are not
+// (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+bool kernel_log_has_our_pids();
+
 // One record: "6,1234,5678901,-;text"; none of another kind.
 std::optional<KernelEvent> parse_kernel_record(std::string_view record);
 

@@ -73,6 +73,7 @@ Result<TaskStat> read_task_stat(int pid, int tid) {
               &stat.state, &stat.flags, &utime, &stime, &stat.nice, &start,
               &stat.cpu, &stat.priority, &stat.policy, &stat.exit_code);
   stat.cpu_ticks = utime + stime;
+  stat.system_ticks = stime;
   stat.start_ticks = start;
   return stat;
 }

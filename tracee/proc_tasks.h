@@ -30,8 +30,9 @@ Result<TaskSyscall> read_task_syscall(int pid, int tid);
 struct TaskStat {
   std::string comm;
   char state = '?';
-  std::uint32_t flags = 0;        // PF_*
-  std::uint64_t cpu_ticks = 0;    // user + system
+  std::uint32_t flags = 0;      // PF_*
+  std::uint64_t cpu_ticks = 0;  // user + system
+  std::uint64_t system_ticks = 0;
   std::uint64_t start_ticks = 0;  // after boot
   int nice = 0;
   int cpu = 0;            // on which it ran last

@@ -31,7 +31,7 @@ struct DiagnoseOptions {
   JobOptions job;
   double hung_after_s = kHungAfterS;
 
-  // Who runs in a call is watched for up to ten seconds.
+  // A thread that polls is watched for up to ten seconds.
   DiagnoseOptions() { common.timeout_s = 25; }
 };
 
@@ -54,8 +54,9 @@ void add_diagnose(cli::Command program) {
   add_job_options(command, options->job);
   command
       .add_option("--hung-after", options->hung_after_s,
-                  "Who waits for so long hangs (default 10); who polls is "
-                  "watched for as long, 10 s at most")
+                  "Treat a thread that waits for this long as hung (default "
+                  "10); a thread that polls is watched for as long, at most "
+                  "10 s")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
   add_json_option(command, options->common);
@@ -88,8 +89,8 @@ Result<int> diagnose_them(const DiagnoseOptions& options) {
   TRY(options.common.configure_log());
   const auto [pids, ranks] = TRY(meant(options));
   const SlowNote note(Palette(options.common.colour, stderr)
-                          .dim("looking on: who polls is watched for "
-                               "--hung-after seconds, 10 at most"));
+                          .dim("still looking; threads that poll are watched "
+                               "for --hung-after seconds, at most 10"));
   if (ranks) {
     return diagnose_ranks(options, *ranks);
   }

@@ -23,6 +23,7 @@ struct JsonLink {
   std::int64_t pid = 0, tid = 0;
   std::string who, place, state, id, sentence, standing;
   std::optional<double> waiting_s;
+  std::optional<double> watched_s;  // it polls, and waits for longer
 
   template <class V>
   void fields(V& v) {
@@ -35,6 +36,7 @@ struct JsonLink {
     v("sentence", sentence);
     v("standing", standing);
     v.nullable("waiting_s", waiting_s);
+    v.nullable("watched_s", watched_s);
   }
 };
 
@@ -167,7 +169,10 @@ JsonLink fields_of(const Link& link) {
           .id = link.cause.id,
           .sentence = link.cause.sentence,
           .standing = std::string(standing_name(link.cause.standing)),
-          .waiting_s = link.waiting_s};
+          .waiting_s = link.waiting_s,
+          .watched_s = link.cause.watched
+                           ? std::optional(link.cause.watched->seconds)
+                           : std::nullopt};
 }
 
 JsonDiagnosis fields_of(const Diagnosis& found) {

@@ -11,9 +11,12 @@
 namespace hangdbg {
 namespace {
 
+enum class Verdict { Hangs, MayHang, DoesNotHang };
+
+Verdict verdict(const Diagnosis& found);
 std::string first_words(const Diagnosis& found);
 std::string headline(const std::string& whose,
-                     bool hung,
+                     Verdict verdict,
                      const std::string& what,
                      const Palette& out);
 std::string details(const Cause& cause,
@@ -31,7 +34,7 @@ bool same_answer(const Diagnosis& one, const Diagnosis& other);
 
 std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
   std::string text =
-      headline(found.title, found.hung, first_words(found), out) +
+      headline(found.title, verdict(found), first_words(found), out) +
       sure(found.cause, out);
   if (found.chain.size() > 1) {
     text += out.bold("who waits for whom") + "\n" + chain_text(found, "  ");
@@ -55,7 +58,9 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
                                const RankSet& shown,
                                const Palette& out) {
   std::string text =
-      headline(job_text(found.job), found.hung, found.cause.sentence, out) +
+      headline(job_text(found.job),
+               found.hung ? Verdict::Hangs : Verdict::DoesNotHang,
+               found.cause.sentence, out) +
       sure(found.cause, out) + out.bold("who is where") + "\n";
   for (const AlikeRanks& alike : found.alike(shown)) {
     text += alike_text(alike);
@@ -121,13 +126,25 @@ std::string first_words(const Diagnosis& found) {
          end_of_chain(found);
 }
 
+// A watch that was cut short tells neither.
+Verdict verdict(const Diagnosis& found) {
+  const auto& watched = found.cause.watched;
+  return found.hung                    ? Verdict::Hangs
+         : watched && !watched->enough ? Verdict::MayHang
+                                       : Verdict::DoesNotHang;
+}
+
 std::string headline(const std::string& whose,
-                     bool hung,
+                     Verdict verdict,
                      const std::string& what,
                      const Palette& out) {
-  const std::string head = printable(
-      fmt::format("{} {}: {}", whose, hung ? "hangs" : "does not hang", what));
-  return (hung ? out.red(head) : out.bold(head)) + "\n";
+  const std::string head = printable(fmt::format(
+      "{} {}: {}", whose,
+      verdict == Verdict::Hangs     ? "hangs"
+      : verdict == Verdict::MayHang ? "may hang, and was watched too short"
+                                    : "does not hang",
+      what));
+  return (verdict == Verdict::Hangs ? out.red(head) : out.bold(head)) + "\n";
 }
 
 std::string sure(const Cause& cause, const Palette& out) {

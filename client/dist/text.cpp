@@ -115,8 +115,8 @@ std::string device_text(const GroupProgress& group, const GroupStep& step) {
   if (group.backend_type != "ProcessGroupNCCL" || step.over != false) {
     return "";
   }
-  return !step.started   ? ": scheduled; torch does not record whether it has "
-                           "started (TORCH_NCCL_ENABLE_TIMING=1)"
+  return !step.started   ? ": scheduled, not known to have started (torch "
+                           "records that with TORCH_NCCL_ENABLE_TIMING=1)"
          : *step.started ? ": started"
                          : ": scheduled, not started";
 }

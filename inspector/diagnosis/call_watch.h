@@ -1,33 +1,36 @@
-// Whether a thread comes back from the C function that it is in: one that looks
-// again and again whether its wait is over runs all the while, and only time
-// tells it from one that is well.
+// Whether a thread comes back from the C function that it is in. A thread that
+// polls runs all the while, and only time tells a hang from a wait that is
+// about to end.
 //
-// Counted by the CPU, at the instruction that the function returns to. Where
-// that cannot be, what the thread's Python functions have must not change.
+// The CPU counts how often the thread comes to the instruction that the
+// function returns to. Where that is not permitted, looks are compared: the
+// callers of the function, and what the thread's Python functions have.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "inspector/diagnosis/case.h"
+#include "inspector/diagnosis/cause.h"
 #include "inspector/merged_stack.h"
 
 namespace hangdbg {
 
 struct CallWatch {
   bool came_back = false;
-  bool certain = false;  // it was counted, or its own sleep tells
-  double watched_s = 0;  // 0: its own sleep tells
-  std::string told;      // what was seen
+  bool certain = false;            // it was counted, or its own sleep tells
+  std::optional<Watched> watched;  // empty: its own sleep tells, or no watch
+  std::string told;                // what was seen
 };
 
-// `call`: one of of.native_calls(thread). Watches for World::hung_after_s, from
-// 1 to 10 s, or as long as the deadline lets it: less if it comes back.
+// `call`: one of of.native_calls(thread). Takes World::hung_after_s, at least
+// 1 s and at most 10 s, or as long as the deadline permits; less if the thread
+// comes back.
 CallWatch watch_call(const Case& of,
                      const CaseThread& thread,
                      const StackEntry& call);
 
-// Of one that did not come back: how long it was watched, and how sure that is.
+// Of a thread that did not come back.
 void say_watched(const CallWatch& watch, Cause& cause);
 
 }  // namespace hangdbg

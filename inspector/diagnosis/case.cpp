@@ -82,12 +82,10 @@ const PythonFrame* CaseThread::own_frame() const {
 }
 
 std::string CaseThread::who() const {
-  // One of C code has its process's name, or one that somebody has given it.
-  const std::string_view own = python ? name : std::string_view(wait.name);
   return id.pid == id.tid ? fmt::format("process {}", id.pid)
-         : own.empty()
+         : name.empty()
              ? fmt::format("thread {}", id.tid)
-             : fmt::format("thread {} \"{}\"", id.tid, printable(own));
+             : fmt::format("thread {} \"{}\"", id.tid, printable(name));
 }
 
 std::string CaseThread::place() const {
@@ -430,7 +428,9 @@ std::vector<StackEntry> Case::native_calls(const CaseThread& thread) const {
     return {};
   }
   auto dumped = dump_thread(LiveSubject(*process), thread.id.tid,
-                            {.native = true, .native_all = !thread.python});
+                            {.may_stop = world.may_stop,
+                             .native = true,
+                             .native_all = !thread.python});
   if (!dumped || !dumped->merged) {
     return {};
   }

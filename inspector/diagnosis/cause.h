@@ -33,6 +33,14 @@ struct NextStep {
   std::string why;
 };
 
+// A thread was watched, and did not come back from that function: it has waited
+// for longer than that.
+struct Watched {
+  std::string function;
+  double seconds = 0;
+  bool enough = false;  // to call it hung
+};
+
 struct Cause {
   std::string id;  // stable: "stale-lock-file"
   Standing standing = Standing::Waits;
@@ -48,8 +56,7 @@ struct Cause {
   bool held = false;
   // So long it has waited, where its thread's own sleep does not say.
   std::optional<double> waited_s = {};
-  // It was watched for so long, and did not come back: it waits for longer.
-  std::optional<double> watched_s = {};
+  std::optional<Watched> watched = {};
   double patience = 1;  // so many times longer than others, before it hangs
 };
 

@@ -21,7 +21,7 @@ struct Chain {
   std::vector<Link> links;  // may be empty
   Cause cause;              // the root's, or the circle
   std::size_t root = 0;     // whose cause it is
-  std::size_t circle = 0;  // so many before it, and itself, wait for each other
+  std::size_t circle = 0;   // so many, of which it is the last, are a circle
 };
 
 struct Finder {
@@ -100,8 +100,9 @@ std::optional<Link> link_of(World& world, ThreadId id) {
             .state = describe(thread->wait),
             .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
             .cause = cause_of(*of, *thread)};
-  if (const auto watched_s = link.cause.watched_s) {
-    link.state += fmt::format(" for at least {:.1f} s", *watched_s);
+  if (const auto& watched = link.cause.watched) {
+    link.state += fmt::format(", in {} for at least {:.1f} s",
+                              watched->function, watched->seconds);
   }
   return link;
 }
@@ -170,14 +171,17 @@ Chain Finder::chain_from(ThreadId start) {
 
 // Who polls without a limit that is known may be at work that is slow.
 bool Finder::hangs(const Chain& chain) const {
-  const auto waiting_s = chain.cause.waited_s ? chain.cause.waited_s
-                         : chain.cause.watched_s
-                             ? chain.cause.watched_s
-                             : chain.links[chain.root].waiting_s;
-  return chain.cause.standing == Standing::Stuck ||
-         (chain.cause.standing == Standing::Waits &&
-          (waiting_s ? *waiting_s >= hung_after_s * chain.cause.patience
-                     : chain.cause.confidence != Confidence::Possible));
+  const Cause& cause = chain.cause;
+  if (cause.standing != Standing::Waits) {
+    return cause.standing == Standing::Stuck;
+  }
+  if (cause.watched) {
+    return cause.watched->enough;
+  }
+  const auto waiting_s =
+      cause.waited_s ? cause.waited_s : chain.links[chain.root].waiting_s;
+  return waiting_s ? *waiting_s >= hung_after_s * cause.patience
+                   : cause.confidence != Confidence::Possible;
 }
 
 std::optional<ThreadId> next_of(Finder& finder, const Link& link) {

@@ -34,10 +34,10 @@ struct Diagnosis {
   bool hung = false;
   // From the thread that was asked for along who waits for whom.
   std::vector<Link> chain;
-  std::size_t root = 0;              // in it: whose cause it is
-  std::size_t circle = 0;            // so many up to it wait for each other
-  Cause cause;                       // the root's, or the circle
-  std::vector<Link> also;            // others that hang by themselves
+  std::size_t root = 0;    // in it: whose cause it is
+  std::size_t circle = 0;  // so many, of which it is the last, are a circle
+  Cause cause;             // the root's, or the circle
+  std::vector<Link> also;  // others that hang by themselves
   std::vector<std::string> around;   // what is unusual around it
   std::vector<std::string> skipped;  // what could not be looked at
 };

@@ -376,8 +376,9 @@ RankSet JobFinder::waiters_for(const RankSet& ranks) const {
 bool JobFinder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const RankDiagnosis& one = *find_rank(rank);
-    const auto& waited = one.found->chain.front().waiting_s;
-    return (waited && *waited >= hung_after_s) ||
+    const Link& first = one.found->chain.front();
+    return (first.waiting_s && *first.waiting_s >= hung_after_s) ||
+           (first.cause.watched && first.cause.watched->enough) ||
            (one.mpi && stands_in_mpi(job));
   });
 }

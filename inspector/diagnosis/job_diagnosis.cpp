@@ -37,7 +37,7 @@ void find_call(const Case& of,
                const std::shared_ptr<World>& world,
                Seen& seen);
 bool only_one_at_work(const Case& of, const CaseThread& thread);
-Seen look_at_launcher(int pid, Deadline deadline);
+Seen look_at_launcher(int pid, double hung_after_s, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
 void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline);
 bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank);
@@ -61,7 +61,7 @@ JobDiagnosis diagnose_job(const Job& job,
   in_parallel<Seen>(
       pids, theirs,
       [launcher = job.launcher, hung_after_s, theirs](int pid) -> Result<Seen> {
-        return pid == launcher ? look_at_launcher(pid, theirs)
+        return pid == launcher ? look_at_launcher(pid, hung_after_s, theirs)
                                : look_at_rank(pid, hung_after_s, theirs);
       },
       [&](int pid, std::optional<Result<Seen>> seen) {
@@ -193,9 +193,10 @@ bool only_one_at_work(const Case& of, const CaseThread& thread) {
 }
 
 // Who it waits for are its ranks, which are looked at anyhow.
-Seen look_at_launcher(int pid, Deadline deadline) {
+Seen look_at_launcher(int pid, double hung_after_s, Deadline deadline) {
   World world(deadline);
   world.ranks_apart = true;
+  world.hung_after_s = hung_after_s;
   auto link = link_of(world, {pid, pid});
   if (!link) {
     return {.found = std::unexpected(Error{

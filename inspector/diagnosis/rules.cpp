@@ -107,9 +107,10 @@ Cause cause_of(const Case& of, const CaseThread& thread) {
   for (const auto explain : kReasons) {
     explain(of, thread, cause);
   }
-  if (cause.next.empty() && cause.standing >= Standing::Waits) {
+  if (cause.next.empty() && cause.standing >= Standing::Waits &&
+      of.is_python()) {
     cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
-                          "its stacks, and what its functions have"});
+                          "its stacks, with local variables"});
   }
   return cause;
 }

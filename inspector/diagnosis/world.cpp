@@ -56,7 +56,7 @@ void World::look_at_all(const std::vector<int>& pids) {
                        [&](int pid) { return !cases_.contains(pid); });
   // Who is left behind may still be at it. Then there is time yet for what the
   // kernel says of it.
-  constexpr std::chrono::milliseconds kEnough{2700};
+  constexpr std::chrono::milliseconds kEnough{2700};  // for a busy machine
   const auto left = deadline_.left();
   const auto time = std::max<Deadline::Clock::duration>(
       left / 6, std::min<Deadline::Clock::duration>(left / 3, kEnough));

@@ -67,6 +67,9 @@ class World : public std::enable_shared_from_this<World> {
   // A thread that runs may be stopped for some tens of microseconds.
   bool may_stop = true;
 
+  // A thread that polls may be watched for seconds.
+  bool may_watch = true;
+
  private:
   using Made = std::optional<Result<std::unique_ptr<Case>>>;
   void add(int pid, Made made);

@@ -267,6 +267,7 @@ void mark_waited_for(SeenTree& tree, Deadline deadline) {
   }
   const auto world = std::make_shared<World>(deadline);
   world->may_stop = false;
+  world->may_watch = false;
   in_parallel<Diagnosis>(
       {tree.pid}, deadline,
       [world](int pid) { return diagnose(*world, pid, kHungAfterS); },

@@ -169,10 +169,16 @@ Result<Put> read_gpus_part(int pid, Depth) {
   };
 }
 
-// A container counts processes by itself: none of them is named there. The
-// kernel's log is often kept from us; that is not worth a word.
+// The kernel's log is often kept from us; that is not worth a word.
 Result<Put> read_kernel_part(int pid, Depth) {
   auto events = read_kernel_events().value_or(std::vector<KernelEvent>());
+  if (!kernel_log_has_our_pids()) {
+    for (KernelEvent& event : events) {
+      if (event.kind != KernelEvent::Kind::KilledForMemory) {
+        event.pid = 0;  // somebody else's
+      }
+    }
+  }
   const auto stat = TRY(read_task_stat(pid, pid));
   const double begun = static_cast<double>(stat.start_ticks) /
                        static_cast<double>(::sysconf(_SC_CLK_TCK));

@@ -175,8 +175,8 @@ std::string ago(double at_s) {
          " ago";
 }
 
-// A program's own fault, after which the driver lets none of its work through:
-// NVIDIA's "XID Errors", of 2025.
+// Errors of a program's own work, after which the driver refuses all that it
+// asks for (NVIDIA, "XID Errors").
 bool ends_context(int xid) {
   constexpr std::array<int, 5> kXids = {13, 31, 43, 45, 94};
   return std::ranges::find(kXids, xid) != kXids.end();

@@ -75,6 +75,7 @@ def look(evidence, target, hang):
 def check_verdict(evidence, hang, function, text, said):
     first = (text.out.splitlines() or [""])[0]
     place = " ".join(link.get("place", "") for link in said.get("chain", []))
+    states = " ".join(link.get("state", "") for link in said.get("chain", []))
     rows = (
         ("verdict", "the first line says /%s/" % hang.words, re.search(hang.words, first), first),
         ("call", "and in which call: /%s/" % hang.calls,
@@ -83,7 +84,7 @@ def check_verdict(evidence, hang, function, text, said):
         ("own", "it names the program's own function, " + function, function in text.out,
          text.out),
         ("since", "it says for how long, if that is known",
-         re.search(SINCE, text.out) or not hang.tells_since, text.out),
+         re.search(SINCE, states) or not hang.tells_since, states),
         ("next", "it says what to type next", "\ntry: " in text.out and said.get("next"),
          text.out),
     )
@@ -170,6 +171,8 @@ def run_long_steps(evidence, targets, hang):
     for number in range(3):
         said = evidence.hangdbg("diagnose-%d" % number, "diagnose", target.pid, "--json",
                                 seconds=40).json()
-        evidence.expect("diagnose does not call it hung", said and not said["hung"], said)
+        evidence.expect("diagnose says that it waits for the GPU, and goes on",
+                        said and not said["hung"] and said["cause"] == "cuda-synchronize"
+                        and said["sentence"].endswith("goes on"), said)
     evidence.look("target", target.pid)
     finish(evidence, target, hang)

@@ -41,8 +41,9 @@ def run_group(evidence, targets, hang):
     dist = evidence.hangdbg("dist-again", "dist", target.pid)
     evidence.expect("dist names the group's backend, nccl", "nccl" in dist.out, dist.out,
                     on_device=True)
-    evidence.expect("dist or diagnose says that the collective is scheduled and not started",
-                    re.search("not started|scheduled", dist.out, re.I), dist.out, on_device=True)
+    evidence.expect("dist says that the collective is scheduled, and not known to have started",
+                    re.search("ALLREDUCE.*: scheduled, not ", dist.out), dist.out,
+                    on_device=True)
     hangs.finish(evidence, target, hang)
 
 
@@ -79,7 +80,8 @@ def run_ranks(evidence, targets, hang):
     hangs.look(evidence, targets[0], hang)
     job = evidence.hangdbg("diagnose-job", "diagnose", "--job", targets[0].pid, "--hung-after",
                            "0.5")
-    evidence.expect("diagnose --job names the rank that does not come, 1",
-                    re.search(r"rank 1", job.out), job.out + job.err, on_device=True)
+    first = (job.out.splitlines() or [""])[0]
+    evidence.expect("the first line of diagnose --job names the rank that does not come, 1",
+                    re.search(r" hangs: rank 1 ", first), job.out + job.err, on_device=True)
     evidence.hangdbg("dump-merge", "dump", *[target.pid for target in targets], "--merge")
     hangs.finish(evidence, targets[0], hang)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from diagnosed import AFTER, diagnosed, named_first, not_hung, well_by
-from harness import PROGRAM, TARGETS, Target, behind, until
+from harness import PROGRAM, TARGETS, Target, behind, hangdbg, until
 from test_seccomp import ALLOW, EPERM
 
 
@@ -32,6 +32,14 @@ def libcudart(library):
     return library("libcudart.so.12")
 
 
+@pytest.fixture(scope="session")
+def libtorch(tmp_path_factory):
+    path = tmp_path_factory.mktemp("torch") / "libtorch_cpu.so"
+    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", path,
+                    TARGETS / "causes_autograd.cpp", "-ldl", "-pthread"], check=True)
+    return path
+
+
 # It sleeps, or looks again and again, as cudaDeviceScheduleSpin has it.
 @pytest.mark.parametrize("function", [
     "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaLaunchKernel", "cudaHostAlloc"])
@@ -47,7 +55,21 @@ def test_where_it_cannot_be_counted_that_is_less_sure(some_python, libcudart):
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     said = named_first("cudaStreamSynchronize, without counters", target.pid, "cuda-synchronize",
                        "possible", r"waits for the GPU", ask=without_counters)
-    assert "its Python functions have changed nothing" in said["evidence"][0], said
+    assert "no look has seen a change" in said["evidence"][0], said
+
+
+def test_a_backward_pass_without_counters(some_python, libcudart, libtorch):
+    """The thread that makes it has no Python, and launches again and again."""
+    target = Target([some_python, TARGETS / "causes_cuda.py", libtorch, "backward_goes_on"],
+                    env={"LD_PRELOAD": str(libcudart)})
+    not_hung("launches again and again", target.pid, ask=without_counters)
+    said = until("it is seen in a launch", lambda: in_backward(without_counters(target.pid)))
+    assert not said["hung"], said
+
+
+def in_backward(said):
+    assert not said["hung"], said
+    return [link["cause"] for link in said["chain"]] == ["backward", "cuda-synchronize"] and said
 
 
 def without_counters(pid):
@@ -106,7 +128,26 @@ def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
     assert not seen["hung"] and seen["sentence"].endswith("and goes on"), seen
     said = until("it is seen for a second", lambda: told_if_hung(diagnosed(target.pid)))
     assert said["cause"] == "cuda-synchronize", said
-    assert re.search(r"for at least \d\.\d s$", said["chain"][0]["state"]), said
+    link = said["chain"][0]
+    assert re.search(r"in cudaFree for at least \d\.\d s$", link["state"]), said
+    assert link["watched_s"] >= 1, said
+
+
+def test_who_has_more_patience_than_ten_seconds(some_python, libcudart):
+    """A thread that polls is not watched for longer, and hangs then."""
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+    target.wait_hung()
+    said = diagnosed(target.pid, after="60")
+    assert said["hung"] and said["chain"][0]["watched_s"] >= 10, said
+
+
+def test_a_watch_that_is_cut_short(some_python, libcudart):
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+    target.wait_hung()
+    done = hangdbg("diagnose", target.pid, "--timeout", "3")
+    assert done.rc == 0 and " may hang, and was watched too short: " in done.out, done
+    said = diagnosed(target.pid, "--timeout", "3", after="10")
+    assert not said["hung"] and 0 < said["chain"][0]["watched_s"] < 10, said
 
 
 def told_of_call(said):
@@ -127,18 +168,16 @@ def test_a_call_of_nccl_that_all_ranks_make(function, waits, some_python, librar
                 r"waits in %s \(libnccl\.so\.2\) %s" % (function, waits))
 
 
-def test_a_backward_pass_waits_for_the_gpu(some_python, libcudart, tmp_path):
-    """Of torch a thread for each device makes it, and has no Python."""
-    torch = tmp_path / "libtorch_cpu.so"
-    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", torch,
-                    TARGETS / "causes_autograd.cpp", "-ldl", "-pthread"], check=True)
-    target = Target([some_python, TARGETS / "causes_cuda.py", torch, "backward"],
+def test_a_backward_pass_waits_for_the_gpu(some_python, libcudart, libtorch):
+    """A thread of torch's for each device makes it, and has no Python."""
+    target = Target([some_python, TARGETS / "causes_cuda.py", libtorch, "backward"],
                     env={"LD_PRELOAD": str(libcudart)})
     said = named_first("a backward pass that waits in cudaLaunchKernel", target.pid,
                        "cuda-synchronize", "likely", r"waits for the GPU, in cudaLaunchKernel")
     first, last = said["chain"]
     assert (first["cause"], first["tid"]) == ("backward", target.pid), said
     assert re.match(r'thread \d+ "pt_autograd_0"$', last["who"]), said
+    assert "called by C code of " + last["who"] in said["evidence"], said
 
 
 # Threads of these names, as torch and NCCL have them. Of two process groups each has its

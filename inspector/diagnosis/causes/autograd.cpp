@@ -1,6 +1,6 @@
-// The backward pass of torch: for a tensor on a device its engine's own threads
-// make it, one a device, and who has called backward() waits for them
-// (torch/csrc/autograd/engine.cpp).
+// The backward pass of torch. The engine has a thread for each device, which
+// computes the gradients there; the thread that called backward() waits for
+// these (torch/csrc/autograd/engine.cpp).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,9 +23,13 @@ bool is_in(const Case& of,
       });
 }
 
+bool is_of_engine(const CaseThread& thread) {
+  return thread.wait.name.starts_with("pt_autograd_");
+}
+
 // One that has nothing to do waits for it in Engine::thread_main.
-bool makes_it(const Case& of, const CaseThread& thread) {
-  return thread.wait.name.starts_with("pt_autograd_") &&
+bool computes(const Case& of, const CaseThread& thread) {
+  return is_of_engine(thread) &&
          (!thread.frames().empty() || is_in(of, thread, "evaluate_function"));
 }
 
@@ -33,13 +37,14 @@ bool makes_it(const Case& of, const CaseThread& thread) {
 
 Found autograd(const Case& of, const CaseThread& thread) {
   if (!thread.python || !thread.sleeps_in("futex") ||
+      std::ranges::none_of(of.threads, is_of_engine) ||
       !is_in(of, thread, "execute")) {
     return std::nullopt;
   }
   Cause cause{.id = "backward", .evidence = {thread.place()}};
   std::string threads;
   for (const CaseThread& other : of.threads) {
-    if (makes_it(of, other)) {
+    if (computes(of, other)) {
       cause.behind.push_back(other.id);
       threads += (threads.empty() ? "" : ", ") + other.who();
     }

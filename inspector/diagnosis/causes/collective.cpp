@@ -8,8 +8,10 @@
 
 #include "base/text.h"
 #include "inspector/diagnosis/awaited_call.h"
+#include "inspector/diagnosis/call_watch.h"
 #include "inspector/diagnosis/causes/causes.h"
 #include "inspector/diagnosis/meeting.h"
+#include "inspector/diagnosis/nccl_call.h"
 #include "inspector/diagnosis/rank_words.h"
 #include "inspector/diagnosis/rules.h"
 #include "inspector/jobs/jobs.h"
@@ -110,6 +112,25 @@ void follow(const Case& of, const Job& job, Cause& cause) {
   }
 }
 
+// The first collective of a group makes its communicator, and polls meanwhile.
+// True: it goes on.
+bool watch_nccl(const Case& of, const CaseThread& thread, Cause& cause) {
+  const bool polls = thread.ran || thread.wait.state == 'R';
+  const auto call = polls ? nccl_call(of, thread) : std::nullopt;
+  if (!call) {
+    return false;
+  }
+  const CallWatch watch = watch_call(of, thread, call->entry);
+  cause.evidence.push_back(call->function + ": " + watch.told);
+  if (watch.came_back) {
+    cause.standing = Standing::Works;
+    cause.sentence += ", and goes on";
+  } else {
+    cause.watched = watch.watched;
+  }
+  return watch.came_back;
+}
+
 Found cause_in(const Case& of,
                const CaseThread& thread,
                const std::optional<CollectiveCall>& call) {
@@ -130,7 +151,7 @@ Found cause_in(const Case& of,
     cause.next.push_back(
         {"hangdbg dist", "how far the ranks of each process group have come"});
   }
-  if (of.world.ranks_apart) {
+  if (watch_nccl(of, thread, cause) || of.world.ranks_apart) {
     return cause;
   }
   const auto jobs = find_jobs(of.world.deadline());
