@@ -101,12 +101,19 @@ bool is_timer(const Case& of, const CaseThread& thread) {
   return run != nullptr && of.object(*run, "self.interval").has_value();
 }
 
+// A server looks twice a second whether it is to stop, and runs then.
+bool is_in_server_loop(const CaseThread& thread) {
+  const PythonFrame* const loop = idle_loop(thread);
+  return loop != nullptr && loop->function == "serve_forever";
+}
+
 // Another thread that waits for what comes from outside, while this one waits
 // for the order to stop it, or for what it gets there.
 const CaseThread* server(const Case& of, const CaseThread& but) {
   const auto others = of.python_threads();
   const auto found = std::ranges::find_if(others, [&](const CaseThread* one) {
-    return one != &but && !one->frames().empty() && events(of, *one);
+    return one != &but && !one->frames().empty() &&
+           (is_in_server_loop(*one) || events(of, *one));
   });
   return found == others.end() ? nullptr : *found;
 }
