@@ -49,6 +49,8 @@ class Counting(Target):
             self.words = memoryview(mmap.mmap(file.fileno(), 3 * 8)).cast("Q")
         super().__init__(command or [
             *before, python, *flags, TARGETS / "unusual.py", file_name, kind], env)
+        if "traced" in kind:  # its trace function may be the innermost
+            self.ready.setdefault("frame", self.function)
         self.wait_hung()
 
     def go_on(self):
