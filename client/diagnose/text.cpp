@@ -13,7 +13,7 @@ namespace {
 
 enum class Verdict { Hangs, MayHang, DoesNotHang };
 
-Verdict verdict(const Diagnosis& found);
+Verdict verdict(bool hung, const Cause& cause);
 std::string first_words(const Diagnosis& found);
 std::string headline(const std::string& whose,
                      Verdict verdict,
@@ -33,9 +33,9 @@ bool same_answer(const Diagnosis& one, const Diagnosis& other);
 }  // namespace
 
 std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
-  std::string text =
-      headline(found.title, verdict(found), first_words(found), out) +
-      sure(found.cause, out);
+  std::string text = headline(found.title, verdict(found.hung, found.cause),
+                              first_words(found), out) +
+                     sure(found.cause, out);
   if (found.chain.size() > 1) {
     text += out.bold("who waits for whom") + "\n" + chain_text(found, "  ");
   } else {
@@ -58,8 +58,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
                                const RankSet& shown,
                                const Palette& out) {
   std::string text =
-      headline(job_text(found.job),
-               found.hung ? Verdict::Hangs : Verdict::DoesNotHang,
+      headline(job_text(found.job), verdict(found.hung, found.cause),
                found.cause.sentence, out) +
       sure(found.cause, out) + out.bold("who is where") + "\n";
   for (const AlikeRanks& alike : found.alike(shown)) {
@@ -127,23 +126,23 @@ std::string first_words(const Diagnosis& found) {
 }
 
 // A watch that was cut short tells neither.
-Verdict verdict(const Diagnosis& found) {
-  const auto& watched = found.cause.watched;
-  return found.hung                    ? Verdict::Hangs
-         : watched && !watched->enough ? Verdict::MayHang
-                                       : Verdict::DoesNotHang;
+Verdict verdict(bool hung, const Cause& cause) {
+  return hung                                      ? Verdict::Hangs
+         : cause.watched && !cause.watched->enough ? Verdict::MayHang
+                                                   : Verdict::DoesNotHang;
 }
 
 std::string headline(const std::string& whose,
                      Verdict verdict,
                      const std::string& what,
                      const Palette& out) {
-  const std::string head = printable(fmt::format(
-      "{} {}: {}", whose,
-      verdict == Verdict::Hangs     ? "hangs"
-      : verdict == Verdict::MayHang ? "may hang, and was watched too short"
-                                    : "does not hang",
-      what));
+  const std::string head = printable(
+      fmt::format("{} {}: {}", whose,
+                  verdict == Verdict::Hangs ? "hangs"
+                  : verdict == Verdict::MayHang
+                      ? "may hang, and was not watched for long enough"
+                      : "does not hang",
+                  what));
   return (verdict == Verdict::Hangs ? out.red(head) : out.bold(head)) + "\n";
 }
 

@@ -10,7 +10,7 @@ std::vector<ReportPart> report_parts(bool locals) {
        .words = {"diagnose"},
        .text = true,
        .json = true,
-       .limit = std::chrono::seconds(25)},  // who polls is watched
+       .limit = std::chrono::seconds(25)},  // a thread that polls is watched
       {.name = "dump",
        .what = "the stacks of all threads, with C functions",
        .of = PartOf::All,

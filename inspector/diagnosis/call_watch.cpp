@@ -67,7 +67,10 @@ Look look_once(const Case& of,
   };
   const auto call = std::ranges::find_if(
       calls, [&](const StackEntry& one) { return same(one, from.front()); });
-  return std::ranges::equal(call, calls.end(), from.begin(), from.end(), same)
+  // Either look may have ended before the outermost function.
+  const auto [now, before] =
+      std::mismatch(call, calls.end(), from.begin(), from.end(), same);
+  return call != calls.end() && (now == calls.end() || before == from.end())
              ? Look::In
              : Look::Gone;
 }

@@ -188,9 +188,9 @@ void tell_dead_context(const Surroundings& around, Said& lines) {
         ends_context(event.xid)) {
       lines.push_back(fmt::format(
           "its CUDA context died {}, by an error on the GPU (Xid {}): each "
-          "call "
-          "of CUDA fails since; CUDA_LAUNCH_BLOCKING=1 at the next run shows "
-          "the call that causes it",
+          "CUDA "
+          "call fails since; CUDA_LAUNCH_BLOCKING=1 at the next run shows the "
+          "call that causes it",
           ago(event.at_s), event.xid));
       return;
     }

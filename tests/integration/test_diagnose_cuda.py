@@ -120,6 +120,13 @@ def test_who_compiles_for_the_gpu_is_at_work(some_python, library):
     well_by("cuModuleLoadDataEx, which compiles", target.pid, "runs")
 
 
+def test_the_kernel_is_at_work_for_an_allocation(some_python, libcudart):
+    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaHostRegister"])
+    not_hung("cudaHostRegister, which pins", target.pid)
+    until("it is seen in the call", lambda: diagnosed(target.pid)["sentence"].endswith(
+        "and the kernel is at work for it"))
+
+
 def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
     """A call that takes two seconds hangs for who waits less, and for nobody else."""
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
@@ -145,7 +152,7 @@ def test_a_watch_that_is_cut_short(some_python, libcudart):
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     done = hangdbg("diagnose", target.pid, "--timeout", "3")
-    assert done.rc == 0 and " may hang, and was watched too short: " in done.out, done
+    assert done.rc == 0 and " may hang, and was not watched for long enough: " in done.out, done
     said = diagnosed(target.pid, "--timeout", "3", after="10")
     assert not said["hung"] and 0 < said["chain"][0]["watched_s"] < 10, said
 
@@ -161,7 +168,7 @@ def told_if_hung(said):
 @pytest.mark.parametrize("function, waits", [
     ("ncclCommInitRank", "for the other ranks to come to their communicator"),
     ("ncclCommDestroy", "for NCCL, which does not come to an end")])
-def test_a_call_of_nccl_that_all_ranks_make(function, waits, some_python, library):
+def test_a_call_of_nccl_that_makes_or_ends_a_communicator(function, waits, some_python, library):
     target = Target([some_python, TARGETS / "causes_cuda.py", library("libnccl.so.2"),
                      function])
     named_first("%s of a library of that name" % function, target.pid, "nccl-init", "likely",
