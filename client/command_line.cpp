@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/cli.h"
 #include "client/commands/around.h"
 #include "client/commands/attach.h"
 #include "client/commands/break.h"
@@ -41,8 +40,9 @@
 #include "client/commands/trace.h"
 #include "client/commands/tree.h"
 #include "client/manual.h"
-#include "client/render.h"
+#include "client/options/cli.h"
 #include "client/run/words.h"
+#include "client/terminal/render.h"
 #include "protocol/version.h"
 
 namespace hangdbg {

@@ -6,10 +6,10 @@
 #include <cstdio>
 
 #include "base/in_parallel.h"
-#include "client/broken_pipe.h"
 #include "client/command_line.h"
-#include "client/render.h"
-#include "client/uncaught.h"
+#include "client/terminal/broken_pipe.h"
+#include "client/terminal/render.h"
+#include "client/terminal/uncaught.h"
 
 namespace {
 

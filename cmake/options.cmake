@@ -51,62 +51,74 @@ endif()
 define_property(TARGET PROPERTY HANGDBG_PLAIN_IF_SANITIZED
   BRIEF_DOCS "Where sanitizers are on: not optimized, and no fuzz target follows it")
 
-# hangdbg_layer(name LINKS... SOURCES... [ALONE...] [PLAIN...]): one folder's library.
+# hangdbg_layer(name LINKS... [SOURCES...] [EXCEPT...] [ALONE...] [PLAIN...] [APART]): the
+# library of one folder: each .cpp below it, and SOURCES.
 #
 # Neighbours are compiled together, HANGDBG_UNITY of them at a time: most of a file's
 # time goes to the headers and templates that its neighbours use as well. So what is in
-# an anonymous namespace has a name of its own in its folder.
-# Those that match ALONE, a regular expression, are compiled one by one; those that match
-# PLAIN are HANGDBG_PLAIN_IF_SANITIZED.
+# an anonymous namespace has a name of its own in its library; with APART, in its folder,
+# for then only files of one folder are compiled together.
+# EXCEPT, ALONE and PLAIN are regular expressions for paths below the folder: what is not
+# part of it, what is compiled one by one, what is HANGDBG_PLAIN_IF_SANITIZED.
 set(HANGDBG_UNITY 12 CACHE STRING "About how many files are compiled together; 1: none")
 
 function(hangdbg_layer name)
-  cmake_parse_arguments(LAYER "" "ALONE;PLAIN" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(LAYER "APART" "EXCEPT;ALONE;PLAIN" "SOURCES;LINKS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+    RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(LAYER_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "${LAYER_EXCEPT}")
+  endif()
+  list(APPEND sources ${LAYER_SOURCES})
   set(plain)
   if(HANGDBG_SANITIZE AND LAYER_PLAIN)
-    set(plain ${LAYER_SOURCES})
+    set(plain ${sources})
     list(FILTER plain INCLUDE REGEX "${LAYER_PLAIN}")
-    list(REMOVE_ITEM LAYER_SOURCES ${plain})
+    list(REMOVE_ITEM sources ${plain})
   endif()
-  add_library(hangdbg_${name} STATIC ${LAYER_SOURCES})
+  add_library(hangdbg_${name} STATIC ${sources})
   target_link_libraries(hangdbg_${name} PUBLIC hangdbg_options ${LAYER_LINKS})
-  hangdbg_together(hangdbg_${name} "${LAYER_ALONE}" ${LAYER_SOURCES})
+  hangdbg_together(hangdbg_${name} "${LAYER_ALONE}" "${LAYER_APART}" ${sources})
   if(plain)
     add_library(hangdbg_${name}_plain OBJECT ${plain})
     set_target_properties(hangdbg_${name}_plain PROPERTIES HANGDBG_PLAIN_IF_SANITIZED ON)
     target_link_libraries(hangdbg_${name}_plain PRIVATE hangdbg_options ${LAYER_LINKS})
-    hangdbg_together(hangdbg_${name}_plain "${LAYER_ALONE}" ${plain})
+    hangdbg_together(hangdbg_${name}_plain "${LAYER_ALONE}" "${LAYER_APART}" ${plain})
     target_sources(hangdbg_${name} PRIVATE $<TARGET_OBJECTS:hangdbg_${name}_plain>)
   endif()
 endfunction()
 
-# hangdbg_together(target alone source...): HANGDBG_UNITY of them at a time.
-function(hangdbg_together target alone)
+# hangdbg_together(target alone apart source...): HANGDBG_UNITY of them at a time, neighbours
+# first.
+function(hangdbg_together target alone apart)
   if(NOT HANGDBG_UNITY GREATER 1)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  set(folders)
+  set(groups)
   foreach(source IN LISTS ARGN)
     if(source MATCHES "[.]cpp$" AND NOT (alone AND source MATCHES "${alone}"))
-      cmake_path(GET source PARENT_PATH folder)
-      string(MAKE_C_IDENTIFIER "in_${folder}" folder)
-      list(APPEND folders ${folder})
-      list(APPEND ${folder} ${source})
+      set(folder)
+      if(apart)
+        cmake_path(GET source PARENT_PATH folder)
+      endif()
+      string(MAKE_C_IDENTIFIER "in_${folder}" group)
+      list(APPEND groups ${group})
+      list(APPEND ${group} ${source})
     endif()
   endforeach()
-  list(REMOVE_DUPLICATES folders)
-  foreach(folder IN LISTS folders)
-    list(LENGTH ${folder} files)
+  list(REMOVE_DUPLICATES groups)
+  foreach(group IN LISTS groups)
+    list(LENGTH ${group} files)
     math(EXPR batches "(${files} + ${HANGDBG_UNITY} / 2) / ${HANGDBG_UNITY}")
     if(batches EQUAL 0)
       set(batches 1)
     endif()
     set(index 0)
-    foreach(source IN LISTS ${folder})
+    foreach(source IN LISTS ${group})
       math(EXPR batch "${index} * ${batches} / ${files}")  # of equal sizes
       math(EXPR index "${index} + 1")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${batch}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${group}_${batch}")
     endforeach()
   endforeach()
 endfunction()

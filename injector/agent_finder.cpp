@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "injector/bootstrap/shared.h"
-#include "injector/thread_choice.h"
-#include "inspector/task_ids.h"
-#include "tracee/proc_tasks.h"
+#include "injector/checks/thread_choice.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
 namespace {

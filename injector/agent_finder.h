@@ -8,7 +8,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "injector/channels.h"
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 
 namespace hangdbg {
 

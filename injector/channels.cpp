@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "injector/checkpoint.h"
+#include "base/checkpoint.h"
 
 namespace hangdbg {
 namespace {

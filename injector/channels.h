@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "injector/bootstrap/shared.h"
-#include "tracee/address.h"
-#include "tracee/memory.h"
+#include "tracee/memory/address.h"
+#include "tracee/memory/memory.h"
 
 namespace hangdbg {
 

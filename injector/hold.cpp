@@ -7,18 +7,18 @@
 #include <span>
 #include <thread>
 
+#include "base/checkpoint.h"
 #include "base/log.h"
-#include "injector/checkpoint.h"
+#include "injector/arch/x86_64/signal_frame_x86_64.h"
+#include "injector/checks/preflight.h"
+#include "injector/checks/seccomp.h"
+#include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
-#include "injector/preflight.h"
-#include "injector/seccomp.h"
-#include "injector/signal_frame_x86_64.h"
-#include "injector/signal_masks.h"
-#include "injector/thread_choice.h"
-#include "inspector/gil.h"
-#include "inspector/task_ids.h"
-#include "tracee/attachment.h"
-#include "tracee/proc_tasks.h"
+#include "injector/stub/signal_masks.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/task_ids.h"
+#include "tracee/ptrace/attachment.h"
 
 namespace hangdbg {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "tracee/address.h"
+#include "tracee/memory/address.h"
 
 namespace hangdbg {
 

@@ -10,15 +10,15 @@
 #include <optional>
 #include <thread>
 
+#include "base/checkpoint.h"
 #include "base/log.h"
 #include "injector/agent_finder.h"
-#include "injector/borrowed_thread.h"
-#include "injector/checkpoint.h"
+#include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
-#include "injector/signal_masks.h"
-#include "injector/thread_choice.h"
-#include "inspector/gil.h"
-#include "tracee/proc_status.h"
+#include "injector/stub/borrowed_thread.h"
+#include "injector/stub/signal_masks.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "tracee/proc/proc_status.h"
 
 extern "C" {
 extern const std::byte hangdbg_bootstrap_begin[];

@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "injector/channels.h"
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 #include "injector/steps.h"
 
 namespace hangdbg {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "tracee/proc_file.h"
+#include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
 

@@ -1,6 +1,6 @@
 # What the child of `hangdbg run` runs in place of the script, and then the script, as
 # `python3 SCRIPT ...` or `python3 -m MODULE ...` would. The program puts it together
-# (server/program.cpp): `package` is the text of hangdbg/__init__.py, `options` what
+# (server/session/program.cpp): `package` is the text of hangdbg/__init__.py, `options` what
 # was asked for.
 #
 # Nothing of it is left in __main__. Its frames are below those of the script; they are

@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
-#include "client/around/json.h"
-#include "client/around/text.h"
-#include "client/only_hung.h"
-#include "client/options.h"
-#include "inspector/surroundings/surroundings.h"
+#include "client/options/only_hung.h"
+#include "client/options/options.h"
+#include "client/views/around/json.h"
+#include "client/views/around/text.h"
+#include "inspector/host/surroundings.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // `hangdbg around PID`: what is around a process: limits, libraries, variables.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

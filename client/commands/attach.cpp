@@ -11,13 +11,13 @@
 
 #include "base/in_parallel.h"
 #include "base/text.h"
-#include "client/only_hung.h"
-#include "client/options.h"
-#include "client/prompt_options.h"
-#include "client/ranks/attached_ranks.h"
+#include "client/options/job_options.h"
+#include "client/options/only_hung.h"
+#include "client/options/options.h"
+#include "client/options/prompt_options.h"
+#include "client/prompt/attached_ranks.h"
 #include "client/ranks/each_rank.h"
-#include "client/ranks/job_options.h"
-#include "inspector/stack_tree.h"
+#include "inspector/jobs/stack_tree.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // hangdbg attach PID: the prompt in the hung frame, or -c commands there.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

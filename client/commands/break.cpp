@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "base/text.h"
-#include "client/interrupt.h"
-#include "client/options.h"
+#include "client/options/job_options.h"
+#include "client/options/options.h"
+#include "client/prompt/attached_ranks.h"
+#include "client/prompt/break_events.h"
+#include "client/prompt/breaks.h"
 #include "client/prompt/stops.h"
-#include "client/ranks/attached_ranks.h"
-#include "client/ranks/break_events.h"
-#include "client/ranks/breaks.h"
-#include "client/ranks/job_options.h"
+#include "client/prompt/together.h"
 #include "client/ranks/rank_prefix.h"
-#include "client/ranks/together.h"
-#include "client/render.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/render.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // `hangdbg break`: breakpoints on some ranks of a job, which survives them.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

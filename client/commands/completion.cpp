@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "client/completion/live.h"
-#include "client/render.h"
+#include "client/terminal/render.h"
 
 extern "C" {
 extern const char hangdbg_completion_bash[], hangdbg_completion_bash_end[];

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

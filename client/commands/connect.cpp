@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "client/options.h"
-#include "client/prompt_options.h"
-#include "client/remote_prompt.h"
+#include "client/options/options.h"
+#include "client/options/prompt_options.h"
+#include "client/prompt/remote_prompt.h"
 #include "server/dap/access.h"
 #include "server/dap/dial.h"
 

@@ -1,7 +1,7 @@
 // hangdbg connect: the prompt of `attach`, where a `hangdbg serve` is.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

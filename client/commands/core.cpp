@@ -9,14 +9,14 @@
 #include <string>
 
 #include "base/text.h"
-#include "client/dump/json.h"
-#include "client/dump/options.h"
-#include "client/dump/text.h"
-#include "client/options.h"
-#include "inspector/core_subject.h"
-#include "inspector/process_dump.h"
-#include "tracee/core_file.h"
-#include "tracee/signals.h"
+#include "client/options/options.h"
+#include "client/views/dump/json.h"
+#include "client/views/dump/options.h"
+#include "client/views/dump/text.h"
+#include "inspector/cpython/stacks/core_subject.h"
+#include "inspector/snapshot/process_dump.h"
+#include "tracee/elf/core_file.h"
+#include "tracee/proc/signals.h"
 
 namespace hangdbg {
 namespace {

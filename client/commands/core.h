@@ -1,7 +1,7 @@
 // hangdbg core FILE [EXE]: what dump shows, from a core file.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

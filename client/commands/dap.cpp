@@ -10,7 +10,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 
-#include "client/options.h"
+#include "client/options/options.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/stream_transport.h"
 

@@ -1,7 +1,7 @@
 // hangdbg dap: an editor's session on stdin and stdout.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "base/in_time.h"
-#include "client/diagnose/json.h"
-#include "client/diagnose/text.h"
-#include "client/options.h"
-#include "client/processes_or_job.h"
-#include "client/slow_note.h"
-#include "injector/preflight.h"
-#include "inspector/diagnosis/diagnose.h"
-#include "inspector/diagnosis/job_diagnosis.h"
-#include "server/process_survey.h"
-#include "tracee/proc_list.h"
-#include "tracee/proc_status.h"
+#include "client/options/options.h"
+#include "client/options/processes_or_job.h"
+#include "client/terminal/slow_note.h"
+#include "client/views/diagnose/json.h"
+#include "client/views/diagnose/text.h"
+#include "diagnosis/diagnose.h"
+#include "diagnosis/jobs/job_diagnosis.h"
+#include "diagnosis/verdict/process_survey.h"
+#include "injector/checks/preflight.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

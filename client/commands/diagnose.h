@@ -1,7 +1,7 @@
 // `hangdbg diagnose PID`: why it hangs, with the evidence.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "client/diff/comparison.h"
-#include "client/diff/json.h"
-#include "client/diff/text.h"
-#include "client/options.h"
+#include "client/options/options.h"
+#include "client/views/diff/comparison.h"
+#include "client/views/diff/json.h"
+#include "client/views/diff/text.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // hangdbg diff: what is different where it hangs.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -2,7 +2,7 @@
 // behind, and between whom nothing comes any more.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -8,16 +8,16 @@
 
 #include <memory>
 
+#include "base/checkpoint.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "client/options.h"
-#include "injector/checkpoint.h"
+#include "client/options/options.h"
+#include "injector/checks/preflight.h"
 #include "injector/inject.h"
-#include "injector/permission.h"
-#include "injector/preflight.h"
-#include "inspector/gil.h"
-#include "inspector/task_ids.h"
+#include "inspector/cpython/runtime/gil.h"
 #include "protocol/json.h"
+#include "tracee/access/permission.h"
+#include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
 namespace {

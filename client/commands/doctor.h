@@ -1,7 +1,7 @@
 // hangdbg doctor [PID]: can I attach here, and if not, what mends it?
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

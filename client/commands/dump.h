@@ -1,7 +1,7 @@
 // hangdbg dump PID...: the stacks of all threads, read from outside.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -7,18 +7,18 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
-#include "client/interrupt.h"
-#include "client/json_error.h"
+#include "client/options/question.h"
 #include "client/prompt/place.h"
-#include "client/question.h"
 #include "client/ranks/answers.h"
-#include "client/render.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/json_error.h"
+#include "client/terminal/render.h"
+#include "inspector/cpython/expressions/expression.h"
 #include "inspector/jobs/jobs.h"
-#include "inspector/peek/expression.h"
 #include "protocol/events/output.h"
 #include "protocol/requests/evaluate.h"
-#include "server/hung_thread.h"
-#include "server/session.h"
+#include "server/session/hung_thread.h"
+#include "server/session/session.h"
 
 namespace hangdbg {
 namespace {

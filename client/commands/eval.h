@@ -1,7 +1,7 @@
 // hangdbg eval PID EXPR: one expression or statement, in the hung frame.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

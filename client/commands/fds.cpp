@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/in_time.h"
-#include "client/evidence/descriptor.h"
-#include "client/only_hung.h"
-#include "client/options.h"
-#include "inspector/descriptors.h"
+#include "client/options/only_hung.h"
+#include "client/options/options.h"
+#include "client/views/evidence/descriptor.h"
 #include "protocol/json.h"
-#include "tracee/proc_status.h"
+#include "tracee/net/descriptors.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/text.h"
-#include "client/dump/picture_file.h"
-#include "client/dump/tree.h"
-#include "client/options.h"
+#include "client/options/options.h"
 #include "client/ranks/dump_file.h"
-#include "client/render.h"
-#include "inspector/native_names.h"
-#include "inspector/stack_tree.h"
+#include "client/terminal/render.h"
+#include "client/views/dump/picture_file.h"
+#include "client/views/dump/tree.h"
+#include "inspector/jobs/stack_tree.h"
+#include "inspector/native/native_names.h"
 
 namespace hangdbg {
 namespace {

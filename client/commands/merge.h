@@ -1,7 +1,7 @@
 // `hangdbg merge FILE...`: the dumps of many machines as one tree.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

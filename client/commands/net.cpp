@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "client/evidence/net.h"
-#include "client/evidence/processes.h"
-#include "client/options.h"
+#include "client/options/options.h"
+#include "client/views/evidence/net.h"
+#include "client/views/evidence/processes.h"
 
 namespace hangdbg {
 namespace {

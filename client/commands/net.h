@@ -1,7 +1,7 @@
 // hangdbg net: the sockets of a process, odd ones first.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -1,7 +1,7 @@
 // hangdbg peek PID EXPR: a name and what hangs on it, read from outside.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -11,12 +11,12 @@
 #include <memory>
 
 #include "base/text.h"
-#include "client/options.h"
-#include "client/ps/causes.h"
-#include "client/ps/json.h"
-#include "client/ps/role.h"
-#include "client/ranks/job_options.h"
-#include "server/process_survey.h"
+#include "client/options/job_options.h"
+#include "client/options/options.h"
+#include "client/views/ps/causes.h"
+#include "client/views/ps/json.h"
+#include "client/views/ps/role.h"
+#include "diagnosis/verdict/process_survey.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // hangdbg ps: the Python processes of this machine, those that hang first.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "base/text.h"
-#include "client/options.h"
-#include "client/processes_or_job.h"
+#include "client/options/options.h"
+#include "client/options/processes_or_job.h"
 #include "client/report/archive.h"
 #include "client/report/document.h"
 #include "client/report/gather.h"
 #include "client/report/masking.h"
 #include "client/report/private_file.h"
 #include "client/report/readme.h"
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 #include "protocol/json.h"
 #include "protocol/version.h"
 

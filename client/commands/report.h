@@ -1,7 +1,7 @@
 // hangdbg report: all that there is to say of a process or a job, as one file.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "client/broken_pipe.h"
 #include "client/run/script.h"
-#include "injector/permission.h"
+#include "client/terminal/broken_pipe.h"
+#include "tracee/access/permission.h"
 
 namespace hangdbg {
 namespace {

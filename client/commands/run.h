@@ -3,7 +3,7 @@
 // where Yama lets only an ancestor trace (docs/decisions/0029).
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 #include "client/run/words.h"
 
 namespace hangdbg {

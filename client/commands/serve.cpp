@@ -21,7 +21,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "client/options.h"
+#include "client/options/options.h"
 #include "protocol/json.h"
 #include "protocol/version.h"
 #include "server/dap/access.h"

@@ -1,7 +1,7 @@
 // hangdbg serve: sessions for editors that connect.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "client/evidence/processes.h"
-#include "client/evidence/threads.h"
-#include "client/options.h"
+#include "client/options/options.h"
+#include "client/views/evidence/processes.h"
+#include "client/views/evidence/threads.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // hangdbg threads: what each thread does, in which system call, and for what.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -13,17 +13,17 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "client/only_hung.h"
-#include "client/options.h"
-#include "client/trace/json.h"
-#include "client/trace/session.h"
-#include "client/trace/summary.h"
-#include "client/trace/text.h"
-#include "injector/preflight.h"
-#include "injector/process_state.h"
-#include "inspector/syscalls/python_places.h"
-#include "tracee/proc_status.h"
-#include "tracee/proc_tasks.h"
+#include "client/options/only_hung.h"
+#include "client/options/options.h"
+#include "client/views/trace/json.h"
+#include "client/views/trace/session.h"
+#include "client/views/trace/summary.h"
+#include "client/views/trace/text.h"
+#include "injector/checks/preflight.h"
+#include "inspector/snapshot/python_places.h"
+#include "tracee/access/process_state.h"
+#include "tracee/proc/proc_status.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace {

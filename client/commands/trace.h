@@ -1,7 +1,7 @@
 // `hangdbg trace PID`: the system calls of a process as they happen.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "client/evidence/processes.h"
-#include "client/evidence/tree.h"
-#include "client/options.h"
+#include "client/options/options.h"
+#include "client/views/evidence/processes.h"
+#include "client/views/evidence/tree.h"
 
 namespace hangdbg {
 namespace {

@@ -1,7 +1,7 @@
 // hangdbg tree: the processes around one, and who waits for whom.
 #pragma once
 
-#include "client/cli.h"
+#include "client/options/cli.h"
 
 namespace hangdbg {
 

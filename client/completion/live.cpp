@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/ps/role.h"
+#include "client/views/ps/role.h"
+#include "diagnosis/verdict/process_survey.h"
+#include "inspector/cpython/stacks/thread_names.h"
 #include "inspector/jobs/choice.h"
-#include "inspector/thread_names.h"
-#include "server/process_survey.h"
-#include "tracee/proc_file.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "protocol/breakpoint.h"
 #include "protocol/events/stopped.h"
-#include "server/session.h"
+#include "server/session/session.h"
 
 namespace hangdbg {
 

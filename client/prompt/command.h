@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "server/pdb_line.h"
+#include "server/session/pdb_line.h"
 
 namespace hangdbg {
 

@@ -8,7 +8,7 @@
 #include "client/prompt/command.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/threads.h"
-#include "server/pdb_line.h"
+#include "server/session/pdb_line.h"
 
 namespace hangdbg {
 namespace {

@@ -10,7 +10,7 @@
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
 #include "protocol/requests/raise.h"
-#include "server/hold.h"
+#include "server/session/hold.h"
 
 namespace hangdbg {
 namespace {

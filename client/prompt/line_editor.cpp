@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/interrupt.h"
 #include "client/prompt/history_file.h"
-#include "client/render.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/render.h"
 
 namespace hangdbg {
 namespace {

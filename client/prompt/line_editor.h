@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "client/prompt/completion.h"
-#include "client/render.h"
+#include "client/terminal/render.h"
 
 namespace hangdbg {
 

@@ -9,10 +9,10 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "client/frame_choice.h"
+#include "client/options/frame_choice.h"
 #include "protocol/stack_frame.h"
-#include "server/hung_thread.h"
-#include "server/session.h"
+#include "server/session/hung_thread.h"
+#include "server/session/session.h"
 
 namespace hangdbg {
 

@@ -11,14 +11,14 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "client/options.h"
+#include "client/options/options.h"
 #include "client/prompt/breakpoints.h"
 #include "client/prompt/display.h"
 #include "client/prompt/place.h"
-#include "client/render.h"
-#include "server/hold.h"
-#include "server/session.h"
-#include "server/source_text.h"
+#include "client/terminal/render.h"
+#include "server/session/hold.h"
+#include "server/session/session.h"
+#include "server/session/source_text.h"
 
 namespace hangdbg {
 

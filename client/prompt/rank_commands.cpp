@@ -7,13 +7,13 @@
 
 #include "base/in_parallel.h"
 #include "base/text.h"
+#include "client/prompt/attached_ranks.h"
+#include "client/prompt/breaks.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
-#include "client/ranks/attached_ranks.h"
-#include "client/ranks/breaks.h"
-#include "client/ranks/together.h"
+#include "client/prompt/together.h"
 #include "inspector/jobs/choice.h"
-#include "inspector/process_dump.h"
+#include "inspector/snapshot/process_dump.h"
 
 namespace hangdbg {
 namespace {

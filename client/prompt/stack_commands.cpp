@@ -10,10 +10,10 @@
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
-#include "server/hung_thread.h"
+#include "server/session/hung_thread.h"
 
 namespace hangdbg {
 namespace {

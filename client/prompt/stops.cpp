@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/interrupt.h"
+#include "client/prompt/attached_ranks.h"
 #include "client/prompt/display.h"
-#include "client/ranks/attached_ranks.h"
-#include "server/hold.h"
-#include "tracee/proc_tasks.h"
+#include "client/terminal/interrupt.h"
+#include "server/session/hold.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
-#include "client/json_error.h"
 #include "client/ranks/each_rank.h"
-#include "client/render.h"
+#include "client/terminal/json_error.h"
+#include "client/terminal/render.h"
 #include "inspector/jobs/choice.h"
 #include "protocol/json.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/question.h"
+#include "client/options/question.h"
 
 namespace hangdbg {
 

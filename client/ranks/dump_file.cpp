@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/input_file.h"
+#include "client/options/input_file.h"
 #include "protocol/json.h"
 
 namespace hangdbg {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/json_error.h"
+#include "client/terminal/json_error.h"
 
 namespace hangdbg {
 

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "client/ranks/rank_prefix.h"
-#include "server/exec_words.h"
+#include "server/session/exec_words.h"
 
 namespace hangdbg {
 namespace {

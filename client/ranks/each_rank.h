@@ -10,7 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "client/render.h"
+#include "client/terminal/render.h"
 #include "inspector/jobs/jobs.h"
 
 namespace hangdbg {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/render.h"
+#include "client/terminal/render.h"
 
 namespace hangdbg {
 

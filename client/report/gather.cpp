@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/json_error.h"
 #include "client/ranks/each_rank.h"
+#include "client/terminal/json_error.h"
 #include "protocol/json.h"
 
 namespace hangdbg {

@@ -8,11 +8,11 @@
 #include "base/in_parallel.h"
 #include "base/secrets.h"
 #include "base/text.h"
-#include "inspector/environment_entries.h"
 #include "protocol/json_strings.h"
-#include "tracee/proc_file.h"
-#include "tracee/proc_list.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
+#include "tracee/program/environment_entries.h"
 
 namespace hangdbg {
 namespace {

@@ -8,15 +8,15 @@
 
 #include <cmath>
 
-#include "client/broken_pipe.h"
-#include "client/interrupt.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
-#include "client/render.h"
-#include "client/session_output.h"
-#include "server/hung_thread.h"
-#include "server/program.h"
-#include "server/session.h"
+#include "client/terminal/broken_pipe.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/render.h"
+#include "client/terminal/session_output.h"
+#include "server/session/hung_thread.h"
+#include "server/session/program.h"
+#include "server/session/session.h"
 
 namespace hangdbg {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "client/options.h"
-#include "client/render.h"
+#include "client/options/options.h"
+#include "client/terminal/render.h"
 
 namespace hangdbg {
 

@@ -8,7 +8,7 @@
 
 #include "inspector/jobs/jobs.h"
 #include "inspector/jobs/process_tree.h"
-#include "inspector/jobs/rank_identity.h"
+#include "inspector/ranks/rank_identity.h"
 
 namespace hangdbg {
 

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "base/in_parallel.h"
-#include "inspector/environment.h"
+#include "inspector/cpython/runtime/python_processes.h"
 #include "inspector/jobs/grouping.h"
 #include "inspector/jobs/mpi_programs.h"
 #include "inspector/jobs/process_tree.h"
 #include "inspector/jobs/spawned.h"
-#include "inspector/python_processes.h"
-#include "tracee/proc_list.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
+#include "tracee/program/environment.h"
 
 namespace hangdbg {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "inspector/jobs/rank_identity.h"
-#include "inspector/jobs/rank_set.h"
+#include "inspector/ranks/rank_identity.h"
+#include "inspector/ranks/rank_set.h"
 
 namespace hangdbg {
 

@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "inspector/jobs/process_tree.h"
-#include "tracee/proc_list.h"
-#include "tracee/proc_maps.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_maps.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

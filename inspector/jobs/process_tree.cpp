@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

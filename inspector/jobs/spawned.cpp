@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "inspector/inspected_process.h"
-#include "inspector/process_dump.h"
-#include "inspector/subject.h"
-#include "tracee/proc_file.h"
+#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/stacks/subject.h"
+#include "inspector/snapshot/process_dump.h"
+#include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
 namespace {

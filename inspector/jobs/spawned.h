@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "inspector/environment.h"
-#include "inspector/jobs/rank_identity.h"
+#include "inspector/ranks/rank_identity.h"
+#include "tracee/program/environment.h"
 
 namespace hangdbg {
 

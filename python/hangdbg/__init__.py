@@ -56,7 +56,7 @@ def post_mortem(error: "BaseException | None" = None) -> None:
 
 
 def _rank():
-    """As torch says, or by what launchers set (inspector/jobs/rank_identity.cpp)."""
+    """As torch says, or by what launchers set (inspector/ranks/rank_identity.cpp)."""
     torch = sys.modules.get("torch.distributed")
     if torch is not None and torch.is_available() and torch.is_initialized():
         return torch.get_rank()

@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "tracee/tcp_sockets.h"
+#include "tracee/net/tcp_sockets.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -16,10 +16,10 @@
 #include "protocol/requests/raise.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/whatis.h"
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/step.h"
-#include "server/pdb_line.h"
-#include "server/source_text.h"
+#include "server/session/pdb_line.h"
+#include "server/session/source_text.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -1,5 +1,5 @@
 #include "server/dap/debug_session.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -13,8 +13,8 @@
 #include "protocol/events/terminated.h"
 #include "server/dap/access.h"
 #include "server/dap/handlers.h"
-#include "server/hold.h"
-#include "server/target_end.h"
+#include "server/session/hold.h"
+#include "server/session/target_end.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -25,7 +25,9 @@
 #include "protocol/debug_options.h"
 #include "protocol/message.h"
 #include "protocol/requests/initialize.h"
-#include "server/agent_session.h"
+#include "server/coroutines/queue.h"
+#include "server/coroutines/run_on.h"
+#include "server/coroutines/task_group.h"
 #include "server/dap/job_session.h"
 #include "server/dap/launched_program.h"
 #include "server/dap/left_programs.h"
@@ -36,11 +38,9 @@
 #include "server/dap/thread_watch.h"
 #include "server/dap/translation.h"
 #include "server/dap/transport.h"
-#include "server/hung_thread.h"
-#include "server/outside_values.h"
-#include "server/queue.h"
-#include "server/run_on.h"
-#include "server/task_group.h"
+#include "server/session/agent_session.h"
+#include "server/session/hung_thread.h"
+#include "server/session/outside_values.h"
 
 namespace hangdbg {
 

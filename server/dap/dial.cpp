@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 #include "server/dap/access.h"
 #include "server/dap/lost_peer.h"
 #include "server/dap/stream_transport.h"

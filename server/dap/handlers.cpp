@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "inspector/peek/expression.h"
+#include "inspector/cpython/expressions/expression.h"
 #include "protocol/requests/breakpoint_locations.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/evaluate.h"

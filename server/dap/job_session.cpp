@@ -21,7 +21,7 @@
 #include "protocol/requests/set_function_breakpoints.h"
 #include "protocol/requests/start_debugging.h"
 #include "protocol/requests/threads.h"
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/handlers.h"
 

@@ -25,11 +25,11 @@
 #include "protocol/breakpoint.h"
 #include "protocol/message.h"
 #include "protocol/requests/attach.h"
-#include "server/agent_session.h"
-#include "server/meeting_place.h"
-#include "server/raised_timeouts.h"
-#include "server/standstill.h"
-#include "server/task_group.h"
+#include "server/coroutines/task_group.h"
+#include "server/rank_breakpoints/meeting_place.h"
+#include "server/rank_breakpoints/raised_timeouts.h"
+#include "server/rank_breakpoints/standstill.h"
+#include "server/session/agent_session.h"
 
 namespace hangdbg {
 

@@ -1,5 +1,5 @@
 #include "server/dap/launched_program.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -22,10 +22,10 @@
 #include "base/text.h"
 #include "protocol/events/output.h"
 #include "protocol/requests/run_in_terminal.h"
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/debug_session.h"
-#include "server/exec_words.h"
-#include "tracee/proc_file.h"
+#include "server/session/exec_words.h"
+#include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -17,9 +17,9 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "protocol/requests/launch.h"
+#include "server/coroutines/task_group.h"
 #include "server/dap/left_programs.h"
-#include "server/program.h"
-#include "server/task_group.h"
+#include "server/session/program.h"
 
 namespace hangdbg {
 

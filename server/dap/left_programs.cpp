@@ -1,5 +1,5 @@
 #include "server/dap/left_programs.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <array>
 #include <boost/asio/buffer.hpp>

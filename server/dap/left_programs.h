@@ -9,8 +9,8 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "server/program.h"
-#include "server/task_group.h"
+#include "server/coroutines/task_group.h"
+#include "server/session/program.h"
 
 namespace hangdbg {
 

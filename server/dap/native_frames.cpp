@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "inspector/process_dump.h"
+#include "inspector/snapshot/process_dump.h"
 
 namespace hangdbg {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 #include "protocol/stack_frame.h"
-#include "server/outside_values.h"
+#include "server/session/outside_values.h"
 
 namespace hangdbg {
 

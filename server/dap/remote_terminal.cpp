@@ -1,5 +1,5 @@
 #include "server/dap/remote_terminal.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -18,7 +18,7 @@
 
 #include "base/fd.h"
 #include "protocol/base64.h"
-#include "server/exec_words.h"
+#include "server/session/exec_words.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "protocol/events/terminal_output.h"
 #include "protocol/requests/terminal.h"
-#include "server/task_group.h"
+#include "server/coroutines/task_group.h"
 
 namespace hangdbg {
 

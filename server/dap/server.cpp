@@ -1,5 +1,5 @@
 #include "server/dap/server.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <sys/stat.h>
 

@@ -11,11 +11,11 @@
 #include <variant>
 
 #include "base/result.h"
+#include "server/coroutines/task_group.h"
 #include "server/dap/debug_session.h"
 #include "server/dap/listen_address.h"
 #include "server/dap/strangers.h"
 #include "server/dap/tls.h"
-#include "server/task_group.h"
 
 namespace hangdbg {
 

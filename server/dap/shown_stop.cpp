@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "protocol/events/stopped.h"
-#include "server/hold.h"
+#include "server/session/hold.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -1,6 +1,6 @@
 #include "server/dap/step.h"
 
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 
 namespace hangdbg {
 namespace {

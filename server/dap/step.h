@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "server/dap/debug_session.h"
-#include "server/hold.h"
+#include "server/session/hold.h"
 
 namespace hangdbg {
 

@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "protocol/framing.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 #include "server/dap/transport.h"
 
 namespace hangdbg {

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "inspector/inspected_process.h"
-#include "inspector/interpreters.h"
+#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/interpreters.h"
 #include "protocol/requests/start_debugging.h"
 #include "server/dap/debug_session.h"
-#include "tracee/proc_list.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "inspector/python_processes.h"
+#include "inspector/cpython/runtime/python_processes.h"
 #include "protocol/requests/attach.h"
 
 namespace hangdbg {

@@ -4,7 +4,7 @@
 
 #include "protocol/events/thread.h"
 #include "server/dap/debug_session.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

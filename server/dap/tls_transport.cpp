@@ -1,5 +1,5 @@
 #include "server/dap/tls_transport.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <boost/asio/ssl/stream.hpp>
 

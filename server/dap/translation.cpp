@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <array>
 
-#include "inspector/task_ids.h"
 #include "protocol/events/breakpoint.h"
 #include "protocol/events/continued.h"
 #include "protocol/events/output.h"
 #include "protocol/events/stopped.h"
 #include "protocol/events/thread.h"
 #include "protocol/message.h"
-#include "tracee/proc_file.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
 namespace {

@@ -1,5 +1,5 @@
 #include "server/dap/websocket_transport.h"
-#include "server/as_result.h"
+#include "server/coroutines/as_result.h"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "tracee/core_notes.h"
+#include "tracee/elf/core_notes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

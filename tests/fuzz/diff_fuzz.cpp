@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "client/diff/comparison.h"
-#include "client/diff/json.h"
-#include "client/diff/text.h"
+#include "client/views/diff/comparison.h"
+#include "client/views/diff/json.h"
+#include "client/views/diff/text.h"
 
 using namespace hangdbg;
 

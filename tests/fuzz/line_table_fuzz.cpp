@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "inspector/cpython/line_table.h"
+#include "inspector/cpython/layout/line_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -15,16 +15,16 @@
 #include <string_view>
 #include <utility>
 
-#include "inspector/cpython/layout.h"
-#include "inspector/cpython/object_layout.h"
-#include "inspector/greenlet_words.h"
-#include "inspector/objects/heap.h"
-#include "inspector/objects/repr.h"
-#include "inspector/objects/tracked.h"
-#include "inspector/peek/expression.h"
-#include "inspector/peek/peek.h"
-#include "inspector/python_locals.h"
-#include "inspector/thread_names.h"
+#include "inspector/cpython/async/greenlet_words.h"
+#include "inspector/cpython/expressions/expression.h"
+#include "inspector/cpython/expressions/peek.h"
+#include "inspector/cpython/layout/layout.h"
+#include "inspector/cpython/layout/object_layout.h"
+#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/repr.h"
+#include "inspector/cpython/objects/tracked.h"
+#include "inspector/cpython/stacks/python_locals.h"
+#include "inspector/cpython/stacks/thread_names.h"
 
 namespace hangdbg {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tracee/seccomp_filter.h"
+#include "tracee/ptrace/seccomp_filter.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

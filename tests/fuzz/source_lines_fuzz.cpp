@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tracee/source_lines.h"
+#include "tracee/elf/source_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

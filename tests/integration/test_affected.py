@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import re
 import subprocess
 from pathlib import Path
 
@@ -25,11 +26,18 @@ def test_every_test_that_is_named_exists(script):
                 if not list((ROOT / "tests/integration").glob(test + ".py"))]
 
 
+def test_every_rule_is_about_something(script):
+    files = subprocess.run(["git", "-C", ROOT, "ls-files"], text=True, capture_output=True,
+                           check=True).stdout.splitlines()
+    assert not [rule for rule, _ in script.RULES
+                if not any(re.match(rule, file) for file in files)]
+
+
 @pytest.mark.parametrize("path, of_python, unit", [
     ("docs/injection.md", [], False),
     ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
-    ("inspector/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
+    ("inspector/cpython/runtime/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("tests/integration/test_fds.py", ["tests/integration/test_fds.py"], False),
     ("tests/integration/harness.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("tests/unit/text_test.cpp", [], True),
@@ -41,7 +49,7 @@ def test_what_a_file_affects(script, path, of_python, unit):
 
 
 def test_a_command_affects_its_own_tests(script):
-    found = script.affected("client/trace/text.cpp")
+    found = script.affected("client/views/trace/text.cpp")
     assert "tests/integration/test_trace*.py" in found
     assert "tests/integration/test_dump.py" not in found
 

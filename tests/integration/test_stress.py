@@ -11,7 +11,7 @@ import processes
 from harness import evaluate, outcome, start, start_hangdbg, until
 
 pytestmark = pytest.mark.once
-HEARTBEAT = 0.06  # seconds; injector/borrowed_thread.cpp
+HEARTBEAT = 0.06  # seconds; injector/stub/borrowed_thread.cpp
 
 
 def test_setgid_in_mid_session(newest_python):

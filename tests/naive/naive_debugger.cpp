@@ -22,11 +22,11 @@
 #include "base/deadline.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "tracee/attachment.h"
-#include "tracee/elf_symbols.h"
-#include "tracee/memory.h"
-#include "tracee/proc_maps.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/elf/elf_symbols.h"
+#include "tracee/memory/memory.h"
+#include "tracee/proc/proc_maps.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/ptrace/attachment.h"
 
 namespace hangdbg {
 namespace {

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "client/dump/picture.h"
-#include "client/dump/tree.h"
-#include "inspector/stack_tree.h"
+#include "client/views/dump/picture.h"
+#include "client/views/dump/tree.h"
+#include "inspector/jobs/stack_tree.h"
 
 namespace {
 

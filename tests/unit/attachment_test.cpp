@@ -1,5 +1,5 @@
 // Attachment on real children: what a stop leaves behind in them is nothing.
-#include "tracee/attachment.h"
+#include "tracee/ptrace/attachment.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "tests/unit/processes.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

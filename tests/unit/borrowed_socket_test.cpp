@@ -1,5 +1,5 @@
 // A socket of a process, had for a moment: here of this one.
-#include "tracee/borrowed_socket.h"
+#include "tracee/net/borrowed_socket.h"
 
 #include <dirent.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/fd.h"
-#include "tracee/interfaces.h"
+#include "tracee/net/interfaces.h"
 
 namespace hangdbg {
 namespace {

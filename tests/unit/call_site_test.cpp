@@ -1,4 +1,4 @@
-#include "inspector/call_site_x86_64.h"
+#include "inspector/native/call_site_x86_64.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // System calls in words, from bytes that the test made.
-#include "inspector/syscalls/call_text.h"
+#include "tracee/syscalls/call_text.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -26,12 +26,12 @@
 #include <string_view>
 #include <vector>
 
-#include "inspector/syscalls/call_set.h"
-#include "inspector/syscalls/names.h"
-#include "inspector/syscalls/signature.h"
-#include "inspector/syscalls/socket_text.h"
-#include "tracee/proc_tasks.h"
-#include "tracee/syscall_names.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/syscalls/call_set.h"
+#include "tracee/syscalls/names.h"
+#include "tracee/syscalls/signature.h"
+#include "tracee/syscalls/socket_text.h"
+#include "tracee/syscalls/syscall_names.h"
 
 namespace hangdbg {
 namespace {

@@ -1,4 +1,4 @@
-#include "injector/checkpoint.h"
+#include "base/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::vector<std::string> passed() {
   const std::regex call("checkpoint\\(\"([^\"]*)\"\\)");
   std::vector<std::string> names;
   for (const auto& file :
-       fs::directory_iterator(source_folder() + "/injector")) {
+       fs::recursive_directory_iterator(source_folder() + "/injector")) {
     if (file.path().extension() != ".cpp") {
       continue;
     }

@@ -1,6 +1,6 @@
 // Core files by hand: what is in them, what is missing, what is no core file.
 // Those of real interpreters: tests/integration/test_core.py.
-#include "tracee/core_file.h"
+#include "tracee/elf/core_file.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

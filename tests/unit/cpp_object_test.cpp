@@ -1,6 +1,6 @@
 // Objects of C++ told by the names of their classes: those of this program, as
 // it is compiled; and of functions that return a word, the offset of that.
-#include "inspector/dist/cpp_object.h"
+#include "inspector/jobs/torch/cpp_object.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "inspector/cpython/layout.h"
+#include "inspector/cpython/layout/layout.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "inspector/cpython/object_layout.h"
-#include "inspector/cpython/text.h"
+#include "inspector/cpython/layout/object_layout.h"
+#include "inspector/cpython/layout/text.h"
 
 namespace hangdbg {
 namespace {

@@ -1,5 +1,5 @@
 // Names that compilers made, as people say them.
-#include "inspector/demangle.h"
+#include "inspector/native/demangle.h"
 
 #include <gtest/gtest.h>
 

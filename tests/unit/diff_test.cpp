@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/diff/comparison.h"
-#include "client/diff/facts.h"
 #include "client/report/archive.h"
+#include "client/views/diff/comparison.h"
+#include "client/views/diff/facts.h"
 
 namespace hangdbg {
 namespace {

@@ -1,6 +1,6 @@
 // ElfImage on this process's own libraries, whose symbols dlsym(3) knows too,
 // and on images that lie.
-#include "tracee/elf_symbols.h"
+#include "tracee/elf/elf_symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-#include "tracee/proc_maps.h"
+#include "tracee/proc/proc_maps.h"
 
 namespace hangdbg {
 namespace {

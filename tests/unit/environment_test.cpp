@@ -1,5 +1,5 @@
 // What a live process has for variables now, and not what it was started with.
-#include "inspector/environment.h"
+#include "tracee/program/environment.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

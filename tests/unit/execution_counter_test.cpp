@@ -1,5 +1,5 @@
 // How often a thread comes to an instruction, as the kernel counts it.
-#include "tracee/execution_counter.h"
+#include "tracee/ptrace/execution_counter.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

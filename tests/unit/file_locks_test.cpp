@@ -1,9 +1,9 @@
 // /proc/locks and mountinfo, taken apart.
-#include "tracee/file_locks.h"
+#include "tracee/proc/file_locks.h"
 
 #include <gtest/gtest.h>
 
-#include "tracee/mounts.h"
+#include "tracee/proc/mounts.h"
 
 namespace hangdbg {
 namespace {

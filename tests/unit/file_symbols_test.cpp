@@ -1,6 +1,6 @@
 // FileSymbols on this process's own program, which exports nothing, and files
 // that lie or are somebody else's.
-#include "tracee/file_symbols.h"
+#include "tracee/elf/file_symbols.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <iterator>
 
 #include "processes.h"
-#include "tracee/elf_file.h"
+#include "tracee/elf/elf_file.h"
 
 namespace hangdbg {
 namespace {

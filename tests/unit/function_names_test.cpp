@@ -1,5 +1,5 @@
 // Functions by their addresses: in tables made by hand, and of this process.
-#include "tracee/function_names.h"
+#include "tracee/elf/function_names.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

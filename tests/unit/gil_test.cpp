@@ -1,4 +1,4 @@
-#include "inspector/gil.h"
+#include "inspector/cpython/runtime/gil.h"
 
 #include <gtest/gtest.h>
 

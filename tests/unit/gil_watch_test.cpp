@@ -1,5 +1,5 @@
 // GilWatch on an interpreter that this process makes up in its own memory.
-#include "server/gil_watch.h"
+#include "server/session/gil_watch.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

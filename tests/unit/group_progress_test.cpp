@@ -1,5 +1,5 @@
 // Which rank of a group is behind, told by the numbers of all.
-#include "inspector/dist/group_progress.h"
+#include "inspector/jobs/torch/group_progress.h"
 
 #include <gtest/gtest.h>
 

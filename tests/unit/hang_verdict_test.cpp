@@ -1,11 +1,11 @@
 // Whether a process hangs, from made-up evidence: each rule alone.
-#include "server/hang_verdict.h"
+#include "diagnosis/verdict/hang_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-#include "inspector/python_processes.h"
+#include "inspector/cpython/runtime/python_processes.h"
 
 namespace hangdbg {
 namespace {

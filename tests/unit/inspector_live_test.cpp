@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "inspector/danger.h"
-#include "inspector/gil.h"
-#include "inspector/inspected_process.h"
-#include "inspector/native_stack.h"
-#include "inspector/python_runtime.h"
+#include "injector/checks/danger.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_runtime.h"
+#include "inspector/native/native_stack.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
-#include "tracee/attachment.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/ptrace/attachment.h"
 
 namespace hangdbg {
 namespace {

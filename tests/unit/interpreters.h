@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "inspector/task_ids.h"
 #include "tests/unit/source_folder.h"
-#include "tracee/memory.h"
-#include "tracee/proc_maps.h"
+#include "tracee/memory/memory.h"
+#include "tracee/proc/proc_maps.h"
+#include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
 

@@ -1,5 +1,5 @@
 // Line tables by hand; python_stack_test has those that interpreters make.
-#include "inspector/cpython/line_table.h"
+#include "inspector/cpython/layout/line_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/meeting_place.h"
+#include "server/rank_breakpoints/meeting_place.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Who of a job waits for whom, from the calls that its ranks are in and the
 // numbers of their groups.
-#include "inspector/diagnosis/meeting.h"
+#include "diagnosis/waits/meeting.h"
 
 #include <gtest/gtest.h>
 

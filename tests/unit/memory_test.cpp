@@ -1,4 +1,4 @@
-#include "tracee/memory.h"
+#include "tracee/memory/memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

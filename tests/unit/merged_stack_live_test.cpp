@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/merged_stack.h"
-#include "inspector/stack_copy.h"
-#include "inspector/thread_look.h"
+#include "inspector/cpython/stacks/thread_look.h"
+#include "inspector/native/stack_copy.h"
+#include "inspector/snapshot/merged_stack.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
-#include "tracee/attachment.h"
+#include "tracee/ptrace/attachment.h"
 
 namespace hangdbg {
 namespace {

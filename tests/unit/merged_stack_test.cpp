@@ -1,6 +1,6 @@
 // The merge of stacks that were made by hand: what is placed where, and when
 // nothing is.
-#include "inspector/merged_stack.h"
+#include "inspector/snapshot/merged_stack.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

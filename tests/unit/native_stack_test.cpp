@@ -1,4 +1,4 @@
-#include "inspector/native_stack.h"
+#include "inspector/native/native_stack.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

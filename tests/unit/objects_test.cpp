@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/text.h"
-#include "inspector/objects/dict.h"
-#include "inspector/objects/heap.h"
-#include "inspector/objects/repr.h"
+#include "inspector/cpython/objects/dict.h"
+#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/repr.h"
 #include "tests/unit/interpreters.h"
 
 namespace hangdbg {

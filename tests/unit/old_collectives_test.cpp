@@ -1,4 +1,4 @@
-#include "server/old_collectives.h"
+#include "server/rank_breakpoints/old_collectives.h"
 
 #include <gtest/gtest.h>
 

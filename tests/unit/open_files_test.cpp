@@ -1,6 +1,6 @@
 // Descriptors, as the kernel tells them: its texts as a test made them, and
 // those of this process.
-#include "tracee/open_files.h"
+#include "tracee/proc/open_files.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "inspector/descriptors.h"
+#include "tracee/net/descriptors.h"
 
 namespace hangdbg {
 namespace {

@@ -1,5 +1,5 @@
 // A typed line of the prompt taken apart.
-#include "server/pdb_line.h"
+#include "server/session/pdb_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What peek understands, and what it answers, beside what Python does.
-#include "inspector/peek/peek.h"
+#include "inspector/cpython/expressions/peek.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "inspector/gil.h"
+#include "inspector/cpython/runtime/gil.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 

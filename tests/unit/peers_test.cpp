@@ -1,5 +1,5 @@
 // The two ends of a connection, and what of it stands still.
-#include "inspector/dist/peers.h"
+#include "inspector/jobs/torch/peers.h"
 
 #include <gtest/gtest.h>
 

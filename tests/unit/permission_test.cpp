@@ -1,6 +1,6 @@
 // Which of the kernel's rules it was, from facts: each of them alone, since a
 // test's machine has few of them.
-#include "injector/permission.h"
+#include "tracee/access/permission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

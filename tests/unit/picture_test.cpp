@@ -1,13 +1,13 @@
 // The merged tree as a picture: widths, what is folded, and text from anywhere.
 // (That it is XML is tests/integration/test_picture.py's.)
-#include "client/dump/picture.h"
+#include "client/views/dump/picture.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "base/text.h"
-#include "client/dump/icicle.h"
+#include "client/views/dump/icicle.h"
 
 namespace hangdbg {
 namespace {

@@ -1,4 +1,4 @@
-#include "injector/preflight.h"
+#include "injector/checks/preflight.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/unit/processes.h"
-#include "tracee/attachment.h"
+#include "tracee/ptrace/attachment.h"
 
 namespace hangdbg {
 namespace {

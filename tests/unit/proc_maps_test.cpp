@@ -1,4 +1,4 @@
-#include "tracee/proc_maps.h"
+#include "tracee/proc/proc_maps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_status.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

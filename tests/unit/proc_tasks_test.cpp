@@ -1,4 +1,4 @@
-#include "tracee/proc_tasks.h"
+#include "tracee/proc/proc_tasks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "tests/unit/processes.h"
-#include "tracee/memory.h"
-#include "tracee/registers_x86_64.h"
+#include "tracee/arch/x86_64/registers_x86_64.h"
+#include "tracee/memory/memory.h"
 
 namespace hangdbg {
 namespace {

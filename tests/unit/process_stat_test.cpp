@@ -1,5 +1,5 @@
 // The text of /proc/PID/stat, and that of this process.
-#include "tracee/process_stat.h"
+#include "tracee/proc/process_stat.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -15,7 +15,7 @@
 
 #include "base/deadline.h"
 #include "base/fd.h"
-#include "tracee/proc_tasks.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 

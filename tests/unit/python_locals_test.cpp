@@ -1,5 +1,5 @@
 // Locals read from outside, beside what the interpreter itself says of them.
-#include "inspector/python_locals.h"
+#include "inspector/cpython/stacks/python_locals.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/objects/repr.h"
-#include "inspector/python_stack.h"
+#include "inspector/cpython/objects/repr.h"
+#include "inspector/cpython/stacks/python_stack.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 

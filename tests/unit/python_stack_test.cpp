@@ -1,6 +1,6 @@
 // Python stacks read from outside, beside what the interpreter itself says of
 // them: functions, files and lines of many shapes of code.
-#include "inspector/python_stack.h"
+#include "inspector/cpython/stacks/python_stack.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/cpython/line_table.h"
-#include "inspector/thread_look.h"
+#include "inspector/cpython/layout/line_table.h"
+#include "inspector/cpython/stacks/thread_look.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 

@@ -1,4 +1,4 @@
-#include "server/raised_timeouts.h"
+#include "server/rank_breakpoints/raised_timeouts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Sets of ranks, and what --ranks takes.
-#include "inspector/jobs/rank_set.h"
+#include "inspector/ranks/rank_set.h"
 
 #include <gtest/gtest.h>
 

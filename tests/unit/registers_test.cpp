@@ -1,4 +1,4 @@
-#include "tracee/registers_x86_64.h"
+#include "tracee/arch/x86_64/registers_x86_64.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // How things look.
-#include "client/render.h"
+#include "client/terminal/render.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The search without symbols, on interpreters that have some: it must find the
 // very same.
-#include "inspector/scanned_python.h"
+#include "inspector/cpython/runtime/scanned_python.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <iterator>
 #include <vector>
 
-#include "inspector/gil.h"
-#include "inspector/interpreters.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/interpreters.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 

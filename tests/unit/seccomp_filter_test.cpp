@@ -1,6 +1,6 @@
 // Filters run by us give what the kernel would give, and never less than the
 // worst where an argument is unknown.
-#include "tracee/seccomp_filter.h"
+#include "tracee/ptrace/seccomp_filter.h"
 
 #include <gtest/gtest.h>
 #include <linux/audit.h>

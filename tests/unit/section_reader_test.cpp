@@ -1,5 +1,5 @@
 // Sections of bytes made here, packed by the libraries that linkers use.
-#include "tracee/section_reader.h"
+#include "tracee/elf/section_reader.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

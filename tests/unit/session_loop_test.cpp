@@ -1,6 +1,6 @@
 // A session whose agent is a thread of this process: what becomes of its events
 // while a call waits and while none does.
-#include "server/session_loop.h"
+#include "server/session/session_loop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // DWARF line tables made by hand, and of junk. Those that compilers make are in
 // tests/integration/test_native.py.
-#include "tracee/source_lines.h"
+#include "tracee/elf/source_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The target's source files, here our own process's.
-#include "server/source_text.h"
+#include "server/session/source_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Stacks of a made program: functions that have unwind information, but no
 // search table for it (frame_table.h), and code beside them that has none.
-#include "inspector/stack_gap.h"
+#include "inspector/native/stack_gap.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "inspector/frame_table.h"
-#include "inspector/stack_copy.h"
+#include "inspector/native/frame_table.h"
+#include "inspector/native/stack_copy.h"
 
 namespace hangdbg {
 namespace {

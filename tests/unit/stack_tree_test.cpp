@@ -1,5 +1,5 @@
 // Many stacks as one tree: who is where, and who is odd.
-#include "inspector/stack_tree.h"
+#include "inspector/jobs/stack_tree.h"
 
 #include <gtest/gtest.h>
 

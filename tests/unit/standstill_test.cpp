@@ -1,4 +1,4 @@
-#include "server/standstill.h"
+#include "server/rank_breakpoints/standstill.h"
 
 #include <gtest/gtest.h>
 

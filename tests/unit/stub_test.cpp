@@ -1,4 +1,4 @@
-#include "injector/stub_x86_64.h"
+#include "injector/arch/x86_64/stub_x86_64.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

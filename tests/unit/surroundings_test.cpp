@@ -5,21 +5,21 @@
 #include <filesystem>
 #include <fstream>
 
-#include "inspector/surroundings/gpus.h"
-#include "inspector/surroundings/interfaces.h"
-#include "inspector/surroundings/known_hangs.h"
-#include "inspector/surroundings/libraries.h"
-#include "inspector/surroundings/library_version.h"
-#include "inspector/surroundings/unusual.h"
-#include "tracee/cgroup_limits.h"
-#include "tracee/cgroups.h"
-#include "tracee/child_output.h"
-#include "tracee/infiniband.h"
-#include "tracee/kernel_log.h"
-#include "tracee/pressure.h"
-#include "tracee/proc_limits.h"
-#include "tracee/proc_usage.h"
-#include "tracee/signals.h"
+#include "inspector/host/gpus.h"
+#include "inspector/host/interfaces.h"
+#include "inspector/host/known_hangs.h"
+#include "inspector/host/libraries.h"
+#include "inspector/host/library_version.h"
+#include "inspector/host/unusual.h"
+#include "tracee/host/cgroup_limits.h"
+#include "tracee/host/cgroups.h"
+#include "tracee/host/child_output.h"
+#include "tracee/host/kernel_log.h"
+#include "tracee/host/pressure.h"
+#include "tracee/net/infiniband.h"
+#include "tracee/proc/proc_limits.h"
+#include "tracee/proc/proc_usage.h"
+#include "tracee/proc/signals.h"
 
 namespace hangdbg {
 namespace {

@@ -1,13 +1,13 @@
 // The list of calls that the target makes because of us, and what is made of a
 // filter's answers to it.
-#include "injector/target_calls.h"
+#include "injector/checks/target_calls.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 
-#include "injector/filter_probe.h"
+#include "injector/checks/filter_probe.h"
 
 namespace hangdbg {
 namespace {

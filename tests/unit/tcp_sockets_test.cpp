@@ -1,6 +1,6 @@
 // What the kernel says of sockets: its texts and datagrams as a test made them,
 // and real connections of this process and of another network namespace.
-#include "tracee/tcp_sockets.h"
+#include "tracee/net/tcp_sockets.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
-#include "inspector/connections.h"
 #include "tests/unit/processes.h"
+#include "tracee/net/connections.h"
 
 namespace hangdbg {
 namespace {

@@ -1,6 +1,6 @@
 // Stacks of threads that run, on real interpreters: each has to be one that the
 // program can have had, and the thread must hardly feel it.
-#include "inspector/thread_look.h"
+#include "inspector/cpython/stacks/thread_look.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
-#include "tracee/proc_status.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {

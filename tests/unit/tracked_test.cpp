@@ -1,5 +1,5 @@
 // Walks over the garbage collector's rings, in memory that a test made.
-#include "inspector/objects/tracked.h"
+#include "inspector/cpython/objects/tracked.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Sockets of AF_UNIX: the text of /proc/net/unix, and real ones of this
 // process.
-#include "tracee/unix_sockets.h"
+#include "tracee/net/unix_sockets.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "inspector/wait_look.h"
+#include "tracee/proc/wait_look.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

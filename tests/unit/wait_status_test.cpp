@@ -1,4 +1,4 @@
-#include "tracee/wait_status.h"
+#include "tracee/ptrace/wait_status.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

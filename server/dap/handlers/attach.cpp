@@ -7,11 +7,11 @@
 #include "protocol/events/initialized.h"
 #include "protocol/events/process.h"
 #include "protocol/requests/join.h"
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/access.h"
 #include "server/dap/handlers.h"
 #include "server/dap/shown_stop.h"
-#include "tracee/proc_file.h"
+#include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
 namespace {

@@ -1,5 +1,5 @@
 // continue: lets the thread go.
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
 #include "server/dap/step.h"
 

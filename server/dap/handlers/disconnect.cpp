@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
 #include "server/dap/launched_program.h"
 

@@ -1,8 +1,8 @@
 // goto: the thread's innermost function goes on at another line, which it has
 // not run yet. The editor hears of it as of a stop.
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
-#include "server/hold.h"
+#include "server/session/hold.h"
 
 namespace hangdbg {
 namespace {

@@ -2,7 +2,7 @@
 #include "protocol/events/capabilities.h"
 #include "protocol/events/initialized.h"
 #include "protocol/events/process.h"
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
 #include "server/dap/launched_program.h"
 #include "server/dap/shown_stop.h"

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "server/dap/handlers.h"
-#include "tracee/target_text.h"
+#include "tracee/program/target_text.h"
 
 namespace hangdbg {
 

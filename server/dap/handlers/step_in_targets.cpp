@@ -1,9 +1,9 @@
 // stepInTargets: the calls that the line at which a thread stands still makes.
 #include <fmt/core.h>
 
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
-#include "tracee/target_text.h"
+#include "tracee/program/target_text.h"
 
 namespace hangdbg {
 

@@ -1,5 +1,5 @@
 // hangdbg/terminal: `attach` for a person at another machine.
-#include "server/co_try.h"
+#include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
 
 namespace hangdbg {

@@ -1,0 +1,56 @@
+#include "client/options/processes_or_job.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/options/only_hung.h"
+#include "client/terminal/render.h"
+
+namespace hangdbg {
+
+void add_pids_option(cli::Command command, PidsOption& option) {
+  command.add_option("PID", option.positional, "The processes").bare();
+  command
+      .add_option("-p,--pid", option.flagged,
+                  "A process, as py-spy has it; may be repeated")
+      .type_name("PID")
+      .one_at_a_time();
+}
+
+Result<std::vector<int>> named_pids(const PidsOption& option) {
+  std::vector<int> pids;
+  for (const auto* const words : {&option.positional, &option.flagged}) {
+    for (const std::string& word : *words) {
+      const int pid = TRY(parse_pid(word));
+      if (std::ranges::find(pids, pid) == pids.end()) {
+        pids.push_back(pid);
+      }
+    }
+  }
+  return pids;
+}
+
+Result<ProcessesOrJob> processes_or_job(std::vector<int> named,
+                                        const JobOptions& job,
+                                        std::string_view command,
+                                        Deadline deadline) {
+  if (!named.empty() && job.given()) {
+    return fail(ErrorId::Usage, "either processes are named, or a job is",
+                fmt::format("hangdbg {} --help", command));
+  }
+  if (job.given()) {
+    return ProcessesOrJob{.ranks = TRY(choose_ranks(job, deadline))};
+  }
+  if (!named.empty()) {
+    return ProcessesOrJob{.pids = std::move(named)};
+  }
+  if (auto only = only_job(deadline)) {
+    say(stderr, "{} is meant, the only one here\n", job_text(only->job));
+    return ProcessesOrJob{.ranks = std::move(only)};
+  }
+  return ProcessesOrJob{.pids = {TRY(only_hung_process(deadline))}};
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,48 @@
+// A question to one place in a process: what `eval` and `peek` are told, and
+// the part of their JSON that says where it was asked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/options/options.h"
+#include "inspector/jobs/choice.h"
+
+namespace hangdbg {
+
+struct Question {
+  CommonOptions common;
+  TargetOption target;
+  JobOptions job;
+  PlaceOptions place;
+  std::string second;  // the positional after PID
+
+  // With -p PID, or a job, the expression is the only positional.
+  bool has_pid_flag() const { return !target.flag.empty() || job.given(); }
+  const std::string& pid() const {
+    return has_pid_flag() ? target.flag : target.positional;
+  }
+  const std::string& expression() const {
+    return has_pid_flag() ? target.positional : second;
+  }
+};
+
+// All of its flags and words.
+void add_question(cli::Command command,
+                  Question& question,
+                  const char* language);
+
+struct JsonPlace {
+  std::string function;
+  std::string file;
+  std::int64_t line = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("file", file);
+    v("line", line);
+  }
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,128 @@
+#include "client/prompt/hold_timer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "client/prompt/attached_ranks.h"
+#include "protocol/requests/limit.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kWatch = std::chrono::seconds(1);
+
+}  // namespace
+
+HoldTimer::HoldTimer(AttachedRanks& ranks, RaisedTimeouts raised)
+    : ranks_(ranks),
+      raised_(std::move(raised)),
+      standstill_(raised_.longest()) {}
+
+Status HoldTimer::watch(AttachedRank& rank) {
+  const auto limit = standstill_.watch(rank.pid);
+  Status told = limit ? tell(rank, limit->left) : Status();
+  if (!told) {
+    standstill_.forget(rank.pid);
+  }
+  return told;
+}
+
+void HoldTimer::look() {
+  keep_time();
+  if (watch_fixed_timeouts()) {
+    keep_time();
+  }
+}
+
+void HoldTimer::keep_time() {
+  std::set<int> standing;
+  for (const AttachedRank* const one : ranks_.all()) {
+    if (one->state && !one->session->over() &&
+        (!one->state->held.empty() || one->state->awaited)) {
+      standing.insert(one->pid);
+    }
+  }
+  tell(standstill_.follow(standing));
+  if (standstill_.wants() != Standstill::Ask::Nothing) {
+    ask_how_far();
+    tell(standstill_.asked());
+  }
+}
+
+void HoldTimer::ask_how_far() {
+  const Standstill::Ask what = standstill_.wants();
+  for (AttachedRank* const one : ranks_.all()) {
+    if (!one->rank) {
+      continue;
+    }
+    // One that has ended is in no collective.
+    const auto groups =
+        one->session->over()
+            ? dap::ProcessGroups::Body()
+            : ranks_.process_groups(*one, std::nullopt, Deadline::in(kWatch));
+    if (groups && what == Standstill::Ask::Begin) {
+      standstill_.left().begin(*one->rank, *groups);
+    } else if (groups) {
+      standstill_.left().look(*one->rank, *groups);
+    }
+  }
+}
+
+// Whether it ends sooner now.
+bool HoldTimer::watch_fixed_timeouts() {
+  if (!standstill_.end() || !next_watch_.expired()) {
+    return false;
+  }
+  bool shortened = false;
+  next_watch_ = Deadline::in(kWatch);
+  for (AttachedRank* const one : ranks_.all()) {
+    if (one->session->over() || !one->rank ||
+        (one->state && !one->state->held.empty())) {
+      continue;
+    }
+    const auto groups =
+        ranks_.process_groups(*one, std::nullopt, Deadline::in(kWatch));
+    for (const auto& [time, why] :
+         groups ? raised_.shorter(*one->rank, *groups)
+                : std::vector<RaisedTimeouts::Shorter>()) {
+      if (standstill_.shorten(time)) {
+        shortened = true;
+        say(stderr, "{}\n",
+            ranks_.err().dim(fmt::format("{}: all go on in {}", printable(why),
+                                         timeout_text(time))));
+        if (BreakEvents* const events = ranks_.events()) {
+          events->shortened(why, time);
+        }
+      }
+    }
+  }
+  return shortened;
+}
+
+void HoldTimer::tell(const std::vector<Standstill::Limit>& limits) {
+  for (const auto& [pid, left] : limits) {
+    for (AttachedRank* const one : ranks_.all()) {
+      const Status told = one->pid == pid ? tell(*one, left) : Status();
+      if (!told) {
+        standstill_.missed(pid);
+        log::warn(log::Area::Client, "no new limit for {}: {}", pid,
+                  told.error().text());
+      }
+    }
+  }
+}
+
+Status HoldTimer::tell(AttachedRank& rank, std::chrono::milliseconds left) {
+  const Deadline deadline = ranks_.options().deadline();
+  TRY(rank.session->need("engine", deadline));
+  TRY(rank.session->need("oversight", deadline));
+  const auto told = rank.session->call<dap::Limit>(
+      {.milliseconds = std::max<std::int64_t>(left.count(), 1)}, deadline);
+  return told ? Status() : std::unexpected(told.error());
+}
+
+}  // namespace hangdbg

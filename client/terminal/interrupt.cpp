@@ -1,0 +1,48 @@
+#include "client/terminal/interrupt.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace hangdbg {
+namespace {
+
+std::atomic<Session*> session_now = nullptr;
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<Session*>::is_always_lock_free);
+
+void on_sigint(int) {
+  interrupted = true;
+  if (Session* const session = session_now) {
+    session->interrupt();
+  }
+}
+
+}  // namespace
+
+Interruptible::Interruptible(Session& session) : outer_(session_now) {
+  session_now = &session;
+  if (outer_ == nullptr) {
+    struct sigaction action {};
+    action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
+    ::sigaction(SIGINT, &action, nullptr);
+  }
+  if (interrupted) {  // and nobody has taken it yet
+    session.interrupt();
+  }
+}
+
+Interruptible::~Interruptible() {
+  if (outer_ == nullptr) {
+    std::signal(SIGINT, SIG_DFL);
+  }
+  session_now = outer_;
+}
+
+bool Interruptible::take() {
+  if (Session* const session = session_now) {
+    session->forget_interrupt();
+  }
+  return interrupted.exchange(false);
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,14 @@
+// What `hangdbg around` prints for a person.
+#pragma once
+
+#include <string>
+
+#include "client/terminal/render.h"
+#include "inspector/host/surroundings.h"
+
+namespace hangdbg {
+
+// What is unusual comes first.
+std::string around_text(const Surroundings& around, const Palette& out);
+
+}  // namespace hangdbg

@@ -1,0 +1,216 @@
+#include "client/views/diagnose/text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/waits/rank_words.h"
+#include "inspector/jobs/choice.h"
+
+namespace hangdbg {
+namespace {
+
+enum class Verdict { Hangs, MayHang, DoesNotHang };
+
+Verdict verdict(bool hung, const Cause& cause);
+std::string first_words(const Diagnosis& found);
+std::string headline(const std::string& whose,
+                     Verdict verdict,
+                     const std::string& what,
+                     const Palette& out);
+std::string details(const Cause& cause,
+                    const std::vector<std::string>& skipped,
+                    const Palette& out);
+std::string chain_text(const Diagnosis& found, const std::string& indent);
+std::string sure(const Cause& cause, const Palette& out);
+std::string alike_text(const AlikeRanks& alike);
+std::string around_lines(const std::string& heading,
+                         const Diagnosis& found,
+                         const Palette& out);
+bool same_answer(const Diagnosis& one, const Diagnosis& other);
+
+}  // namespace
+
+std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
+  std::string text = headline(found.title, verdict(found.hung, found.cause),
+                              first_words(found), out) +
+                     sure(found.cause, out);
+  if (found.chain.size() > 1) {
+    text += out.bold("who waits for whom") + "\n" + chain_text(found, "  ");
+  } else {
+    text += fmt::format("  {} · {}\n", found.chain[0].state,
+                        printable(found.chain[0].place));
+  }
+  text += out.bold("evidence") + "\n";
+  for (const std::string& evidence : found.cause.evidence) {
+    text += fmt::format("  {}\n", printable(evidence));
+  }
+  for (const Link& link : found.also) {
+    text += fmt::format("also: {}\n",
+                        printable(link.who + " " + link.cause.sentence));
+  }
+  return text + around_lines("around", found, out) +
+         details(found.cause, found.skipped, out);
+}
+
+std::string job_diagnosis_text(const JobDiagnosis& found,
+                               const RankSet& shown,
+                               const Palette& out) {
+  std::string text =
+      headline(job_text(found.job), verdict(found.hung, found.cause),
+               found.cause.sentence, out) +
+      sure(found.cause, out) + out.bold("who is where") + "\n";
+  for (const AlikeRanks& alike : found.alike(shown)) {
+    text += alike_text(alike);
+  }
+  for (const RankDiagnosis& rank : found.ranks) {
+    if (!rank.found && shown.contains(rank.rank)) {
+      text += fmt::format("  rank {} (process {}): {}\n", rank.rank, rank.pid,
+                          rank.found.error().text());
+    }
+  }
+  if (found.launcher) {
+    text += fmt::format(
+        "  the launcher, {}\n    {} · {}\n",
+        printable(found.launcher->who + ", " + found.launcher->cause.sentence),
+        found.launcher->state, printable(found.launcher->place));
+  }
+  if (!found.cause.evidence.empty()) {
+    text += out.bold("evidence") + "\n";
+  }
+  for (const std::string& evidence : found.cause.evidence) {
+    text += fmt::format("  {}\n", printable(evidence));
+  }
+  for (const RankDiagnosis& rank : found.ranks) {
+    if (found.odd.contains(rank.rank) && rank.found) {
+      text += around_lines(fmt::format("around rank {}", rank.rank),
+                           *rank.found, out);
+    }
+  }
+  return text + details(found.cause, found.skipped, out);
+}
+
+std::string diagnoses_text(const std::vector<ProcessDiagnosis>& all,
+                           const Palette& out) {
+  std::string text;
+  std::vector<bool> said(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].found || said[i]) {
+      continue;
+    }
+    text += (text.empty() ? "" : "\n") + diagnosis_text(*all[i].found, out);
+    std::string others;
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (all[j].found && same_answer(*all[i].found, *all[j].found)) {
+        said[j] = true;
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", all[j].pid);
+      }
+    }
+    if (!others.empty()) {
+      text += fmt::format("the same: {}\n", others);
+    }
+  }
+  return text;
+}
+
+namespace {
+
+// What the one that was asked for waits for, and who is at the end of that.
+std::string first_words(const Diagnosis& found) {
+  const Link& first = found.chain.front();
+  return (is_at_end(found)
+              ? ""
+              : fmt::format("{} {}; ", first.who, first.cause.sentence)) +
+         end_of_chain(found);
+}
+
+// A watch that was cut short tells neither.
+Verdict verdict(bool hung, const Cause& cause) {
+  return hung                                      ? Verdict::Hangs
+         : cause.watched && !cause.watched->enough ? Verdict::MayHang
+                                                   : Verdict::DoesNotHang;
+}
+
+std::string headline(const std::string& whose,
+                     Verdict verdict,
+                     const std::string& what,
+                     const Palette& out) {
+  const std::string head = printable(
+      fmt::format("{} {}: {}", whose,
+                  verdict == Verdict::Hangs ? "hangs"
+                  : verdict == Verdict::MayHang
+                      ? "may hang, and was not watched for long enough"
+                      : "does not hang",
+                  what));
+  return (verdict == Verdict::Hangs ? out.red(head) : out.bold(head)) + "\n";
+}
+
+std::string sure(const Cause& cause, const Palette& out) {
+  return out.dim(fmt::format("  {} · {}", confidence_name(cause.confidence),
+                             cause.id)) +
+         "\n";
+}
+
+std::string chain_text(const Diagnosis& found, const std::string& indent) {
+  std::string text;
+  for (const Link& link : found.chain) {
+    text += fmt::format("{}{}\n{}  {} · {}\n", indent,
+                        printable(link.who + " " + link.cause.sentence), indent,
+                        link.state, printable(link.place));
+  }
+  return text;
+}
+
+// Of the first of them; what it names of itself is that one's.
+std::string alike_text(const AlikeRanks& alike) {
+  const Link& link = alike.first->chain.front();
+  std::string text =
+      fmt::format("  {}: {}\n    {} · {}\n", ranks_text(alike.ranks),
+                  printable((alike.ranks.size() == 1 ? link.who + " " : "") +
+                            link.cause.sentence),
+                  link.state, printable(link.place));
+  for (std::size_t i = 1; i < alike.first->chain.size(); ++i) {
+    const Link& next = alike.first->chain[i];
+    text += fmt::format("    {}\n      {} · {}\n",
+                        printable(next.who + " " + next.cause.sentence),
+                        next.state, printable(next.place));
+  }
+  return text;
+}
+
+// Nothing, where nothing is unusual.
+std::string around_lines(const std::string& heading,
+                         const Diagnosis& found,
+                         const Palette& out) {
+  std::string text = found.around.empty() ? "" : out.bold(heading) + "\n";
+  for (const std::string& line : found.around) {
+    text += fmt::format("  {}\n", printable(line));
+  }
+  return text;
+}
+
+std::string details(const Cause& cause,
+                    const std::vector<std::string>& skipped,
+                    const Palette& out) {
+  std::string text;
+  for (const std::string& one : skipped) {
+    text += out.dim(fmt::format("not seen: {}", printable(one))) + "\n";
+  }
+  for (const NextStep& step : cause.next) {
+    text += fmt::format("try: {}    {}\n", out.bold(printable(step.command)),
+                        printable(step.why));
+  }
+  return text;
+}
+
+// But for what differs in numbers of processes.
+bool same_answer(const Diagnosis& one, const Diagnosis& other) {
+  return one.hung == other.hung && one.cause.id == other.cause.id &&
+         one.chain.size() == other.chain.size() &&
+         std::ranges::equal(one.chain, other.chain, {}, &Link::place,
+                            &Link::place);
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,338 @@
+#include "client/views/diff/facts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "protocol/json.h"
+
+namespace hangdbg {
+namespace {
+
+struct DescriptorKind {
+  std::string kind;
+  template <class V>
+  void fields(V& v) {
+    v("kind", kind);
+  }
+};
+
+struct DescriptorKinds {
+  std::vector<DescriptorKind> descriptors;
+  template <class V>
+  void fields(V& v) {
+    v("descriptors", descriptors);
+  }
+};
+
+struct CauseFields {
+  std::optional<bool> hung;
+  std::optional<std::string> cause, sentence;
+  template <class V>
+  void fields(V& v) {
+    v("hung", hung);
+    v("cause", cause);
+    v("sentence", sentence);
+  }
+};
+
+struct OneOf {
+  std::optional<std::int64_t> pid;
+  std::optional<CauseFields> diagnosis;
+  template <class V>
+  void fields(V& v) {
+    v.nullable("pid", pid);
+    v.nullable("diagnosis", diagnosis);
+  }
+};
+
+// Of one process, of several, or of a job.
+struct Diagnosed {
+  std::optional<std::int64_t> pid;
+  CauseFields own;
+  std::optional<std::vector<OneOf>> processes, ranks;
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    own.fields(v);
+    v("processes", processes);
+    v("ranks", ranks);
+  }
+};
+
+// As much of `around --json` as is not another one every second.
+struct Limit {
+  std::optional<std::int64_t> limit;
+  template <class V>
+  void fields(V& v) {
+    v.nullable("limit", limit);
+  }
+};
+
+struct LimitsAround {
+  std::optional<Limit> open_files, user_threads, file_size, address_space,
+      locked_memory;
+  template <class V>
+  void fields(V& v) {
+    v("open_files", open_files);
+    v("user_threads", user_threads);
+    v("file_size", file_size);
+    v("address_space", address_space);
+    v("locked_memory", locked_memory);
+  }
+};
+
+struct Most {
+  std::optional<std::int64_t> max;
+  std::optional<double> cpus;
+  template <class V>
+  void fields(V& v) {
+    v.nullable("max", max);
+    v.nullable("cpus", cpus);
+  }
+};
+
+struct CgroupAround {
+  std::optional<Most> memory, cpu, pids;
+  template <class V>
+  void fields(V& v) {
+    v.nullable("memory", memory);
+    v.nullable("cpu", cpu);
+    v.nullable("pids", pids);
+  }
+};
+
+struct SignalsAround {
+  std::vector<std::string> blocked, ignored;
+  template <class V>
+  void fields(V& v) {
+    v("blocked", blocked);
+    v("ignored", ignored);
+  }
+};
+
+struct LibraryAround {
+  std::string name, path;
+  std::optional<std::string> version;
+  template <class V>
+  void fields(V& v) {
+    v("name", name);
+    v("path", path);
+    v.nullable("version", version);
+  }
+};
+
+struct MachineAround {
+  std::int64_t allowed_cpus = 0, memory_kib = 0, swap_kib = 0;
+  template <class V>
+  void fields(V& v) {
+    v("allowed_cpus", allowed_cpus);
+    v("memory_kib", memory_kib);
+    v("swap_kib", swap_kib);
+  }
+};
+
+// Of whatever version of hangdbg.
+struct Around {
+  std::optional<std::vector<std::string>> unusual;
+  std::optional<CgroupAround> cgroup;
+  std::optional<LimitsAround> limits;
+  std::optional<SignalsAround> signals;
+  std::optional<std::vector<LibraryAround>> libraries;
+  std::optional<std::map<std::string, std::string>> environment;
+  std::optional<MachineAround> machine;
+  template <class V>
+  void fields(V& v) {
+    v("unusual", unusual);
+    v("cgroup", cgroup);
+    v("limits", limits);
+    v("signals", signals);
+    v("libraries", libraries);
+    v("environment", environment);
+    v("machine", machine);
+  }
+};
+
+// Which differ between any two runs.
+constexpr std::array<std::string_view, 9> kOwnVariables = {
+    "MASTER_PORT",  "TORCHELASTIC_RUN_ID",
+    "SLURM_JOB_ID", "SLURM_JOBID",
+    "HOSTNAME",     "RANK",
+    "LOCAL_RANK",   "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK"};
+
+void add_cause(Facts& facts, const CauseFields& cause);
+const std::vector<std::string> kNoWords;
+
+// Of a limit.
+template <class T>
+std::string most(const std::optional<T>& limit) {
+  return limit ? fmt::format("{}", *limit) : "none";
+}
+
+void add_around(Facts& facts, const Around& around);
+void add_limits(Facts& facts, const LimitsAround& limits);
+std::string list(const std::vector<std::string>& words);
+void add_descriptors(Facts& facts, const Json& fds);
+
+}  // namespace
+
+Facts shared_facts(const Side& side) {
+  Facts facts;
+  if (side.is_dump_alone()) {
+    return facts;
+  }
+  const ReportMachine& machine = side.report.machine;
+  facts[{"machine", "system"}] = machine.system;
+  facts[{"machine", "kernel"}] = machine.kernel;
+  facts[{"machine", "architecture"}] = machine.arch;
+  facts[{"machine", "CPUs"}] = fmt::format("{}", machine.cpus);
+  facts[{"machine", "hangdbg"}] = side.report.hangdbg;
+  if (side.report.job) {
+    facts[{"job", "kind"}] = side.report.job->kind;
+    if (side.report.job->world_size) {
+      facts[{"job", "ranks"}] = fmt::format("{}", *side.report.job->world_size);
+    }
+    if (const auto all = decode<Diagnosed>(side.report.part("diagnosis"));
+        all && all->ranks) {
+      add_cause(facts, all->own);
+    }
+  }
+  return facts;
+}
+
+Facts process_facts(const Side& side, const FileProcess& process) {
+  Facts facts;
+  if (process.python) {
+    facts[{"versions", "Python"}] = *process.python;
+  }
+  const ReportDocument& report = side.report;
+  if (const auto all = decode<Diagnosed>(report.part("diagnosis"))) {
+    if (all->pid == process.pid) {
+      add_cause(facts, all->own);
+    }
+    for (const auto* const list : {&all->processes, &all->ranks}) {
+      for (const OneOf& one : list->value_or(std::vector<OneOf>())) {
+        if (one.pid == process.pid && one.diagnosis) {
+          add_cause(facts, *one.diagnosis);
+        }
+      }
+    }
+  }
+  add_descriptors(facts, report.part("fds", process.pid));
+  const Json& around = report.part("around", process.pid);
+  if (const auto known = decode<Around>(around); known && !around.is_null()) {
+    add_around(facts, *known);
+  }
+  return facts;
+}
+
+std::string without_numbers(std::string_view text) {
+  const auto is = [&text](std::size_t i, int (*kind)(int)) {
+    return i < text.size() && kind(static_cast<unsigned char>(text[i])) != 0;
+  };
+  std::string same;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const bool in_word = i > 0 && is(i - 1, std::isalpha);
+    if (in_word || !is(i, std::isdigit)) {
+      same += text[i++];
+      continue;
+    }
+    const bool address = text.substr(i).starts_with("0x");
+    i += address ? 2 : 0;
+    while (address ? is(i, std::isxdigit) : is(i, std::isdigit)) {
+      ++i;
+    }
+    same += 'N';
+  }
+  return same;
+}
+
+namespace {
+
+void add_cause(Facts& facts, const CauseFields& cause) {
+  facts[{"diagnosis", "hung"}] = cause.hung.value_or(false) ? "yes" : "no";
+  facts[{"diagnosis", "cause"}] = cause.cause.value_or("");
+  facts[{"diagnosis", "says"}] = cause.sentence.value_or("");
+}
+
+void add_around(Facts& facts, const Around& around) {
+  if (around.limits) {
+    add_limits(facts, *around.limits);
+  }
+  if (around.cgroup) {
+    const auto& [memory, cpu, pids] = *around.cgroup;
+    facts[{"cgroup", "memory"}] = most(memory ? memory->max : std::nullopt);
+    facts[{"cgroup", "processes"}] = most(pids ? pids->max : std::nullopt);
+    facts[{"cgroup", "CPUs"}] = most(cpu ? cpu->cpus : std::nullopt);
+  }
+  if (around.machine) {
+    const auto& [cpus, memory, swap] = *around.machine;
+    facts[{"machine", "CPUs allowed"}] = fmt::format("{}", cpus);
+    facts[{"machine", "memory"}] = fmt::format("{} GB", memory / 1'000'000);
+    facts[{"machine", "swap"}] = fmt::format("{} GB", swap / 1'000'000);
+  }
+  if (around.signals) {
+    facts[{"signals", "blocked"}] = list(around.signals->blocked);
+    facts[{"signals", "ignored"}] = list(around.signals->ignored);
+  }
+  for (const std::string& line : around.unusual.value_or(kNoWords)) {
+    facts[{"unusual", without_numbers(line)}] = line;
+  }
+  // Of two of the same name both are told.
+  for (const LibraryAround& one :
+       around.libraries.value_or(std::vector<LibraryAround>())) {
+    std::string& known = facts[{"libraries", one.name}];
+    known += fmt::format("{}{}{}", known.empty() ? "" : " and ",
+                         one.version ? *one.version + ", " : "", one.path);
+  }
+  for (const auto& [name, value] :
+       around.environment.value_or(std::map<std::string, std::string>())) {
+    if (std::ranges::find(kOwnVariables, name) == kOwnVariables.end()) {
+      facts[{"environment", name}] = value;
+    }
+  }
+}
+
+void add_limits(Facts& facts, const LimitsAround& limits) {
+  const auto add = [&facts](std::string name,
+                            const std::optional<Limit>& limit) {
+    if (limit) {
+      facts[{"limits", std::move(name)}] = most(limit->limit);
+    }
+  };
+  add("open files", limits.open_files);
+  add("threads of the user", limits.user_threads);
+  add("size of a file", limits.file_size);
+  add("address space", limits.address_space);
+  add("locked memory", limits.locked_memory);
+}
+
+std::string list(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text.empty() ? "none" : text;
+}
+
+void add_descriptors(Facts& facts, const Json& fds) {
+  std::map<std::string, int> counts;
+  if (const auto all = decode<DescriptorKinds>(fds)) {
+    for (const DescriptorKind& one : all->descriptors) {
+      ++counts[one.kind];
+    }
+  }
+  for (const auto& [kind, count] : counts) {
+    facts[{"descriptors", kind}] = fmt::format("{}", count);
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,92 @@
+#include "client/views/evidence/processes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "client/options/only_hung.h"
+#include "client/terminal/json_error.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+// Of one that could not be read.
+struct JsonFailed {
+  std::int64_t pid = 0;
+  JsonError error;
+
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    v("error", error);
+  }
+};
+
+struct JsonProcesses {
+  std::vector<Json> processes;
+
+  template <class V>
+  void fields(V& v) {
+    v("processes", processes);
+  }
+};
+
+}  // namespace
+
+void add_processes_option(cli::Command command, ProcessesOption& option) {
+  add_pids_option(command, option.named);
+  command.add_flag("-s,--subprocesses,--children", option.children,
+                   "Those that they have started as well");
+}
+
+Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
+                                          Deadline deadline) {
+  std::vector<int> pids = TRY(named_pids(option.named));
+  const auto add = [&](int pid) {
+    if (std::ranges::find(pids, pid) == pids.end()) {
+      pids.push_back(pid);
+    }
+  };
+  if (pids.empty()) {
+    add(TRY(only_hung_process(deadline)));
+  }
+  if (pids.size() == 1) {
+    TRY(read_status(pids[0]));  // whether there is one
+  }
+  if (option.children) {
+    for (const int pid : std::vector(pids)) {
+      std::ranges::for_each(TRY(descendants_of(pid)), add);
+    }
+  }
+  return pids;
+}
+
+void EvidenceOutput::show(const std::string& text) {
+  print_now(stdout, (any_ ? "\n" : "") + text);
+  any_ = true;
+}
+
+void EvidenceOutput::show(int pid, Error error) {
+  if (error.id == ErrorId::NotPermitted) {
+    error.hint = fmt::format("sudo hangdbg {} {}", command_, pid);
+  } else if (error.id == ErrorId::TimedOut) {
+    error.hint = fmt::format("hangdbg {} {} --timeout 60", command_, pid);
+  }
+  failed_ = count_ > 1 ? 1 : exit_code(error.id);
+  if (common_.json) {
+    show(encode(JsonFailed{pid, JsonError::of(error)}));
+  } else {
+    report(error, Palette(common_.colour, stderr));
+  }
+}
+
+int EvidenceOutput::finish() {
+  if (common_.json) {
+    print_json(encode(JsonProcesses{processes_}));
+  }
+  return failed_.value_or(0);
+}
+
+}  // namespace hangdbg

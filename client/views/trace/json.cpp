@@ -1,0 +1,161 @@
+#include "client/views/trace/json.h"
+
+#include <optional>
+
+#include "base/text.h"
+#include "protocol/json.h"
+#include "tracee/proc/signals.h"
+#include "tracee/syscalls/call_text.h"
+#include "tracee/syscalls/names.h"
+
+namespace hangdbg {
+namespace {
+
+using std::chrono::system_clock;
+
+// As JSON has it.
+struct JsonPlace {
+  std::string function, file;
+  std::int64_t line = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("file", file);
+    v("line", line);
+  }
+};
+
+struct JsonCall {
+  double at = 0;  // of the entry, seconds since 1970
+  std::int64_t pid = 0, tid = 0;
+  std::string call;
+  std::vector<std::string> args;
+  std::optional<std::int64_t> result;  // none: it is not over
+  std::optional<std::string> error;    // "ENOENT"
+  std::string text;                    // the result in words
+  double duration_s = 0;               // so far
+  std::optional<bool> resumed, left_alone;
+  std::optional<std::vector<JsonPlace>> python;
+
+  template <class V>
+  void fields(V& v) {
+    v("at", at);
+    v("pid", pid);
+    v("tid", tid);
+    v("call", call);
+    v("args", args);
+    v.nullable("result", result);
+    v.nullable("error", error);
+    v("text", text);
+    v("duration_s", duration_s);
+    v("resumed", resumed);
+    v("left_alone", left_alone);
+    v("python", python);
+  }
+};
+
+struct JsonEvent {
+  std::string event;
+  double at = 0;
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> tid, by, sender, exit_code;
+  std::optional<std::string> signal;
+
+  template <class V>
+  void fields(V& v) {
+    v("at", at);
+    v("pid", pid);
+    v("tid", tid);
+    v("event", event);
+    v("signal", signal);
+    v("sender", sender);
+    v("by", by);
+    v("exit_code", exit_code);
+  }
+};
+
+double seconds(auto duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+JsonEvent event_now(const char* name, const TracedThread& thread) {
+  return {.event = name,
+          .at = seconds(system_clock::now().time_since_epoch()),
+          .pid = thread.pid,
+          .tid = thread.tid};
+}
+
+void put(TraceOutput& output, const auto& what) {
+  output.append(encode(what).dump() + "\n");
+}
+
+}  // namespace
+
+void TraceJson::call(const CallRecord& record) {
+  JsonCall json{.at = seconds(record.at.time_since_epoch()),
+                .pid = record.thread.pid,
+                .tid = record.thread.tid,
+                .call = call_name(record.call),
+                .duration_s = seconds(record.took)};
+  json.args = record.arguments;
+  if (record.state == CallRecord::State::Over) {
+    json.result = record.result;
+    json.text = record.result_text;
+    if (is_error(record.result)) {
+      json.error = errno_name(static_cast<int>(-record.result));
+    }
+  }
+  if (record.told_before || record.call.resumed) {
+    json.resumed = true;
+  }
+  if (record.state == CallRecord::State::Alone) {
+    json.left_alone = true;
+  }
+  if (!record.python.empty()) {
+    json.python.emplace();
+    for (const PythonFrame& frame : record.python) {
+      json.python->push_back(
+          {to_utf8(frame.function), to_utf8(frame.file), frame.line});
+    }
+  }
+  put(output_, json);
+}
+
+void TraceJson::signal(const TracedThread& thread, const siginfo_t& info) {
+  JsonEvent json = event_now("signal", thread);
+  json.signal = signal_name(info.si_signo);
+  if (info.si_code <= 0) {
+    json.sender = info.si_pid;
+  }
+  put(output_, json);
+}
+
+void TraceJson::stopped(int pid, int signal) {
+  JsonEvent json = event_now("stopped", {pid, pid});
+  json.signal = signal_name(signal);
+  put(output_, json);
+}
+
+void TraceJson::started(const TracedThread& thread,
+                        const TracedThread& parent) {
+  JsonEvent json = event_now("started", thread);
+  json.by = parent.tid;
+  put(output_, json);
+}
+
+void TraceJson::executed(int pid) {
+  put(output_, event_now("executed", {pid, pid}));
+}
+
+void TraceJson::ended(const TracedThread& thread, const TracedEnd& how) {
+  JsonEvent json = event_now("ended", thread);
+  if (how.signal) {
+    json.signal = signal_name(*how.signal);
+  } else {
+    json.exit_code = how.exit_code;
+  }
+  put(output_, json);
+}
+
+}  // namespace hangdbg

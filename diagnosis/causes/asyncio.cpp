@@ -1,0 +1,162 @@
+// An event loop of asyncio: blocked by what should not wait, or with tasks that
+// nothing can wake.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/rules.h"
+#include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/idle_loops.h"
+#include "inspector/cpython/async/asyncio_tasks.h"
+#include "inspector/cpython/locks/waiting_rooms.h"
+
+namespace hangdbg::causes {
+namespace {
+
+AsyncioTasks tasks_of(const Case& of) {
+  PythonStackReader stacks(of.process().memory, of.process().python);
+  std::vector<PythonThread> threads;
+  for (const CaseThread* const one : of.python_threads()) {
+    threads.push_back(*one->python);
+  }
+  of.heap().allow_reads();
+  return read_asyncio_tasks(of.heap(), of.process().python, stacks, threads);
+}
+
+// "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
+// program awaits, of all that the library then awaits in it.
+std::string task_text(const AsyncioTask& task) {
+  std::string text =
+      fmt::format("task {}", task.name.empty() ? "?" : printable(task.name));
+  const PythonFrame* called = nullptr;
+  for (const PythonFrame& frame : task.stack.frames) {
+    if (!is_library(frame.file)) {
+      return text + (called == nullptr
+                         ? " at " + place_of(frame)
+                         : fmt::format(" in {}, called at {}",
+                                       place_of(*called), place_of(frame)));
+    }
+    called = &frame;
+  }
+  return called == nullptr ? text : text + " in " + place_of(*called);
+}
+
+// Tasks that wait for each other in a circle; empty if there are none.
+std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
+  std::map<Address, const AsyncioTask*> by_address;
+  for (const AsyncioTask& task : all.tasks) {
+    by_address[task.address] = &task;
+  }
+  for (const AsyncioTask& start : all.tasks) {
+    std::vector<const AsyncioTask*> path;
+    const AsyncioTask* at = &start;
+    while (at != nullptr && std::ranges::find(path, at) == path.end()) {
+      path.push_back(at);
+      const auto next = at->waits_for.empty()
+                            ? by_address.end()
+                            : by_address.find(at->waits_for.front());
+      at = next == by_address.end() ? nullptr : next->second;
+    }
+    if (at != nullptr) {
+      return {std::ranges::find(path, at), path.end()};
+    }
+  }
+  return {};
+}
+
+// The loop waits for no time, and for no descriptor but the one by
+// which its own process wakes it.
+bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
+         std::ranges::all_of(of.python_threads(), [&](const CaseThread* one) {
+           return one == &thread || is_idle_loop(*one);
+         });
+}
+
+Found waits_for_task(const Case& of, const CaseThread& thread) {
+  const AsyncioTasks all = tasks_of(of);
+  const auto around = circle_of_tasks(all);
+  Cause cause{.id = "await-cycle",
+              .standing = Standing::Stuck,
+              .confidence = Confidence::Certain};
+  if (!around.empty()) {
+    cause.sentence = fmt::format(
+        "runs an event loop in which {} tasks wait for each other in a "
+        "circle",
+        around.size());
+    for (const AsyncioTask* const task : around) {
+      cause.evidence.push_back(task_text(*task) + " waits for the next");
+    }
+  } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
+    cause.id = "future-unset";
+    cause.confidence = Confidence::Likely;
+    cause.sentence = fmt::format(
+        "runs an event loop whose {} {} for what nobody is left to do",
+        all.tasks.size(), all.tasks.size() == 1 ? "task waits" : "tasks wait");
+    for (const AsyncioTask& task : all.tasks) {
+      cause.evidence.push_back(
+          fmt::format("{} waits for a {}", task_text(task),
+                      task.future.empty() ? "future" : printable(task.future)));
+      if (cause.evidence.size() == 5) {
+        break;
+      }
+    }
+    cause.evidence.push_back(
+        "the loop waits without a limit, for no other descriptor than "
+        "its own, "
+        "and no other thread is here that is at work");
+  } else {
+    return std::nullopt;
+  }
+  cause.next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
+                        "where each task waits"});
+  return cause;
+}
+
+// The callback or the task's own function that the loop has called.
+const PythonFrame* called_by_loop(const CaseThread& thread) {
+  const PythonFrame* last = nullptr;
+  for (const PythonFrame& frame : thread.frames()) {
+    if (frame.file.ends_with("/asyncio/events.py") ||
+        frame.file.ends_with("/asyncio/base_events.py")) {
+      break;
+    }
+    last = &frame;
+  }
+  return last;
+}
+
+}  // namespace
+
+Found asyncio(const Case& of, const CaseThread& thread) {
+  if (!of.is_python() ||
+      thread.find("_run_once", "/asyncio/base_events.py") == nullptr) {
+    return std::nullopt;
+  }
+  if (thread.frames().front().file.ends_with("/selectors.py")) {
+    return waits_for_task(of, thread);
+  }
+  Cause inner = cause_behind("asyncio", of, thread);
+  const PythonFrame* const callback = called_by_loop(thread);
+  if (inner.standing == Standing::Works || callback == nullptr) {
+    return inner;
+  }
+  inner.evidence.insert(
+      inner.evidence.begin(),
+      fmt::format(
+          "it is called from {}, inside the event loop: all other tasks "
+          "of it wait",
+          place_of(*callback)));
+  // What rests elsewhere, keeps a loop from its work.
+  inner.standing = std::max(inner.standing, Standing::Waits);
+  inner.id = "asyncio-blocked";
+  inner.sentence = fmt::format("blocks its event loop: {}", inner.sentence);
+  return inner;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,59 @@
+// The backward pass of torch. The engine has a thread for each device, which
+// computes the gradients there; the thread that called backward() waits for
+// these (torch/csrc/autograd/engine.cpp).
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "diagnosis/causes/causes.h"
+
+namespace hangdbg::causes {
+namespace {
+
+constexpr std::string_view kEngine = "torch::autograd::Engine::";
+
+bool is_in(const Case& of,
+           const CaseThread& thread,
+           std::string_view function) {
+  return std::ranges::any_of(
+      of.native_calls(thread), [function](const StackEntry& one) {
+        const std::string_view name = one.native.function;
+        return name.starts_with(kEngine) &&
+               name.substr(kEngine.size()).starts_with(function);
+      });
+}
+
+bool is_of_engine(const CaseThread& thread) {
+  return thread.wait.name.starts_with("pt_autograd_");
+}
+
+// One that has nothing to do waits for it in Engine::thread_main.
+bool computes(const Case& of, const CaseThread& thread) {
+  return is_of_engine(thread) &&
+         (!thread.frames().empty() || is_in(of, thread, "evaluate_function"));
+}
+
+}  // namespace
+
+Found autograd(const Case& of, const CaseThread& thread) {
+  if (!thread.python || !thread.sleeps_in("futex") ||
+      std::ranges::none_of(of.threads, is_of_engine) ||
+      !is_in(of, thread, "execute")) {
+    return std::nullopt;
+  }
+  Cause cause{.id = "backward", .evidence = {thread.place()}};
+  std::string threads;
+  for (const CaseThread& other : of.threads) {
+    if (computes(of, other)) {
+      cause.behind.push_back(other.id);
+      threads += (threads.empty() ? "" : ", ") + other.who();
+    }
+  }
+  if (cause.behind.empty()) {
+    return std::nullopt;
+  }
+  cause.sentence = fmt::format("waits for its backward pass, in {}", threads);
+  return cause;
+}
+
+}  // namespace hangdbg::causes

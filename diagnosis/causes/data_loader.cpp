@@ -1,0 +1,178 @@
+// torch's DataLoader: the thread that wants the next batch, and the workers
+// that do not bring it.
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/pools.h"
+#include "diagnosis/waits/idle_loops.h"
+
+namespace hangdbg::causes {
+namespace {
+
+struct Workers {
+  int count = 0;
+  std::vector<ThreadId> busy;
+  std::vector<std::string> ended;  // what there is to say of each
+  std::size_t unnoticed = 0;       // of those: their parent will never know
+};
+
+// All its threads wait for work, that which hands over batches too.
+bool is_idle(const Case& worker) {
+  return std::ranges::all_of(
+      worker.python_threads(),
+      [](const CaseThread* one) { return is_idle_loop(*one); });
+}
+
+// A child that somebody else has waited for (another thread, or nobody, as
+// SIGCHLD is ignored) is taken for alive for ever (multiprocessing's
+// Popen.poll).
+void add_ended(const Case& of,
+               const PythonFrame& frame,
+               int number,
+               int pid,
+               bool zombie,
+               Workers& workers) {
+  const bool noticed =
+      zombie ||
+      of.shown(frame, fmt::format("self._workers[{}]._popen.returncode",
+                                  number)) != "None";
+  workers.unnoticed += noticed ? 0 : 1;
+  workers.ended.push_back(fmt::format(
+      "worker {} (process {}) has ended{}", number, pid,
+      noticed ? ""
+              : ", and its parent's multiprocessing takes it for alive: the "
+                "end of it was told to somebody else"));
+}
+
+Workers workers_of(const Case& of, const PythonFrame& frame) {
+  constexpr int kMost = 256;
+  Workers workers;
+  for (; workers.count < kMost; ++workers.count) {
+    const auto pid = of.number(
+        frame, fmt::format("self._workers[{}]._popen.pid", workers.count));
+    if (!pid) {
+      break;
+    }
+    const int worker = static_cast<int>(*pid);
+    const auto status = read_status(worker);
+    if (!status || status->state == 'Z') {
+      add_ended(of, frame, workers.count, worker, status.has_value(), workers);
+      continue;
+    }
+    const Case* const its = of.world.look_at(worker);
+    if (its == nullptr || !its->is_python() || !is_idle(*its)) {
+      workers.busy.push_back({worker, worker});
+    }
+  }
+  return workers;
+}
+
+// With pin_memory=True: the thread between the workers and who wants a batch;
+// null if it waits for them, or there is none. One that has run since it was
+// looked at may have got what a worker no longer has.
+const CaseThread* pins_memory(const Case& of, const PythonFrame& frame) {
+  const auto ident = of.number(frame, "self._pin_memory_thread._ident");
+  const CaseThread* const thread =
+      ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
+  const bool busy =
+      thread != nullptr && (!is_idle_loop(*thread) || !still_waits(*thread));
+  return busy ? thread : nullptr;
+}
+
+// Through which workers hand over batches: a tmpfs, which answers at once.
+bool tell_shared_memory(const Case& of, Cause& cause) {
+  struct statvfs shm {};
+  const std::string path = fmt::format("/proc/{}/root/dev/shm", of.pid);
+  if (::statvfs(path.c_str(), &shm) != 0 || shm.f_blocks == 0) {
+    return false;
+  }
+  const double left =
+      static_cast<double>(shm.f_bavail) / static_cast<double>(shm.f_blocks);
+  if (left >= 0.02) {
+    return false;
+  }
+  const auto kib = [&](fsblkcnt_t blocks) {
+    return blocks * shm.f_frsize >> 10;
+  };
+  cause.id = "shm-full";
+  cause.evidence.push_back(
+      fmt::format("/dev/shm is full: {} of {} KiB are left", kib(shm.f_bavail),
+                  kib(shm.f_blocks)));
+  cause.next.push_back(
+      {"df -h /dev/shm", "a container wants --shm-size, or --ipc=host"});
+  return true;
+}
+
+// None has the batch, and none is on its way: what a worker had for it was lost
+// when it was handed over.
+void tell_lost(const Case& of, const Workers& workers, Cause& cause) {
+  cause.id = "batch-lost";
+  cause.standing = Standing::Stuck;
+  cause.sentence = fmt::format(
+      "waits for a batch from its DataLoader that none of its {} workers is "
+      "at: it was lost when a worker handed it over",
+      workers.count);
+  cause.evidence.push_back(
+      "all workers, and the threads in them that hand over batches, wait for "
+      "work");
+  if (tell_shared_memory(of, cause)) {
+    cause.sentence += ", as /dev/shm is full";
+  }
+  cause.next.push_back({fmt::format("ls -l /proc/{}/fd/2", of.pid),
+                        "where the worker has printed why"});
+}
+
+}  // namespace
+
+Found data_loader(const Case& of, const CaseThread& thread) {
+  const PythonFrame* frame =
+      of.is_python()
+          ? thread.find("_try_get_data", "/torch/utils/data/dataloader.py")
+          : nullptr;
+  if (frame == nullptr) {
+    return std::nullopt;
+  }
+  Workers workers = workers_of(of, *frame);
+  Cause cause{.id = "data-loader",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely};
+  cause.evidence = std::move(workers.ended);
+  const std::size_t ended = cause.evidence.size();
+  cause.evidence.push_back(
+      fmt::format("{} workers, at {}", workers.count, thread.place()));
+  cause.sentence = fmt::format(
+      "waits for a batch from its DataLoader: of {} "
+      "workers {}",
+      workers.count,
+      ended > 0 ? fmt::format("{} have ended", ended)
+                : fmt::format("{} are at work", workers.busy.size()));
+  if (const CaseThread* const pins = pins_memory(of, *frame)) {
+    cause.behind.push_back(pins->id);
+    cause.evidence.push_back("its thread that pins memory is at " +
+                             pins->place());
+  }
+  cause.behind.insert(cause.behind.end(), workers.busy.begin(),
+                      workers.busy.end());
+  if (ended > 0) {
+    // Else it is told so within five seconds, and raises an error.
+    cause.id = "data-loader-worker-dead";
+    if (workers.unnoticed > 0) {
+      cause.standing = Standing::Stuck;
+      cause.sentence += ", which it does not know";
+      cause.behind.clear();
+      cause.next.push_back({"dmesg | grep -i oom",
+                            "whether the kernel killed it for its memory"});
+    }
+  } else if (workers.count > 0 && cause.behind.empty() && still_waits(thread)) {
+    tell_lost(of, workers, cause);
+  } else {
+    tell_shared_memory(of, cause);
+  }
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,40 @@
+// The end of a program: its last line has been run, and what the interpreter
+// calls then (atexit's handlers, those of multiprocessing) waits.
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/rules.h"
+#include "inspector/cpython/stacks/thread_names.h"
+
+namespace hangdbg::causes {
+
+Found exit(const Case& of, const CaseThread& thread) {
+  if (!of.is_python() || thread.id.tid != of.pid || thread.frames().empty()) {
+    return std::nullopt;
+  }
+  // A process of multiprocessing does so before its interpreter's end.
+  const PythonFrame* last =
+      thread.find("_exit_function", "/multiprocessing/util.py");
+  if (last == nullptr) {
+    last = &thread.frames().back();
+    if (last->function == "_shutdown" ||
+        !is_at_exit(of.heap(), of.process().python)) {
+      return std::nullopt;
+    }
+  }
+  Cause inner = cause_behind("exit", of, thread);
+  if (inner.standing == Standing::Works || inner.id == "exit-join") {
+    return inner;
+  }
+  inner.evidence.push_back("its program has come to its end: it is in " +
+                           place_of(*last));
+  if (inner.id == "join") {
+    inner.id = "exit-join";
+  } else if (inner.behind.empty() && inner.standing != Standing::Stuck) {
+    // No server goes on serving here.
+    inner.standing = Standing::Waits;
+    inner.id = "exit-handler";
+  }
+  inner.sentence = "has come to its end, and " + inner.sentence;
+  return inner;
+}
+
+}  // namespace hangdbg::causes

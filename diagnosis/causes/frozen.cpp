@@ -1,0 +1,24 @@
+// A process whose cgroup is frozen: nothing in it runs until somebody thaws it.
+#include <fmt/core.h>
+
+#include "diagnosis/causes/causes.h"
+#include "inspector/host/surroundings.h"
+
+namespace hangdbg::causes {
+
+Found frozen(const Case& of, const CaseThread&) {
+  const auto& frozen = of.world.around(of.pid).cgroup.frozen;
+  if (!frozen) {
+    return std::nullopt;
+  }
+  return Cause{
+      .id = "frozen",
+      .standing = Standing::Stuck,
+      .confidence = Confidence::Certain,
+      .sentence = fmt::format("is frozen with its cgroup {}", frozen->path),
+      .evidence = {"the kernel says so of that cgroup: a checkpoint, `docker "
+                   "pause` or a batch system has frozen it"},
+      .next = {{frozen->command, "it goes on"}}};
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,117 @@
+// The GIL: who waits for it, and who keeps it without running Python.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/rules.h"
+#include "diagnosis/waits/gil_waits.h"
+#include "tracee/proc/task_ids.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// How often it has gone from one thread to another. Source: CPython's
+// pycore_gil.h, where the count lies behind the flag since 3.2.
+std::optional<std::uint64_t> switches(const Case& of) {
+  constexpr std::size_t kBehind = 8;
+  const auto count =
+      of.gil->locked_word
+          ? of.memory().read_value<std::uint64_t>(of.gil->locked_word + kBehind)
+          : std::unexpected(Error());
+  return count ? std::optional(*count) : std::nullopt;
+}
+
+// Who runs Python lets go of it some milliseconds after another wants it.
+bool keeps_it_for_long(const Case& of) {
+  constexpr auto kLong = std::chrono::milliseconds(100);
+  const auto before = switches(of);
+  std::this_thread::sleep_for(kLong);
+  return before && switches(of) == before;
+}
+
+// It has the GIL and does not run Python: it sleeps in a call, or has been at
+// one place in all looks while others wait.
+bool keeps_it(const Case& of, const CaseThread& thread) {
+  if (!of.gil || !of.gil->locked || of.gil->holder_tid != thread.id.tid) {
+    return false;
+  }
+  // What was seen of the thread is older than what was seen of the GIL.
+  const auto& process = of.process();
+  const auto tasks = TaskIds::read(of.pid);
+  const auto now = look_at_wait(of.pid, thread.id.tid);
+  const auto gil = tasks ? read_gil(process.memory, process.python, *tasks)
+                         : std::unexpected(Error());
+  if (!gil || !gil->locked || gil->holder_tid != thread.id.tid || !now) {
+    return false;
+  }
+  const auto others = std::ranges::count_if(
+      of.threads,
+      [&](const CaseThread& one) { return waits_for_gil(of, one); });
+  const bool sleeps =
+      now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
+  return sleeps || (others > 0 && thread.looks > 1 &&
+                    thread.places.size() == 1 && keeps_it_for_long(of));
+}
+
+}  // namespace
+
+Found gil(const Case& of, const CaseThread& thread) {
+  if (waits_for_gil(of, thread)) {
+    const CaseThread* const holder = of.thread(*of.gil->holder_tid);
+    return Cause{
+        .id = "gil",
+        .standing = Standing::Waits,
+        .confidence = Confidence::Certain,
+        .sentence = fmt::format(
+            "waits for the GIL, which {} has",
+            holder != nullptr ? holder->who()
+                              : fmt::format("thread {}", *of.gil->holder_tid)),
+        .evidence = {fmt::format("asleep in futex on the GIL's condition at {}",
+                                 thread.place())},
+        .behind = {{of.pid, *of.gil->holder_tid}}};
+  }
+  if (!keeps_it(of, thread)) {
+    return std::nullopt;
+  }
+  const auto others = std::ranges::count_if(
+      of.threads,
+      [&](const CaseThread& one) { return waits_for_gil(of, one); });
+  const std::string awaited =
+      fmt::format("{} other {} for the GIL", others,
+                  others == 1 ? "thread waits" : "threads wait");
+  // What it waits for meanwhile, if somebody has that.
+  if (Cause inner = cause_behind("GIL", of, thread);
+      inner.held || inner.standing == Standing::Stuck) {
+    inner.sentence = "keeps the GIL, and " + inner.sentence;
+    inner.evidence.push_back(awaited);
+    return inner;
+  }
+  const auto functions = of.native(thread);
+  const std::string in =
+      functions.empty()
+          ? thread.place()
+          : fmt::format("{}, called at {}", functions.front(), thread.place());
+  Cause cause{.id = "gil-held",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely,
+              .sentence = fmt::format(
+                  "keeps the GIL in C code: {}{}", in,
+                  thread.wait.syscall.empty()
+                      ? fmt::format(", cpu {:.0f} %", thread.cpu_percent)
+                      : ", asleep in " + thread.wait.syscall)};
+  cause.evidence.push_back(awaited);
+  for (const std::string& function : functions) {
+    cause.evidence.push_back("in " + function);
+    if (cause.evidence.size() > 8) {
+      break;
+    }
+  }
+  cause.next.push_back({fmt::format("hangdbg dump {} --native", of.pid),
+                        "the C functions that it is in"});
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,74 @@
+// A mutex of the C library, and who has it: perhaps a thread that is only in
+// the parent.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_mutex.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+Found mutex(const Case& of, const CaseThread& thread) {
+  const auto mutex = awaited_mutex(of, thread);
+  if (!mutex) {
+    return std::nullopt;
+  }
+  const auto owner = mutex->tid;
+  Cause cause{.id = "mutex",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Certain};
+  cause.evidence.push_back(
+      fmt::format("pthread_mutex_lock on the mutex at {:#x}, owner {}, at {}",
+                  mutex->address.value, mutex->owner, thread.place()));
+  for (const std::string& function : of.native(thread)) {
+    cause.evidence.push_back("in " + function);
+    if (cause.evidence.size() == 4) {
+      break;
+    }
+  }
+  if (owner) {
+    const CaseThread* const holder = of.thread(*owner);
+    cause.behind.push_back({of.pid, *owner});
+    cause.held = true;
+    cause.sentence =
+        fmt::format("waits for a mutex of C code, which {} has",
+                    *owner == thread.id.tid ? "it itself"
+                    : holder != nullptr     ? holder->who()
+                                            : fmt::format("thread {}", *owner));
+    if (of.takes_turns(thread)) {
+      cause.standing = Standing::Works;
+      cause.evidence.push_back(
+          "it has had the mutex meanwhile: they take turns");
+    }
+    cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
+                          "who has which lock, and who waits for it"});
+    return cause;
+  }
+  cause.standing = Standing::Stuck;
+  const int parent = of.status.ppid;
+  if (of.forked_from(parent)) {
+    cause.id = "fork-lock";
+    const auto outer = owner_in_parent(of, *mutex);
+    cause.sentence = fmt::format(
+        "waits for a mutex of C code that thread {} of {} had when it forked "
+        "this process: nobody here can release it",
+        mutex->owner, process_text(parent));
+    cause.evidence.push_back(
+        outer ? fmt::format("thread {} lives in {}, and not here", *outer,
+                            process_text(parent))
+              : fmt::format("forked from {}; no thread {} is here",
+                            process_text(parent), mutex->owner));
+    cause.next.push_back(
+        {fmt::format("kill {}", of.pid),
+         "nothing can free it; use the start method \"spawn\" or fork before "
+         "threads start"});
+    return cause;
+  }
+  cause.id = "lock-of-ended-thread";
+  cause.sentence = fmt::format(
+      "waits for a mutex of C code whose owner, thread {}, has ended",
+      mutex->owner);
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,62 @@
+// A result of multiprocessing.Pool: its workers have the task, or nobody has it
+// any more. A worker that is killed is started anew, and its task is lost.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/pools.h"
+
+namespace hangdbg::causes {
+
+Found pool(const Case& of, const CaseThread& thread) {
+  constexpr std::string_view kFile = "/multiprocessing/pool.py";
+  constexpr std::size_t kDepth = 5;  // ApplyResult, Event, Condition
+  if (!of.is_python() || thread.wait.syscall != "futex") {
+    return std::nullopt;
+  }
+  const PythonFrame* frame = nullptr;
+  for (const char* const function : {"get", "wait", "next"}) {
+    const PythonFrame* const one = thread.find(function, kFile, kDepth);
+    frame = one != nullptr ? one : frame;
+  }
+  if (frame == nullptr) {
+    return std::nullopt;
+  }
+  const PoolWorkers workers = pool_workers(of, "worker", kFile);
+  const std::size_t count = workers.idle + workers.busy.size();
+  if (count == 0) {
+    return std::nullopt;  // of threads: ThreadPool
+  }
+  Cause cause{.id = "pool-result",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely};
+  cause.evidence.push_back(thread.place());
+  cause.evidence.push_back(
+      fmt::format("{} of {} workers have work", workers.busy.size(), count));
+  if (!workers.busy.empty()) {
+    cause.behind = workers.busy;
+    cause.sentence = fmt::format(
+        "waits for a result of a multiprocessing.Pool: of {} workers {} {}",
+        count, workers.busy.size(),
+        workers.busy.size() == 1 ? "is at work" : "are at work");
+    return cause;
+  }
+  if (!still_waits(thread)) {
+    return std::nullopt;
+  }
+  cause.id = "task-lost";
+  cause.sentence = fmt::format(
+      "waits for a result of a multiprocessing.Pool that none of its {} "
+      "workers is at: all wait for work, so the one that had it was killed",
+      count);
+  cause.evidence.push_back(
+      "a pool starts a new worker for one that has ended, without its task");
+  cause.next.push_back(
+      {"dmesg | grep -i oom", "whether the kernel killed it for its memory"});
+  cause.next.push_back({fmt::format("kill {}", of.pid),
+                        "the result never comes; concurrent.futures raises "
+                        "BrokenProcessPool instead"});
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,149 @@
+// A Lock or RLock of Python: who has it, and whether there is anybody who
+// could let go of it.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_python_lock.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Who waits for it is not yet in the block: its own frames are asked, too.
+void find_holders(const Case& of, const PythonLock& lock, Cause& cause) {
+  for (const PythonLockHolder& holder : holders_of(of, lock)) {
+    cause.behind.push_back(holder.thread->id);
+    cause.evidence.push_back(
+        holder.frame == nullptr
+            ? fmt::format("the RLock says that {} owns it, {} times over",
+                          holder.thread->who(), lock.count)
+            : fmt::format("{} is inside its `with` at {}", holder.thread->who(),
+                          place_of(*holder.frame)));
+  }
+}
+
+// Of a process that was forked: whether a thread of the parent has it there, at
+// the same address.
+bool parent_has_it(const Case& of, const PythonLock& lock) {
+  const Case* const parent = of.world.look_at(of.status.ppid);
+  if (parent == nullptr || !parent->is_python()) {
+    return false;
+  }
+  const auto threads = parent->python_threads();
+  return std::ranges::any_of(threads, [&](const CaseThread* one) {
+    return std::ranges::any_of(held_by(*parent, *one), [&](const auto& held) {
+      return held.lock.object == lock.object;
+    });
+  });
+}
+
+// Certain only if nothing is left that we cannot read: a handler of a signal
+// may let go of it, or C code in a thread without Python.
+void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
+  cause.standing = Standing::Stuck;
+  cause.confidence = of.handles_signals() || of.threads.size() > 1
+                         ? Confidence::Likely
+                         : Confidence::Certain;
+  if (of.handles_signals()) {
+    cause.evidence.push_back(
+        "it catches signals: a handler of one could let go of the lock");
+  }
+  if (!of.forked_from(of.status.ppid)) {
+    return;
+  }
+  const std::string parent = process_text(of.status.ppid);
+  cause.id = "fork-lock";
+  cause.evidence.push_back(fmt::format(
+      "forked from {}: the same memory, but none of its other threads",
+      parent));
+  if (parent_has_it(of, lock)) {
+    cause.sentence += fmt::format(
+        ": it was held when {} forked this process, by a thread that is only "
+        "there",
+        parent);
+    cause.evidence.push_back(
+        fmt::format("a thread of {} is inside its `with` there", parent));
+  } else {
+    cause.confidence = Confidence::Likely;
+    cause.sentence += fmt::format(
+        ": perhaps it was held when {} forked this process", parent);
+  }
+  cause.next.push_back(
+      {fmt::format("kill {}", of.pid),
+       "nothing can free it; use the start method \"spawn\" or fork before "
+       "threads start"});
+}
+
+}  // namespace
+
+Found python_lock(const Case& of, const CaseThread& thread) {
+  const auto awaited = awaited_python_lock(of, thread);
+  if (!awaited) {
+    return std::nullopt;
+  }
+  const NamedLock& lock = awaited->lock;
+  const bool logging =
+      std::ranges::any_of(thread.frames(), [](const PythonFrame& one) {
+        return one.file.ends_with("/logging/__init__.py");
+      });
+  Cause cause{.id = logging ? "logging-lock" : "python-lock",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely};
+  const std::string_view kind =
+      lock.lock.kind == Kind::RLock ? "RLock" : "Lock";
+  cause.evidence.push_back(fmt::format("parked on the {} at {:#x} at {}", kind,
+                                       lock.lock.object.value, thread.place()));
+  find_holders(of, lock.lock, cause);
+  cause.sentence = fmt::format(
+      "waits for {}the {}{}", logging ? "logging's lock, " : "", kind,
+      lock.name.empty() ? "" : fmt::format(" `{}`", printable(lock.name)));
+  const bool alone = of.python_threads().size() == 1;
+  const bool itself =
+      std::ranges::find(cause.behind, thread.id) != cause.behind.end();
+  if (itself && lock.lock.owner == 0 && !of.takes_turns(thread)) {
+    cause.id = "deadlock";
+    cause.standing = Standing::Stuck;
+    cause.confidence = Confidence::Certain;
+    cause.sentence += ", which it has itself: a Lock is not to be taken twice";
+    cause.behind.clear();
+  } else if (!cause.behind.empty()) {
+    cause.held = true;
+    cause.confidence = Confidence::Certain;
+    cause.sentence += fmt::format(", which {} has",
+                                  of.thread(cause.behind.front().tid)->who());
+  } else if (lock.lock.owner != 0) {
+    cause.standing = Standing::Stuck;
+    cause.confidence = Confidence::Certain;
+    cause.id = "lock-of-ended-thread";
+    cause.sentence += ", whose owner is no thread of this process";
+    if (of.forked_from(of.status.ppid)) {
+      tell_nobody_left(of, lock.lock, cause);
+    }
+  } else if (alone) {
+    cause.sentence += ", and no other thread is here that could release it";
+    tell_nobody_left(of, lock.lock, cause);
+  } else {
+    cause.confidence = Confidence::Possible;
+    cause.sentence += ", and who has it is not recorded";
+    cause.evidence.push_back(
+        "no thread is inside a `with` block of it; a Lock has no owner");
+  }
+  if (thread.wakes_by_itself()) {
+    cause.standing = Standing::Waits;
+    cause.evidence.push_back("it waits for a limited time only");
+  }
+  if (of.takes_turns(thread) && cause.standing == Standing::Waits) {
+    cause.standing = Standing::Works;
+    cause.evidence.push_back("it has had the lock meanwhile: they take turns");
+  }
+  cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
+                        "its stacks, with what each frame has"});
+  cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
+                        "who has which lock, and who waits for it"});
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,125 @@
+#include "diagnosis/causes/rules.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+
+namespace hangdbg {
+namespace {
+
+struct Rule {
+  std::string_view name;
+  std::optional<Cause> (*find)(const Case&, const CaseThread&);
+};
+
+// What the kernel says for certain is asked first; then who knows more of a
+// wait than those after it.
+constexpr Rule kRules[] = {
+    {"frozen cgroup", causes::frozen},
+    {"stopped", causes::stopped},
+    {"memory", causes::memory_limit},
+    {"mount", causes::mount},
+    {"exit", causes::exit},
+    {"CUDA", causes::cuda},
+    {"GIL", causes::gil},
+    {"idle worker", causes::idle_worker},
+    {"launcher", causes::launcher},
+    {"asyncio", causes::asyncio},
+    {"stale lock file", causes::stale_lock_file},
+    {"file lock", causes::file_lock},
+    {"import lock", causes::import_lock},
+    {"data loader", causes::data_loader},
+    {"collective", causes::collective},
+    {"NCCL", causes::nccl_init},
+    {"autograd", causes::autograd},
+    {"join", causes::join},
+    {"pool", causes::pool},
+    {"condition", causes::condition},
+    {"OpenMP", causes::openmp},
+    {"Python lock", causes::python_lock},
+    {"mutex", causes::mutex},
+    {"shared semaphore", causes::shared_semaphore},
+    {"pending collective", causes::pending_collective},
+    {"child", causes::child},
+    {"terminal", causes::terminal},
+    {"pipe", causes::pipe},
+    {"store", causes::store},
+    {"connection", causes::connection},
+    {"events", causes::events},
+    {"signal", causes::signal},
+    {"time", causes::sleep},
+    {"busy", causes::running},
+};
+
+// Why what a thread does comes to nothing, or is slow: asked of what a rule has
+// found.
+constexpr void (*kReasons[])(const Case&, const CaseThread&, Cause&) = {
+    causes::explain_by_descriptors,   causes::explain_by_full_disk,
+    causes::explain_by_process_limit, causes::explain_by_cpu_limit,
+    causes::explain_by_memory_limit,  causes::explain_by_lack_of_memory,
+    causes::explain_by_known_version, causes::explain_by_nccl_threads,
+};
+
+Cause unknown(const Case& of, const CaseThread& thread) {
+  std::string ruled_out;
+  for (const Rule& rule : kRules) {
+    ruled_out += fmt::format("{}{}", ruled_out.empty() ? "" : ", ", rule.name);
+  }
+  const std::string in = thread.wait.syscall.empty()
+                             ? "in no system call"
+                             : "in " + thread.wait.syscall;
+  Cause cause{.id = "unknown",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Possible,
+              .sentence = fmt::format("{}, and what for is not known here: {}",
+                                      describe(thread.wait), thread.place())};
+  cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
+  constexpr double kSoon = 60;  // seconds
+  if (const auto time = of.wakes_in_s(thread); time && *time < kSoon) {
+    cause.standing = Standing::Idle;
+    cause.evidence.push_back(fmt::format(
+        "it comes back by itself, in {:.0f} s at most", std::max(*time, 0.0)));
+  }
+  cause.next.push_back({fmt::format("hangdbg dump {} --native", thread.id.pid),
+                        "its stacks, with C functions"});
+  cause.next.push_back({fmt::format("hangdbg threads {}", thread.id.pid),
+                        "what each thread waits for, as the kernel sees it"});
+  return cause;
+}
+
+Cause first_of(const Rule* begin, const Case& of, const CaseThread& thread) {
+  for (const Rule* rule = begin; rule != std::end(kRules); ++rule) {
+    if (auto found = rule->find(of, thread)) {
+      return *std::move(found);
+    }
+  }
+  return unknown(of, thread);
+}
+
+}  // namespace
+
+Cause cause_of(const Case& of, const CaseThread& thread) {
+  Cause cause = first_of(std::begin(kRules), of, thread);
+  for (const auto explain : kReasons) {
+    explain(of, thread, cause);
+  }
+  if (cause.next.empty() && cause.standing >= Standing::Waits &&
+      of.is_python()) {
+    cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
+                          "its stacks, with local variables"});
+  }
+  return cause;
+}
+
+Cause cause_behind(std::string_view rule,
+                   const Case& of,
+                   const CaseThread& thread) {
+  const auto* const own = std::ranges::find(kRules, rule, &Rule::name);
+  return first_of(std::next(own), of, thread);
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,218 @@
+// A thread that runs: it works, or goes round in a loop in which nothing
+// changes.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "inspector/cpython/stacks/python_locals.h"
+#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/thread_look.h"
+#include "tracee/proc/proc_tasks.h"
+
+namespace hangdbg::causes {
+namespace {
+
+constexpr auto kRunningMoment = std::chrono::milliseconds(15);
+constexpr int kRunningLooks = 4;
+constexpr int kMostLooks = 20;  // at who gets little of a CPU
+
+using Values = std::map<std::string, std::string>;
+
+// With a memory of its own: what was read before may have changed.
+Values locals_now(const Case& of, const PythonFrame& frame) {
+  Values values;
+  const auto heap = Heap::open(of.process().memory, of.process().python);
+  const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
+                              : std::unexpected(Error());
+  for (const Variable& one : variables ? *variables : std::vector<Variable>()) {
+    values[one.name] =
+        repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
+  }
+  return values;
+}
+
+// "i: 3 -> 4, x: (none) -> 1"; empty if there are none.
+std::string differences(const Values& before, const Values& now) {
+  std::string changes;
+  for (const auto& [name, value] : now) {
+    const auto old = before.find(name);
+    if (old == before.end() || old->second != value) {
+      changes += fmt::format(
+          "{}{}: {} -> {}", changes.empty() ? "" : ", ", printable(name),
+          old == before.end() ? "(none)" : old->second, value);
+    }
+  }
+  return changes;
+}
+
+// The loop that the thread goes round in: the innermost frame that is there in
+// all looks, since what it calls comes and goes, and the lines at which it was
+// seen.
+struct RunningLoop {
+  PythonFrame frame;
+  std::set<int> lines;
+  bool calls = false;  // it was seen in what the loop calls
+};
+
+// "train.py:12-15 in main"
+std::string lines_of(const RunningLoop& loop) {
+  if (loop.lines.size() < 2) {
+    return place_of(loop.frame);
+  }
+  const std::string_view file = loop.frame.file;
+  return fmt::format("{}:{}-{} in {}", printable(base_name(file)),
+                     *loop.lines.begin(), *loop.lines.rbegin(),
+                     printable(loop.frame.function));
+}
+
+std::optional<RunningLoop> watch_thread(const Case& of,
+                                        const CaseThread& thread) {
+  constexpr std::size_t kFrames = 300;
+  constexpr int kStacks = 8;
+  const LiveSubject subject(of.process());
+  PythonStackReader stacks(of.process().memory, of.process().python);
+  // The outermost first, as long as they are the same.
+  std::vector<PythonFrame> common(thread.frames().rbegin(),
+                                  thread.frames().rend());
+  std::vector<std::set<int>> lines(common.size());
+  bool calls = false;
+  for (int look = 0; look < kStacks; ++look) {
+    std::this_thread::sleep_for(kRunningMoment / 2);
+    const auto seen = subject.look(stacks, *thread.python, {.most = kFrames});
+    if (!seen || !seen->stack.complete) {
+      continue;
+    }
+    const auto& frames = seen->stack.frames;
+    std::size_t same = 0;
+    for (; same < std::min(common.size(), frames.size()); ++same) {
+      const PythonFrame& now = frames[frames.size() - 1 - same];
+      if (now.address != common[same].address ||
+          now.code != common[same].code) {
+        break;
+      }
+      lines[same].insert(now.line);
+    }
+    calls = calls || same < frames.size() || same < common.size();
+    common.resize(same);
+  }
+  return common.empty() ? std::nullopt
+                        : std::optional(RunningLoop{
+                              common.back(), lines[common.size() - 1], calls});
+}
+
+// For who waits for a CPU, or is throttled, nothing can change.
+bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
+  constexpr std::uint64_t kEnough = 20'000'000;  // ns: a million bytecodes
+  const auto now = read_task_runs(of.pid, thread.id.tid);
+  return !now || now->nanoseconds == 0 ||
+         now->nanoseconds - since.nanoseconds >= kEnough;
+}
+
+// Whether it was seen in what the loop calls.
+bool leaves(const RunningLoop& loop, const CaseThread& thread) {
+  const std::string in = " in " + printable(loop.frame.function);
+  return loop.calls ||
+         !std::ranges::all_of(
+             thread.places, [&](const auto& one) { return one.ends_with(in); });
+}
+
+// The C function that it was in, in half of the looks at least: one look may
+// fall between two calls of one that computes for long. Empty: none.
+std::string computes_in(const Case& of, const CaseThread& thread) {
+  std::string function;
+  int seen = 0;
+  for (int look = 0; look < kRunningLooks; ++look) {
+    const auto functions = of.native(thread);
+    if (!functions.empty()) {
+      function = functions.front();
+      ++seen;
+    }
+    std::this_thread::sleep_for(kRunningMoment / 2);
+  }
+  return seen * 2 >= kRunningLooks ? function : "";
+}
+
+// What of its variables changes from one look to another. None: they cannot be
+// read, it has none, or it has not run meanwhile.
+std::optional<std::string> changes_in(const Case& of,
+                                      const CaseThread& thread,
+                                      const PythonFrame& frame) {
+  const auto begun = read_task_runs(of.pid, thread.id.tid);
+  const Values before = locals_now(of, frame);
+  std::string changes;
+  const auto ran = [&] { return !begun || has_run(of, thread, *begun); };
+  for (int look = 0;
+       look < (ran() ? kRunningLooks : kMostLooks) && changes.empty(); ++look) {
+    std::this_thread::sleep_for(kRunningMoment);
+    const Values now = locals_now(of, frame);
+    if (now.empty() || before.empty()) {
+      return {};
+    }
+    changes = differences(before, now);
+  }
+  if (changes.empty() && !ran()) {
+    return {};
+  }
+  return changes;
+}
+
+}  // namespace
+
+Found running(const Case& of, const CaseThread& thread) {
+  if (thread.wait.state != 'R' && !thread.ran) {
+    return std::nullopt;
+  }
+  Cause cause{.id = "runs",
+              .standing = Standing::Works,
+              .confidence = Confidence::Likely,
+              .sentence = fmt::format("runs, cpu {:.0f} %, at {}",
+                                      thread.cpu_percent, thread.place())};
+  std::string places;
+  for (const std::string& place : thread.places) {
+    places += (places.empty() ? "" : "; ") + place;
+  }
+  cause.evidence.push_back(fmt::format(
+      "{} {} in {} looks: {}", thread.places.size(),
+      thread.places.size() == 1 ? "place" : "places", thread.looks, places));
+  if (thread.frames().empty() || !of.is_python() ||
+      (thread.cpu_percent < 50 && thread.wait.state != 'R')) {
+    return cause;
+  }
+  const auto loop = watch_thread(of, thread);
+  const auto changes =
+      loop ? changes_in(of, thread, loop->frame) : std::optional<std::string>();
+  if (!changes) {
+    return cause;
+  }
+  const std::string lines = lines_of(*loop);
+  if (!changes->empty()) {
+    cause.sentence = fmt::format("runs, cpu {:.0f} %, in the loop at {}",
+                                 thread.cpu_percent, lines);
+    cause.evidence.push_back("what changes in it: " + *changes);
+    return cause;
+  }
+  cause.evidence.push_back(
+      fmt::format("none of the variables of {} has changed meanwhile",
+                  printable(loop->frame.function)));
+  // In C code, or in what it calls, it may compute for long.
+  if (const auto function = computes_in(of, thread); !function.empty()) {
+    cause.evidence.push_back("in " + function);
+  } else if (!leaves(*loop, thread)) {
+    cause.id = "busy-loop";
+    cause.standing = Standing::Waits;
+    cause.confidence = Confidence::Likely;
+    cause.sentence = fmt::format(
+        "goes round in a loop in which nothing changes, cpu {:.0f} %, at {}",
+        thread.cpu_percent, lines);
+    cause.next.push_back({fmt::format("hangdbg attach {}", of.pid),
+                          "a prompt in the loop: `hold`, then step"});
+  }
+  return cause;
+}
+
+}  // namespace hangdbg::causes

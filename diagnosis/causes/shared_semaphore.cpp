@@ -1,0 +1,152 @@
+// A lock of multiprocessing, which several processes share: who has it, or that
+// nobody alive does.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_shared_lock.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Other threads of this process than this one may have it, or this one itself.
+void tell_own(const CaseThread& thread,
+              const AwaitedSharedLock& lock,
+              Cause& cause) {
+  const CaseThread* const owner = lock.own_holder;
+  cause.held = true;
+  if (owner == &thread) {
+    cause.id = "deadlock";
+    cause.standing = Standing::Stuck;
+    cause.sentence += ", which it has itself";
+    cause.evidence.push_back("the last who took it is this thread");
+    return;
+  }
+  cause.sentence +=
+      fmt::format(", which {} of this process has",
+                  owner != nullptr ? owner->who() : "a thread that has ended");
+  if (owner != nullptr) {
+    cause.behind.push_back(owner->id);
+  }
+}
+
+void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
+  for (const int pid : lock.holders) {
+    cause.behind.push_back({pid, pid});
+    cause.evidence.push_back(process_text(pid) + " has it, says its object");
+  }
+  if (!cause.behind.empty()) {
+    cause.confidence = Confidence::Certain;
+    cause.held = true;
+    cause.sentence +=
+        fmt::format(", which {} has", process_text(cause.behind.front().pid));
+  } else if (lock.all_told) {
+    cause.id = "lock-of-dead-process";
+    cause.standing = Standing::Stuck;
+    cause.sentence +=
+        ", and that none of those alive has: who had it has ended";
+    cause.evidence.push_back(
+        "none of these has it; a semaphore is not released when who has it is "
+        "killed");
+    cause.next.push_back({fmt::format("kill {}", of.pid),
+                          "nothing can free it; start all of them anew"});
+  }
+}
+
+constexpr std::string_view kFile = "/multiprocessing/synchronize.py";
+
+// Condition.wait, which only Event.wait calls by a function of that name.
+bool is_event(const CaseThread& thread) {
+  const auto& frames = thread.frames();
+  return frames.size() > 1 && frames[1].function == "wait" &&
+         frames[1].file.ends_with(kFile);
+}
+
+std::string_view kind_of(const CaseThread& thread) {
+  constexpr std::size_t kDepth = 3;
+  if (thread.find("put", "/multiprocessing/queues.py", kDepth) != nullptr) {
+    return "put() of a full queue";
+  }
+  return thread.find("wait", kFile, 1) == nullptr ? "acquire() of a Semaphore"
+         : is_event(thread)                       ? "wait() of an Event"
+                                                  : "wait() of a Condition";
+}
+
+// Whoever does not wait for the same may end it; who computes, when it is done.
+void find_others(const Case& of,
+                 const CaseThread& thread,
+                 const AwaitedSharedLock& wait,
+                 Cause& cause) {
+  const CaseThread* works = of.at_work(&thread);
+  for (const int pid : wait.sharers) {
+    const Case* const other = of.world.look_at(pid);
+    if (works == nullptr && other != nullptr) {
+      works = other->at_work();
+    }
+    if (std::ranges::find(wait.waiting, pid) == wait.waiting.end()) {
+      cause.behind.push_back({pid, pid});
+    }
+  }
+  if (works != nullptr) {
+    cause.behind = {works->id};
+    cause.evidence.push_back(fmt::format(
+        "{} is at work, at {}", process_text(works->id.pid), works->place()));
+  }
+}
+
+// An Event, a Condition, the room in a queue.
+void tell_wait(const Case& of,
+               const CaseThread& thread,
+               const AwaitedSharedLock& wait,
+               Cause& cause) {
+  cause.id = "shared-wait";
+  cause.confidence = Confidence::Possible;
+  cause.sentence = fmt::format(
+      "waits until another process lets it go on: in {} of multiprocessing",
+      kind_of(thread));
+  if (of.takes_turns(thread)) {
+    cause.standing = Standing::Works;
+    cause.evidence.push_back("it has gone on meanwhile, and waits again");
+  } else if (thread.wakes_by_itself() && is_event(thread)) {
+    cause.id = "sleeps";
+    cause.standing = Standing::Idle;
+    cause.confidence = Confidence::Likely;
+    cause.sentence =
+        "sleeps, for a time that it has chosen, or until an Event of "
+        "multiprocessing is set";
+  } else {
+    find_others(of, thread, wait, cause);
+  }
+}
+
+}  // namespace
+
+Found shared_semaphore(const Case& of, const CaseThread& thread) {
+  const auto lock = awaited_shared_lock(of, thread);
+  if (!lock) {
+    return std::nullopt;
+  }
+  Cause cause{.id = "shared-lock",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Likely,
+              .sentence = "waits for a lock that processes share"};
+  cause.evidence.push_back(
+      fmt::format("a semaphore in shared memory, at {}", thread.place()));
+  cause.evidence.push_back(fmt::format(
+      "{} other {} it", lock->sharers.size(),
+      lock->sharers.size() == 1 ? "process shares" : "processes share"));
+  if (lock->known && !lock->is_lock) {
+    tell_wait(of, thread, *lock, cause);
+  } else if (lock->own_count > 0) {
+    tell_own(thread, *lock, cause);
+  } else if (lock->known) {
+    find_holder(of, *lock, cause);
+  }
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,21 @@
+// A thread that waits for a signal: signal.pause(), sigwait() and their like.
+#include <fmt/core.h>
+
+#include "diagnosis/causes/causes.h"
+
+namespace hangdbg::causes {
+
+Found signal(const Case&, const CaseThread& thread) {
+  if (!thread.sleeps_in("pause") && !thread.sleeps_in("rt_sigtimedwait") &&
+      !thread.sleeps_in("rt_sigsuspend")) {
+    return std::nullopt;
+  }
+  return Cause{.id = "idle",
+               .standing = Standing::Idle,
+               .confidence = Confidence::Certain,
+               .sentence = "waits for a signal",
+               .evidence = {fmt::format("{} at {}", thread.wait.syscall,
+                                        thread.place())}};
+}
+
+}  // namespace hangdbg::causes

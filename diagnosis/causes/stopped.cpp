@@ -1,0 +1,113 @@
+// A thread that is stopped, or has ended: it does nothing until somebody else
+// does something.
+#include <fmt/core.h>
+#include <sys/syscall.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Whoever reads from its terminal in the background is stopped for it.
+bool wanted_terminal(const Case& of, const CaseThread& thread) {
+  const auto& call = thread.wait.call;
+  if (call.running || (call.number != SYS_read && call.number != SYS_write)) {
+    return false;
+  }
+  const auto file = of.file(static_cast<int>(call.args[0]));
+  return file && (file->name.starts_with("/dev/pts/") ||
+                  file->name.starts_with("/dev/tty"));
+}
+
+Cause ended(const Case& of) {
+  return {
+      .id = "ended",
+      .standing = Standing::Stuck,
+      .confidence = Confidence::Certain,
+      .sentence = fmt::format("has ended, and its parent, {}, has not taken "
+                              "notice",
+                              process_text(of.status.ppid)),
+      .evidence = {"state Z in /proc: what is left is its exit status"},
+      .next = {{fmt::format("hangdbg diagnose {}", of.status.ppid),
+                "why the parent does not take notice"}}};
+}
+
+// The debugger that holds it; 0: nobody does. A stop of some microseconds, by
+// who reads its stack (another hangdbg, a profiler), is no hang: it has to be
+// in one and the same stop in each of several looks. Each stop is a switch.
+int debugger_of(const Case& of, const CaseThread& thread) {
+  constexpr int kStopLooks = 5;
+  constexpr auto kBetweenStopLooks = std::chrono::milliseconds(40);
+  std::optional<ProcStatus> first;
+  for (int i = 0; i < kStopLooks; ++i) {
+    if (i > 0) {
+      std::this_thread::sleep_for(kBetweenStopLooks);
+    }
+    const auto now = read_task_status(of.pid, thread.id.tid);
+    if (!now || now->state != 't' || now->tracer_pid == 0) {
+      return 0;
+    }
+    if (!first) {
+      first = *now;
+    }
+    if (now->tracer_pid != first->tracer_pid ||
+        now->voluntary_switches != first->voluntary_switches) {
+      return 0;
+    }
+  }
+  return first->tracer_pid;
+}
+
+}  // namespace
+
+Found stopped(const Case& of, const CaseThread& thread) {
+  const auto next = [&](const std::string& command, const std::string& why) {
+    return std::vector<NextStep>{{command, why}};
+  };
+  switch (thread.wait.state) {
+    case 'T': {
+      const bool terminal = wanted_terminal(of, thread);
+      return Cause{
+          .id = "stopped",
+          .standing = Standing::Stuck,
+          .confidence = Confidence::Certain,
+          .sentence = terminal ? "is stopped: it runs in the background, and "
+                                 "wanted its terminal"
+                               : "is stopped, by SIGSTOP or Ctrl-Z",
+          .evidence = {fmt::format("state T in /proc/{}/status", of.pid)},
+          .next = terminal ? next("fg", "in the shell that has started it")
+                           : next(fmt::format("kill -CONT {}", of.pid),
+                                  "it goes on")};
+    }
+    case 't': {
+      const int debugger = debugger_of(of, thread);
+      if (debugger == 0) {
+        return std::nullopt;
+      }
+      return Cause{
+          .id = "traced",
+          .standing = Standing::Stuck,
+          .confidence = Confidence::Certain,
+          .sentence =
+              fmt::format("is held by a debugger, {}", process_text(debugger)),
+          .evidence = {fmt::format("state t, TracerPid {} in /proc/{}/task/{}/"
+                                   "status",
+                                   debugger, of.pid, thread.id.tid)},
+          .next =
+              next(fmt::format("ps -fp {}", debugger), "whose debugger it is")};
+    }
+    case 'Z':
+    case 'X':
+      return thread.id.tid == of.pid ? Found(ended(of)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace hangdbg::causes

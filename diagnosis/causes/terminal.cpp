@@ -1,0 +1,84 @@
+// A program that waits for somebody to type.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_files.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Who writes its standard input, if that is the parent, and that one waits for
+// its end in the only thread it has: so it will not write.
+std::optional<ThreadId> parent_that_waits(const Case& of) {
+  const auto input = of.file(0);
+  if (!input || input->kind != FileKind::Pipe || !of.world.saw_all_pipes()) {
+    return {};
+  }
+  const int parent = of.status.ppid;
+  bool writes = false;
+  for (const PipeEnd& end : of.world.pipe_ends(input->inode)) {
+    if (end.writes && end.pid != parent) {
+      return {};
+    }
+    writes |= end.writes;
+  }
+  const Case* const its = writes ? of.world.look_at(parent) : nullptr;
+  const CaseThread* const main = its != nullptr && its->threads.size() == 1
+                                     ? its->thread(parent)
+                                     : nullptr;
+  return main != nullptr &&
+                 (main->sleeps_in("wait4") || main->sleeps_in("waitid"))
+             ? std::optional(ThreadId{parent, parent})
+             : std::nullopt;
+}
+
+}  // namespace
+
+Found terminal(const Case& of, const CaseThread& thread) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  const auto tty =
+      std::ranges::find_if(awaited.files, [](const AwaitedFile& one) {
+        return one.to_read && (one.file.name.starts_with("/dev/pts/") ||
+                               one.file.name.starts_with("/dev/tty"));
+      });
+  const bool input = thread.sleeps_in("read") && thread.wait.call.args[0] == 0;
+  if (tty == awaited.files.end() && !input) {
+    return std::nullopt;
+  }
+  const auto asks =
+      std::ranges::find_if(thread.frames(), [](const PythonFrame& frame) {
+        return frame.file.ends_with("/pdb.py") ||
+               frame.file.ends_with("/bdb.py");
+      });
+  const std::string where =
+      tty == awaited.files.end()
+          ? "its standard input"
+          : fmt::format("its terminal, {}", printable(tty->file.name));
+  Cause cause{.id = "terminal-input",
+              .standing = Standing::Idle,
+              .confidence = Confidence::Certain};
+  cause.sentence =
+      asks == thread.frames().end()
+          ? fmt::format("waits for input from {}", where)
+          : fmt::format(
+                "stands at a prompt of pdb, and waits for input from {}",
+                where);
+  cause.evidence.push_back(fmt::format(
+      "{} of fd {} at {}", thread.wait.syscall,
+      tty == awaited.files.end() ? 0 : tty->file.fd, thread.place()));
+  if (tty == awaited.files.end()) {
+    if (const auto parent = parent_that_waits(of)) {
+      cause.behind.push_back(*parent);
+      cause.evidence.push_back(
+          fmt::format("{} has the other end, and waits for the end of this one",
+                      process_text(parent->pid)));
+    }
+  }
+  return cause;
+}
+
+}  // namespace hangdbg::causes

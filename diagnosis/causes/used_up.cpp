@@ -1,0 +1,139 @@
+// A thread that tries again and again what cannot be had: no descriptor, no
+// room on a disk, no new process.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/sizes.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_files.h"
+#include "inspector/host/surroundings.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Connections that nobody has accepted yet, on all ports at which it listens.
+std::int64_t waiting_connections(const Case& of) {
+  constexpr std::size_t kMost = 20000;
+  std::int64_t waiting = 0;
+  const auto open = read_open_files(of.pid);
+  std::size_t seen = 0;
+  for (const OpenFile& file : open ? open->files : std::vector<OpenFile>()) {
+    if (file.kind != FileKind::Socket || ++seen > kMost) {
+      continue;
+    }
+    const auto socket = of.world.tcp_socket(of.pid, file.inode);
+    if (socket && socket->state == TcpState::Listen) {
+      waiting += socket->unread;
+    }
+  }
+  return waiting;
+}
+
+void blame(Cause& cause, std::string id, std::string what) {
+  cause.id = std::move(id);
+  cause.standing = Standing::Waits;
+  cause.confidence = Confidence::Likely;
+  cause.sentence = fmt::format("{}: it {}", std::move(what), cause.sentence);
+}
+
+}  // namespace
+
+bool retries(const Cause& cause) {
+  return cause.id == "polls" || cause.id == "busy-loop";
+}
+
+void explain_by_descriptors(const Case& of,
+                            const CaseThread& thread,
+                            Cause& cause) {
+  const bool serves = cause.id == "runs" || (cause.standing == Standing::Idle &&
+                                             awaited_files(of, thread).any);
+  if (!serves && !retries(cause)) {
+    return;
+  }
+  const Limits& limits = of.world.around(of.pid).limits;
+  const auto most = limits.at_most.open_files;
+  if (!most || limits.open_files < *most) {
+    return;
+  }
+  const std::int64_t waiting = waiting_connections(of);
+  if (serves && waiting == 0) {
+    return;
+  }
+  blame(cause, "descriptors-used-up",
+        fmt::format("has all its {} descriptors open{}", *most,
+                    waiting > 0
+                        ? fmt::format(", so that {} connection{} not accepted",
+                                      waiting, waiting == 1 ? " is" : "s are")
+                        : ""));
+  if (waiting > 0) {
+    cause.standing = Standing::Stuck;
+    cause.confidence = Confidence::Certain;
+  }
+  cause.evidence.push_back(
+      fmt::format("{} descriptors are open, the limit is "
+                  "{} (RLIMIT_NOFILE)",
+                  limits.open_files, *most));
+  cause.next = {{fmt::format("hangdbg fds {}", of.pid), "what they all are"},
+                {fmt::format("prlimit --pid {} --nofile={}", of.pid, *most * 4),
+                 "more of them, while it runs"}};
+}
+
+void explain_by_full_disk(const Case& of, const CaseThread&, Cause& cause) {
+  if (!retries(cause)) {
+    return;
+  }
+  const auto& systems = of.world.around(of.pid).file_systems;
+  const auto full = std::ranges::find_if(systems, [](const FileSystem& one) {
+    return one.is_full() && (!one.use.empty() || one.point == "/dev/shm");
+  });
+  if (full == systems.end()) {
+    return;
+  }
+  blame(cause, "disk-full",
+        fmt::format("finds no room on {}, which is full", full->point));
+  cause.evidence.push_back(fmt::format(
+      "{} ({}): {} of {} are left, {} of {} files; {}", full->point, full->type,
+      human_size(full->bytes_left), human_size(full->bytes), full->files_left,
+      full->files,
+      full->use.empty() ? "shared memory is made there"
+                        : "it is open to write there: " + full->use));
+  cause.next = {{fmt::format("df -h {0}; df -i {0}", full->point),
+                 "how full it is, in that process's mounts"}};
+}
+
+void explain_by_process_limit(const Case& of, const CaseThread&, Cause& cause) {
+  if (!retries(cause)) {
+    return;
+  }
+  const Surroundings& around = of.world.around(of.pid);
+  const auto& pids = around.cgroup.pids;
+  const auto most = around.limits.at_most.processes;
+  const auto used = around.limits.user_threads;
+  if (pids && pids->max && pids->current >= *pids->max) {
+    blame(cause, "process-limit",
+          fmt::format("can begin no process or thread, as its cgroup has all "
+                      "{} that it may have",
+                      *pids->max));
+    cause.evidence.push_back(
+        fmt::format("{}: pids.current {}, pids.max {}, refused {} times",
+                    pids->folder, pids->current, *pids->max, pids->refused));
+    cause.next = {
+        {fmt::format("echo {} > {}/pids.max", *pids->max * 4, pids->folder),
+         "it may begin more"}};
+  } else if (most && used && *used >= *most) {
+    blame(cause, "process-limit",
+          fmt::format("can begin no process or thread, as its user has all {} "
+                      "that he may have",
+                      *most));
+    cause.evidence.push_back(
+        fmt::format("its user has {} threads, the limit is {} (RLIMIT_NPROC)",
+                    *used, *most));
+    cause.next = {
+        {fmt::format("prlimit --pid {} --nproc={}", of.pid, *most * 4),
+         "more of them, while it runs"}};
+  }
+}
+
+}  // namespace hangdbg::causes

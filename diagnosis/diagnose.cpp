@@ -1,0 +1,235 @@
+#include "diagnosis/diagnose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "diagnosis/causes/rules.h"
+#include "diagnosis/snapshot/case.h"
+#include "inspector/host/unusual.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kDiagnoseMostLinks = 50;
+constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
+
+struct Chain {
+  std::vector<Link> links;  // may be empty
+  Cause cause;              // the root's, or the circle
+  std::size_t root = 0;     // whose cause it is
+  std::size_t circle = 0;   // so many, of which it is the last, are a circle
+};
+
+struct Finder {
+  World& world;
+  double hung_after_s;
+  std::map<ThreadId, std::optional<Link>> links = {};
+
+  // None of one that cannot be looked at.
+  const std::optional<Link>& link(ThreadId id);
+  Chain chain_from(ThreadId start);
+  bool hangs(const Chain& chain) const;
+};
+
+bool has(const Chain& chain, ThreadId id) {
+  return std::ranges::find(chain.links, id, &Link::id) != chain.links.end();
+}
+
+// The worst among those that one waits for: where the way goes on.
+std::optional<ThreadId> next_of(Finder& finder, const Link& link);
+Cause circle(const std::vector<Link>& links);
+
+}  // namespace
+
+Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
+  const Case* const of = world.look_at(pid);
+  if (of == nullptr) {
+    TRY(read_status(pid));
+    return fail(ErrorId::NotPermitted,
+                fmt::format("process {} may not be looked into", pid),
+                fmt::format("sudo hangdbg diagnose {}", pid));
+  }
+  world.hung_after_s = hung_after_s;
+  Finder finder{world, hung_after_s};
+  Diagnosis found{.pid = pid, .title = of->title()};
+  Chain first = finder.chain_from({pid, pid});
+  if (first.links.empty()) {
+    return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
+  }
+  found.hung = finder.hangs(first);
+  // Threads that main does not wait for may hang all the same.
+  std::size_t seen = 0;
+  for (const CaseThread& thread : of->threads) {
+    if (!thread.python || has(first, thread.id) || ++seen > kMostThreads) {
+      continue;
+    }
+    Chain chain = finder.chain_from(thread.id);
+    if (chain.links.empty() || !finder.hangs(chain) ||
+        chain.cause.confidence == Confidence::Possible) {
+      continue;
+    }
+    if (!found.hung && chain.cause.standing == Standing::Stuck) {
+      first = std::move(chain);
+      found.hung = true;
+    } else if (!has(first, chain.links[chain.root].id)) {
+      found.also.push_back(std::move(chain.links[chain.root]));
+    }
+  }
+  found.chain = std::move(first.links);
+  found.root = first.root;
+  found.circle = first.circle;
+  found.cause = std::move(first.cause);
+  found.around = unusual_around(world.around(pid));
+  found.skipped = world.skipped();
+  return found;
+}
+
+std::optional<Link> link_of(World& world, ThreadId id) {
+  const Case* const of = world.look_at(id.pid);
+  const CaseThread* const thread = of != nullptr ? of->thread(id.tid) : nullptr;
+  if (thread == nullptr) {
+    return std::nullopt;
+  }
+  Link link{.id = id,
+            .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
+            .place = thread->place(),
+            .state = describe(thread->wait),
+            .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+            .cause = cause_of(*of, *thread)};
+  if (const auto& watched = link.cause.watched) {
+    link.state += fmt::format(", in {} for at least {:.1f} s",
+                              watched->function, watched->seconds);
+  }
+  return link;
+}
+
+std::string end_of_chain(const Diagnosis& found) {
+  return found.circle > 1
+             ? found.cause.sentence
+             : found.chain[found.root].who + " " + found.cause.sentence;
+}
+
+bool is_at_end(const Diagnosis& found) {
+  return found.root + 1 == std::max<std::size_t>(found.circle, 1);
+}
+
+std::string story(const Diagnosis& found) {
+  if (!is_at_end(found)) {
+    return found.chain.front().cause.sentence + ": " + end_of_chain(found);
+  }
+  return (found.circle > 1 ? "hangs: " : "") + found.cause.sentence;
+}
+
+namespace {
+
+const std::optional<Link>& Finder::link(ThreadId id) {
+  const auto [at, fresh] = links.try_emplace(id);
+  if (!fresh) {
+    return at->second;
+  }
+  links[id] = link_of(world, id);
+  return links[id];
+}
+
+Chain Finder::chain_from(ThreadId start) {
+  Chain chain;
+  auto& links = chain.links;
+  std::optional<ThreadId> next = start;
+  while (next && links.size() < kDiagnoseMostLinks &&
+         !world.deadline().expired()) {
+    const auto met = std::ranges::find(links, *next, &Link::id);
+    if (met != links.end()) {
+      chain.root = links.size() - 1;
+      chain.circle = static_cast<std::size_t>(links.end() - met);
+      chain.cause = circle({met, links.end()});
+      return chain;
+    }
+    const auto& one = link(*next);
+    if (!one) {
+      break;
+    }
+    links.push_back(*one);
+    if (one->cause.standing == Standing::Works) {
+      break;  // it goes on, whoever is before it at the moment
+    }
+    next = next_of(*this, *one);
+  }
+  if (!links.empty()) {
+    // Who rests with what others want is not the one who hangs.
+    const bool kept = links.size() > 1 &&
+                      links.back().cause.standing == Standing::Idle &&
+                      links[links.size() - 2].cause.held;
+    chain.root = links.size() - (kept ? 2 : 1);
+    chain.cause = links[chain.root].cause;
+  }
+  return chain;
+}
+
+// Who polls without a limit that is known may be at work that is slow.
+bool Finder::hangs(const Chain& chain) const {
+  const Cause& cause = chain.cause;
+  if (cause.standing != Standing::Waits) {
+    return cause.standing == Standing::Stuck;
+  }
+  if (cause.watched) {
+    return cause.watched->enough;
+  }
+  const auto waiting_s =
+      cause.waited_s ? cause.waited_s : chain.links[chain.root].waiting_s;
+  return waiting_s ? *waiting_s >= hung_after_s * cause.patience
+                   : cause.confidence != Confidence::Possible;
+}
+
+std::optional<ThreadId> next_of(Finder& finder, const Link& link) {
+  std::optional<ThreadId> best;
+  Standing worst = Standing::Works;
+  for (const ThreadId id : link.cause.behind) {
+    const auto& behind = finder.link(id);
+    if (behind && (!best || behind->cause.standing > worst)) {
+      best = id;
+      worst = behind->cause.standing;
+    }
+  }
+  return best;
+}
+
+Cause circle(const std::vector<Link>& links) {
+  Cause cause{.id = "deadlock",
+              .standing = Standing::Stuck,
+              .confidence = Confidence::Certain};
+  const bool pipe = std::ranges::any_of(links, [](const Link& link) {
+    return link.cause.id == "pipe-full" || link.cause.id == "terminal-input";
+  });
+  const bool processes = links.front().id.pid != links.back().id.pid;
+  if (pipe) {
+    cause.id = "subprocess-pipe";
+  }
+  cause.sentence =
+      links.size() == 1
+          ? fmt::format("waits for itself: {}", links.front().cause.sentence)
+          : fmt::format("{} {} wait for each other", links.size(),
+                        processes ? "processes" : "threads");
+  for (const Link& link : links) {
+    if (links.size() > 1) {
+      cause.sentence +=
+          fmt::format("{}{} {}", &link == &links.front() ? ": " : "; ",
+                      link.who, link.cause.sentence);
+    }
+    cause.confidence = std::min(cause.confidence, link.cause.confidence);
+    for (const std::string& evidence : link.cause.evidence) {
+      cause.evidence.push_back(fmt::format("{}: {}", link.who, evidence));
+    }
+  }
+  if (cause.confidence == Confidence::Possible) {
+    cause.standing = Standing::Waits;  // another thread may be about to do it
+  }
+  cause.next = links.front().cause.next;
+  return cause;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,62 @@
+// Why a process hangs, if it does: from the thread that a person would look at
+// along who waits for whom to the one at the end of it.
+//
+// Each thread's cause is found by the rules (rules.h). A cause that names who
+// is behind it leads to that one's, in other processes too; where the way comes
+// back to where it has been, they wait for each other, and that is the cause.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "diagnosis/snapshot/cause.h"
+#include "diagnosis/snapshot/world.h"
+
+namespace hangdbg {
+
+// One thread on the way, and why it waits.
+struct Link {
+  ThreadId id;
+  std::string who;    // "thread 12 "worker""
+  std::string place;  // "lock.py:42 in wait"
+  std::string state;  // "asleep in futex for 3 min"
+  std::optional<double> waiting_s;
+  Cause cause;
+};
+
+struct Diagnosis {
+  int pid = 0;
+  std::string title;  // "process 79655 (python train.py)"
+  bool hung = false;
+  // From the thread that was asked for along who waits for whom.
+  std::vector<Link> chain;
+  std::size_t root = 0;    // in it: whose cause it is
+  std::size_t circle = 0;  // so many, of which it is the last, are a circle
+  Cause cause;             // the root's, or the circle
+  std::vector<Link> also;  // others that hang by themselves
+  std::vector<std::string> around;   // what is unusual around it
+  std::vector<std::string> skipped;  // what could not be looked at
+};
+
+// `hung_after_s`: who waits for so long hangs, if not for what idle programs
+// wait for. Errors: NoSuchProcess, NotPermitted.
+Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s);
+
+// Of one thread, whoever is behind it. None, if it cannot be looked at.
+std::optional<Link> link_of(World& world, ThreadId id);
+
+// "process 99 (python3) waits for ...", of the one at the end of the chain; of
+// a circle, the whole.
+std::string end_of_chain(const Diagnosis& found);
+// Who was asked for is that one, or in that circle.
+bool is_at_end(const Diagnosis& found);
+
+// What it does, all in one sentence that begins with a verb: what it waits
+// for, and who is at the end of that. Of a circle, the whole.
+std::string story(const Diagnosis& found);
+
+}  // namespace hangdbg

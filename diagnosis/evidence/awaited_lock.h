@@ -1,0 +1,77 @@
+// Which lock a thread waits for, of whatever kind, and who has it: what rules
+// know of locks, as facts that can be shown alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/snapshot/case.h"
+#include "diagnosis/waits/awaited_python_lock.h"
+
+namespace hangdbg {
+
+enum class LockKind {
+  Gil,
+  Lock,
+  RLock,
+  Condition,  // what waits for a notify(): also of an Event, a queue, a Future
+  Mutex,      // of C code
+  Shared,     // of multiprocessing
+  SharedSemaphore,
+  File,
+};
+std::string_view lock_kind_name(LockKind kind);  // "RLock", "mutex", ...
+
+struct LockOwner {
+  ThreadId id;
+  std::string who;    // "thread 12 "worker"", "process 99 (python)"
+  std::string state;  // "asleep in futex for 3 min"; "" if it is not seen
+  std::string place;  // of the `with` in which it has it; else where it stands
+};
+
+struct SeenLock {
+  LockKind kind = LockKind::Lock;
+  // What is the same for all who see the same lock: of memory by process and
+  // address, of files and shared memory by device and inode.
+  std::string key;
+  std::string name;         // `self._lock`, a path, a mutex's type; may be ""
+  Address address;          // in that process; none of a file
+  std::uint64_t count = 0;  // how often an RLock is held
+  std::vector<LockOwner> owners;
+  // Who had it when this process was forked from its parent, there.
+  std::optional<ThreadId> owner_in_parent;
+  std::string note;  // why there is no owner, or none here; "" otherwise
+};
+
+// "the RLock `lock`, which thread 12 "worker" has".
+std::string describe(const SeenLock& lock);
+
+// Of one process. What its threads have is read once, when it is first asked
+// for.
+class LockReader {
+ public:
+  explicit LockReader(const Case& of) : of_(of) {}
+
+  std::optional<SeenLock> awaited_by(const CaseThread& thread) const;
+
+  // Those of Python that a thread has by `with`.
+  std::vector<SeenLock> held_by(const CaseThread& thread) const;
+
+  // The GIL, if somebody has it.
+  std::optional<SeenLock> gil() const;
+
+ private:
+  using Holders = std::map<Address, std::vector<PythonLockHolder>>;
+  SeenLock python_lock(const PythonLock& lock, std::string name) const;
+  const Holders& holders() const;
+  void tell_parent(const PythonLock& lock, SeenLock& seen) const;
+
+  const Case& of_;
+  mutable std::optional<Holders> holders_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,24 @@
+#include "diagnosis/evidence/described_file.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace hangdbg {
+
+Descriptor describe_file(World& world, int pid, OpenFile file) {
+  Descriptor one{.file = std::move(file), .tcp = {}, .other_ends = {}};
+  if (one.file.kind == FileKind::Socket) {
+    one.tcp = world.tcp_socket(pid, one.file.inode);
+  } else if (one.file.kind == FileKind::Pipe) {
+    std::ranges::copy_if(world.pipe_ends(one.file.inode),
+                         std::back_inserter(one.other_ends),
+                         [&](const PipeEnd& end) {
+                           return (one.file.reads() && end.writes) ||
+                                  (one.file.writes() && end.reads);
+                         });
+  }
+  return one;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,64 @@
+// Why a job hangs: the cause of each of its ranks, looked at all at once, and
+// of these the one that the others wait for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "diagnosis/diagnose.h"
+#include "diagnosis/waits/mpi_watch.h"
+#include "inspector/jobs/jobs.h"
+#include "inspector/jobs/torch/collective_calls.h"
+#include "inspector/jobs/torch/peers.h"
+#include "inspector/jobs/torch/process_groups.h"
+
+namespace hangdbg {
+
+struct RankDiagnosis {
+  int rank = 0;
+  int pid = 0;
+  Result<Diagnosis> found;
+  std::optional<CollectiveCall> call = {};  // it waits there
+  ProcessGroups groups = {};
+  std::optional<MpiWait> mpi = {};  // where it comes back from that
+};
+
+// Ranks of which the same is to be said.
+struct AlikeRanks {
+  RankSet ranks;
+  const Diagnosis* first;  // the lowest one's
+};
+
+struct JobDiagnosis {
+  Job job;
+  std::vector<RankDiagnosis> ranks;  // ascending
+  std::optional<Link> launcher;
+  // What does not get through; looked for where all wait in collectives.
+  std::vector<PeerFlow> stuck_flows;
+  // Looked for where all wait for each other, and some of them in MPI.
+  std::optional<Result<MpiWatch>> mpi_watch;
+  bool hung = false;
+  RankSet odd;  // whose cause it is; empty: all ranks alike
+  Cause cause;  // the sentence says of whom
+  std::vector<std::string> skipped;
+
+  // Those among these, the odd ones first.
+  std::vector<AlikeRanks> alike(const RankSet& among) const;
+};
+
+JobDiagnosis diagnose_job(const Job& job,
+                          double hung_after_s,
+                          Deadline deadline);
+
+// Several processes at once, that have nothing to do with each other.
+struct ProcessDiagnosis {
+  int pid = 0;
+  Result<Diagnosis> found;
+};
+std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
+                                           double hung_after_s,
+                                           Deadline deadline);
+
+}  // namespace hangdbg

@@ -1,0 +1,53 @@
+// Looks at one Python process from outside: at the thread that a person would
+// want to see, and as far as that matters at those beside it. Nothing is
+// stopped, and no code runs in it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/verdict/hang_verdict.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/stacks/python_stack.h"
+
+namespace hangdbg {
+
+class ProcessLook {
+ public:
+  // The first look. May wait for as long as the process is in D state. Errors:
+  // NoSuchProcess; NotPython, of one that is called so and is not.
+  static Result<std::unique_ptr<ProcessLook>> begin(int pid);
+
+  // The next. It may be gone by then: then there is none.
+  void look();
+
+  int pid() const { return pid_; }
+  bool wants_more() const {
+    return process_ && hangdbg::wants_more(evidence_.sights.back().wait);
+  }
+  const Evidence& evidence() const { return evidence_; }
+  const std::optional<PythonVersion>& version() const { return version_; }
+  // Why there is no more than what the kernel tells everybody.
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  explicit ProcessLook(int pid) : pid_(pid) {}
+  Status open();
+  void choose(const std::vector<PythonThread>& threads);
+  std::optional<Sight> see();
+  std::optional<int> gil_holder() const;
+
+  int pid_;
+  std::optional<InspectedProcess> process_;
+  std::optional<PythonStackReader> stacks_;
+  std::optional<PythonVersion> version_;
+  std::optional<Error> error_;
+  std::optional<PythonThread> thread_;  // that is shown
+  Evidence evidence_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,40 @@
+// In which collective of torch.distributed, or call of MPI, a thread waits for
+// other ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diagnosis/snapshot/case.h"
+#include "inspector/jobs/torch/collective_calls.h"
+
+namespace hangdbg {
+
+// By its frames: it has called one, and is inside. Of MPI by its C functions,
+// which tell no group.
+std::optional<CollectiveCall> awaited_call(const Case& of,
+                                           const CaseThread& thread);
+// The first alone.
+std::optional<CollectiveCall> torch_call(const Case& of,
+                                         const CaseThread& thread);
+
+struct MpiCall {
+  std::string function;  // "MPI_Recv"
+  Address returns_to;    // 0 where that is not known
+  bool operator==(const MpiCall&) const = default;
+};
+// A collective, or one that waits for a message to come or to go.
+std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread);
+
+inline bool is_of_mpi(const CollectiveCall& call) {
+  return call.function.starts_with("MPI_");
+}
+// It waits for a message of MPI: from whom is not known.
+bool is_message(const CollectiveCall& call);
+
+// By what its process has begun and not completed, where the thread waits in C
+// code: for `work.wait()`, and for the gradients in a `backward()`.
+std::optional<CollectiveCall> pending_call(const Case& of,
+                                           const CaseThread& thread);
+
+}  // namespace hangdbg

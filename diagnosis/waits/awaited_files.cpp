@@ -1,0 +1,106 @@
+#include "diagnosis/waits/awaited_files.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "tracee/memory/memory.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostFiles = 256;
+
+void add_file(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
+  if (awaited.files.size() < kMostFiles) {
+    if (auto file = of.file(fd)) {
+      awaited.files.push_back({*std::move(file), to_read});
+    }
+  }
+}
+
+void add_polled(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
+  const auto count = std::min<std::uint64_t>(call.args[1], kMostFiles);
+  std::vector<pollfd> polled(count);
+  if (!of.memory().read(Address{call.args[0]},
+                        std::as_writable_bytes(std::span(polled)))) {
+    return;
+  }
+  for (const pollfd& one : polled) {
+    if (one.fd >= 0) {
+      add_file(of, one.fd, (one.events & POLLIN) != 0, into);
+    }
+  }
+}
+
+// Of those to read, and those to write.
+void add_selected(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
+  const auto count = std::min<std::uint64_t>(call.args[0], 4096);
+  for (const bool to_read : {true, false}) {
+    const Address set{call.args[to_read ? 1 : 2]};
+    std::vector<std::uint64_t> words((count + 63) / 64);
+    if (!set ||
+        !of.memory().read(set, std::as_writable_bytes(std::span(words)))) {
+      continue;
+    }
+    for (std::uint64_t fd = 0; fd < count; ++fd) {
+      if ((words[fd / 64] >> fd % 64 & 1) != 0) {
+        add_file(of, static_cast<int>(fd), to_read, into);
+      }
+    }
+  }
+}
+
+void add_watched(const Case& of, int epoll, AwaitedFiles& into) {
+  const auto set = of.file(epoll);
+  for (const EpollWatch& watch :
+       set ? set->watches : std::vector<EpollWatch>()) {
+    add_file(of, watch.fd, (watch.events & EPOLLIN) != 0, into);
+  }
+}
+
+}  // namespace
+
+AwaitedFiles awaited_files(const Case& of, const CaseThread& thread) {
+  const TaskSyscall& call = thread.wait.call;
+  AwaitedFiles awaited;
+  if (call.running) {
+    return awaited;
+  }
+  constexpr std::array<long, 9> kReads = {
+      SYS_read,   SYS_readv,   SYS_pread64, SYS_recvfrom, SYS_recvmsg,
+      SYS_accept, SYS_accept4, SYS_preadv,  SYS_recvmmsg};
+  constexpr std::array<long, 7> kWrites = {
+      SYS_write,   SYS_writev,  SYS_pwrite64, SYS_sendto,
+      SYS_sendmsg, SYS_connect, SYS_sendfile};
+  awaited.any = true;
+  const auto never = [](std::uint64_t millis) {
+    return static_cast<std::int32_t>(millis) < 0;
+  };
+  if (std::ranges::find(kReads, call.number) != kReads.end()) {
+    add_file(of, static_cast<int>(call.args[0]), true, awaited);
+  } else if (std::ranges::find(kWrites, call.number) != kWrites.end()) {
+    add_file(of, static_cast<int>(call.args[0]), false, awaited);
+  } else if (call.number == SYS_poll || call.number == SYS_ppoll) {
+    awaited.with_time =
+        call.number == SYS_poll ? !never(call.args[2]) : call.args[2] != 0;
+    add_polled(of, call, awaited);
+  } else if (call.number == SYS_select || call.number == SYS_pselect6) {
+    awaited.with_time = call.args[4] != 0;
+    add_selected(of, call, awaited);
+    awaited.any = call.args[0] > 0;
+  } else if (call.number == SYS_epoll_wait || call.number == SYS_epoll_pwait) {
+    awaited.with_time = !never(call.args[3]);
+    add_watched(of, static_cast<int>(call.args[0]), awaited);
+  } else {
+    awaited.any = false;
+  }
+  return awaited;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,79 @@
+#include "diagnosis/waits/awaited_python_lock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hangdbg {
+namespace {
+
+// While it waits for a Condition it has let go of its lock.
+std::optional<Address> let_go(const Case& of, const CaseThread& thread) {
+  const PythonFrame* const waits = thread.find("wait", "/threading.py", 3);
+  return waits != nullptr ? of.object(*waits, "self._lock") : std::nullopt;
+}
+
+}  // namespace
+
+// The name that the outermost frame has for it says most: a library's own is
+// "self._lock". Frames further out pass it on at most.
+std::optional<AwaitedPythonLock> awaited_python_lock(const Case& of,
+                                                     const CaseThread& thread) {
+  if (!of.is_python() || thread.wait.syscall != "futex" ||
+      thread.frames().empty()) {
+    return std::nullopt;
+  }
+  constexpr std::size_t kDepth = 5;
+  const auto words = parked_by(of.heap(), thread.wait);
+  std::optional<AwaitedPythonLock> awaited;
+  for (std::size_t i = 0; i < std::min(kDepth, thread.frames().size()); ++i) {
+    auto found = find_lock(of.heap(), thread.frames()[i], words);
+    if (!found && awaited) {
+      break;
+    }
+    if (found && (!awaited || !found->name.empty())) {
+      awaited = {*std::move(found), &thread.frames()[i]};
+    }
+  }
+  return awaited;
+}
+
+std::vector<PythonLockHolder> holders_of(const Case& of,
+                                         const PythonLock& lock) {
+  if (lock.owner != 0) {
+    const CaseThread* const owner = of.by_ident(lock.owner);
+    return owner != nullptr ? std::vector{PythonLockHolder{.thread = owner}}
+                            : std::vector<PythonLockHolder>();
+  }
+  std::vector<PythonLockHolder> holders;
+  for (const CaseThread* const one : of.python_threads()) {
+    const auto& held = held_by(of, *one);
+    const auto has = std::ranges::find_if(held, [&](const auto& each) {
+      return each.lock.object == lock.object;
+    });
+    if (has != held.end()) {
+      holders.push_back({one, has->frame});
+    }
+  }
+  return holders;
+}
+
+const std::vector<HeldPythonLock>& held_by(const Case& of,
+                                           const CaseThread& thread) {
+  const auto [known, fresh] = of.held_locks.try_emplace(thread.id.tid);
+  std::vector<HeldPythonLock>& all = known->second;
+  if (!fresh) {
+    return all;
+  }
+  const auto without = let_go(of, thread);
+  for (const PythonFrame& frame : thread.frames()) {
+    of.heap().allow_reads();
+    for (const PythonLock& lock : held_by_with(of.heap(), frame)) {
+      if (lock.object != without) {
+        all.push_back({lock, &frame});
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace hangdbg

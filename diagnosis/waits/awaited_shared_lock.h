@@ -1,0 +1,32 @@
+// Which lock of multiprocessing a thread waits for: a semaphore in shared
+// memory (Modules/_multiprocessing/semaphore.c), which several processes share.
+// Each process's object says whether that process has it. Processes that were
+// forked have it at the same address; in others it is looked for among what
+// their frames know.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "diagnosis/snapshot/case.h"
+
+namespace hangdbg {
+
+struct AwaitedSharedLock {
+  std::uint64_t device = 0, inode = 0;  // of the memory that has it
+  std::vector<int> sharers;             // other processes that map it
+  bool known = false;        // its object was found: only then the rest is told
+  bool is_lock = false;      // else a semaphore: an Event's, a Condition's, ...
+  std::vector<int> waiting;  // of a semaphore's sharers: for the same
+  int own_count = 0;         // how often this process has it
+  const CaseThread* own_holder = nullptr;  // the thread that took it last
+  std::vector<int> holders;                // of the sharers
+  bool all_told = true;  // of each sharer it could be told whether it has it
+};
+
+// None: it waits for something else.
+std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
+                                                     const CaseThread& thread);
+
+}  // namespace hangdbg

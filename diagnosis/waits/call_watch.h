@@ -1,0 +1,36 @@
+// Whether a thread comes back from the C function that it is in. A thread that
+// polls runs all the while, and only time tells a hang from a wait that is
+// about to end.
+//
+// The CPU counts how often the thread comes to the instruction that the
+// function returns to. Where that is not permitted, looks are compared: the
+// callers of the function, and what the thread's Python functions have.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/cause.h"
+#include "inspector/snapshot/merged_stack.h"
+
+namespace hangdbg {
+
+struct CallWatch {
+  bool came_back = false;
+  bool certain = false;            // it was counted, or its own sleep tells
+  std::optional<Watched> watched;  // empty: its own sleep tells, or no watch
+  std::string told;                // what was seen
+};
+
+// `call`: one of of.native_calls(thread). Takes World::hung_after_s, at least
+// 1 s and at most 10 s, or as long as the deadline permits; less if the thread
+// comes back.
+CallWatch watch_call(const Case& of,
+                     const CaseThread& thread,
+                     const StackEntry& call);
+
+// Of a thread that did not come back.
+void say_watched(const CallWatch& watch, Cause& cause);
+
+}  // namespace hangdbg

@@ -1,0 +1,183 @@
+#include "diagnosis/waits/holders.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include "base/folder.h"
+#include "base/in_parallel.h"
+#include "base/text.h"
+#include "tracee/proc/mounts.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_list.h"
+
+namespace hangdbg {
+namespace {
+
+// A file system that is dead keeps whoever asks: he is left behind then.
+constexpr auto kHoldersPatience = std::chrono::milliseconds(500);
+
+struct stat stat_of(const std::string& path, bool& found) {
+  struct stat file {};
+  found = ::stat(path.c_str(), &file) == 0;
+  return file;
+}
+
+// A process's descriptors, as long as `one` (of the descriptor's path and what
+// it leads to) says true. False: we may not see them.
+template <class One>
+bool each_link(int pid, One one) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  const Folder fds = open_folder(folder);
+  if (!fds) {
+    return errno == ENOENT;
+  }
+  while (const dirent* const entry = ::readdir(fds.get())) {
+    const auto link = read_proc_link(pid, fmt::format("fd/{}", entry->d_name));
+    if (link && !one(fmt::format("{}/{}", folder, entry->d_name), *link)) {
+      break;
+    }
+  }
+  return true;
+}
+
+// Whether the process has a descriptor of it. The links are read, and only who
+// leads to the same name is asked for more. Empty: we may not see them.
+std::optional<bool> has_open(int pid, const SeenFile& file) {
+  const std::string name = file.path.substr(file.path.rfind('/') + 1);
+  bool open = false;
+  const bool read =
+      each_link(pid, [&](const std::string& fd, const std::string& link) {
+        if (link.substr(link.rfind('/') + 1) != name) {
+          return true;
+        }
+        bool there = false;
+        const auto seen = stat_of(fd, there);
+        open = there && seen.st_ino == file.inode && seen.st_dev == file.device;
+        return !open;
+      });
+  return read ? std::optional(open) : std::nullopt;
+}
+
+// Those that no other machine has as well.
+bool is_local(std::string_view type) {
+  constexpr std::array<std::string_view, 7> kTypes = {
+      "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+}  // namespace
+
+std::optional<SeenFile> seen_by(int pid, const std::string& path) {
+  std::optional<SeenFile> seen;
+  const std::string from = path.starts_with('/') ? "root" : "cwd/";
+  in_parallel<SeenFile>(
+      {pid}, Deadline::in(kHoldersPatience),
+      [=](int of) -> Result<SeenFile> {
+        bool there = false;
+        const auto file =
+            stat_of(fmt::format("/proc/{}/{}{}", of, from, path), there);
+        if (!there) {
+          return fail_errno("stat");
+        }
+        const double age =
+            std::difftime(std::time(nullptr), file.st_mtim.tv_sec);
+        return SeenFile{file.st_dev, file.st_ino, std::max(age, 0.0)};
+      },
+      [&](int, std::optional<Result<SeenFile>> result) {
+        if (result && *result) {
+          seen = **result;
+          const std::string folder =
+              path.starts_with('/')
+                  ? ""
+                  : read_proc_link(pid, "cwd").value_or("") + "/";
+          seen->path = folder + path;
+        }
+      });
+  return seen;
+}
+
+std::string age_text(const SeenFile& file) {
+  return human_duration(
+      std::chrono::nanoseconds(static_cast<std::int64_t>(file.age_s * 1e9)));
+}
+
+Openers who_has_open(const Case& of, const SeenFile& file) {
+  Openers openers;
+  const auto pids = list_processes();
+  for (const int pid : pids ? *pids : std::vector<int>()) {
+    const auto open = has_open(pid, file);
+    openers.unseen += open ? 0 : 1;
+    if (open.value_or(false)) {
+      openers.known.push_back({pid, pid});
+    }
+  }
+  const auto mount = mount_of(of.pid, file.path);
+  openers.elsewhere = !mount || !is_local(mount->type);
+  return openers;
+}
+
+std::vector<ThreadId> who_has_device(std::string_view name) {
+  std::vector<ThreadId> found;
+  const auto pids = list_processes();
+  for (const int pid : pids ? *pids : std::vector<int>()) {
+    bool open = false;
+    each_link(pid, [&](const std::string&, const std::string& link) {
+      open = link == name;
+      return !open;
+    });
+    if (open) {
+      found.push_back({pid, pid});
+    }
+  }
+  return found;
+}
+
+std::optional<int> awaited_file_lock(const CaseThread& thread) {
+  const auto& call = thread.wait.call;
+  const bool waits =
+      !call.running &&
+      (call.number == SYS_flock ||
+       (call.number == SYS_fcntl &&
+        (call.args[1] == F_SETLKW || call.args[1] == F_OFD_SETLKW)));
+  return waits ? std::optional(static_cast<int>(call.args[0])) : std::nullopt;
+}
+
+// By the number that they share.
+std::vector<ThreadId> who_has_awaited(const Case& of) {
+  std::vector<ThreadId> holders;
+  const auto& locks = of.world.file_locks();
+  for (const FileLock& mine : locks) {
+    if (!mine.waits || mine.pid != of.pid) {
+      continue;
+    }
+    for (const FileLock& other : locks) {
+      if (!other.waits && other.number == mine.number && other.pid > 0) {
+        holders.push_back({other.pid, other.pid});
+      }
+    }
+  }
+  return holders;
+}
+
+std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {
+  std::vector<ThreadId> holders;
+  for (const FileLock& lock : of.world.file_locks()) {
+    const bool same = lock.inode == file.inode &&
+                      makedev(lock.major, lock.minor) == file.device;
+    if (same && !lock.waits && lock.pid > 0 && lock.pid != of.pid) {
+      holders.push_back({lock.pid, lock.pid});
+    }
+  }
+  return holders;
+}
+
+}  // namespace hangdbg

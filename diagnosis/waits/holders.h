@@ -1,0 +1,45 @@
+// Files as a process sees them, and which processes have them open or locked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/snapshot/case.h"
+
+namespace hangdbg {
+
+struct SeenFile {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  double age_s = 0;  // since it was last written
+  std::string path;  // as the process names it, from its root
+};
+
+// The file of that path, as the process sees it. None: it is not there, or its
+// file system did not answer in time.
+std::optional<SeenFile> seen_by(int pid, const std::string& path);
+std::string age_text(const SeenFile& file);  // "2 d 3 h"
+
+// The main threads of the processes that have it open.
+struct Openers {
+  std::vector<ThreadId> known;
+  std::size_t unseen = 0;  // processes of which we may not see what they have
+  bool elsewhere = false;  // machines that share its file system may have it
+};
+Openers who_has_open(const Case& of, const SeenFile& file);
+
+// Those that have a descriptor which leads to that name: "/dev/fuse".
+std::vector<ThreadId> who_has_device(std::string_view name);
+
+// The descriptor whose lock a thread waits for in the kernel: flock(2),
+// fcntl(2).
+std::optional<int> awaited_file_lock(const CaseThread& thread);
+// Who holds what a thread of that process waits for there (proc_locks(5)).
+std::vector<ThreadId> who_has_awaited(const Case& of);
+
+// Of those that hold a lock on it, by whatever way.
+std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);
+
+}  // namespace hangdbg

@@ -1,0 +1,48 @@
+// Which of the target's threads to borrow: one that is surely not in the
+// middle of something that our own calls need.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "injector/arch/x86_64/stub_x86_64.h"
+#include "injector/checks/preflight.h"
+#include "inspector/native/native_stack.h"
+#include "tracee/ptrace/attachment.h"
+
+namespace hangdbg {
+
+// Threads worth trying, best first: asleep in a call that the kernel restarts
+// without a trace, with stack to spare; then running ones, since a busy
+// single-threaded loop has no other. Never ours, never io_uring's workers.
+// Errors: NoSuchProcess, NotPermitted.
+Result<std::vector<int>> candidate_threads(const Target& target);
+
+// What can be known of a sleeping thread without stopping it: a no spares it
+// the stop, and a yes leaves the unwinder with all that the stop will need, so
+// that it is short. Threads that run are always worth the stop.
+// Errors: as check_safe.
+Status worth_stopping(const Target& target,
+                      int tid,
+                      NativeUnwinder& unwinder,
+                      Deadline deadline,
+                      std::uint64_t stack_needed = StubStack::kNeeded);
+
+// Whether the stopped thread may be borrowed: its call, then a scan of its
+// stack for anything dangerous, then - if that found something - an exact
+// unwind. Errors: NoSafeThread with the reason.
+Status check_safe(const Target& target,
+                  const Attachment& thread,
+                  const Registers& registers,
+                  NativeUnwinder& unwinder,
+                  Deadline deadline,
+                  std::uint64_t stack_needed = StubStack::kNeeded);
+
+// Whether the thread may be in that code, or come there yet: it is out only if
+// it is seen asleep elsewhere, with no way back on its stack, as those have who
+// were called from there, and handlers of signals that came there.
+bool may_be_inside(const Target& target, int tid, AddressRange code);
+
+}  // namespace hangdbg

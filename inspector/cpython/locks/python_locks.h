@@ -1,0 +1,50 @@
+// Locks of Python: the objects of Modules/_threadmodule.c, read from outside.
+// Which one a thread waits for, where a program keeps it, and who has it.
+//
+// An RLock knows its owner. A Lock does not: but `with lock:` leaves the call
+// that will release it on its frame's value stack, below where the block's
+// exceptions are handled, and there it is as long as the block lasts.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/locks.h"
+#include "inspector/cpython/stacks/python_stack.h"
+#include "tracee/memory/address.h"
+#include "tracee/proc/wait_look.h"
+
+namespace hangdbg {
+
+// What a thread asleep in futex(2) may be parked by, as PythonLock::word has
+// it. None, if it sleeps in another call.
+std::vector<Address> parked_by(const Heap& heap, const WaitLook& wait);
+
+// A lock, and by which name the code in a frame has it: "lock", "self._lock".
+struct NamedLock {
+  std::string name;  // empty: it is on the value stack alone
+  PythonLock lock;
+};
+
+// The lock with one of these words, among what a frame can reach: its value
+// stack, its variables and their attributes, its module's names. Nothing: it is
+// not there.
+std::optional<NamedLock> find_lock(const Heap& heap,
+                                   const PythonFrame& frame,
+                                   std::span<const Address> words);
+
+// A lock, and the frame in whose `with` a thread has it.
+struct HeldPythonLock {
+  PythonLock lock;
+  const PythonFrame* frame = nullptr;
+};
+
+// The locks whose `with` blocks a frame is in; a Condition's is its own.
+// Unreadable ones are left out.
+std::vector<PythonLock> held_by_with(const Heap& heap,
+                                     const PythonFrame& frame);
+
+}  // namespace hangdbg

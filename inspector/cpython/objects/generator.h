@@ -1,0 +1,15 @@
+// How far a generator, coroutine or asynchronous generator is.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "inspector/cpython/objects/heap.h"
+#include "tracee/memory/address.h"
+
+namespace hangdbg {
+
+// "created", "suspended", "running", "closed". Errors: Unreadable.
+Result<std::string> generator_state(const Heap& heap, Address object);
+
+}  // namespace hangdbg

@@ -1,0 +1,218 @@
+// Functions, classes, modules, generators, exceptions, locks: what a program
+// is made of, each as the interpreter prints it.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "inspector/cpython/objects/attributes.h"
+#include "inspector/cpython/objects/generator.h"
+#include "inspector/cpython/objects/locks.h"
+#include "inspector/cpython/objects/quoted.h"
+#include "inspector/cpython/objects/repr_writer.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMaxBuiltinName = 200;
+
+Result<std::string> builtin_name(const Heap& heap, Address definition) {
+  return heap.memory().read_string(TRY(heap.pointer(definition)),
+                                   kMaxBuiltinName);
+}
+
+Status write_method(ReprWriter& to, Address object) {
+  const ObjectLayout& at = to.heap.at();
+  const Address function = TRY(to.heap.pointer(object + at.method_function));
+  const Type* const type = TRY(to.heap.type_of(function));
+  const std::string name =
+      type->kind == Kind::Function
+          ? TRY(to.heap.name(
+                TRY(to.heap.pointer(function + at.function_qualname))))
+          : "?";
+  to.put(fmt::format("<bound method {} of ", name));
+  to.write(TRY(to.heap.pointer(object + at.method_self)));
+  to.put(">");
+  return {};
+}
+
+Status write_builtin(ReprWriter& to, Address object) {
+  const ObjectLayout& at = to.heap.at();
+  const auto name = TRY(builtin_name(
+      to.heap, TRY(to.heap.pointer(object + at.builtin_definition))));
+  const Address self = TRY(to.heap.pointer(object + at.builtin_self));
+  const Type* const owner = self ? TRY(to.heap.type_of(self)) : nullptr;
+  if (owner == nullptr || owner->kind == Kind::Module) {
+    to.put(fmt::format("<built-in function {}>", name));
+  } else {
+    to.put(fmt::format("<built-in method {} of {} object at {:#x}>", name,
+                       owner->path, self.value));
+  }
+  return {};
+}
+
+Status write_descriptor(ReprWriter& to, Address object, const Type& type) {
+  const ObjectLayout& at = to.heap.at();
+  const auto name =
+      TRY(to.heap.name(TRY(to.heap.pointer(object + at.descriptor_name))));
+  const Type* const owner =
+      TRY(to.heap.type_at(TRY(to.heap.pointer(object + at.descriptor_type))));
+  const char* what = type.kind == Kind::MethodDescriptor    ? "method"
+                     : type.kind == Kind::WrapperDescriptor ? "slot wrapper"
+                     : type.kind == Kind::MemberDescriptor  ? "member"
+                                                            : "attribute";
+  to.put(fmt::format("<{} '{}' of '{}' objects>", what, name, owner->path));
+  return {};
+}
+
+Result<std::optional<std::string>> str_in(const Heap& heap,
+                                          Address object,
+                                          const char* name) {
+  const Type* const type = TRY(heap.type_of(object));
+  const auto found = TRY(find_in_instance(heap, object, *type, name));
+  if (!found || TRY(heap.type_of(*found))->kind != Kind::Str) {
+    return std::nullopt;
+  }
+  return TRY(heap.name(*found));
+}
+
+// Where it is from is in its __spec__, and in __file__ if it has none.
+Status write_module(ReprWriter& to, Address object, const Type& type) {
+  const auto name = TRY(str_in(to.heap, object, "__name__"));
+  to.put(fmt::format("<module '{}'", name.value_or("?")));
+  std::optional<std::string> file = TRY(str_in(to.heap, object, "__file__"));
+  const auto spec = TRY(find_in_instance(to.heap, object, type, "__spec__"));
+  const auto origin = spec ? str_in(to.heap, *spec, "origin")
+                           : Result<std::optional<std::string>>();
+  if (origin && *origin && (**origin == "built-in" || **origin == "frozen")) {
+    to.put(fmt::format(" ({})", **origin));
+  } else if (file) {
+    to.put(fmt::format(" from '{}'", *file));
+  }
+  to.put(">");
+  return {};
+}
+
+Status write_type(ReprWriter& to, Address object, const Type& type) {
+  const Type* const self = TRY(to.heap.type_at(object));
+  const bool is_enum = type.name == "EnumMeta" || type.name == "EnumType";
+  to.put(is_enum ? fmt::format("<enum '{}'>", self->name)
+                 : fmt::format("<class '{}'>",
+                               TRY(qualified_name(to.heap, *self))));
+  return {};
+}
+
+Status write_code_object(ReprWriter& to, Address object) {
+  const CPythonLayout& at = to.heap.layout();
+  const auto name =
+      TRY(to.heap.name(TRY(to.heap.pointer(object + at.code_name))));
+  const auto file =
+      TRY(to.heap.name(TRY(to.heap.pointer(object + at.code_filename))));
+  const auto line = TRY(
+      to.heap.memory().read_value<std::int32_t>(object + at.code_first_line));
+  to.put(fmt::format("<code object {} at {:#x}, file \"{}\", line {}>", name,
+                     object.value, file, line));
+  return {};
+}
+
+Status write_cell(ReprWriter& to, Address object) {
+  const Address value = TRY(to.heap.pointer(object + to.heap.at().cell_value));
+  to.put(fmt::format("<cell at {:#x}: ", object.value));
+  to.put(value ? fmt::format("{} object at {:#x}>",
+                             TRY(to.heap.type_of(value))->path, value.value)
+               : "empty>");
+  return {};
+}
+
+Status write_generator(ReprWriter& to, Address object, const Type& type) {
+  const auto name = TRY(to.heap.name(
+      TRY(to.heap.pointer(object + to.heap.at().generator_qualname))));
+  to.put(fmt::format("<{} object {} at {:#x}, {}>", type.name, name,
+                     object.value, TRY(generator_state(to.heap, object))));
+  return {};
+}
+
+Status write_exception(ReprWriter& to, Address object, const Type& type) {
+  to.put(type.name);
+  const Address args =
+      TRY(to.heap.pointer(object + to.heap.at().exception_args));
+  const Items items = TRY(read_tuple(to.heap, args, to.limits.items));
+  Listing listing(to, "(", items.size);
+  for (std::size_t i = 0; listing.next(); ++i) {
+    to.write(i < items.items.size() ? items.items[i] : Address{});
+  }
+  // 3.6 shows the tuple that they are.
+  const bool one = items.size == 1 && to.heap.at().minor == 6;
+  listing.close(one && !to.deep() ? ",)" : ")");
+  return {};
+}
+
+Status write_weak_reference(ReprWriter& to, Address object) {
+  const Address target =
+      TRY(to.heap.pointer(object + to.heap.at().weakref_object));
+  const Type* const type = TRY(to.heap.type_of(target));
+  to.put(fmt::format("<weakref at {:#x}; ", object.value));
+  to.put(type->kind == Kind::None
+             ? "dead>"
+             : fmt::format("to '{}' at {:#x}>", type->name, target.value));
+  return {};
+}
+
+Status write_lock(ReprWriter& to, Address object, const Type& type) {
+  const PythonLock lock = TRY(read_python_lock(to.heap, object));
+  const std::string owner =
+      lock.kind == Kind::RLock
+          ? fmt::format(" owner={} count={}", lock.owner, lock.count)
+          : "";
+  to.put(fmt::format("<{} {} object{} at {:#x}>",
+                     lock.locked ? "locked" : "unlocked", type.path, owner,
+                     object.value));
+  return {};
+}
+
+}  // namespace
+
+Status write_code(ReprWriter& to, Address object, const Type& type) {
+  switch (type.kind) {
+    case Kind::Function:
+      to.put(fmt::format("<function {} at {:#x}>",
+                         TRY(to.heap.name(TRY(to.heap.pointer(
+                             object + to.heap.at().function_qualname)))),
+                         object.value));
+      return {};
+    case Kind::Method:
+      return write_method(to, object);
+    case Kind::Builtin:
+      return write_builtin(to, object);
+    case Kind::MethodDescriptor:
+    case Kind::WrapperDescriptor:
+    case Kind::MemberDescriptor:
+    case Kind::GetSetDescriptor:
+      return write_descriptor(to, object, type);
+    case Kind::Module:
+      return write_module(to, object, type);
+    case Kind::Type:
+      return write_type(to, object, type);
+    case Kind::Code:
+      return write_code_object(to, object);
+    case Kind::Cell:
+      return write_cell(to, object);
+    case Kind::Generator:
+    case Kind::Coroutine:
+    case Kind::AsyncGenerator:
+      return write_generator(to, object, type);
+    case Kind::Exception:
+      return write_exception(to, object, type);
+    case Kind::WeakReference:
+      return write_weak_reference(to, object);
+    case Kind::Lock:
+    case Kind::RLock:
+      return write_lock(to, object, type);
+    case Kind::MemoryView:
+      to.put(fmt::format("<memory at {:#x}>", object.value));
+      return {};
+    default:
+      return write_plain(to, object, type);
+  }
+}
+
+}  // namespace hangdbg

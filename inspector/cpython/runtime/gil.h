@@ -1,0 +1,75 @@
+// Who has the GIL, and which threads Python knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/cpython/runtime/python_runtime.h"
+#include "tracee/memory/address.h"
+#include "tracee/memory/memory.h"
+#include "tracee/proc/task_ids.h"
+
+namespace hangdbg {
+
+// An interpreter's GIL at one moment; it may change the next.
+struct GilState {
+  bool enabled = true;  // false in a free-threaded process, unless switched on
+  bool locked = false;
+  Address locked_word;  // an int in the target: 1 while held; from 3.7
+  Address holder;       // PyThreadState of who has it; 0 when nobody
+  std::optional<int> holder_tid;  // our number; empty if it could not be told
+};
+
+// Of the interpreter with that number; up to 3.11 all share the main one's.
+// Errors: NotInitialized when there is no interpreter yet; Unreadable.
+Result<GilState> read_gil(const MemoryReader& memory,
+                          const PythonRuntime& python,
+                          const TaskIds& tasks,
+                          std::int64_t interpreter = 0);
+
+// A thread that has a PyThreadState, and where its Python code stands.
+struct PythonThread {
+  Address state;                 // PyThreadState
+  std::int64_t interpreter = 0;  // 0 is the main one
+  std::uint64_t ident = 0;       // threading.get_ident(): the pthread_t
+  std::optional<int> tid;        // our number; empty if it could not be told
+  bool attached = false;         // runs Python or C that keeps others waiting;
+                                 // told of free-threaded builds only
+  Address frame;                 // innermost frame; 0 when it runs no Python
+  std::uint64_t position = 0;    // its instruction: differs after progress
+  std::string function;          // qualified from 3.11 on; "" when unknown
+  std::string file;              // as in co_filename; "" when unknown
+
+  // Two looks at one thread: has Python code run between them? (Calls out and
+  // back to the same instruction are not seen.)
+  bool same_place(const PythonThread& other) const {
+    return state == other.state && frame == other.frame &&
+           position == other.position;
+  }
+};
+
+// All of all interpreters, newest first as CPython keeps them. The list is
+// read while the target runs; one that changes under us is read again. Without
+// `places` it is not read where they stand. Errors: NotInitialized, Unreadable.
+Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
+                                                 const PythonRuntime& python,
+                                                 const TaskIds& tasks,
+                                                 bool places = true);
+
+// The same thread as it is now: its place and whether it is attached. Errors:
+// Unreadable.
+Result<PythonThread> look_again(const MemoryReader& memory,
+                                const PythonRuntime& python,
+                                PythonThread thread);
+
+// In which interpreter the thread is. One that has entered another from the
+// main one is known to both, and is in the newer.
+Result<std::int64_t> interpreter_of(const MemoryReader& memory,
+                                    const PythonRuntime& python,
+                                    const TaskIds& tasks,
+                                    int tid);
+
+}  // namespace hangdbg

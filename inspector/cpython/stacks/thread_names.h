@@ -1,0 +1,44 @@
+// The names that Python's threading module has given to threads, read from
+// outside. The kernel knows them from 3.14 on only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/python_runtime.h"
+
+namespace hangdbg {
+
+// By interpreter and ident (PythonThread has both).
+using ThreadNames =
+    std::map<std::pair<std::int64_t, std::uint64_t>, std::string>;
+
+// Those that can be read: none, where nothing has imported threading.
+ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python);
+
+// Whether threading has been told that the program has come to its end
+// (threading._shutdown): what its main thread runs from then on are handlers of
+// atexit and the like. No, where that cannot be read.
+bool is_at_exit(const Heap& heap, const PythonRuntime& python);
+
+// As threading calls a thread of that process; where that does not know it,
+// "MainThread" or the kernel's own name for it, which may be none.
+std::string name_of(const ThreadNames& names,
+                    int pid,
+                    const PythonThread& thread);
+
+// As the kernel calls it: if it has no name of its own, as the process.
+std::string kernel_name(int pid, const PythonThread& thread);
+
+// Whether the kernel's name is that of a thread of our agent, of another client
+// perhaps.
+inline bool is_agents_name(std::string_view name) {
+  return name.starts_with("hangdbg-");
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,139 @@
+#include "inspector/cpython/stacks/value_stack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "inspector/cpython/objects/items.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kValueStackTags =
+    7;  // of a reference; from 3.14. Else 0
+constexpr std::uint64_t kValueStackMostValues = 1000;
+constexpr std::uint64_t kMostTable = 1U << 20;  // bytes
+constexpr std::int64_t kUnit = 2;               // bytes of an instruction
+
+Result<Address> bottom_of_stack(const Heap& heap, const PythonFrame& frame);
+Result<std::uint64_t> depth_by_blocks(const Heap& heap,
+                                      const PythonFrame& frame);
+Result<std::uint64_t> depth_by_table(const Heap& heap,
+                                     const PythonFrame& frame);
+std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset);
+
+}  // namespace
+
+Result<std::vector<Address>> values_below_handler(const Heap& heap,
+                                                  const PythonFrame& frame) {
+  const bool has_table = heap.layout().code_instructions !=
+                         CPythonLayout::kAbsent;  // from 3.11 on
+  const auto depth = TRY(has_table ? depth_by_table(heap, frame)
+                                   : depth_by_blocks(heap, frame));
+  if (depth > kValueStackMostValues) {
+    return nothing_at("frame", frame.address);
+  }
+  return possible_values(heap, frame, depth);
+}
+
+std::vector<Address> possible_values(const Heap& heap,
+                                     const PythonFrame& frame,
+                                     std::size_t most) {
+  std::vector<std::uint64_t> words(most);
+  const auto bottom = bottom_of_stack(heap, frame);
+  if (!bottom ||
+      !heap.memory().read(*bottom, std::as_writable_bytes(std::span(words)))) {
+    return {};
+  }
+  std::vector<Address> values;
+  for (const std::uint64_t word : words) {
+    const Address value{word & ~kValueStackTags};
+    if (value) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+namespace {
+
+Result<Address> bottom_of_stack(const Heap& heap, const PythonFrame& frame) {
+  const ObjectLayout& at = heap.at();
+  if (at.frame_stack != ObjectLayout::kAbsent) {
+    return heap.pointer(frame.address + at.frame_stack);
+  }
+  const Address names = TRY(heap.pointer(frame.code + at.code_names));
+  return frame.address + at.frame_values +
+         TRY(read_size(heap, names, Kind::Tuple)) * 8;
+}
+
+// Behind f_lasti: f_lineno, f_iblock, a flag, and the blocks.
+Result<std::uint64_t> depth_by_blocks(const Heap& heap,
+                                      const PythonFrame& frame) {
+  struct Block {
+    std::int32_t type, handler, level;
+  };
+  constexpr std::int32_t kMostBlocks = 20;  // CO_MAXBLOCKS
+  const Address last = frame.address + heap.layout().frame_position;
+  const auto count = TRY(heap.memory().read_value<std::int32_t>(last + 8));
+  if (count < 0 || count > kMostBlocks) {
+    return nothing_at("frame", frame.address);
+  }
+  std::array<Block, kMostBlocks> blocks{};
+  TRY(heap.memory().read(last + 16, std::as_writable_bytes(std::span(blocks))));
+  std::int32_t level = 0;
+  for (std::int32_t i = 0; i < count; ++i) {
+    level = std::max(level, blocks[static_cast<std::size_t>(i)].level);
+  }
+  return static_cast<std::uint64_t>(level);
+}
+
+// The word before co_flags is co_exceptiontable.
+Result<std::uint64_t> depth_by_table(const Heap& heap,
+                                     const PythonFrame& frame) {
+  const Address table =
+      TRY(heap.pointer(frame.code + (heap.at().code_flags - 8)));
+  const auto size = TRY(heap.word(table + heap.layout().bytes_size));
+  if (size > kMostTable) {
+    return nothing_at("table of exceptions", table);
+  }
+  std::vector<std::byte> bytes(size);
+  TRY(heap.memory().read(table + heap.layout().bytes_data, bytes));
+  return depth_in(bytes, frame.offset);
+}
+
+// The entries are sorted, and do not overlap: start, length, target, and depth
+// with a flag; numbers of 6 bits a byte, the most significant first.
+std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset) {
+  constexpr std::uint8_t kMore = 0x40;
+  constexpr std::uint8_t kValue = 0x3f;
+  std::size_t at = 0;
+  const auto next = [&]() -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    while (at < table.size()) {
+      const auto byte = std::to_integer<std::uint8_t>(table[at++]);
+      value = (value << 6 | (byte & kValue)) & 0xffff'ffff;
+      if ((byte & kMore) == 0) {
+        return value;
+      }
+    }
+    return {};
+  };
+  while (true) {
+    const auto start = next();
+    const auto length = next();
+    const auto target = next();
+    const auto depth = next();
+    if (!start || !length || !target || !depth) {
+      return 0;
+    }
+    if (*start * kUnit <= offset && offset < (*start + *length) * kUnit) {
+      return static_cast<std::uint64_t>(*depth >> 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,54 @@
+// The C half of a dump: each thread's stack is copied while it does not run,
+// and unwound when it goes on; all of them are named at once and then merged.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/cpython/stacks/python_stack.h"
+#include "inspector/cpython/stacks/subject.h"
+#include "inspector/native/native_names.h"
+#include "inspector/native/native_stack.h"
+#include "inspector/native/stack_copy.h"
+#include "inspector/snapshot/builtin_calls.h"
+#include "inspector/snapshot/merged_stack.h"
+
+namespace hangdbg {
+
+class NativeDump {
+ public:
+  // `subject` must outlive this.
+  explicit NativeDump(const Subject& subject);
+
+  // Of the next thread, as LookOptions::copy has it.
+  Status copy(const Registers& registers);
+
+  // Unwinds what was copied last, if this look at the thread was exact: what
+  // was copied of a thread that went on is worth nothing.
+  void unwind(const PythonStack& python);
+
+  // The stacks in the order in which they were unwound.
+  std::vector<MergedStack> merge(const std::vector<const PythonStack*>& python);
+
+ private:
+  std::map<std::size_t, std::string> find_builtins(const NativeStack& stack,
+                                                   const StackCopy& copy,
+                                                   const PythonStack& python);
+  Address function_start(const NativeFrame& frame);  // 0 when it is unknown
+
+  const Subject& subject_;
+  CopyUnwinder unwinder_;
+  NativeNames names_;
+  StackCopy copy_;
+  BuiltinCalls builtins_;
+  std::unordered_map<Address, Address> functions_;  // by NativeFrame::code()
+  std::vector<NativeStack> stacks_;
+  // Of each stack, by its frames' numbers.
+  std::vector<std::map<std::size_t, std::string>> builtin_names_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,134 @@
+#include "inspector/snapshot/shown_thread.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/cpython/stacks/thread_look.h"
+#include "inspector/cpython/stacks/thread_names.h"
+#include "tracee/proc/task_ids.h"
+
+namespace hangdbg {
+namespace {
+
+struct ThreadFinder {
+  const Subject& subject;
+  PythonStackReader stacks{subject.memory, subject.python};
+  std::vector<FoundThread> threads = {};  // main first
+
+  Status list();
+  Result<FoundThread> by_default();
+  Result<FoundThread> named(const std::string& wanted);
+  Result<FoundThread> look(FoundThread thread);
+};
+
+bool merely_waits(const FoundThread& found) {
+  return !found.stack.frames.empty() &&
+         is_waiting_room(found.stack.frames.front().file);
+}
+
+bool in_user_code(const FoundThread& found) {
+  return !found.stack.frames.empty() &&
+         !is_library(found.stack.frames.front().file);
+}
+
+// As OutsideView's, where there is a live process to ask.
+std::string name_of(const ThreadNames& names,
+                    const Subject& subject,
+                    const PythonThread& thread) {
+  if (subject.live_pid()) {
+    return name_of(names, subject.pid, thread);
+  }
+  const auto name = names.find({thread.interpreter, thread.ident});
+  return name != names.end()         ? name->second
+         : thread.tid == subject.pid ? "MainThread"
+                                     : "";
+}
+
+}  // namespace
+
+Result<FoundThread> find_thread(const Subject& subject,
+                                const std::string& wanted) {
+  ThreadFinder finder{subject};
+  TRY(finder.list());
+  return wanted.empty() ? finder.by_default() : finder.named(wanted);
+}
+
+namespace {
+
+Status ThreadFinder::list() {
+  const auto tasks = TRY(subject.tasks());
+  auto known = python_threads(subject.memory, subject.python, tasks);
+  if (!known) {
+    return std::unexpected(name_process(subject.pid, std::move(known).error()));
+  }
+  const auto heap = Heap::open(subject.memory, subject.python);
+  const ThreadNames names =
+      heap ? read_thread_names(*heap, subject.python) : ThreadNames();
+  for (const PythonThread& thread : *known) {
+    const std::string own =
+        subject.live_pid() ? kernel_name(subject.pid, thread) : "";
+    if (!is_agents_name(own)) {
+      threads.push_back({thread, name_of(names, subject, thread), {}});
+    }
+  }
+  std::ranges::sort(threads, {}, [&](const FoundThread& found) {
+    return std::tuple(found.thread.tid != subject.pid, found.thread.interpreter,
+                      found.thread.tid.value_or(0), found.thread.ident);
+  });
+  return threads.empty() ? fail(ErrorId::NoSuchThread,
+                                fmt::format("no thread of process {} runs "
+                                            "Python",
+                                            subject.pid))
+                         : Status{};
+}
+
+Result<FoundThread> ThreadFinder::by_default() {
+  FoundThread main = TRY(look(threads.front()));
+  if (!merely_waits(main)) {
+    return main;
+  }
+  std::optional<FoundThread> other;
+  for (std::size_t i = 1; i < threads.size(); ++i) {
+    auto candidate = look(threads[i]);
+    if (!candidate || !in_user_code(*candidate)) {
+      continue;
+    }
+    if (other) {
+      return main;
+    }
+    other = *std::move(candidate);
+  }
+  return other ? *std::move(other) : std::move(main);
+}
+
+Result<FoundThread> ThreadFinder::named(const std::string& wanted) {
+  std::string there;
+  for (const FoundThread& found : threads) {
+    const std::string number =
+        found.thread.tid ? std::to_string(*found.thread.tid) : "?";
+    if (wanted == number || (wanted == found.name && !wanted.empty()) ||
+        (wanted == "main" && found.thread.tid == subject.pid)) {
+      return look(found);
+    }
+    there += fmt::format("{}{} \"{}\"", there.empty() ? "" : ", ", number,
+                         printable(found.name));
+  }
+  return fail(ErrorId::NoSuchThread,
+              fmt::format("no Python thread {}", printable(wanted)),
+              "there are " + there);
+}
+
+Result<FoundThread> ThreadFinder::look(FoundThread found) {
+  found.stack = std::move(TRY(subject.look(stacks, found.thread, {})).stack);
+  return found;
+}
+
+}  // namespace
+}  // namespace hangdbg

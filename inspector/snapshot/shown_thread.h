@@ -1,0 +1,27 @@
+// Which thread a person wants to see, chosen from outside.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/stacks/python_stack.h"
+#include "inspector/cpython/stacks/subject.h"
+
+namespace hangdbg {
+
+struct FoundThread {
+  PythonThread thread;
+  std::string name;  // empty if it has none
+  PythonStack stack;
+};
+
+// `wanted` is a tid, a name, "main", or empty for the default: main, unless
+// main merely waits for other threads (join, a pool, a queue) and exactly one
+// other thread is inside user code. To be called on a thread of ours that
+// traces nothing else of that process.
+// Errors: NoSuchThread, naming those there are; NotInitialized, Unreadable.
+Result<FoundThread> find_thread(const Subject& subject,
+                                const std::string& wanted);
+
+}  // namespace hangdbg

@@ -1,0 +1,72 @@
+// GilWatch: who has the target's GIL, and does he get on with it?
+//
+// The agent does not queue for a GIL that may never come
+// (bootstrap/executor.c). Whether it will come is seen from outside: a holder
+// that runs Python bytecode lets go when asked; one that stands in native code
+// does not. Without a GIL it is a pause of all threads that is waited for, and
+// each that is attached to the interpreter holds it up as a holder does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "injector/checks/preflight.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/native/native_place.h"
+
+namespace hangdbg {
+
+class GilWatch {
+ public:
+  explicit GilWatch(const Target& target) : target_(target) {}
+
+  enum class Verdict {
+    Free,     // or has been since the last look
+    Moves,    // held, and the holder runs Python; all of them
+    Stands,   // held by the same thread at the same instruction
+    Unknown,  // first look, or unreadable
+  };
+  Verdict look();
+
+  // Whose GIL; the main one's to begin with.
+  void watch_interpreter(std::int64_t number) { interpreter_ = number; }
+
+  // For how long the holder has stood still, as far as we have looked.
+  Deadline::Clock::duration stood() const {
+    return Deadline::Clock::now() - since_;
+  }
+
+  // "thread 79655 in read (libc.so.6), called from load (data.py:18), for 12
+  // s"; "another thread" where more is not known. Of the last look.
+  std::string holder();
+  // "the GIL is held by " him; without one, "a pause of all threads is held up
+  // by " him.
+  std::string reason();
+
+ private:
+  Result<std::vector<PythonThread>> read_holders();
+  std::vector<PythonThread> those_that_stand(
+      std::vector<PythonThread> threads) const;
+  bool runs_bytecode(const PythonThread& thread);
+  std::optional<NativePlace> native_place_of(int tid,
+                                             const HiddenName& hidden) const;
+  std::optional<std::string> hidden_name(std::size_t module, Address code);
+
+  const Target& target_;
+  std::int64_t interpreter_ = 0;
+  bool has_gil_ = true;
+  std::vector<PythonThread> holders_;   // one, if there is a GIL
+  std::optional<PythonThread> holder_;  // the one that stands, if one does
+  Deadline::Clock::time_point since_;   // it stands where it stands
+  Deadline::Clock::time_point looked_at_native_;
+  bool may_stop_ = false;  // a thread, in this look, to see where it is
+  // Of the modules' files, where they were asked for: reading one is slow.
+  std::map<std::size_t, std::optional<FileSymbols>> file_symbols_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,40 @@
+// The target's source files, as the target names them.
+//
+// Read from outside (tracee/program/target_text.h): nothing is run in the
+// target.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hangdbg {
+
+class SourceText {
+ public:
+  explicit SourceText(int pid);
+
+  // Of a process that is no more: files below that folder.
+  explicit SourceText(std::string root) : root_(std::move(root)) {}
+
+  // The file's lines, the first at [0]; empty if it cannot be read. Each file
+  // is read once.
+  const std::vector<std::string>& lines(const std::string& path);
+
+  // One line, 1-based, without the white space around it.
+  std::optional<std::string> line(const std::string& path, std::int64_t number);
+
+ private:
+  std::string root_;
+  std::optional<int> pid_;  // whose working directory counts
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+// Lines as Python counts them: ended by \n, \r\n or \r; made fit for a
+// terminal.
+std::vector<std::string> source_lines(std::string_view bytes);
+
+}  // namespace hangdbg

@@ -1,0 +1,88 @@
+#include "tracee/proc/scheduler_clock.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+
+#include "base/deadline.h"
+#include "base/visit_cpus.h"
+#include "tracee/proc/proc_file.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(5);
+// So long what was read goes alike with the monotonic clock.
+constexpr auto kFresh = std::chrono::milliseconds(200);
+
+double monotonic_s() {
+  return std::chrono::duration<double>(
+             Deadline::Clock::now().time_since_epoch())
+      .count();
+}
+
+// How far the clock of this thread's CPU is ahead of the monotonic one. It runs
+// right now: its last run is the time.
+std::optional<double> ahead_here_s(int cpu) {
+  if (::sched_getcpu() != cpu) {
+    return {};
+  }
+  const auto own = last_ran_s(::getpid(), ::gettid());
+  const double now = monotonic_s();
+  return own && ::sched_getcpu() == cpu ? std::optional(*own - now)
+                                        : std::nullopt;
+}
+
+std::optional<double> ahead_there_s(int cpu) {
+  if (cpu >= CPU_SETSIZE) {
+    return {};
+  }
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(cpu), &only);
+  std::optional<double> said;
+  visit_cpus(only, {}, kPatience, [&] { said = ahead_here_s(cpu); });
+  return said;  // of nothing, where it did its work elsewhere
+}
+
+}  // namespace
+
+std::optional<double> last_ran_s(int pid, int tid) {
+  const auto text = read_proc_record(pid, fmt::format("task/{}/sched", tid));
+  if (!text) {
+    return {};
+  }
+  const std::size_t key = text->find("se.exec_start");
+  const std::size_t colon = text->find(':', key);
+  if (key == text->npos || colon == text->npos) {
+    return {};
+  }
+  // 0: it was given to another CPU, and has not run there yet
+  // (migrate_task_rq_fair).
+  const double ran_ms = std::strtod(text->c_str() + colon + 1, nullptr);
+  return ran_ms > 0 ? std::optional(ran_ms / 1000) : std::nullopt;
+}
+
+std::optional<double> scheduler_now_s(int cpu) {
+  struct Reading {
+    Deadline fresh = Deadline::in({});
+    std::optional<double> ahead_s;
+  };
+  thread_local std::map<int, Reading> readings;
+  Reading& reading = readings[cpu];
+  if (reading.fresh.expired()) {
+    reading.ahead_s = ahead_here_s(cpu);
+    if (!reading.ahead_s) {
+      reading.ahead_s = ahead_there_s(cpu);
+    }
+    reading.fresh = Deadline::in(kFresh);
+  }
+  return reading.ahead_s ? std::optional(monotonic_s() + *reading.ahead_s)
+                         : std::nullopt;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,17 @@
+// The program that a process runs, without a look at its maps: they are long
+// where many libraries are loaded, and the kernel makes their text anew for
+// each reader.
+#pragma once
+
+#include "base/result.h"
+#include "tracee/elf/elf_symbols.h"
+#include "tracee/memory/memory.h"
+
+namespace hangdbg {
+
+// `memory` is that process's. May wait for as long as it is in D state. Errors:
+// those of read_proc_file and ElfImage::read; Unreadable, also where the linker
+// has put the program's headers elsewhere than behind the file's.
+Result<ElfImage> read_program_image(int pid, const MemoryReader& memory);
+
+}  // namespace hangdbg

@@ -1,0 +1,31 @@
+// What a stop does to a system call in which a thread sleeps (signal(7),
+// "Interruption of system calls and library functions by stop signals").
+//
+// Most calls are entered again by the kernel itself, and nobody notices. Some
+// return EINTR though no handler has run; some have done a part, and return
+// that.
+#pragma once
+
+#include "tracee/arch/x86_64/registers_x86_64.h"
+#include "tracee/proc/proc_tasks.h"
+
+namespace hangdbg {
+
+// The call has done nothing yet when it returns EINTR: to enter it once more is
+// what the kernel would do, did it restart it. One with a time limit begins
+// that anew.
+bool may_be_entered_again(long number);
+
+// The call would come back with a part of what it was asked for: a thread in it
+// must not be stopped.
+bool returns_a_part(const TaskSyscall& call);
+
+// Stopped in a call that has returned EINTR.
+bool was_interrupted(const Registers& registers);
+
+// How the thread enters the call again that it has just left without a result;
+// and how it leaves it so, after all.
+Registers before_call(const Registers& after);
+Registers after_interrupted_call(const Registers& before);
+
+}  // namespace hangdbg
