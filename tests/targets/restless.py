@@ -299,6 +299,26 @@ def mappings():
         return sum(1 for line in maps if line.split()[1:5:3] == ["r-xp", "0"])
 
 
+def tasks():
+    """The names of the kernel's threads."""
+    names = []
+    for number in os.listdir("/proc/self/task"):
+        try:
+            with open("/proc/self/task/%s/comm" % number) as comm:
+                names.append(comm.read().strip())
+        except OSError:
+            pass
+    return sorted(names)
+
+
+def until_threads_have_ended():
+    """For the kernel: Python's join() is over a moment before that."""
+    for _ in range(1000):
+        if len(tasks()) == 1:
+            break
+        time.sleep(0.01)
+
+
 def left():
     mask = os.umask(0o77)
     os.umask(mask)
@@ -307,7 +327,7 @@ def left():
              threading.excepthook if hasattr(threading, "excepthook") else None]
     return {
         "fds": sorted(os.listdir("/proc/self/fd")), "mappings": mappings(),
-        "threads": len(os.listdir("/proc/self/task")),
+        "threads": tasks(),
         "known threads": len(threading._active), "cwd": os.getcwd(), "umask": mask,
         "environ": sorted(os.environ.items()), "locale": locale.setlocale(locale.LC_ALL),
         "hooks": [id(hook) for hook in hooks], "trace": str(sys.gettrace()),
@@ -371,6 +391,7 @@ for thread in threads:
 signal.setitimer(signal.ITIMER_REAL, 0)
 kept.clear()
 gc.collect()
+until_threads_have_ended()
 after = left()
 sys.stdout.flush()
 sys.stderr.flush()
