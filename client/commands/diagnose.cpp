@@ -17,7 +17,7 @@
 #include "client/views/diagnose/text.h"
 #include "diagnosis/diagnose.h"
 #include "diagnosis/jobs/job_diagnosis.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 #include "injector/checks/preflight.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
@@ -143,8 +143,7 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
   const Deadline deadline = options.common.deadline();
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
-  const auto world =
-      std::make_shared<World>(deadline.capped(deadline.left() * 8 / 10));
+  const auto world = World::make(deadline.capped(deadline.left() * 8 / 10));
   return in_time<Result<Diagnosis>>(
       deadline, [&] { return diagnose(*world, pid, options.hung_after_s); },
       [&](std::optional<Result<Diagnosis>> found) {

@@ -13,16 +13,19 @@
 #include "base/text.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
+#include "client/options/processes_or_job.h"
 #include "client/views/ps/causes.h"
 #include "client/views/ps/json.h"
 #include "client/views/ps/role.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {
 
 struct PsOptions {
   CommonOptions common;
+  PidsOption named;
   JobOptions job;
   bool tree = false;
   double hung_after_s = kHungAfterS;
@@ -40,13 +43,15 @@ using Processes = std::vector<SurveyedProcess>;
 
 int run(const PsOptions& options);
 Result<int> list(const PsOptions& options);
+Status check_all_there(const std::vector<int>& named,
+                       const Processes& processes);
 Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
 void show_table(const PsOptions& options,
                 const Processes& processes,
                 const Jobs& jobs);
 std::vector<Row> as_tree(const Processes& processes);
 Cells cells_of(const Row& row, const Jobs& jobs);
-std::string since(const Verdict& verdict);
+std::string since(const Activity& activity);
 std::string line_of(const Cells& cells, const Widths& widths);
 bool is_utf8_tail(char byte);
 void show_next(const Processes& processes,
@@ -59,23 +64,27 @@ void add_ps(cli::Command program) {
   const auto options = std::make_shared<PsOptions>();
   const cli::Command command = program.add_command(
       "ps", "List the Python processes here, those that hang first");
+  add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command.add_flag("--tree", options->tree, "Children under their parents");
   command
-      .add_option("--hung-after", options->hung_after_s,
-                  "Asleep for so long in one call counts as hung (default 10)")
+      .add_option(
+          "--hung-after", options->hung_after_s,
+          "Treat a thread that waits for this long as hung (default 10)")
       .type_name("SECONDS")
-      .in_range(1.0, 1e9);
+      .in_range(0.1, 1e9);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Nothing is stopped, and no code runs in the processes. One hangs if its "
-      "thread\n"
-      "has not run for so long, or keeps coming back to one line without using "
-      "the CPU;\n"
-      "not if it waits for a connection, a child, its input or the time.\n"
+      "What hangs is what `hangdbg diagnose PID` says, without stopping a "
+      "thread or\n"
+      "watching one for seconds: a loop in which nothing changes, and a thread "
+      "that polls\n"
+      "in CUDA, NCCL or MPI, are told by that alone. No code runs in the "
+      "processes.\n"
       "Examples:\n"
       "  hangdbg ps\n"
+      "  hangdbg ps 79655\n"
       "  hangdbg ps --tree\n"
       "  hangdbg ps --job auto\n"
       "  hangdbg ps --json");
@@ -97,8 +106,21 @@ int run(const PsOptions& options) {
 Result<int> list(const PsOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
-  auto processes = TRY(survey(options.hung_after_s, deadline));
+  const auto named = TRY(named_pids(options.named));
+  if (!named.empty() && options.job.given()) {
+    return fail(ErrorId::Usage, "either processes are named, or a job is",
+                "hangdbg ps --help");
+  }
+  auto processes = TRY(survey(options.hung_after_s, deadline, named));
+  TRY(check_all_there(named, processes));
   Jobs jobs = TRY(find_jobs(deadline));
+  if (!named.empty()) {
+    std::erase_if(jobs.jobs, [&](const Job& job) {
+      return std::ranges::none_of(named, [&](int pid) {
+        return job.launcher == pid || job.find(pid) != nullptr;
+      });
+    });
+  }
   if (options.job.given()) {
     TRY(keep_job(options.job, jobs, processes));
   }
@@ -114,6 +136,21 @@ Result<int> list(const PsOptions& options) {
     }
   }
   return 0;
+}
+
+// Errors: NoSuchProcess, NotPython.
+Status check_all_there(const std::vector<int>& named,
+                       const Processes& processes) {
+  for (const int pid : named) {
+    if (std::ranges::find(processes, pid, &SurveyedProcess::pid) ==
+        processes.end()) {
+      TRY(read_status(pid));
+      return fail(ErrorId::NotPython,
+                  fmt::format("{} is no Python", process_text(pid)),
+                  "hangdbg ps lists the Python processes");
+    }
+  }
+  return {};
 }
 
 // That one's processes alone: its ranks, their children, the launcher.
@@ -163,7 +200,7 @@ void show_table(const PsOptions& options,
   std::string text = out.bold(line_of(table.front(), widths)) + "\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string line = line_of(table[i + 1], widths);
-    text += (rows[i].process->verdict.hung ? out.red(line) : line) + "\n";
+    text += (rows[i].process->hung() ? out.red(line) : line) + "\n";
   }
   if (!rows.empty()) {
     print_now(stdout, text);
@@ -202,7 +239,7 @@ std::vector<Row> as_tree(const Processes& processes) {
 
 Cells cells_of(const Row& row, const Jobs& jobs) {
   const SurveyedProcess& process = *row.process;
-  const Verdict& verdict = process.verdict;
+  const Activity& activity = process.activity;
   const Role role = role_of(jobs, process.pid);
   return {fmt::format("{}", process.pid),
           !role.rank
@@ -210,23 +247,23 @@ Cells cells_of(const Row& row, const Jobs& jobs) {
               : fmt::format("{}{}", *role.rank, role.name == "rank" ? "" : "+"),
           printable(role.job.value_or("")),
           process.python.empty() ? "?" : process.python,
-          verdict.hung ? "hung" : verdict.state,
-          since(verdict),
-          printable(verdict.waits.empty() && process.error
+          process.hung() ? "hung" : activity.state,
+          since(activity),
+          printable(activity.waits.empty() && process.error
                         ? fmt::format("({})", process.error->text())
-                        : verdict.waits),
+                        : activity.waits),
           std::string(2 * row.depth, ' ') +
               (process.command_line.empty()
                    ? "-"
                    : printable(shell_quote(process.command_line)))};
 }
 
-std::string since(const Verdict& verdict) {
-  if (!verdict.waiting_s) {
+std::string since(const Activity& activity) {
+  if (!activity.waiting_s) {
     return "-";
   }
   return human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(*verdict.waiting_s)));
+      std::chrono::duration<double>(*activity.waiting_s)));
 }
 
 // What does not fit on a terminal's line is cut off the command.
@@ -265,13 +302,17 @@ void show_next(const Processes& processes,
     say(stderr, "no Python process is to be seen here\n");
     return;
   }
-  const auto hung = std::ranges::count_if(
-      processes, [](const auto& process) { return process.verdict.hung; });
+  const auto hung = std::ranges::count_if(processes, &SurveyedProcess::hung);
   const auto denied = std::ranges::count_if(processes, [](const auto& process) {
     return process.error && exit_code(process.error->id) == 3;
   });
   say(stderr, "\n{} of {} {}\n", hung == 0 ? "none" : fmt::format("{}", hung),
       processes.size(), hung == 1 ? "hangs" : "hang");
+  if (const std::size_t more = unjudged(processes); more > 0) {
+    say(stderr,
+        "whether {} more hang is not known: there was no time for them\n",
+        more);
+  }
   for (const Job& job : jobs.jobs) {
     say(stderr, "{}: {} here{}\n", job_text(job), job.ranks.size(),
         job.elsewhere.empty() ? "" : ", the others on other machines");

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "client/views/ps/role.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 #include "inspector/cpython/stacks/thread_names.h"
 #include "inspector/jobs/choice.h"
 #include "tracee/proc/proc_file.h"
@@ -56,15 +56,15 @@ std::vector<Candidate> processes() {
   hung_first(*found);
   std::vector<Candidate> candidates;
   for (const SurveyedProcess& process : *found) {
-    if (process.verdict.state == "ended") {
+    if (process.activity.state == "ended") {
       continue;
     }
     const Role role = of_jobs ? role_of(*of_jobs, process.pid) : Role{};
     std::string help = printable(shell_quote(process.command_line));
-    if (!process.verdict.waits.empty()) {
-      help = printable(process.verdict.waits) + ": " + help;
+    if (!process.activity.waits.empty()) {
+      help = printable(process.activity.waits) + ": " + help;
     }
-    if (process.verdict.hung) {
+    if (process.hung()) {
       help = "hung, " + help;
     }
     if (role.rank && role.name == "rank") {

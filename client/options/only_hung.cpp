@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "client/terminal/render.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 
 namespace hangdbg {
 
@@ -19,7 +19,7 @@ Result<int> only_hung_process(Deadline deadline) {
   const auto all = TRY(survey(kHungAfterS, deadline));
   std::vector<int> hung;
   for (const SurveyedProcess& process : all) {
-    if (process.verdict.hung) {
+    if (process.hangs_by_itself()) {
       hung.push_back(process.pid);
     }
   }

@@ -1,12 +1,17 @@
-// A TCP connection that stands still: the peer does not answer, does not read,
-// or is not there.
+// A connection that stands still, of TCP or of a Unix socket: the peer does not
+// answer, does not read, or is not there.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -64,6 +69,65 @@ Found trouble_of(const TcpSocket& socket) {
   return std::nullopt;
 }
 
+// A socket that an event loop watches is often one by which it wakes itself.
+bool waits_for_it_alone(const CaseThread& thread) {
+  constexpr std::array<std::string_view, 10> kCalls = {
+      "recvfrom", "recvmsg", "read", "readv",  "sendto",
+      "sendmsg",  "write",   "poll", "writev", "ppoll"};
+  return std::ranges::find(kCalls, thread.wait.syscall) != kCalls.end();
+}
+
+// A Unix socket: a pair of sockets, or the connection to a server here.
+Found unix_socket(const Case& of,
+                  const CaseThread& thread,
+                  const OpenFile& file,
+                  bool reads) {
+  if (!waits_for_it_alone(thread)) {
+    return std::nullopt;
+  }
+  const auto peer = of.world.unix_peer(of.pid, file.inode);
+  if (!peer) {
+    return std::nullopt;
+  }
+  std::vector<ThreadId> others;
+  bool own = false;
+  for (const int pid : peer->pids) {
+    const ThreadId id{pid, pid};
+    own = own || pid == of.pid;
+    if (pid != of.pid && std::ranges::find(others, id) == others.end()) {
+      others.push_back(id);
+    }
+  }
+  Cause cause{.id = reads ? "peer-silent" : "peer-does-not-read",
+              .standing = Standing::Waits,
+              .confidence = Confidence::Possible,
+              .behind = others};
+  cause.evidence.push_back(fmt::format("{} of fd {}, {}, at {}",
+                                       thread.wait.syscall, file.fd,
+                                       printable(file.name), thread.place()));
+  if (!others.empty()) {
+    const std::string who = process_text(others.front().pid);
+    cause.sentence =
+        reads ? fmt::format("waits for what {} sends over a Unix socket", who)
+              : fmt::format("waits until {} reads from a Unix socket", who);
+    const Case* const other = of.world.look_at(others.front().pid);
+    if (others.size() == 1 && other != nullptr && other->threads.size() == 1) {
+      cause.confidence = Confidence::Likely;  // no other thread can be the one
+    }
+  } else if (own) {
+    cause.sentence =
+        "waits for a Unix socket whose other end this process itself has";
+  } else if (peer->all_seen) {
+    cause.sentence = "waits for a Unix socket whose other end no process has";
+  } else {
+    cause.sentence =
+        "waits for a Unix socket, and who has its other end is not to be seen "
+        "from here";
+  }
+  cause.next.push_back(look_at_sockets(of.pid));
+  return cause;
+}
+
 }  // namespace
 
 Found connection(const Case& of, const CaseThread& thread) {
@@ -76,7 +140,10 @@ Found connection(const Case& of, const CaseThread& thread) {
   }
   const auto& [file, reads] = awaited.files[0];
   const auto socket = of.world.tcp_socket(of.pid, file.inode);
-  if (!socket || socket->state == TcpState::Listen) {
+  if (!socket) {
+    return unix_socket(of, thread, file, reads);
+  }
+  if (socket->state == TcpState::Listen) {
     return std::nullopt;
   }
   if (auto cause = trouble_of(*socket)) {

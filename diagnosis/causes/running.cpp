@@ -199,7 +199,11 @@ Found running(const Case& of, const CaseThread& thread) {
   cause.evidence.push_back(
       fmt::format("none of the variables of {} has changed meanwhile",
                   printable(loop->frame.function)));
-  // In C code, or in what it calls, it may compute for long.
+  // In C code, or in what it calls, it may compute for long; who may not be
+  // stopped does not tell whether he is there.
+  if (!of.world.may_stop) {
+    return cause;
+  }
   if (const auto function = computes_in(of, thread); !function.empty()) {
     cause.evidence.push_back("in " + function);
   } else if (!leaves(*loop, thread)) {

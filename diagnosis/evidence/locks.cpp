@@ -31,7 +31,7 @@ LockWaiter waiter(const CaseThread& thread) {
 Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   const ProcStatus status = TRY(read_status(pid));
   SeenLocks all{.pid = pid};
-  const auto world = std::make_shared<World>(deadline);
+  const auto world = World::make(deadline);
   world->may_stop = false;
   const Case& of =
       *TRY(world->look_in_time(pid, deadline.capped(deadline.left() / 2)));

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "diagnosis/evidence/socket_holders.h"
 #include "diagnosis/evidence/socket_oddities.h"
+#include "diagnosis/snapshot/socket_holders.h"
 #include "tracee/proc/open_files.h"
 #include "tracee/proc/proc_status.h"
 

@@ -47,7 +47,7 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
       .title = fmt::format("process {} ({})", pid, printable(status.name)),
       .pending = signal_names(status.signals_pending_for_all)};
   // Shared, as one who reads memory that does not answer is left behind.
-  const auto world = std::make_shared<World>(deadline);
+  const auto world = World::make(deadline);
   world->may_stop = false;
   const Case& of =
       *TRY(world->look_in_time(pid, deadline.capped(deadline.left() / 2)));

@@ -265,7 +265,7 @@ void mark_waited_for(SeenTree& tree, Deadline deadline) {
   if (asked == nullptr || !asked->python || asked->state == 'D') {
     return;
   }
-  const auto world = std::make_shared<World>(deadline);
+  const auto world = World::make(deadline);
   world->may_stop = false;
   world->may_watch = false;
   in_parallel<Diagnosis>(

@@ -91,14 +91,16 @@ JobDiagnosis diagnose_job(const Job& job,
 
 std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
                                            double hung_after_s,
-                                           Deadline deadline) {
+                                           Deadline deadline,
+                                           Closely how) {
   std::vector<ProcessDiagnosis> all;
   const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
   in_parallel<Diagnosis>(
       pids, theirs,
-      [hung_after_s, theirs](int pid) {
-        World world(theirs);
-        return diagnose(world, pid, hung_after_s);
+      [hung_after_s, theirs, how](int pid) {
+        const auto world = World::make(theirs);
+        world->may_stop = world->may_watch = how == Closely::AsNeeded;
+        return diagnose(*world, pid, hung_after_s);
       },
       [&](int pid, std::optional<Result<Diagnosis>> found) {
         all.push_back({pid, found ? *std::move(found)
@@ -139,7 +141,7 @@ std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
 namespace {
 
 Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
-  const auto world = std::make_shared<World>(deadline);
+  const auto world = World::make(deadline);
   world->ranks_apart = true;
   Seen seen{.found = diagnose(*world, pid, hung_after_s)};
   const Case* const of = world->look_at(pid);
@@ -194,15 +196,16 @@ bool only_one_at_work(const Case& of, const CaseThread& thread) {
 
 // Who it waits for are its ranks, which are looked at anyhow.
 Seen look_at_launcher(int pid, double hung_after_s, Deadline deadline) {
-  World world(deadline);
-  world.ranks_apart = true;
-  world.hung_after_s = hung_after_s;
-  auto link = link_of(world, {pid, pid});
+  const auto world = World::make(deadline);
+  world->ranks_apart = true;
+  world->hung_after_s = hung_after_s;
+  auto link = link_of(*world, {pid, pid});
   if (!link) {
-    return {.found = std::unexpected(Error{
-                .id = ErrorId::NotPermitted,
-                .message = world.skipped().empty() ? "it is gone"
-                                                   : world.skipped().front()})};
+    return {
+        .found = std::unexpected(Error{
+            .id = ErrorId::NotPermitted,
+            .message = world->skipped().empty() ? "it is gone"
+                                                : world->skipped().front()})};
   }
   Diagnosis found{.pid = pid};
   found.chain.push_back(*std::move(link));
@@ -285,8 +288,8 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   if (job.cause.id != "rank-ended" || left == job.ranks.end()) {
     return;
   }
-  World world(deadline);
-  causes::explain_ended_rank(world, job.job.zombies, left->pid, job.cause);
+  const auto world = World::make(deadline);
+  causes::explain_ended_rank(*world, job.job.zombies, left->pid, job.cause);
 }
 
 // What several could not see is said once.

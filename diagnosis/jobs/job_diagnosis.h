@@ -57,8 +57,11 @@ struct ProcessDiagnosis {
   int pid = 0;
   Result<Diagnosis> found;
 };
+// Passively: no thread is stopped to be read, nor watched for seconds.
+enum class Closely { AsNeeded, Passively };
 std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
                                            double hung_after_s,
-                                           Deadline deadline);
+                                           Deadline deadline,
+                                           Closely how = Closely::AsNeeded);
 
 }  // namespace hangdbg

@@ -18,6 +18,11 @@
 namespace hangdbg {
 
 World::World(Deadline deadline) : deadline_(deadline) {}
+
+std::shared_ptr<World> World::make(Deadline deadline) {
+  return std::shared_ptr<World>(new World(deadline));
+}
+
 World::~World() = default;
 
 const Case* World::look_at(int pid) {
@@ -62,7 +67,9 @@ void World::look_at_all(const std::vector<int>& pids) {
       left / 6, std::min<Deadline::Clock::duration>(left / 3, kEnough));
   in_parallel<std::unique_ptr<Case>>(
       fresh, deadline_.capped(time),
-      [this](int pid) { return Case::open(pid, *this, Case::Memory::Read); },
+      [this, kept = shared_from_this()](int pid) {
+        return Case::open(pid, *this, Case::Memory::Read);
+      },
       [&](int pid, Made made) { add(pid, std::move(made)); });
 }
 
@@ -148,6 +155,28 @@ std::optional<TcpSocket> World::tcp_socket(int pid, std::uint64_t inode) {
     }
   }
   return {};
+}
+
+std::optional<World::UnixPeer> World::unix_peer(int pid, std::uint64_t inode) {
+  const auto network = network_namespace(pid).value_or(0);
+  const auto [at, fresh] = unix_sockets_.try_emplace(network);
+  if (fresh) {
+    auto read = read_unix_sockets(pid, deadline_);
+    at->second = read ? std::move(read->sockets) : std::vector<UnixSocket>();
+  }
+  const auto socket = std::ranges::find(at->second, inode, &UnixSocket::inode);
+  if (socket == at->second.end() || socket->listens || socket->peer == 0) {
+    return std::nullopt;
+  }
+  if (!all_sockets_) {
+    all_sockets_ = read_all_sockets(deadline_);
+  }
+  UnixPeer peer{.all_seen = all_sockets_->unseen == 0};
+  const auto [begin, end] = all_sockets_->by_inode.equal_range(socket->peer);
+  for (auto holder = begin; holder != end; ++holder) {
+    peer.pids.push_back(holder->second.pid);
+  }
+  return peer;
 }
 
 const std::multimap<int, int>& World::children() {

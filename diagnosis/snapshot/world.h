@@ -13,7 +13,9 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
+#include "diagnosis/snapshot/socket_holders.h"
 #include "tracee/net/tcp_sockets.h"
+#include "tracee/net/unix_sockets.h"
 #include "tracee/proc/file_locks.h"
 #include "tracee/proc/open_files.h"
 
@@ -24,7 +26,9 @@ struct Surroundings;
 
 class World : public std::enable_shared_from_this<World> {
  public:
-  explicit World(Deadline deadline);
+  // Shared: who reads a process whose memory does not answer is left behind,
+  // and keeps it.
+  static std::shared_ptr<World> make(Deadline deadline);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -32,8 +36,7 @@ class World : public std::enable_shared_from_this<World> {
   // Of a live process; null if it cannot be looked at.
   const Case* look_at(int pid);
   // The same for who wants the reason, by a deadline of its own. Errors: those
-  // of Case::open. (Where a process's memory does not answer, the one of ours
-  // who reads it is left behind: the world is to be a shared one.)
+  // of Case::open.
   Result<const Case*> look_in_time(int pid, Deadline deadline);
   // At all of them at once.
   void look_at_all(const std::vector<int>& pids);
@@ -49,6 +52,14 @@ class World : public std::enable_shared_from_this<World> {
   const std::vector<FileLock>& file_locks();
   // The TCP socket with that inode, in the network of process `pid`.
   std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
+
+  // The other end of that Unix socket: the processes that have it.
+  struct UnixPeer {
+    std::vector<int> pids;
+    bool all_seen = true;  // no process is left out that might have it
+  };
+  // None: it is no such socket, is not connected, or that is not told.
+  std::optional<UnixPeer> unix_peer(int pid, std::uint64_t inode);
 
   const std::multimap<int, int>& children();  // by parent
 
@@ -71,6 +82,7 @@ class World : public std::enable_shared_from_this<World> {
   bool may_watch = true;
 
  private:
+  explicit World(Deadline deadline);
   using Made = std::optional<Result<std::unique_ptr<Case>>>;
   void add(int pid, Made made);
   const std::vector<TcpSocket>& tcp_sockets(int pid);
@@ -81,6 +93,8 @@ class World : public std::enable_shared_from_this<World> {
   std::size_t unseen_ = 0;
   std::optional<std::vector<FileLock>> locks_;
   std::map<std::uint64_t, std::vector<TcpSocket>> sockets_;  // by network
+  std::map<std::uint64_t, std::vector<UnixSocket>> unix_sockets_;
+  std::optional<AllSockets> all_sockets_;
   std::optional<std::multimap<int, int>> children_;
   std::map<int, std::unique_ptr<Surroundings>> surroundings_;
 };

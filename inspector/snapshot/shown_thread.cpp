@@ -3,15 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/cpython/locks/waiting_rooms.h"
 #include "inspector/cpython/stacks/thread_look.h"
 #include "inspector/cpython/stacks/thread_names.h"
+#include "inspector/snapshot/default_thread.h"
 #include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
@@ -28,14 +27,8 @@ struct ThreadFinder {
   Result<FoundThread> look(FoundThread thread);
 };
 
-bool merely_waits(const FoundThread& found) {
-  return !found.stack.frames.empty() &&
-         is_waiting_room(found.stack.frames.front().file);
-}
-
-bool in_user_code(const FoundThread& found) {
-  return !found.stack.frames.empty() &&
-         !is_library(found.stack.frames.front().file);
+std::string innermost_file(const FoundThread& found) {
+  return found.stack.frames.empty() ? "" : found.stack.frames.front().file;
 }
 
 // As OutsideView's, where there is a live process to ask.
@@ -90,22 +83,18 @@ Status ThreadFinder::list() {
 }
 
 Result<FoundThread> ThreadFinder::by_default() {
-  FoundThread main = TRY(look(threads.front()));
-  if (!merely_waits(main)) {
-    return main;
-  }
-  std::optional<FoundThread> other;
-  for (std::size_t i = 1; i < threads.size(); ++i) {
-    auto candidate = look(threads[i]);
-    if (!candidate || !in_user_code(*candidate)) {
-      continue;
+  DefaultThread chosen;
+  FoundThread shown = TRY(look(threads.front()));
+  chosen.next(innermost_file(shown));
+  const FoundThread main = shown;
+  for (std::size_t i = 1; i < threads.size() && chosen.wants_more(); ++i) {
+    auto other = look(threads[i]);
+    chosen.next(other ? innermost_file(*other) : "");
+    if (chosen.chosen() == i) {
+      shown = *std::move(other);
     }
-    if (other) {
-      return main;
-    }
-    other = *std::move(candidate);
   }
-  return other ? *std::move(other) : std::move(main);
+  return chosen.chosen() == 0 ? main : shown;
 }
 
 Result<FoundThread> ThreadFinder::named(const std::string& wanted) {

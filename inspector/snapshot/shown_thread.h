@@ -16,9 +16,8 @@ struct FoundThread {
   PythonStack stack;
 };
 
-// `wanted` is a tid, a name, "main", or empty for the default: main, unless
-// main merely waits for other threads (join, a pool, a queue) and exactly one
-// other thread is inside user code. To be called on a thread of ours that
+// `wanted` is a tid, a name, "main", or empty for the default one
+// (default_thread.h). To be called on a thread of ours that
 // traces nothing else of that process.
 // Errors: NoSuchThread, naming those there are; NotInitialized, Unreadable.
 Result<FoundThread> find_thread(const Subject& subject,

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "injector/checks/preflight.h"
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/snapshot/default_thread.h"
 #include "server/coroutines/co_try.h"
 #include "server/session/session_loop.h"
 #include "tracee/proc/proc_tasks.h"
@@ -62,39 +62,28 @@ std::string path_of(const dap::StackFrame& frame) {
   return frame.source && frame.source->path ? *frame.source->path : "";
 }
 
-// main in Thread.join, a pool or a queue: its innermost frames are the
-// library's waiting rooms.
-bool merely_waits(const ShownThread& thread) {
-  return !thread.stack.stack_frames.empty() &&
-         is_waiting_room(path_of(thread.stack.stack_frames.front()));
-}
-
-// Its innermost frame is not the library's.
-bool in_user_code(const ShownThread& thread) {
-  return !thread.stack.stack_frames.empty() &&
-         !is_library(path_of(thread.stack.stack_frames.front()));
+std::string innermost_file(const ShownThread& thread) {
+  const auto& frames = thread.stack.stack_frames;
+  return frames.empty() ? "" : path_of(frames.front());
 }
 
 AgentSession::Awaitable<ShownThread> default_thread(
     AgentSession& session,
     std::vector<dap::Thread> threads,
     Deadline deadline) {
-  auto main = co_await read_stack(session, threads.front(), deadline);
-  if (!main || !merely_waits(*main)) {
-    co_return main;
-  }
-  std::optional<ShownThread> other;
-  for (std::size_t i = 1; i < threads.size(); ++i) {
-    auto candidate = co_await read_stack(session, threads[i], deadline);
-    if (!candidate || !in_user_code(*candidate)) {
-      continue;
+  DefaultThread chosen;
+  CO_TRY(const ShownThread main,
+         co_await read_stack(session, threads.front(), deadline));
+  chosen.next(innermost_file(main));
+  ShownThread shown = main;
+  for (std::size_t i = 1; i < threads.size() && chosen.wants_more(); ++i) {
+    auto other = co_await read_stack(session, threads[i], deadline);
+    chosen.next(other ? innermost_file(*other) : "");
+    if (chosen.chosen() == i) {
+      shown = *std::move(other);
     }
-    if (other) {
-      co_return main;
-    }
-    other = *std::move(candidate);
   }
-  co_return other ? *std::move(other) : std::move(main);
+  co_return chosen.chosen() == 0 ? main : shown;
 }
 
 AgentSession::Awaitable<ShownThread> choose_here(AgentSession& session,

@@ -29,9 +29,8 @@ struct ShownThread {
 using ThreadLooks = std::map<std::int64_t, WaitLook>;
 ThreadLooks look_at_threads(int pid);
 
-// `wanted` is a tid, a thread's name, "main", or empty for the default: main,
-// unless main merely waits for other threads (join, a pool, a queue) and
-// exactly one other thread is inside user code.
+// `wanted` is a tid, a thread's name, "main", or empty for the default one
+// (inspector/snapshot/default_thread.h).
 // Errors: NoSuchThread, naming those there are; those of Session::call.
 AgentSession::Awaitable<ShownThread> choose_thread(AgentSession& session,
                                                    std::string wanted,

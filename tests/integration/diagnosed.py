@@ -4,7 +4,8 @@ makes of it the table in docs/diagnose.md.
     said = named_first("flock", target.pid, "file-lock", "certain", r"waits for the lock")
     not_hung("an idle web server", target.pid)
 
-The first verdict that something hangs counts, not the first one that is right.
+The first verdict that something hangs counts, not the first one that is right. `ps` is
+asked as well, and has to say the same.
 """
 
 import json
@@ -15,6 +16,11 @@ from harness import PATIENCE, ROOT, hangdbg, until
 
 AFTER = "0.3"  # seconds after which a wait counts as a hang here
 LOOKS = 5  # at one that is well
+
+# What is proved only by a stop of the thread, or by watching it for seconds, which `ps`
+# does not do.
+CLOSER = {"busy-loop", "cuda-synchronize", "cuda-launch", "cuda-load", "nccl-init",
+          "collective", "mpi-message", "autograd"}
 
 KEPT = ROOT / "build" / "results" / "diagnosed.jsonl"
 
@@ -50,7 +56,22 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
     assert confidence in (None, said["confidence"]), (made, said)
     assert re.search(sentence, said["sentence"]), (made, said)
     assert said["evidence"], (made, said)
+    runs = any(link["state"].startswith("running") for link in said.get("chain", ()))
+    if ask is diagnosed and not runs and said["cause"] not in CLOSER:
+        until("ps says so too", lambda: in_ps(pid) in (None, (True, said["cause"])))
     return said
+
+
+def in_ps(pid):
+    """Whether it hangs, and its cause; None of what `ps` does not list."""
+    if isinstance(pid, list):
+        return None
+    done = hangdbg("ps", pid, "--json", "--hung-after", AFTER)
+    if done.rc:
+        assert "is no Python" in done.out, done
+        return None
+    (one,) = done.json()["processes"]
+    return one["hung"], one["cause"]
 
 
 def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
@@ -61,6 +82,7 @@ def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
             break
     keep(made, "well", said)
     assert not said["hung"], (made, said)
+    assert ask is not diagnosed or not (in_ps(pid) or [False])[0], (made, in_ps(pid), said)
     return said
 
 

@@ -1,5 +1,5 @@
 """`hangdbg ps`: which of the machine's Python processes hang, and in what. The
-rules one by one: tests/unit/hang_verdict_test.cpp."""
+words one by one: tests/unit/activity_test.cpp; the causes: test_diagnose*.py."""
 
 import os
 import re
@@ -15,7 +15,7 @@ import processes
 from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
 from test_preflight import raw, root_only
 
-KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "waits",
+KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "cause", "waits",
         "waiting_s", "cmdline", "error"}
 
 
@@ -31,14 +31,14 @@ def listed(*words, run=hangdbg):
 
 
 def seen(pid, run=hangdbg):
-    return listed(run=run).get(pid)
+    return listed(pid, run=run)[pid]
 
 
 def seen_when(what, pid, condition):
     """What ps says of it once the condition is met."""
     def met():
         one = seen(pid)
-        return one if one and condition(one) else None
+        return one if condition(one) else None
     return until("%d %s" % (pid, what), met)
 
 
@@ -53,15 +53,42 @@ def seen_asleep(pid):
 
 def test_asleep(readable_edge_python):
     target = start("lock_main", readable_edge_python)
-    one = seen_hung(target.pid)
+    one = seen_asleep(target.pid)
+    assert one["hung"], one
     assert one["python"].startswith("3.") and one["state"] == "asleep", one
     assert 1 <= one["waiting_s"] < 60, one
     assert one["ppid"] == os.getpid() and one["uid"] == os.getuid(), one
     assert one["cmdline"] == [readable_edge_python, str(TARGETS / "lock_main.py")], one
     assert (one["rank"], one["job"], one["error"]) == (None, None, None), one
+    target.finish()
+
+
+def test_hung_after(newest_python, tmp_path):
+    """Who waits for one that may let go of it: after a time."""
+    code = ("import fcntl, sys, time\n"
+            "file = open(%r, 'w')\n"
+            "fcntl.flock(file, fcntl.LOCK_EX)\n"
+            "print('has it', flush=True)\n"
+            "time.sleep(1000)\n" % str(tmp_path / "lock"))
+    holder = raw(newest_python, "-c", code)
+    assert holder.stdout.readline() == b"has it\n"
+    waiter = raw(newest_python, "-c", code).pid
+    one = seen_hung(waiter)
+    assert one["cause"] == "file-lock" and one["waits"].startswith("flock of "), one
     (later,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
-                if one["pid"] == target.pid]
+                if one["pid"] == waiter]
     assert not later["hung"] and later["waits"] == one["waits"], later
+    assert later["cause"] == one["cause"], later
+    assert not seen(holder.pid)["hung"]
+
+
+def test_stuck_at_once(readable_edge_python):
+    """Nothing can end it: no time has to pass."""
+    target = start("lock_main", readable_edge_python)
+    (one,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
+              if one["pid"] == target.pid]
+    assert one["hung"], one
+    assert one["cause"] == hangdbg("diagnose", target.pid, "--json").json()["cause"], one
     target.finish()
 
 
@@ -151,7 +178,7 @@ def test_for_people(newest_python):
 
 
 def test_tree(newest_python):
-    """A launcher that polls its worker does not hang; the worker does."""
+    """A launcher that polls its worker is not the one that hangs; the worker is."""
     hang = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
     code = ("import subprocess, sys, time\n"
             "child = subprocess.Popen([sys.executable, '-c', %r])\n"
@@ -162,6 +189,7 @@ def test_tree(newest_python):
     assert worker["ppid"] == parent, worker
     launcher = seen_when("loops", parent, lambda one: one["state"] == "loops")
     assert not launcher["hung"], launcher
+    assert worker["cause"] != launcher["cause"], (worker, launcher)
     head, *rows = hangdbg("ps", "--tree").out.splitlines()
     at = [i for i, row in enumerate(rows) if row.split()[0] == str(parent)][0]
     assert rows[at + 1].split()[0] == str(child), rows
@@ -195,7 +223,8 @@ def test_stopped_and_ended(newest_python):
     found = listed()
     assert found[stopped.pid]["state"] == "stopped", found[stopped.pid]
     assert found[ended.pid]["state"] == "ended", found[ended.pid]
-    assert not found[stopped.pid]["hung"] and not found[ended.pid]["hung"]
+    assert found[stopped.pid]["hung"] and found[stopped.pid]["cause"] == "stopped"
+    assert (found[ended.pid]["hung"], found[ended.pid]["cause"]) == (False, None)
     os.kill(stopped.pid, signal.SIGCONT)
     stopped.finish()
 
@@ -256,6 +285,49 @@ def test_without_a_pid(newest_python, tmp_path):
     target.go_on()
 
 
-@pytest.mark.parametrize("words", [["--hung-after=0"], ["79655"], ["--forest"]])
+def test_by_pid(newest_python):
+    targets = [start("lock_main", newest_python), start("sleep", newest_python)]
+    found = listed(targets[0].pid, "-p", targets[1].pid)
+    assert set(found) == {one.pid for one in targets}, found
+    assert [found[one.pid]["hung"] for one in targets] == [True, False], found
+    hangdbg("ps", 999999999).assert_refused(2, "no process 999999999")
+    shell = harness.track(subprocess.Popen(["sleep", "100"], start_new_session=True))
+    hangdbg("ps", shell.pid).assert_refused(2, "process %d (sleep) is no Python" % shell.pid)
+    for target in targets:
+        target.finish()
+
+
+@pytest.mark.parametrize("words", [["--hung-after=0"], ["--forest"], ["1", "--job=auto"]])
 def test_bad_input(words):
     hangdbg("ps", *words).assert_refused(2, "hangdbg ps --help")
+    hangdbg("ps", "x").assert_refused(2, "not the number of a process", "hangdbg ps")
+
+
+HUNG = ["locks", "flock", "event_alone", "unset_future", "stopped", "dead_writer"]
+WELL = ["idle_server", "asyncio_server", "sleeps", "pool", "computes"]
+
+
+@pytest.mark.parametrize("case", HUNG + WELL)
+def test_one_verdict(case, newest_python, tmp_path):
+    """Whoever is asked, at the same moment. (test_diagnose*.py compare `ps` with
+    `diagnose` for each of their targets.)"""
+    pid = Target([newest_python, TARGETS / "causes.py", case, tmp_path]).pid
+    hung = case in HUNG
+
+    def told():
+        one = seen(pid)
+        return one if one["hung"] == hung and (one["waiting_s"] or 10) > 1 else None
+    one = until("told to hang" if hung else "asleep for a second", told)
+    said = hangdbg("diagnose", pid, "--json", "--hung-after=1").json()
+    assert said["hung"] == hung and (not hung or said["cause"] == one["cause"]), (one, said)
+    assert listed()[pid]["hung"] == hung
+    (tree,) = hangdbg("tree", pid, "--json").json()["processes"]
+    (there,) = [each for each in tree["processes"] if each["pid"] == pid]
+    if case != "flock":  # it hangs after ten seconds
+        assert there["hung"] == hung, there
+        (row,) = [line for line in hangdbg().out.splitlines()
+                  if line.split()[0] == str(pid)]
+        assert ("hung" in row.split()[:5]) == hung, row
+        (help,) = [line for line in hangdbg("__complete", "dump", "").out.splitlines()
+                   if line.split()[0] == str(pid)]
+        assert ("hung, " in help) == hung, help

@@ -39,7 +39,7 @@ def test_json(some_python):
     assert names["shell"]["waited_for_by"] == [target.pid]
     assert names["grandchild"]["waited_for_by"] == names["hostile"]["waited_for_by"] == []
     assert names["pid"]["python"] and names["hostile"]["python"]
-    assert names["pid"]["hung"] is False and names["shell"]["hung"] is None
+    assert names["pid"]["hung"] is True and names["shell"]["hung"] is None
     assert not names["shell"]["python"] and names["shell"]["name"] == "sh"
     assert names["grandchild"]["cmdline"] == ["sleep", "600"]
     assert names["hostile"]["cmdline"][-1] == "red \x1b[31m"

@@ -94,8 +94,8 @@ JsonTreeProcess json_of_tree(const TreeProcess& from, const ShownTree& shown) {
   json.job = role.job;
   json.role = role.name;
   if (const SurveyedProcess* const known = surveyed(shown, from.pid)) {
-    json.hung = known->verdict.hung;
-    json.waits = known->verdict.waits;
+    json.hung = known->hung();
+    json.waits = known->activity.waits;
   }
   return json;
 }
@@ -136,8 +136,8 @@ std::string process_line(const TreeProcess& process,
   const bool odd =
       std::string_view("DTtZ").find(process.state) != std::string_view::npos;
   text += " · " + (odd ? out.red(state) : state);
-  if (known != nullptr && known->verdict.hung) {
-    text += " · " + out.red("hangs in " + printable(known->verdict.waits));
+  if (known != nullptr && known->hung()) {
+    text += " · " + out.red("hangs in " + printable(known->activity.waits));
   }
   text += fmt::format(" · {} old, cpu {}", running_time(process.age_s),
                       running_time(process.cpu_s));

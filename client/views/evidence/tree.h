@@ -6,7 +6,7 @@
 
 #include "client/terminal/render.h"
 #include "diagnosis/evidence/tree.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 #include "protocol/json.h"
 
 namespace hangdbg {

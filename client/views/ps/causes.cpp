@@ -51,7 +51,7 @@ bool all_at_one_line(const Job& job,
   return std::ranges::all_of(job.ranks, [&](const JobRank& rank) {
     const auto its =
         std::ranges::find(processes, rank.pid, &SurveyedProcess::pid);
-    return its != processes.end() && its->verdict.one_line;
+    return its != processes.end() && its->activity.one_line;
   });
 }
 
@@ -63,17 +63,20 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
                         const Palette& out) {
   const Deadline end = deadline.capped(kLongest);
   std::vector<const Job*> hung_jobs;
-  std::vector<int> alone;
+  std::vector<const SurveyedProcess*> alone;
   std::size_t more = 0;
   for (const SurveyedProcess& process : processes) {
-    if (!process.verdict.hung) {
+    if (!process.hung()) {
       continue;
     }
     const auto job = std::ranges::find_if(jobs.jobs, [&](const Job& one) {
       return one.launcher == process.pid || one.find(process.pid) != nullptr;
     });
+    if (job == jobs.jobs.end() && !process.hangs_by_itself()) {
+      continue;  // it waits for one that does
+    }
     if (job == jobs.jobs.end()) {
-      alone.push_back(process.pid);
+      alone.push_back(&process);
     } else if (std::ranges::find(hung_jobs, &*job) == hung_jobs.end()) {
       hung_jobs.push_back(&*job);
     }
@@ -91,11 +94,9 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     const JobDiagnosis found = diagnose_job(*job, kHungAfterS, end);
     text += line_of(*job, found, out);
   }
-  for (const ProcessDiagnosis& one : diagnose_all(alone, kHungAfterS, end)) {
-    if (one.found) {
-      text += line_of(fmt::format("process {} ", one.pid), story(*one.found),
-                      one.found->cause, fmt::format("{}", one.pid), out);
-    }
+  for (const SurveyedProcess* const one : alone) {
+    text += line_of(fmt::format("process {} ", one->pid), story(*one->found),
+                    one->found->cause, fmt::format("{}", one->pid), out);
   }
   // Who waits in MPI runs, and may hang all the same.
   std::size_t looked_at = 0;

@@ -7,7 +7,7 @@
 
 #include "base/deadline.h"
 #include "client/terminal/render.h"
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 #include "inspector/jobs/jobs.h"
 
 namespace hangdbg {

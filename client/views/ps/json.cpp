@@ -19,6 +19,7 @@ struct JsonProcess {
   std::optional<std::string> python;
   std::string state;
   bool hung = false;
+  std::optional<std::string> cause;  // as of diagnose; null: not looked into
   std::string waits;
   std::optional<double> waiting_s;
   std::vector<std::string> cmdline;
@@ -35,6 +36,7 @@ struct JsonProcess {
     v.nullable("python", python);
     v("state", state);
     v("hung", hung);
+    v.nullable("cause", cause);
     v("waits", waits);
     v.nullable("waiting_s", waiting_s);
     v("cmdline", cmdline);
@@ -120,7 +122,7 @@ JsonJob to_json(const Job& job) {
 }
 
 JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
-  const Verdict& verdict = process.verdict;
+  const Activity& activity = process.activity;
   const Role role = role_of(jobs, process.pid);
   return {
       .pid = process.pid,
@@ -131,10 +133,12 @@ JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
       .role = role.name,
       .python =
           process.python.empty() ? std::nullopt : std::optional(process.python),
-      .state = verdict.state,
-      .hung = verdict.hung,
-      .waits = verdict.waits,
-      .waiting_s = verdict.waiting_s,
+      .state = activity.state,
+      .hung = process.hung(),
+      .cause =
+          process.found ? std::optional(process.found->cause.id) : std::nullopt,
+      .waits = activity.waits,
+      .waiting_s = activity.waiting_s,
       .cmdline = process.command_line,
       .error =
           process.error ? std::optional(process.error->text()) : std::nullopt,

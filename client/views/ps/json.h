@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diagnosis/verdict/process_survey.h"
+#include "diagnosis/survey/survey.h"
 #include "inspector/jobs/jobs.h"
 #include "protocol/json.h"
 

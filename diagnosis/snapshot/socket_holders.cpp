@@ -1,4 +1,4 @@
-#include "diagnosis/evidence/socket_holders.h"
+#include "diagnosis/snapshot/socket_holders.h"
 
 #include <optional>
 

@@ -9,36 +9,36 @@
 #include <vector>
 
 #include "base/result.h"
-#include "diagnosis/verdict/hang_verdict.h"
+#include "diagnosis/survey/activity.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/runtime/inspected_process.h"
 #include "inspector/cpython/stacks/python_stack.h"
 
 namespace hangdbg {
 
-class ProcessLook {
+class ProcessSampler {
  public:
   // The first look. May wait for as long as the process is in D state. Errors:
   // NoSuchProcess; NotPython, of one that is called so and is not.
-  static Result<std::unique_ptr<ProcessLook>> begin(int pid);
+  static Result<std::unique_ptr<ProcessSampler>> begin(int pid);
 
   // The next. It may be gone by then: then there is none.
-  void look();
+  void sample();
 
   int pid() const { return pid_; }
   bool wants_more() const {
-    return process_ && hangdbg::wants_more(evidence_.sights.back().wait);
+    return process_ && hangdbg::wants_more(observed_.samples.back().wait);
   }
-  const Evidence& evidence() const { return evidence_; }
+  const Observed& observed() const { return observed_; }
   const std::optional<PythonVersion>& version() const { return version_; }
   // Why there is no more than what the kernel tells everybody.
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  explicit ProcessLook(int pid) : pid_(pid) {}
+  explicit ProcessSampler(int pid) : pid_(pid) {}
   Status open();
-  void choose(const std::vector<PythonThread>& threads);
-  std::optional<Sight> see();
+  void choose(std::vector<PythonThread> threads);
+  std::optional<Sample> see();
   std::optional<int> gil_holder() const;
 
   int pid_;
@@ -47,7 +47,7 @@ class ProcessLook {
   std::optional<PythonVersion> version_;
   std::optional<Error> error_;
   std::optional<PythonThread> thread_;  // that is shown
-  Evidence evidence_;
+  Observed observed_;
 };
 
 }  // namespace hangdbg

@@ -1,22 +1,23 @@
-#include "diagnosis/verdict/process_look.h"
+#include "diagnosis/survey/process_sampler.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "inspector/cpython/locks/waiting_rooms.h"
 #include "inspector/cpython/stacks/thread_names.h"
+#include "inspector/snapshot/default_thread.h"
 #include "tracee/access/permission.h"
 #include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_status.h"
+#include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kToldFrames = 8;    // of which a place is told
-constexpr std::size_t kMostOthers = 100;  // threads beside main
-constexpr int kProcessLookTriesAsleep = 3;
+constexpr std::size_t kToldFrames = 8;  // of which a place is told
+constexpr std::size_t kMostThreadsSeen = 100;
+constexpr int kProcessSamplerTriesAsleep = 3;
 
 // What the call's first argument leads to, where that is a descriptor of
 // something that can be waited for.
@@ -33,8 +34,8 @@ std::string file_of(int pid, const WaitLook& wait) {
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessLook>> ProcessLook::begin(int pid) {
-  std::unique_ptr<ProcessLook> process(new ProcessLook(pid));
+Result<std::unique_ptr<ProcessSampler>> ProcessSampler::begin(int pid) {
+  std::unique_ptr<ProcessSampler> process(new ProcessSampler(pid));
   if (auto opened = process->open(); !opened) {
     if (opened.error().id == ErrorId::NoSuchProcess ||
         opened.error().id == ErrorId::NotPython) {
@@ -42,21 +43,21 @@ Result<std::unique_ptr<ProcessLook>> ProcessLook::begin(int pid) {
     }
     process->error_ = std::move(opened).error();
   }
-  process->look();
-  if (process->evidence_.sights.empty()) {
+  process->sample();
+  if (process->observed_.samples.empty()) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
   }
   return process;
 }
 
-void ProcessLook::look() {
-  if (auto sight = see()) {
-    evidence_.sights.push_back(*std::move(sight));
-    evidence_.file = file_of(pid_, evidence_.sights.back().wait);
+void ProcessSampler::sample() {
+  if (auto sample = see()) {
+    observed_.samples.push_back(*std::move(sample));
+    observed_.file = file_of(pid_, observed_.samples.back().wait);
   }
 }
 
-Status ProcessLook::open() {
+Status ProcessSampler::open() {
   const auto status = TRY(read_status(pid_));
   if (status.state == 'Z' || status.state == 'D') {
     return {};  // its memory is gone, or may be had only when it wakes
@@ -70,75 +71,61 @@ Status ProcessLook::open() {
   std::erase_if(threads, [](const PythonThread& thread) {
     return !thread.tid || !thread.frame;
   });
-  choose(threads);
+  choose(std::move(threads));
   return {};
 }
 
-// As choose_thread does (hung_thread.h): main, unless it merely waits for
-// others and exactly one of them is in the program's own code.
-void ProcessLook::choose(const std::vector<PythonThread>& threads) {
-  const auto main = std::ranges::find(threads, pid_, &PythonThread::tid);
-  if (main != threads.end()) {
-    thread_ = *main;
-    if (!is_waiting_room(main->file)) {
-      return;
-    }
-  }
-  const PythonThread* own = nullptr;
-  std::size_t owns = 0;
+void ProcessSampler::choose(std::vector<PythonThread> threads) {
+  std::ranges::stable_partition(
+      threads, [this](const auto& thread) { return thread.tid == pid_; });
+  DefaultThread chosen;
+  std::vector<const PythonThread*> told;
   for (const PythonThread& thread : threads) {
-    if (thread.tid == pid_ || owns == kMostOthers) {
-      continue;
+    const auto stat = read_task_stat(pid_, *thread.tid);
+    if (told.size() == kMostThreadsSeen || !chosen.wants_more()) {
+      break;
     }
-    const auto wait = look_at_wait(pid_, *thread.tid);
-    if (!wait || is_agents_name(wait->name)) {
-      continue;
-    }
-    evidence_.others_serve |= thread.file.ends_with("/selectors.py");
-    if (!thread.file.empty() && !is_library(thread.file)) {
-      own = &thread;
-      ++owns;
-      const double still = wait->state == 'R' ? 0 : wait->asleep_s.value_or(0);
-      evidence_.others_still_s =
-          std::min(still, evidence_.others_still_s.value_or(still));
+    if (stat && !is_agents_name(stat->comm)) {
+      chosen.next(thread.file);
+      told.push_back(&thread);
     }
   }
-  if (own != nullptr && (owns == 1 || !thread_)) {
-    thread_ = *own;
+  if (!told.empty()) {
+    thread_ = *told[chosen.chosen()];
   }
 }
 
 // Of a thread that comes and goes, where it sleeps: in a loop that polls for a
 // file the line that waits and not, once in a while, the one that looks.
-std::optional<Sight> ProcessLook::see() {
+std::optional<Sample> ProcessSampler::see() {
   const int tid = thread_ ? *thread_->tid : pid_;
-  Sight sight;
-  for (int tried = 0; tried < kProcessLookTriesAsleep; ++tried) {
+  Sample sample;
+  for (int tried = 0; tried < kProcessSamplerTriesAsleep; ++tried) {
     auto before = look_at_wait(pid_, tid);
     if (!before) {
       return {};
     }
-    sight.at = std::chrono::steady_clock::now();
-    sight.wait = *std::move(before);
+    sample.at = std::chrono::steady_clock::now();
+    sample.wait = *std::move(before);
     if (!thread_) {
       break;
     }
     auto stack = stacks_->read(thread_->state, kToldFrames);
-    sight.frames =
+    sample.frames =
         stack ? std::move(stack->frames) : std::vector<PythonFrame>();
-    if (!hangdbg::wants_more(sight.wait)) {
-      return sight;  // as most, and it may be one of thousands
+    if (!hangdbg::wants_more(sample.wait)) {
+      return sample;  // as most, and it may be one of thousands
     }
     const auto after = look_at_wait(pid_, tid);
-    if (!after || sight.wait.state == 'R' || after->runs == sight.wait.runs) {
+    if (!after || sample.wait.state == 'R' || after->runs == sample.wait.runs) {
       break;
     }
   }
-  sight.gil_holder = gil_holder();
-  return sight;
+  sample.gil_holder = gil_holder();
+  return sample;
 }
 
-std::optional<int> ProcessLook::gil_holder() const {
+std::optional<int> ProcessSampler::gil_holder() const {
   if (!thread_) {
     return {};
   }

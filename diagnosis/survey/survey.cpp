@@ -1,0 +1,191 @@
+#include "diagnosis/survey/survey.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/in_parallel.h"
+#include "base/start_threads.h"
+#include "base/text.h"
+#include "diagnosis/jobs/job_diagnosis.h"
+#include "diagnosis/survey/process_sampler.h"
+#include "inspector/cpython/runtime/python_processes.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_list.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kBetweenSamples = std::chrono::milliseconds(45);
+constexpr auto kLongestDiagnosis = std::chrono::seconds(5);
+
+// What was found out of one process.
+struct Found {
+  SurveyedProcess process;
+  std::unique_ptr<ProcessSampler> sampler;
+};
+
+using ByPid = std::map<int, Found>;
+
+Result<Found> examine(PythonFinder& finder, int pid);
+Result<Found> out_of_time(int pid);
+void sample_more(ByPid& found, Deadline deadline);
+void tell_activity(Found& one);
+std::vector<int> order_of_diagnosis(const ByPid& found);
+
+}  // namespace
+
+bool SurveyedProcess::hangs_by_itself() const {
+  return hung() && found->chain[found->root].id.pid == pid;
+}
+
+Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
+                                            Deadline deadline,
+                                            std::vector<int> pids) {
+  if (pids.empty()) {
+    pids = TRY(list_processes());
+  }
+  // Who is left behind still asks it.
+  const auto finder = std::make_shared<PythonFinder>();
+  ByPid found;
+  in_parallel<Found>(
+      pids, deadline, [finder](int pid) { return examine(*finder, pid); },
+      [&](int pid, std::optional<Result<Found>> result) {
+        Result<Found> one = result ? *std::move(result) : out_of_time(pid);
+        if (one) {
+          found[pid] = *std::move(one);
+        }
+      });
+  // Some have to be sampled for a while: all are diagnosed meanwhile.
+  std::vector<ProcessDiagnosis> diagnosed;
+  const auto diagnose_them = [&, pids = order_of_diagnosis(found)] {
+    diagnosed =
+        diagnose_all(pids, hung_after_s, deadline.capped(kLongestDiagnosis),
+                     Closely::Passively);
+  };
+  auto beside = start_threads(1, diagnose_them);
+  sample_more(found, deadline);
+  std::ranges::for_each(beside, &std::thread::join);
+  if (beside.empty()) {
+    diagnose_them();
+  }
+  for (ProcessDiagnosis& one : diagnosed) {
+    if (one.found) {
+      found[one.pid].process.found = *std::move(one.found);
+    }
+  }
+  std::vector<SurveyedProcess> processes;
+  for (auto& [pid, one] : found) {
+    tell_activity(one);
+    processes.push_back(std::move(one.process));
+  }
+  return processes;
+}
+
+void hung_first(std::vector<SurveyedProcess>& processes) {
+  std::ranges::stable_sort(processes, {}, [](const SurveyedProcess& process) {
+    return std::tuple(
+        !process.hangs_by_itself(), !process.hung(),
+        process.hung() ? -process.activity.waiting_s.value_or(0) : 0,
+        process.pid);
+  });
+}
+
+std::size_t unjudged(const std::vector<SurveyedProcess>& processes) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(processes, [](const SurveyedProcess& process) {
+        return !process.found && !process.error &&
+               process.activity.state != "ended";
+      }));
+}
+
+namespace {
+
+// Errors: NotPython, NoSuchProcess.
+Result<Found> examine(PythonFinder& finder, int pid) {
+  if (!finder.runs_python(pid)) {
+    return fail(ErrorId::NotPython, "");
+  }
+  const auto status = TRY(read_status(pid));
+  Found found;
+  found.sampler = TRY(ProcessSampler::begin(pid));
+  const auto& version = found.sampler->version();
+  found.process = {.pid = pid,
+                   .ppid = status.ppid,
+                   .uid = status.uids[0],
+                   .python = version ? version->text() : "",
+                   .command_line = read_command_line(pid),
+                   .error = found.sampler->error()};
+  return found;
+}
+
+// What can be told without waiting. Errors: NotPython, NoSuchProcess.
+Result<Found> out_of_time(int pid) {
+  const auto status = TRY(read_status(pid));
+  if (!is_python_name(status.name)) {
+    return fail(ErrorId::NotPython, "");
+  }
+  return Found{{.pid = pid,
+                .ppid = status.ppid,
+                .uid = status.uids[0],
+                .activity = {.state = "disk"},
+                .error = Error{ErrorId::TimedOut,
+                               fmt::format("/proc/{} does not answer", pid)}},
+               nullptr};
+}
+
+// All that want it at once, so that the time is waited for once.
+void sample_more(ByPid& found, Deadline deadline) {
+  std::vector<ProcessSampler*> moving;
+  for (const auto& [pid, one] : found) {
+    if (one.sampler && one.sampler->wants_more()) {
+      moving.push_back(one.sampler.get());
+    }
+  }
+  for (std::size_t i = 1;
+       i < kSamples && !moving.empty() && !deadline.expired(); ++i) {
+    std::this_thread::sleep_for(kBetweenSamples);
+    std::ranges::for_each(moving, &ProcessSampler::sample);
+  }
+}
+
+void tell_activity(Found& one) {
+  if (!one.sampler) {
+    return;
+  }
+  const Observed& observed = one.sampler->observed();
+  one.process.activity = activity_of(observed);
+  if (one.process.error && observed.samples.back().frames.empty()) {
+    one.process.activity.waits.clear();
+  }
+}
+
+// Should time not suffice for all: who has slept the longest is first.
+std::vector<int> order_of_diagnosis(const ByPid& found) {
+  std::vector<std::pair<double, int>> order;
+  for (const auto& [pid, one] : found) {
+    if (!one.sampler || one.process.error) {
+      continue;
+    }
+    const WaitLook& wait = one.sampler->observed().samples.front().wait;
+    if (wait.state != 'Z' &&
+        wait.state != 'X') {  // who has ended does not hang
+      order.emplace_back(-wait.asleep_s.value_or(0), pid);
+    }
+  }
+  std::ranges::sort(order);
+  std::vector<int> pids;
+  std::ranges::transform(order, std::back_inserter(pids),
+                         &std::pair<double, int>::second);
+  return pids;
+}
+
+}  // namespace
+}  // namespace hangdbg

@@ -1,0 +1,49 @@
+// All Python processes of this machine, what each does, and which of them hang.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/result.h"
+#include "diagnosis/diagnose.h"
+#include "diagnosis/survey/activity.h"
+
+namespace hangdbg {
+
+struct SurveyedProcess {
+  int pid = 0;
+  int ppid = 0;
+  unsigned uid = 0;
+  std::string python;  // "3.11.7"; "" when unknown
+  Activity activity;
+  std::vector<std::string> command_line;
+  std::optional<Error> error;  // why no more is known of it
+  // None where it could not be looked into, or not in time.
+  std::optional<Diagnosis> found;
+
+  bool hung() const { return found && found->hung; }
+  // It hangs by itself: it does not merely wait for another process that does.
+  bool hangs_by_itself() const;
+};
+
+constexpr double kHungAfterS = 10;
+
+// Those that we may see, or of `pids` alone, by number. Takes some
+// milliseconds, some more for each Python process, and, if one of them has just
+// run, a fifth of a second. What `hangdbg diagnose` says of each is `found`;
+// but nothing is stopped, and no thread is watched for seconds. Errors: System.
+Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
+                                            Deadline deadline,
+                                            std::vector<int> pids = {});
+
+// Those that hang by themselves first, the longest among them first, then
+// others that hang, then those that do not, by number.
+void hung_first(std::vector<SurveyedProcess>& processes);
+
+// How many were not looked into because time was up.
+std::size_t unjudged(const std::vector<SurveyedProcess>& processes);
+
+}  // namespace hangdbg
