@@ -34,7 +34,8 @@ def test_every_rule_is_about_something(script):
 
 
 @pytest.mark.parametrize("path, of_python, unit", [
-    ("docs/injection.md", [], False),
+    ("docs/injection.md", ["tests/integration/test_readme.py"], False),
+    ("docs/decisions/0001-one-anonymous-region.md", [], False),
     ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("inspector/cpython/runtime/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
