@@ -158,8 +158,8 @@ class Job:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.process = subprocess.Popen(
-            [*torches.torchrun(self.python, RANKS), "--master_port=%d" % port, "train.py",
-             str(self.lock)],
+            [*torches.torchrun(self.python, RANKS), "--master_port=%d" % port, "--no-python",
+             *DYING_WITH_US, self.python, "-u", "train.py", str(self.lock)],
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             start_new_session=True, preexec_fn=die_with_us,
             env=dict(os.environ, OMP_NUM_THREADS="1"))
@@ -236,7 +236,7 @@ def rows():
     """The commands beside those of other tools, that name the target."""
     text = (ROOT / "docs/coming-from.md").read_text()
     cells = re.findall(r"\| `(hangdbg [^`]*)` \|$", text, re.M)
-    return [cell.replace("\\|", "|") for cell in cells 
+    return [cell.replace("\\|", "|") for cell in cells
             if PID in shlex.split(cell) and "HOST" not in cell]
 
 
