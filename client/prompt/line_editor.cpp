@@ -192,10 +192,15 @@ bool LineEditor::was_pasted() const {
 
 bool LineEditor::Impl::renew_prompt() {
   const std::string before = std::exchange(prompt, ask_prompt()).text;
-  shown_prompt = has_colours ? fmt::format("{0}\x1b[1;{2}m{0}{1}{0}\x1b[0m{0}",
-                                           kEscapeMark, prompt.text,
-                                           prompt.is_warning ? 31 : 36)
-                             : prompt.text;
+  // libedit leaves out what stands behind the last character: the colour ends
+  // before that, which is a space.
+  const std::string_view text = prompt.text;
+  const std::size_t last = text.empty() ? 0 : text.size() - 1;
+  shown_prompt =
+      has_colours ? fmt::format("{0}\x1b[1;{3}m{0}{1}{0}\x1b[0m{0}{2}",
+                                kEscapeMark, text.substr(0, last),
+                                text.substr(last), prompt.is_warning ? 31 : 36)
+                  : prompt.text;
   return prompt.text != before;
 }
 
