@@ -39,7 +39,8 @@ bool has(const Chain& chain, ThreadId id) {
   return std::ranges::find(chain.links, id, &Link::id) != chain.links.end();
 }
 
-// The worst among those that one waits for: where the way goes on.
+// The worst among those that one waits for: where the way goes on. The best,
+// where any of them can end it.
 std::optional<ThreadId> next_of(Finder& finder, const Link& link);
 Cause circle(const std::vector<Link>& links);
 
@@ -85,6 +86,11 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   found.cause = std::move(first.cause);
   found.around = unusual_around(world.around(pid));
   found.skipped = world.skipped();
+  found.partial = world.deadline().expired() ||
+                  std::ranges::any_of(found.chain, [&](const Link& link) {
+                    const Case* const its = world.look_at(link.id.pid);
+                    return its == nullptr || its->memory_left;
+                  });
   return found;
 }
 
@@ -185,28 +191,31 @@ bool Finder::hangs(const Chain& chain) const {
 }
 
 std::optional<ThreadId> next_of(Finder& finder, const Link& link) {
-  std::optional<ThreadId> best;
-  Standing worst = Standing::Works;
+  std::optional<ThreadId> next;
+  Standing its = Standing::Works;
   for (const ThreadId id : link.cause.behind) {
     const auto& behind = finder.link(id);
-    if (behind && (!best || behind->cause.standing > worst)) {
-      best = id;
-      worst = behind->cause.standing;
+    if (behind &&
+        (!next || (link.cause.any_ends_it ? behind->cause.standing < its
+                                          : behind->cause.standing > its))) {
+      next = id;
+      its = behind->cause.standing;
     }
   }
-  return best;
+  return next;
 }
 
 Cause circle(const std::vector<Link>& links) {
-  Cause cause{.id = "deadlock",
+  Cause cause{.id = CauseId::Deadlock,
               .standing = Standing::Stuck,
               .confidence = Confidence::Certain};
   const bool pipe = std::ranges::any_of(links, [](const Link& link) {
-    return link.cause.id == "pipe-full" || link.cause.id == "terminal-input";
+    return link.cause.id == CauseId::PipeFull ||
+           link.cause.id == CauseId::TerminalInput;
   });
   const bool processes = links.front().id.pid != links.back().id.pid;
   if (pipe) {
-    cause.id = "subprocess-pipe";
+    cause.id = CauseId::SubprocessPipe;
   }
   cause.sentence =
       links.size() == 1

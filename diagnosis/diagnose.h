@@ -40,6 +40,9 @@ struct Diagnosis {
   std::vector<Link> also;  // others that hang by themselves
   std::vector<std::string> around;   // what is unusual around it
   std::vector<std::string> skipped;  // what could not be looked at
+  // Time was up on the way, or a process's memory did not answer: what was
+  // found may not be the cause.
+  bool partial = false;
 };
 
 // `hung_after_s`: who waits for so long hangs, if not for what idle programs

@@ -81,7 +81,7 @@ bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
 Found waits_for_task(const Case& of, const CaseThread& thread) {
   const AsyncioTasks all = tasks_of(of);
   const auto around = circle_of_tasks(all);
-  Cause cause{.id = "await-cycle",
+  Cause cause{.id = CauseId::AwaitCycle,
               .standing = Standing::Stuck,
               .confidence = Confidence::Certain};
   if (!around.empty()) {
@@ -93,7 +93,7 @@ Found waits_for_task(const Case& of, const CaseThread& thread) {
       cause.evidence.push_back(task_text(*task) + " waits for the next");
     }
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
-    cause.id = "future-unset";
+    cause.id = CauseId::FutureUnset;
     cause.confidence = Confidence::Likely;
     cause.sentence = fmt::format(
         "runs an event loop whose {} {} for what nobody is left to do",
@@ -141,7 +141,7 @@ Found asyncio(const Case& of, const CaseThread& thread) {
   if (thread.frames().front().file.ends_with("/selectors.py")) {
     return waits_for_task(of, thread);
   }
-  Cause inner = cause_behind("asyncio", of, thread);
+  Cause inner = cause_behind(asyncio, of, thread);
   const PythonFrame* const callback = called_by_loop(thread);
   if (inner.standing == Standing::Works || callback == nullptr) {
     return inner;
@@ -154,7 +154,7 @@ Found asyncio(const Case& of, const CaseThread& thread) {
           place_of(*callback)));
   // What rests elsewhere, keeps a loop from its work.
   inner.standing = std::max(inner.standing, Standing::Waits);
-  inner.id = "asyncio-blocked";
+  inner.id = CauseId::AsyncioBlocked;
   inner.sentence = fmt::format("blocks its event loop: {}", inner.sentence);
   return inner;
 }

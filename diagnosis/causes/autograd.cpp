@@ -41,7 +41,7 @@ Found autograd(const Case& of, const CaseThread& thread) {
       !is_in(of, thread, "execute")) {
     return std::nullopt;
   }
-  Cause cause{.id = "backward", .evidence = {thread.place()}};
+  Cause cause{.id = CauseId::Backward, .evidence = {thread.place()}};
   std::string threads;
   for (const CaseThread& other : of.threads) {
     if (computes(of, other)) {

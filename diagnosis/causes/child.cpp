@@ -15,7 +15,7 @@ Found child(const Case& of, const CaseThread& thread) {
   }
   const auto argument = call.args[call.number == SYS_wait4 ? 0 : 1];
   const int wanted = static_cast<int>(argument);
-  Cause cause{.id = "child",
+  Cause cause{.id = CauseId::Child,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   const auto [begin, end] = of.world.children().equal_range(of.pid);

@@ -33,7 +33,7 @@ RankAtMeeting at_meeting(const Case& of, int rank) {
     }
   }
   const CaseThread* const main = of.thread(of.pid);
-  if (main != nullptr && cause_of(of, *main).id == "collective") {
+  if (main != nullptr && cause_of(of, *main).id == CauseId::Collective) {
     seen.call = pending_call(of, *main);
   }
   return seen;
@@ -84,7 +84,7 @@ void follow(const Case& of, const Job& job, Cause& cause) {
   const Confidence sure =
       is_message(call) ? Confidence::Likely : Confidence::Certain;
   if (!ended.empty()) {
-    cause.id = "rank-ended";
+    cause.id = CauseId::RankEnded;
     cause.standing = Standing::Stuck;
     cause.confidence = sure;
     cause.behind.clear();
@@ -139,7 +139,7 @@ Found cause_in(const Case& of,
   }
   // Who runs while it waits may be about to go on.
   const bool message = is_message(*call);
-  Cause cause{.id = message ? "mpi-message" : "collective",
+  Cause cause{.id = message ? CauseId::MpiMessage : CauseId::Collective,
               .standing = Standing::Waits,
               .confidence =
                   is_of_mpi(*call) ? Confidence::Possible : Confidence::Likely,

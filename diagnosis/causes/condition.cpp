@@ -134,7 +134,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   const auto self = of.object(*what, "self");
   const auto type = self ? of.heap().type_of(*self) : std::unexpected(Error());
   const std::string kind = type ? printable((*type)->name) : "Condition";
-  Cause cause{.id = "condition",
+  Cause cause{.id = CauseId::Condition,
               .standing = Standing::Waits,
               .confidence = Confidence::Possible};
   cause.sentence =
@@ -146,7 +146,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   if (what->function == "result" || what->function == "exception" ||
       what->function == "as_completed" || what->function == "wait") {
     if (what->file.ends_with("/concurrent/futures/_base.py")) {
-      cause.id = "future";
+      cause.id = CauseId::Future;
       cause.sentence =
           fmt::format("waits for the result of a Future ({})", what->function);
       find_workers(of, cause);
@@ -154,7 +154,7 @@ Found condition(const Case& of, const CaseThread& thread) {
     }
   }
   if (is_timer(of, thread) || (kind == "Event" && thread.wakes_by_itself())) {
-    cause.id = "sleeps";
+    cause.id = CauseId::Sleeps;
     cause.standing = Standing::Idle;
     cause.confidence = Confidence::Likely;
     cause.sentence =
@@ -172,7 +172,7 @@ Found condition(const Case& of, const CaseThread& thread) {
   if (nobody && !thread.wakes_by_itself() && !thread.ran) {
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Likely;
-    cause.id = "nobody-left";
+    cause.id = CauseId::NobodyLeft;
     cause.sentence += others.size() == 1
                           ? ", and no other thread is here that could end that"
                           : ", and all threads that are here wait for the same";

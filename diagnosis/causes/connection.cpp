@@ -28,7 +28,7 @@ NextStep look_at_sockets(int pid) {
 // What is wrong with it, if anything is.
 Found trouble_of(const TcpSocket& socket) {
   const std::string peer = socket.remote.text();
-  Cause cause{.id = "peer-unreachable",
+  Cause cause{.id = CauseId::PeerUnreachable,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(fmt::format(
@@ -59,7 +59,7 @@ Found trouble_of(const TcpSocket& socket) {
     return cause;
   }
   if (socket.unacknowledged > 0) {
-    cause.id = "peer-does-not-read";
+    cause.id = CauseId::PeerDoesNotRead;
     cause.sentence =
         fmt::format("waits until {} reads: {} bytes lie in the queue", peer,
                     socket.unacknowledged);
@@ -80,28 +80,29 @@ bool waits_for_it_alone(const CaseThread& thread) {
 // A Unix socket: a pair of sockets, or the connection to a server here.
 Found unix_socket(const Case& of,
                   const CaseThread& thread,
-                  const OpenFile& file,
-                  bool reads) {
-  if (!waits_for_it_alone(thread)) {
+                  const AwaitedFiles& awaited) {
+  const auto& [file, reads] = awaited.files[0];
+  if (!waits_for_it_alone(thread) || gets_on(thread, awaited)) {
     return std::nullopt;
   }
-  const auto peer = of.world.unix_peer(of.pid, file.inode);
-  if (!peer) {
+  const auto peers = of.world.unix_peers(of.pid, file.inode);
+  if (!peers) {
     return std::nullopt;
   }
   std::vector<ThreadId> others;
   bool own = false;
-  for (const int pid : peer->pids) {
+  for (const int pid : *peers) {
     const ThreadId id{pid, pid};
     own = own || pid == of.pid;
     if (pid != of.pid && std::ranges::find(others, id) == others.end()) {
       others.push_back(id);
     }
   }
-  Cause cause{.id = reads ? "peer-silent" : "peer-does-not-read",
+  Cause cause{.id = reads ? CauseId::PeerSilent : CauseId::PeerDoesNotRead,
               .standing = Standing::Waits,
               .confidence = Confidence::Possible,
-              .behind = others};
+              .behind = others,
+              .any_ends_it = true};
   cause.evidence.push_back(fmt::format("{} of fd {}, {}, at {}",
                                        thread.wait.syscall, file.fd,
                                        printable(file.name), thread.place()));
@@ -117,9 +118,10 @@ Found unix_socket(const Case& of,
   } else if (own) {
     cause.sentence =
         "waits for a Unix socket whose other end this process itself has";
-  } else if (peer->all_seen) {
-    cause.sentence = "waits for a Unix socket whose other end no process has";
   } else {
+    // A closed one would have no peer at all: it is of another container, or of
+    // who may not be looked into.
+    cause.standing = Standing::Idle;
     cause.sentence =
         "waits for a Unix socket, and who has its other end is not to be seen "
         "from here";
@@ -141,7 +143,7 @@ Found connection(const Case& of, const CaseThread& thread) {
   const auto& [file, reads] = awaited.files[0];
   const auto socket = of.world.tcp_socket(of.pid, file.inode);
   if (!socket) {
-    return unix_socket(of, thread, file, reads);
+    return unix_socket(of, thread, awaited);
   }
   if (socket->state == TcpState::Listen) {
     return std::nullopt;
@@ -152,7 +154,7 @@ Found connection(const Case& of, const CaseThread& thread) {
     cause->next.push_back(look_at_sockets(of.pid));
     return cause;
   }
-  Cause cause{.id = "peer-silent",
+  Cause cause{.id = CauseId::PeerSilent,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   cause.sentence = fmt::format("waits for {}, which {}", socket->remote.text(),

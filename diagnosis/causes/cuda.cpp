@@ -172,7 +172,7 @@ Found cuda(const Case& of, const CaseThread& thread) {
   const double before = system_time(thread);
   const CallWatch watch = watch_call(of, thread, *call);
   const double in_kernel = system_time(thread) - before;
-  Cause cause{.id = "cuda-synchronize",
+  Cause cause{.id = CauseId::CudaSynchronize,
               .evidence = {watch.told, called_text(thread)}};
   if (watch.came_back) {
     cause.standing = Standing::Works;

@@ -98,7 +98,7 @@ bool tell_shared_memory(const Case& of, Cause& cause) {
   const auto kib = [&](fsblkcnt_t blocks) {
     return blocks * shm.f_frsize >> 10;
   };
-  cause.id = "shm-full";
+  cause.id = CauseId::ShmFull;
   cause.evidence.push_back(
       fmt::format("/dev/shm is full: {} of {} KiB are left", kib(shm.f_bavail),
                   kib(shm.f_blocks)));
@@ -110,7 +110,7 @@ bool tell_shared_memory(const Case& of, Cause& cause) {
 // None has the batch, and none is on its way: what a worker had for it was lost
 // when it was handed over.
 void tell_lost(const Case& of, const Workers& workers, Cause& cause) {
-  cause.id = "batch-lost";
+  cause.id = CauseId::BatchLost;
   cause.standing = Standing::Stuck;
   cause.sentence = fmt::format(
       "waits for a batch from its DataLoader that none of its {} workers is "
@@ -137,7 +137,7 @@ Found data_loader(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   Workers workers = workers_of(of, *frame);
-  Cause cause{.id = "data-loader",
+  Cause cause{.id = CauseId::DataLoader,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   cause.evidence = std::move(workers.ended);
@@ -159,7 +159,7 @@ Found data_loader(const Case& of, const CaseThread& thread) {
                       workers.busy.end());
   if (ended > 0) {
     // Else it is told so within five seconds, and raises an error.
-    cause.id = "data-loader-worker-dead";
+    cause.id = CauseId::DataLoaderWorkerDead;
     if (workers.unnoticed > 0) {
       cause.standing = Standing::Stuck;
       cause.sentence += ", which it does not know";

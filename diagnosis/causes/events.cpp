@@ -33,7 +33,7 @@ Found events(const Case& of, const CaseThread& thread) {
         return is_listening(of, one.file);
       });
   return Cause{
-      .id = serves ? "serves" : "idle",
+      .id = serves ? CauseId::Serves : CauseId::Idle,
       .standing = Standing::Idle,
       .confidence = Confidence::Likely,
       .sentence =

@@ -20,18 +20,18 @@ Found exit(const Case& of, const CaseThread& thread) {
       return std::nullopt;
     }
   }
-  Cause inner = cause_behind("exit", of, thread);
-  if (inner.standing == Standing::Works || inner.id == "exit-join") {
+  Cause inner = cause_behind(exit, of, thread);
+  if (inner.standing == Standing::Works || inner.id == CauseId::ExitJoin) {
     return inner;
   }
   inner.evidence.push_back("its program has come to its end: it is in " +
                            place_of(*last));
-  if (inner.id == "join") {
-    inner.id = "exit-join";
+  if (inner.id == CauseId::Join) {
+    inner.id = CauseId::ExitJoin;
   } else if (inner.behind.empty() && inner.standing != Standing::Stuck) {
     // No server goes on serving here.
     inner.standing = Standing::Waits;
-    inner.id = "exit-handler";
+    inner.id = CauseId::ExitHandler;
   }
   inner.sentence = "has come to its end, and " + inner.sentence;
   return inner;

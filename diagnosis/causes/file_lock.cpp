@@ -16,7 +16,7 @@ namespace {
 Cause held(const CaseThread& thread,
            const std::string& path,
            std::vector<ThreadId> holders) {
-  Cause cause{.id = "file-lock",
+  Cause cause{.id = CauseId::FileLock,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());

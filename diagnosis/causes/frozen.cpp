@@ -12,7 +12,7 @@ Found frozen(const Case& of, const CaseThread&) {
     return std::nullopt;
   }
   return Cause{
-      .id = "frozen",
+      .id = CauseId::Frozen,
       .standing = Standing::Stuck,
       .confidence = Confidence::Certain,
       .sentence = fmt::format("is frozen with its cgroup {}", frozen->path),

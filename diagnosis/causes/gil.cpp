@@ -62,7 +62,7 @@ Found gil(const Case& of, const CaseThread& thread) {
   if (waits_for_gil(of, thread)) {
     const CaseThread* const holder = of.thread(*of.gil->holder_tid);
     return Cause{
-        .id = "gil",
+        .id = CauseId::Gil,
         .standing = Standing::Waits,
         .confidence = Confidence::Certain,
         .sentence = fmt::format(
@@ -83,7 +83,7 @@ Found gil(const Case& of, const CaseThread& thread) {
       fmt::format("{} other {} for the GIL", others,
                   others == 1 ? "thread waits" : "threads wait");
   // What it waits for meanwhile, if somebody has that.
-  if (Cause inner = cause_behind("GIL", of, thread);
+  if (Cause inner = cause_behind(gil, of, thread);
       inner.held || inner.standing == Standing::Stuck) {
     inner.sentence = "keeps the GIL, and " + inner.sentence;
     inner.evidence.push_back(awaited);
@@ -94,7 +94,7 @@ Found gil(const Case& of, const CaseThread& thread) {
       functions.empty()
           ? thread.place()
           : fmt::format("{}, called at {}", functions.front(), thread.place());
-  Cause cause{.id = "gil-held",
+  Cause cause{.id = CauseId::GilHeld,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely,
               .sentence = fmt::format(

@@ -15,7 +15,7 @@ Found idle_worker(const Case& of, const CaseThread& thread) {
       lock && lock->standing == Standing::Stuck) {
     return lock;
   }
-  return Cause{.id = "idle",
+  return Cause{.id = CauseId::Idle,
                .standing = Standing::Idle,
                .confidence = Confidence::Certain,
                .sentence = "waits for work, as it does when there is none",

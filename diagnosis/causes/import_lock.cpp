@@ -21,7 +21,7 @@ Found import_lock(const Case& of, const CaseThread& thread) {
   }
   const CaseThread* const holder =
       of.by_ident(static_cast<std::uint64_t>(*owner));
-  Cause cause{.id = "import-lock",
+  Cause cause{.id = CauseId::ImportLock,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());

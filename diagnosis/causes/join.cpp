@@ -48,7 +48,7 @@ Found join(const Case& of, const CaseThread& thread) {
   const bool at_exit =
       shutdown != nullptr ||
       thread.find("_python_exit", "/concurrent/futures/thread.py") != nullptr;
-  Cause cause{.id = at_exit ? "exit-join" : "join",
+  Cause cause{.id = at_exit ? CauseId::ExitJoin : CauseId::Join,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());

@@ -23,9 +23,9 @@ namespace hangdbg::causes {
 namespace {
 
 // Causes in which a process has ended that was wanted.
-constexpr std::array<std::string_view, 5> kEnded = {
-    "data-loader-worker-dead", "task-lost", "lock-of-dead-process",
-    "writer-gone", "rank-ended"};
+constexpr std::array<CauseId, 5> kEnded = {
+    CauseId::DataLoaderWorkerDead, CauseId::TaskLost,
+    CauseId::LockOfDeadProcess, CauseId::WriterGone, CauseId::RankEnded};
 
 void add_killed(const KernelEvent& killed, Cause& cause) {
   cause.sentence += fmt::format(

@@ -7,7 +7,7 @@
 namespace hangdbg::causes {
 
 void explain_by_known_version(const Case& of, const CaseThread&, Cause& cause) {
-  if (cause.id != "collective") {
+  if (cause.id != CauseId::Collective) {
     return;
   }
   const auto libraries = read_libraries(of.pid);

@@ -18,7 +18,7 @@ std::optional<double> age_of(const Case& of) {
 }
 
 Cause rendezvous(const Case& of, const CaseThread& thread) {
-  Cause cause{.id = "rendezvous",
+  Cause cause{.id = CauseId::Rendezvous,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely,
               .waited_s = age_of(of),
@@ -57,7 +57,7 @@ Found launcher(const Case& of, const CaseThread& thread) {
   if (loop == nullptr) {
     return std::nullopt;
   }
-  return Cause{.id = "launcher",
+  return Cause{.id = CauseId::Launcher,
                .standing = Standing::Idle,
                .confidence = Confidence::Certain,
                .sentence = "waits for the end of the ranks that it has started",

@@ -118,7 +118,7 @@ Found mount(const Case& of, const CaseThread& thread) {
   const auto later = a_moment_later(of, thread);
   if (thread.ran || (later && later->runs != thread.wait.runs)) {
     return Cause{
-        .id = "runs",
+        .id = CauseId::Runs,
         .standing = Standing::Works,
         .confidence = Confidence::Likely,
         .sentence = fmt::format(
@@ -129,7 +129,7 @@ Found mount(const Case& of, const CaseThread& thread) {
   const auto on = !path.empty() ? mount_of(of.pid, path)
                   : fuse        ? only_fuse_mount(of.pid)
                                 : std::nullopt;
-  Cause cause{.id = "mount",
+  Cause cause{.id = CauseId::Mount,
               .standing = Standing::Waits,
               .confidence = fuse ? Confidence::Certain : Confidence::Likely,
               .waited_s = later ? later->asleep_s : thread.wait.asleep_s};

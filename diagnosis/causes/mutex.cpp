@@ -14,7 +14,7 @@ Found mutex(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const auto owner = mutex->tid;
-  Cause cause{.id = "mutex",
+  Cause cause{.id = CauseId::Mutex,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(
@@ -47,7 +47,7 @@ Found mutex(const Case& of, const CaseThread& thread) {
   cause.standing = Standing::Stuck;
   const int parent = of.status.ppid;
   if (of.forked_from(parent)) {
-    cause.id = "fork-lock";
+    cause.id = CauseId::ForkLock;
     const auto outer = owner_in_parent(of, *mutex);
     cause.sentence = fmt::format(
         "waits for a mutex of C code that thread {} of {} had when it forked "
@@ -64,7 +64,7 @@ Found mutex(const Case& of, const CaseThread& thread) {
          "threads start"});
     return cause;
   }
-  cause.id = "lock-of-ended-thread";
+  cause.id = CauseId::LockOfEndedThread;
   cause.sentence = fmt::format(
       "waits for a mutex of C code whose owner, thread {}, has ended",
       mutex->owner);

@@ -15,7 +15,7 @@ Found nccl_init(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const CallWatch watch = watch_call(of, thread, call->entry);
-  Cause cause{.id = "nccl-init",
+  Cause cause{.id = CauseId::NcclInit,
               .evidence = {watch.told, "called at " + thread.place()}};
   if (watch.came_back) {
     cause.standing = Standing::Works;

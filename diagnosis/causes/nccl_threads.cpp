@@ -39,8 +39,8 @@ std::ptrdiff_t count(const Case& of, std::string_view name) {
 }  // namespace
 
 void explain_by_nccl_threads(const Case& of, const CaseThread&, Cause& cause) {
-  const bool for_gpu = cause.id == "cuda-synchronize";
-  if ((!for_gpu && cause.id != "collective") ||
+  const bool for_gpu = cause.id == CauseId::CudaSynchronize;
+  if ((!for_gpu && cause.id != CauseId::Collective) ||
       cause.standing == Standing::Works) {
     return;
   }
@@ -51,7 +51,7 @@ void explain_by_nccl_threads(const Case& of, const CaseThread&, Cause& cause) {
       continue;
     }
     if (for_gpu) {  // a collective says itself who is behind it
-      cause.id = "nccl-thread-gone";
+      cause.id = CauseId::NcclThreadGone;
     }
     cause.sentence += fmt::format("; a thread of {} has ended, so that {}",
                                   pair.what, pair.follows);

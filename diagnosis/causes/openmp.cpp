@@ -59,7 +59,7 @@ Found openmp(const Case& of, const CaseThread& thread) {
   }
   const Case* const before = of.world.look_at(parent);
   const std::size_t pool = before == nullptr ? 0 : pool_of(*before);
-  Cause cause{.id = "openmp-fork",
+  Cause cause{.id = CauseId::OpenmpFork,
               .standing = Standing::Stuck,
               .confidence = Confidence::Certain};
   cause.sentence = fmt::format(

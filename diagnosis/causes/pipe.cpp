@@ -55,7 +55,7 @@ std::string process_names(const std::vector<ThreadId>& processes) {
 // loop.
 Cause wakes_itself(const CaseThread& thread, const OpenFile& pipe) {
   return {
-      .id = "idle",
+      .id = CauseId::Idle,
       .standing = Standing::Idle,
       .confidence = Confidence::Possible,
       .sentence =
@@ -71,7 +71,7 @@ Cause reads(const Case& of,
             bool with_time) {
   bool own = false;
   const auto writers = others_with(of, pipe, /*writers=*/true, own);
-  Cause cause{.id = "pipe-read",
+  Cause cause{.id = CauseId::PipeRead,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   cause.evidence.push_back(fmt::format("reads fd {}, {}, at {}", pipe.fd,
@@ -83,6 +83,7 @@ Cause reads(const Case& of,
     cause.sentence = fmt::format("waits for what {} writes into a pipe",
                                  process_names(writers));
     cause.behind = writers;
+    cause.any_ends_it = true;
     if (any_with_threads(of, writers)) {
       cause.confidence = Confidence::Possible;
     }
@@ -100,13 +101,13 @@ Cause reads(const Case& of,
     return wakes_itself(thread, pipe);
   }
   const bool alone = of.python_threads().size() <= 1;
-  cause.id = "writer-gone";
+  cause.id = CauseId::WriterGone;
   cause.standing = Standing::Stuck;
   cause.confidence = !queue && !alone ? Confidence::Possible
                      : own && handled ? Confidence::Likely
                                       : Confidence::Certain;
   if (!queue && !alone) {
-    cause.id = "pipe-read";
+    cause.id = CauseId::PipeRead;
     cause.standing = Standing::Waits;
   }
   cause.sentence = fmt::format(
@@ -125,7 +126,7 @@ Cause reads(const Case& of,
 Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
   bool own = false;
   const auto readers = others_with(of, pipe, /*writers=*/false, own);
-  Cause cause{.id = "pipe-full",
+  Cause cause{.id = CauseId::PipeFull,
               .standing = Standing::Waits,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(
@@ -139,6 +140,7 @@ Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
           : fmt::format("writes into a pipe that is full: {} does not read it",
                         process_names(readers));
   cause.behind = readers;
+  cause.any_ends_it = true;
   if (any_with_threads(of, readers)) {
     cause.confidence = Confidence::Possible;
   }
@@ -155,7 +157,8 @@ Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
 Found pipe(const Case& of, const CaseThread& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   if (awaited.files.size() != 1 ||
-      awaited.files[0].file.kind != FileKind::Pipe) {
+      awaited.files[0].file.kind != FileKind::Pipe ||
+      gets_on(thread, awaited)) {
     return std::nullopt;
   }
   const auto& [file, to_read] = awaited.files[0];

@@ -27,7 +27,7 @@ Found pool(const Case& of, const CaseThread& thread) {
   if (count == 0) {
     return std::nullopt;  // of threads: ThreadPool
   }
-  Cause cause{.id = "pool-result",
+  Cause cause{.id = CauseId::PoolResult,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   cause.evidence.push_back(thread.place());
@@ -44,7 +44,7 @@ Found pool(const Case& of, const CaseThread& thread) {
   if (!still_waits(thread)) {
     return std::nullopt;
   }
-  cause.id = "task-lost";
+  cause.id = CauseId::TaskLost;
   cause.sentence = fmt::format(
       "waits for a result of a multiprocessing.Pool that none of its {} "
       "workers is at: all wait for work, so the one that had it was killed",

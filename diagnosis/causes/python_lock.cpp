@@ -55,7 +55,7 @@ void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
     return;
   }
   const std::string parent = process_text(of.status.ppid);
-  cause.id = "fork-lock";
+  cause.id = CauseId::ForkLock;
   cause.evidence.push_back(fmt::format(
       "forked from {}: the same memory, but none of its other threads",
       parent));
@@ -89,7 +89,7 @@ Found python_lock(const Case& of, const CaseThread& thread) {
       std::ranges::any_of(thread.frames(), [](const PythonFrame& one) {
         return one.file.ends_with("/logging/__init__.py");
       });
-  Cause cause{.id = logging ? "logging-lock" : "python-lock",
+  Cause cause{.id = logging ? CauseId::LoggingLock : CauseId::PythonLock,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   const std::string_view kind =
@@ -104,7 +104,7 @@ Found python_lock(const Case& of, const CaseThread& thread) {
   const bool itself =
       std::ranges::find(cause.behind, thread.id) != cause.behind.end();
   if (itself && lock.lock.owner == 0 && !of.takes_turns(thread)) {
-    cause.id = "deadlock";
+    cause.id = CauseId::Deadlock;
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Certain;
     cause.sentence += ", which it has itself: a Lock is not to be taken twice";
@@ -117,7 +117,7 @@ Found python_lock(const Case& of, const CaseThread& thread) {
   } else if (lock.lock.owner != 0) {
     cause.standing = Standing::Stuck;
     cause.confidence = Confidence::Certain;
-    cause.id = "lock-of-ended-thread";
+    cause.id = CauseId::LockOfEndedThread;
     cause.sentence += ", whose owner is no thread of this process";
     if (of.forked_from(of.status.ppid)) {
       tell_nobody_left(of, lock.lock, cause);

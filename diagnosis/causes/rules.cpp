@@ -11,14 +11,14 @@
 namespace hangdbg {
 namespace {
 
-struct Rule {
-  std::string_view name;
-  std::optional<Cause> (*find)(const Case&, const CaseThread&);
+struct NamedRule {
+  std::string_view name;  // as what was ruled out
+  Rule find;
 };
 
 // What the kernel says for certain is asked first; then who knows more of a
 // wait than those after it.
-constexpr Rule kRules[] = {
+constexpr NamedRule kRules[] = {
     {"frozen cgroup", causes::frozen},
     {"stopped", causes::stopped},
     {"memory", causes::memory_limit},
@@ -66,13 +66,13 @@ constexpr void (*kReasons[])(const Case&, const CaseThread&, Cause&) = {
 
 Cause unknown(const Case& of, const CaseThread& thread) {
   std::string ruled_out;
-  for (const Rule& rule : kRules) {
+  for (const NamedRule& rule : kRules) {
     ruled_out += fmt::format("{}{}", ruled_out.empty() ? "" : ", ", rule.name);
   }
   const std::string in = thread.wait.syscall.empty()
                              ? "in no system call"
                              : "in " + thread.wait.syscall;
-  Cause cause{.id = "unknown",
+  Cause cause{.id = CauseId::Unknown,
               .standing = Standing::Waits,
               .confidence = Confidence::Possible,
               .sentence = fmt::format("{}, and what for is not known here: {}",
@@ -84,6 +84,13 @@ Cause unknown(const Case& of, const CaseThread& thread) {
     cause.evidence.push_back(fmt::format(
         "it comes back by itself, in {:.0f} s at most", std::max(*time, 0.0)));
   }
+  if (!of.is_python() && of.threads.size() > 1) {
+    // As main of a Java or Go program does, while the others work.
+    cause.standing = Standing::Idle;
+    cause.evidence.push_back(fmt::format(
+        "it is no Python, and what its other {} threads are for is not known",
+        of.threads.size() - 1));
+  }
   cause.next.push_back({fmt::format("hangdbg dump {} --native", thread.id.pid),
                         "its stacks, with C functions"});
   cause.next.push_back({fmt::format("hangdbg threads {}", thread.id.pid),
@@ -91,8 +98,10 @@ Cause unknown(const Case& of, const CaseThread& thread) {
   return cause;
 }
 
-Cause first_of(const Rule* begin, const Case& of, const CaseThread& thread) {
-  for (const Rule* rule = begin; rule != std::end(kRules); ++rule) {
+Cause first_of(const NamedRule* begin,
+               const Case& of,
+               const CaseThread& thread) {
+  for (const NamedRule* rule = begin; rule != std::end(kRules); ++rule) {
     if (auto found = rule->find(of, thread)) {
       return *std::move(found);
     }
@@ -115,10 +124,8 @@ Cause cause_of(const Case& of, const CaseThread& thread) {
   return cause;
 }
 
-Cause cause_behind(std::string_view rule,
-                   const Case& of,
-                   const CaseThread& thread) {
-  const auto* const own = std::ranges::find(kRules, rule, &Rule::name);
+Cause cause_behind(Rule rule, const Case& of, const CaseThread& thread) {
+  const auto* const own = std::ranges::find(kRules, rule, &NamedRule::find);
   return first_of(std::next(own), of, thread);
 }
 

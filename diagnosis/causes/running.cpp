@@ -83,7 +83,9 @@ std::optional<RunningLoop> watch_thread(const Case& of,
   bool calls = false;
   for (int look = 0; look < kStacks; ++look) {
     std::this_thread::sleep_for(kRunningMoment / 2);
-    const auto seen = subject.look(stacks, *thread.python, {.most = kFrames});
+    const auto seen =
+        subject.look(stacks, *thread.python,
+                     {.most = kFrames, .may_stop = of.world.may_stop});
     if (!seen || !seen->stack.complete) {
       continue;
     }
@@ -167,7 +169,7 @@ Found running(const Case& of, const CaseThread& thread) {
   if (thread.wait.state != 'R' && !thread.ran) {
     return std::nullopt;
   }
-  Cause cause{.id = "runs",
+  Cause cause{.id = CauseId::Runs,
               .standing = Standing::Works,
               .confidence = Confidence::Likely,
               .sentence = fmt::format("runs, cpu {:.0f} %, at {}",
@@ -207,7 +209,7 @@ Found running(const Case& of, const CaseThread& thread) {
   if (const auto function = computes_in(of, thread); !function.empty()) {
     cause.evidence.push_back("in " + function);
   } else if (!leaves(*loop, thread)) {
-    cause.id = "busy-loop";
+    cause.id = CauseId::BusyLoop;
     cause.standing = Standing::Waits;
     cause.confidence = Confidence::Likely;
     cause.sentence = fmt::format(

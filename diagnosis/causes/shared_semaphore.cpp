@@ -20,7 +20,7 @@ void tell_own(const CaseThread& thread,
   const CaseThread* const owner = lock.own_holder;
   cause.held = true;
   if (owner == &thread) {
-    cause.id = "deadlock";
+    cause.id = CauseId::Deadlock;
     cause.standing = Standing::Stuck;
     cause.sentence += ", which it has itself";
     cause.evidence.push_back("the last who took it is this thread");
@@ -45,7 +45,7 @@ void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
     cause.sentence +=
         fmt::format(", which {} has", process_text(cause.behind.front().pid));
   } else if (lock.all_told) {
-    cause.id = "lock-of-dead-process";
+    cause.id = CauseId::LockOfDeadProcess;
     cause.standing = Standing::Stuck;
     cause.sentence +=
         ", and that none of those alive has: who had it has ended";
@@ -103,7 +103,7 @@ void tell_wait(const Case& of,
                const CaseThread& thread,
                const AwaitedSharedLock& wait,
                Cause& cause) {
-  cause.id = "shared-wait";
+  cause.id = CauseId::SharedWait;
   cause.confidence = Confidence::Possible;
   cause.sentence = fmt::format(
       "waits until another process lets it go on: in {} of multiprocessing",
@@ -112,7 +112,7 @@ void tell_wait(const Case& of,
     cause.standing = Standing::Works;
     cause.evidence.push_back("it has gone on meanwhile, and waits again");
   } else if (thread.wakes_by_itself() && is_event(thread)) {
-    cause.id = "sleeps";
+    cause.id = CauseId::Sleeps;
     cause.standing = Standing::Idle;
     cause.confidence = Confidence::Likely;
     cause.sentence =
@@ -130,7 +130,7 @@ Found shared_semaphore(const Case& of, const CaseThread& thread) {
   if (!lock) {
     return std::nullopt;
   }
-  Cause cause{.id = "shared-lock",
+  Cause cause{.id = CauseId::SharedLock,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely,
               .sentence = "waits for a lock that processes share"};

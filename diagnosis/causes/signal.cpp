@@ -10,7 +10,7 @@ Found signal(const Case&, const CaseThread& thread) {
       !thread.sleeps_in("rt_sigsuspend")) {
     return std::nullopt;
   }
-  return Cause{.id = "idle",
+  return Cause{.id = CauseId::Idle,
                .standing = Standing::Idle,
                .confidence = Confidence::Certain,
                .sentence = "waits for a signal",

@@ -19,7 +19,7 @@ Found sleep(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const bool polls = thread.ran && thread.places.size() == 1;
-  Cause cause{.id = polls ? "polls" : "sleeps",
+  Cause cause{.id = polls ? CauseId::Polls : CauseId::Sleeps,
               .standing = polls ? Standing::Waits : Standing::Idle,
               .confidence = polls ? Confidence::Possible : Confidence::Certain};
   cause.sentence = polls ? fmt::format(

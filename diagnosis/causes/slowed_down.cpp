@@ -50,7 +50,7 @@ Found memory_limit(const Case& of, const CaseThread& thread) {
   if (!memory.waits_for_memory && !held) {
     return std::nullopt;
   }
-  Cause cause{.id = "memory-limit",
+  Cause cause{.id = CauseId::MemoryLimit,
               .standing = held ? Standing::Waits : Standing::Stuck,
               .confidence = Confidence::Certain,
               .next = {more_memory(memory)}};
@@ -80,7 +80,7 @@ void explain_by_cpu_limit(const Case& of, const CaseThread&, Cause& cause) {
   if (!group.throttling || group.throttling->share < kMuch) {
     return;
   }
-  cause.id = "cpu-throttled";
+  cause.id = CauseId::CpuThrottled;
   cause.sentence +=
       fmt::format("; it is slow because its cgroup lets it have {:.2g} CPUs",
                   group.cpu->cpus.value_or(0));
@@ -103,7 +103,7 @@ void explain_by_memory_limit(const Case& of, const CaseThread&, Cause& cause) {
     return;
   }
   const CgroupMemory& memory = *group.memory;
-  cause.id = "memory-throttled";
+  cause.id = CauseId::MemoryThrottled;
   cause.sentence += fmt::format(
       "; it is slow because its cgroup has all its {} of memory in use, and "
       "takes some from it for each that it wants",

@@ -53,7 +53,7 @@ Found stale_lock_file(const Case& of, const CaseThread& thread) {
   const Openers openers = who_has_open(of, *seen);
   const std::string old = age_text(*seen);
   Cause cause{
-      .id = "lock-file",
+      .id = CauseId::LockFile,
       .standing = Standing::Waits,
       .confidence = Confidence::Likely,
       .evidence = {
@@ -73,7 +73,7 @@ Found stale_lock_file(const Case& of, const CaseThread& thread) {
     }
     return cause;
   }
-  cause.id = "stale-lock-file";
+  cause.id = CauseId::StaleLockFile;
   cause.standing = Standing::Stuck;
   cause.sentence = fmt::format(
       "waits until the lock file {} is gone: it is {} old, and nobody here has "

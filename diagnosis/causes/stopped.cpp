@@ -27,7 +27,7 @@ bool wanted_terminal(const Case& of, const CaseThread& thread) {
 
 Cause ended(const Case& of) {
   return {
-      .id = "ended",
+      .id = CauseId::Ended,
       .standing = Standing::Stuck,
       .confidence = Confidence::Certain,
       .sentence = fmt::format("has ended, and its parent, {}, has not taken "
@@ -74,7 +74,7 @@ Found stopped(const Case& of, const CaseThread& thread) {
     case 'T': {
       const bool terminal = wanted_terminal(of, thread);
       return Cause{
-          .id = "stopped",
+          .id = CauseId::Stopped,
           .standing = Standing::Stuck,
           .confidence = Confidence::Certain,
           .sentence = terminal ? "is stopped: it runs in the background, and "
@@ -91,7 +91,7 @@ Found stopped(const Case& of, const CaseThread& thread) {
         return std::nullopt;
       }
       return Cause{
-          .id = "traced",
+          .id = CauseId::Traced,
           .standing = Standing::Stuck,
           .confidence = Confidence::Certain,
           .sentence =

@@ -25,7 +25,7 @@ Found store(const Case& of, const CaseThread& thread) {
       parse_number<std::uint16_t>(*port) != socket->remote.port) {
     return std::nullopt;
   }
-  Cause cause{.id = "store-wait",
+  Cause cause{.id = CauseId::StoreWait,
               .standing = Standing::Waits,
               .confidence = Confidence::Likely};
   cause.sentence = fmt::format(

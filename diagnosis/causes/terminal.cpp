@@ -58,7 +58,7 @@ Found terminal(const Case& of, const CaseThread& thread) {
       tty == awaited.files.end()
           ? "its standard input"
           : fmt::format("its terminal, {}", printable(tty->file.name));
-  Cause cause{.id = "terminal-input",
+  Cause cause{.id = CauseId::TerminalInput,
               .standing = Standing::Idle,
               .confidence = Confidence::Certain};
   cause.sentence =

@@ -31,8 +31,8 @@ std::int64_t waiting_connections(const Case& of) {
   return waiting;
 }
 
-void blame(Cause& cause, std::string id, std::string what) {
-  cause.id = std::move(id);
+void blame(Cause& cause, CauseId id, std::string what) {
+  cause.id = id;
   cause.standing = Standing::Waits;
   cause.confidence = Confidence::Likely;
   cause.sentence = fmt::format("{}: it {}", std::move(what), cause.sentence);
@@ -41,14 +41,15 @@ void blame(Cause& cause, std::string id, std::string what) {
 }  // namespace
 
 bool retries(const Cause& cause) {
-  return cause.id == "polls" || cause.id == "busy-loop";
+  return cause.id == CauseId::Polls || cause.id == CauseId::BusyLoop;
 }
 
 void explain_by_descriptors(const Case& of,
                             const CaseThread& thread,
                             Cause& cause) {
-  const bool serves = cause.id == "runs" || (cause.standing == Standing::Idle &&
-                                             awaited_files(of, thread).any);
+  const bool serves =
+      cause.id == CauseId::Runs ||
+      (cause.standing == Standing::Idle && awaited_files(of, thread).any);
   if (!serves && !retries(cause)) {
     return;
   }
@@ -61,7 +62,7 @@ void explain_by_descriptors(const Case& of,
   if (serves && waiting == 0) {
     return;
   }
-  blame(cause, "descriptors-used-up",
+  blame(cause, CauseId::DescriptorsUsedUp,
         fmt::format("has all its {} descriptors open{}", *most,
                     waiting > 0
                         ? fmt::format(", so that {} connection{} not accepted",
@@ -91,7 +92,7 @@ void explain_by_full_disk(const Case& of, const CaseThread&, Cause& cause) {
   if (full == systems.end()) {
     return;
   }
-  blame(cause, "disk-full",
+  blame(cause, CauseId::DiskFull,
         fmt::format("finds no room on {}, which is full", full->point));
   cause.evidence.push_back(fmt::format(
       "{} ({}): {} of {} are left, {} of {} files; {}", full->point, full->type,
@@ -112,7 +113,7 @@ void explain_by_process_limit(const Case& of, const CaseThread&, Cause& cause) {
   const auto most = around.limits.at_most.processes;
   const auto used = around.limits.user_threads;
   if (pids && pids->max && pids->current >= *pids->max) {
-    blame(cause, "process-limit",
+    blame(cause, CauseId::ProcessLimit,
           fmt::format("can begin no process or thread, as its cgroup has all "
                       "{} that it may have",
                       *pids->max));
@@ -123,7 +124,7 @@ void explain_by_process_limit(const Case& of, const CaseThread&, Cause& cause) {
         {fmt::format("echo {} > {}/pids.max", *pids->max * 4, pids->folder),
          "it may begin more"}};
   } else if (most && used && *used >= *most) {
-    blame(cause, "process-limit",
+    blame(cause, CauseId::ProcessLimit,
           fmt::format("can begin no process or thread, as its user has all {} "
                       "that he may have",
                       *most));

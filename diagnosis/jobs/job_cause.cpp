@@ -168,7 +168,7 @@ void JobFinder::blame_gone(const RankSet& gone) {
   const RankSet waiting = waiters_for(gone);
   job.odd = gone;
   job.hung = some_long_enough(waiting);
-  job.cause = {.id = "rank-ended",
+  job.cause = {.id = CauseId::RankEnded,
                .standing = Standing::Stuck,
                // A message may be of another rank that is there.
                .confidence = for_messages(waiting) ? Confidence::Likely
@@ -218,7 +218,7 @@ void JobFinder::blame_circle(const std::vector<int>& circle) {
   }
   job.odd = all;
   job.hung = long_enough(all);
-  job.cause.id = collectives ? "collective-mismatch" : "deadlock";
+  job.cause.id = collectives ? CauseId::CollectiveMismatch : CauseId::Deadlock;
   job.cause.standing = Standing::Stuck;
   job.cause.confidence = Confidence::Certain;
   job.cause.sentence =
@@ -234,7 +234,7 @@ void JobFinder::blame_unread() {
   }
   job.odd = unread;
   job.hung = long_enough(waiters());
-  job.cause = {.id = "unknown",
+  job.cause = {.id = CauseId::Unknown,
                .standing = Standing::Waits,
                .confidence = Confidence::Possible,
                .sentence = fmt::format(
@@ -251,7 +251,7 @@ void JobFinder::blame_network() {
   }
   job.hung = some_long_enough(waiters());
   job.cause = {
-      .id = "peer-unreachable",
+      .id = CauseId::PeerUnreachable,
       .standing = Standing::Waits,
       .confidence = Confidence::Certain,
       .sentence = fmt::format("{}; {} in {}", flow_text(worst),
@@ -278,7 +278,7 @@ void JobFinder::blame_nobody() {
   job.hung = long_enough(waiters()) &&
              (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
-      .id = "collective",
+      .id = CauseId::Collective,
       .standing = Standing::Waits,
       .confidence = Confidence::Possible,
       .sentence = fmt::format(
@@ -303,7 +303,7 @@ void JobFinder::without_waiters() {
   }
   const RankDiagnosis* const worst = worst_of(all);
   if (worst == nullptr) {
-    job.cause = {.id = "unknown",
+    job.cause = {.id = CauseId::Unknown,
                  .confidence = Confidence::Possible,
                  .sentence = "no rank could be looked at"};
     return;
@@ -425,14 +425,15 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
       return false;
     case Standing::Idle:
       // A server's other ranks wait for what it is asked.
-      return odd.cause.id != "serves" &&
+      return odd.cause.id != CauseId::Serves &&
              root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
              (long_enough(waiting) ||
               std::ranges::any_of(waiting.numbers(), [this](int rank) {
                 return looks_again(rank);
               }));
     case Standing::Waits:
-      return odd.hung || (odd.cause.id == "polls" && long_enough(waiting));
+      return odd.hung ||
+             (odd.cause.id == CauseId::Polls && long_enough(waiting));
     case Standing::Stuck:
       return true;
   }

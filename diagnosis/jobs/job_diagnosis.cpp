@@ -152,8 +152,8 @@ Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
   const Link& root = seen.found->chain[seen.found->root];
   const CaseThread* const thread =
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
-  if (thread != nullptr && (seen.found->cause.id == "collective" ||
-                            seen.found->cause.id == "mpi-message")) {
+  if (thread != nullptr && (seen.found->cause.id == CauseId::Collective ||
+                            seen.found->cause.id == CauseId::MpiMessage)) {
     find_call(*of, *thread, world, seen);
   }
   return seen;
@@ -178,7 +178,7 @@ void find_call(const Case& of,
   seen.call = pending_call(of, thread);
   if (!seen.call) {
     Link& root = seen.found->chain[seen.found->root];
-    root.cause = {.id = "runs",
+    root.cause = {.id = CauseId::Runs,
                   .standing = Standing::Works,
                   .sentence = "runs: it has come back from what it waited in",
                   .evidence = {root.place}};
@@ -285,7 +285,7 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   const auto left = std::ranges::find_if(
       job.ranks,
       [](const RankDiagnosis& one) { return one.found.has_value(); });
-  if (job.cause.id != "rank-ended" || left == job.ranks.end()) {
+  if (job.cause.id != CauseId::RankEnded || left == job.ranks.end()) {
     return;
   }
   const auto world = World::make(deadline);

@@ -43,7 +43,7 @@ bool message_awaited(const JobDiagnosis& job) {
 }
 
 Cause going_on_cause(const JobDiagnosis& job) {
-  return {.id = "runs",
+  return {.id = CauseId::Runs,
           .standing = Standing::Works,
           .confidence = Confidence::Likely,
           .sentence = fmt::format("all {} ranks are in MPI, and go on: {}",
@@ -56,7 +56,7 @@ Cause message_cause(const JobDiagnosis& job, bool hung) {
   const std::string all =
       fmt::format("all {} ranks wait in MPI", job.ranks.size());
   Cause cause{
-      .id = "mpi-message",
+      .id = CauseId::MpiMessage,
       .standing = hung ? Standing::Stuck : Standing::Waits,
       .confidence = hung ? Confidence::Likely : Confidence::Possible,
       .sentence = fmt::format(

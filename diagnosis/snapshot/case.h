@@ -2,6 +2,8 @@
 // and what the kernel says of it, from a few looks. The rest (descriptors, C
 // functions, values) is read when a rule asks.
 //
+// What rules ask of it is virtual: a test makes one up (tests/unit/made_up.h).
+//
 // No code runs in the process. A thread that runs is stopped for some tens of
 // microseconds, as by `hangdbg dump`.
 #pragma once
@@ -72,7 +74,7 @@ class Case {
   static Result<std::unique_ptr<Case>> open(int pid,
                                             World& world,
                                             Memory memory);
-  ~Case();
+  virtual ~Case();
 
   const int pid;
   World& world;
@@ -104,44 +106,47 @@ class Case {
 
   // ---- values of Python, by an expression as `hangdbg peek` has it
   const Heap& heap() const { return *heap_; }
-  std::optional<Address> object(const PythonFrame& frame,
-                                std::string_view expression) const;
-  std::optional<std::string> text(const PythonFrame& frame,
-                                  std::string_view expression) const;
-  std::optional<std::int64_t> number(const PythonFrame& frame,
-                                     std::string_view expression) const;
+  virtual std::optional<Address> object(const PythonFrame& frame,
+                                        std::string_view expression) const;
+  virtual std::optional<std::string> text(const PythonFrame& frame,
+                                          std::string_view expression) const;
+  virtual std::optional<std::int64_t> number(const PythonFrame& frame,
+                                             std::string_view expression) const;
   // As repr() would print it, safe to print; "?" if it cannot be read.
-  std::string shown(const PythonFrame& frame,
-                    std::string_view expression) const;
+  virtual std::string shown(const PythonFrame& frame,
+                            std::string_view expression) const;
 
   // ---- what the kernel knows
-  std::optional<OpenFile> file(int fd) const;
+  virtual std::optional<OpenFile> file(int fd) const;
   // What held_by() has found (awaited_python_lock.h), by thread: each that
   // waits for a lock asks who has it.
   mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
   const MemoryReader& memory() const { return *memory_; }
   // The same memory as that one's: it was forked, and no program was begun.
-  bool forked_from(int parent) const;
+  virtual bool forked_from(int parent) const;
   // With all modules. None if they cannot be read.
-  const InspectedProcess* whole() const;
+  virtual const InspectedProcess* whole() const;
   // Of torch.distributed; none where they cannot be read.
-  const ProcessGroups& process_groups() const;
+  virtual const ProcessGroups& process_groups() const;
   // The C functions that a thread's innermost Python function has called, the
   // innermost first, with their modules:
   // "gomp_team_start (libgomp.so.1)". Empty if they cannot be told.
-  std::vector<std::string> native(const CaseThread& thread) const;
+  virtual std::vector<std::string> native(const CaseThread& thread) const;
   // The same, with where each of them returns to.
-  std::vector<StackEntry> native_calls(const CaseThread& thread) const;
+  virtual std::vector<StackEntry> native_calls(const CaseThread& thread) const;
 
- private:
+ protected:
   Case(int pid, World& world, Memory memory);
-  void look();
-  void look_again();
-  void read_python();
 
   std::unique_ptr<MemoryReader> memory_;  // reads nothing where it is left
   std::optional<InspectedProcess> process_;
   std::optional<Heap> heap_;
+
+ private:
+  void look();
+  void look_again();
+  void read_python();
+
   mutable std::optional<Result<InspectedProcess>> whole_;
   mutable std::optional<ProcessGroups> groups_;
 };

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/snapshot/cause_id.h"
+
 namespace hangdbg {
 
 struct ThreadId {
@@ -42,7 +44,7 @@ struct Watched {
 };
 
 struct Cause {
-  std::string id;  // stable: "stale-lock-file"
+  CauseId id = CauseId::Unknown;
   Standing standing = Standing::Waits;
   Confidence confidence = Confidence::Likely;
   // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...".
@@ -52,6 +54,7 @@ struct Cause {
   std::vector<std::string> evidence = {};
   std::vector<NextStep> next = {};
   std::vector<ThreadId> behind = {};  // who holds it up, if that is known
+  bool any_ends_it = false;           // any one of them alone
   // They have what this thread wants, and keep it while they rest.
   bool held = false;
   // So long it has waited, where its thread's own sleep does not say.

@@ -157,7 +157,8 @@ std::optional<TcpSocket> World::tcp_socket(int pid, std::uint64_t inode) {
   return {};
 }
 
-std::optional<World::UnixPeer> World::unix_peer(int pid, std::uint64_t inode) {
+std::optional<std::vector<int>> World::unix_peers(int pid,
+                                                  std::uint64_t inode) {
   const auto network = network_namespace(pid).value_or(0);
   const auto [at, fresh] = unix_sockets_.try_emplace(network);
   if (fresh) {
@@ -171,12 +172,12 @@ std::optional<World::UnixPeer> World::unix_peer(int pid, std::uint64_t inode) {
   if (!all_sockets_) {
     all_sockets_ = read_all_sockets(deadline_);
   }
-  UnixPeer peer{.all_seen = all_sockets_->unseen == 0};
+  std::vector<int> pids;
   const auto [begin, end] = all_sockets_->by_inode.equal_range(socket->peer);
   for (auto holder = begin; holder != end; ++holder) {
-    peer.pids.push_back(holder->second.pid);
+    pids.push_back(holder->second.pid);
   }
-  return peer;
+  return pids;
 }
 
 const std::multimap<int, int>& World::children() {

@@ -29,12 +29,12 @@ class World : public std::enable_shared_from_this<World> {
   // Shared: who reads a process whose memory does not answer is left behind,
   // and keeps it.
   static std::shared_ptr<World> make(Deadline deadline);
-  ~World();
+  virtual ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   // Of a live process; null if it cannot be looked at.
-  const Case* look_at(int pid);
+  virtual const Case* look_at(int pid);
   // The same for who wants the reason, by a deadline of its own. Errors: those
   // of Case::open.
   Result<const Case*> look_in_time(int pid, Deadline deadline);
@@ -44,27 +44,25 @@ class World : public std::enable_shared_from_this<World> {
   const std::vector<std::string>& skipped() const { return skipped_; }
 
   // Who has an end of a pipe, of all processes that we may see.
-  std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
+  virtual std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
   bool saw_all_pipes() const { return unseen_ == 0; }
   // Processes of which it could not be seen which pipes they have.
   std::size_t pipes_unseen() const { return unseen_; }
 
-  const std::vector<FileLock>& file_locks();
+  virtual const std::vector<FileLock>& file_locks();
   // The TCP socket with that inode, in the network of process `pid`.
-  std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
+  virtual std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
 
-  // The other end of that Unix socket: the processes that have it.
-  struct UnixPeer {
-    std::vector<int> pids;
-    bool all_seen = true;  // no process is left out that might have it
-  };
-  // None: it is no such socket, is not connected, or that is not told.
-  std::optional<UnixPeer> unix_peer(int pid, std::uint64_t inode);
+  // The processes that have the other end of that Unix socket; none where they
+  // are not to be seen. No value: it is no such socket, is not connected, or
+  // that is not told.
+  virtual std::optional<std::vector<int>> unix_peers(int pid,
+                                                     std::uint64_t inode);
 
-  const std::multimap<int, int>& children();  // by parent
+  virtual const std::multimap<int, int>& children();  // by parent
 
   // What is around a process, in short; its parts may be missing.
-  const Surroundings& around(int pid);
+  virtual const Surroundings& around(int pid);
 
   Deadline deadline() const { return deadline_; }
 
@@ -81,8 +79,10 @@ class World : public std::enable_shared_from_this<World> {
   // A thread that polls may be watched for seconds.
   bool may_watch = true;
 
- private:
+ protected:
   explicit World(Deadline deadline);
+
+ private:
   using Made = std::optional<Result<std::unique_ptr<Case>>>;
   void add(int pid, Made made);
   const std::vector<TcpSocket>& tcp_sockets(int pid);

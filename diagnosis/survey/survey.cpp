@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -39,12 +41,10 @@ Result<Found> out_of_time(int pid);
 void sample_more(ByPid& found, Deadline deadline);
 void tell_activity(Found& one);
 std::vector<int> order_of_diagnosis(const ByPid& found);
+void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process);
+void mark_followers(std::vector<SurveyedProcess>& processes);
 
 }  // namespace
-
-bool SurveyedProcess::hangs_by_itself() const {
-  return hung() && found->chain[found->root].id.pid == pid;
-}
 
 Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
                                             Deadline deadline,
@@ -77,15 +77,14 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
     diagnose_them();
   }
   for (ProcessDiagnosis& one : diagnosed) {
-    if (one.found) {
-      found[one.pid].process.found = *std::move(one.found);
-    }
+    add_diagnosis(std::move(one), found[one.pid].process);
   }
   std::vector<SurveyedProcess> processes;
   for (auto& [pid, one] : found) {
     tell_activity(one);
     processes.push_back(std::move(one.process));
   }
+  mark_followers(processes);
   return processes;
 }
 
@@ -172,6 +171,9 @@ std::vector<int> order_of_diagnosis(const ByPid& found) {
   std::vector<std::pair<double, int>> order;
   for (const auto& [pid, one] : found) {
     if (!one.sampler || one.process.error) {
+      if (!one.sampler) {
+        order.emplace_back(0, pid);  // its memory does not answer
+      }
       continue;
     }
     const WaitLook& wait = one.sampler->observed().samples.front().wait;
@@ -185,6 +187,56 @@ std::vector<int> order_of_diagnosis(const ByPid& found) {
   std::ranges::transform(order, std::back_inserter(pids),
                          &std::pair<double, int>::second);
   return pids;
+}
+
+// What the kernel says for certain, also of a process whose memory was not
+// read.
+bool is_told_by_kernel(CauseId id) {
+  constexpr std::array<CauseId, 5> kTold = {CauseId::Stopped, CauseId::Traced,
+                                            CauseId::Frozen, CauseId::Mount,
+                                            CauseId::MemoryLimit};
+  return std::ranges::find(kTold, id) != kTold.end();
+}
+
+// A hang that was found where not all could be looked at is not claimed.
+void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process) {
+  if (!one.found) {
+    if (!process.error && one.found.error().id != ErrorId::TimedOut) {
+      process.error = std::move(one.found).error();
+    }
+  } else if (!one.found->hung || !one.found->partial ||
+             is_told_by_kernel(one.found->cause.id)) {
+    process.found = *std::move(one.found);
+  }
+}
+
+// The processes at the end of the chain: more than one, where it is a circle.
+std::set<int> ends_of(const Diagnosis& found) {
+  std::set<int> ends;
+  const std::size_t count = std::max<std::size_t>(found.circle, 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    ends.insert(found.chain[found.root - i].id.pid);
+  }
+  return ends;
+}
+
+void mark_followers(std::vector<SurveyedProcess>& processes) {
+  std::set<int> hung;
+  for (const SurveyedProcess& process : processes) {
+    if (process.hung()) {
+      hung.insert(process.pid);
+    }
+  }
+  for (SurveyedProcess& process : processes) {
+    if (!process.hung()) {
+      continue;
+    }
+    // By number: of those that wait for each other the first is meant.
+    const std::set<int> ends = ends_of(*process.found);
+    const auto first =
+        std::ranges::find_if(ends, [&](int pid) { return hung.contains(pid); });
+    process.follows = first != ends.end() && *first != process.pid;
+  }
 }
 
 }  // namespace

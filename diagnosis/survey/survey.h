@@ -24,9 +24,12 @@ struct SurveyedProcess {
   // None where it could not be looked into, or not in time.
   std::optional<Diagnosis> found;
 
+  // It hangs because another process of the survey does, or is not the first
+  // one of those that wait for each other.
+  bool follows = false;
+
   bool hung() const { return found && found->hung; }
-  // It hangs by itself: it does not merely wait for another process that does.
-  bool hangs_by_itself() const;
+  bool hangs_by_itself() const { return hung() && !follows; }
 };
 
 constexpr double kHungAfterS = 10;

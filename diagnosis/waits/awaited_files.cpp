@@ -103,4 +103,8 @@ AwaitedFiles awaited_files(const Case& of, const CaseThread& thread) {
   return awaited;
 }
 
+bool gets_on(const CaseThread& thread, const AwaitedFiles& awaited) {
+  return thread.ran && !awaited.with_time;
+}
+
 }  // namespace hangdbg

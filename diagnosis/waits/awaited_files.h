@@ -22,4 +22,8 @@ struct AwaitedFiles {
 
 AwaitedFiles awaited_files(const Case& of, const CaseThread& thread);
 
+// It has run while it was looked at, and not because a time was over: what it
+// waits for comes.
+bool gets_on(const CaseThread& thread, const AwaitedFiles& awaited);
+
 }  // namespace hangdbg

@@ -20,7 +20,7 @@ Cause mismatch_cause(const Meeting& meeting) {
   const auto verb = [](const RankSet& ranks) {
     return ranks.size() == 1 ? "is" : "are";
   };
-  Cause cause{.id = "collective-mismatch",
+  Cause cause{.id = CauseId::CollectiveMismatch,
               .standing = Standing::Waits,
               .confidence =
                   meeting.by_number ? Confidence::Certain : Confidence::Likely,

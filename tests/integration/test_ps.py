@@ -297,6 +297,27 @@ def test_by_pid(newest_python):
         target.finish()
 
 
+@root_only
+def test_of_two_that_wait_for_each_other_one_is_meant(newest_python):
+    """In a PID namespace of their own, where nobody else hangs."""
+    code = ("import os, socket\n"
+            "one, other = socket.socketpair()\n"
+            "mine, its = (one, other) if os.fork() else (other, one)\n"
+            "its.close()\n"
+            "mine.recv(1)\n")
+    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    process = raw(*alone, newest_python, "-c", code)
+    first = until("the first", lambda: processes.children(process.pid))[0]
+    until("the second", lambda: processes.children(first))
+    run = behind("nsenter", "--target", first, "--pid", "--mount", harness.PROGRAM)
+    dumped = until("one is meant", lambda: [
+        done for done in [run("dump", "--json")] if done.rc == 0])[0]
+    assert [one["pid"] for one in dumped.json()["processes"]] == [1], dumped
+    assert "the only one that hangs" in dumped.err, dumped
+    (line,) = [line for line in run().err.splitlines() if "wait for each other" in line]
+    assert line.startswith("process 1 hangs: 2 processes wait for each other"), line
+
+
 @pytest.mark.parametrize("words", [["--hung-after=0"], ["--forest"], ["1", "--job=auto"]])
 def test_bad_input(words):
     hangdbg("ps", *words).assert_refused(2, "hangdbg ps --help")

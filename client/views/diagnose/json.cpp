@@ -166,7 +166,7 @@ JsonLink fields_of(const Link& link) {
           .who = link.who,
           .place = link.place,
           .state = link.state,
-          .id = link.cause.id,
+          .id = std::string(cause_name(link.cause.id)),
           .sentence = link.cause.sentence,
           .standing = std::string(standing_name(link.cause.standing)),
           .waiting_s = link.waiting_s,
@@ -180,7 +180,7 @@ JsonDiagnosis fields_of(const Diagnosis& found) {
   JsonDiagnosis json{
       .pid = found.pid,
       .hung = found.hung,
-      .cause = cause.id,
+      .cause = std::string(cause_name(cause.id)),
       .sentence = cause.sentence,
       .standing = std::string(standing_name(cause.standing)),
       .confidence = std::string(confidence_name(cause.confidence)),
@@ -219,7 +219,7 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
   JsonJob json{.job = found.job.id,
                .kind = found.job.kind,
                .hung = found.hung,
-               .cause = cause.id,
+               .cause = std::string(cause_name(cause.id)),
                .sentence = cause.sentence,
                .standing = std::string(standing_name(cause.standing)),
                .confidence = std::string(confidence_name(cause.confidence)),
@@ -233,7 +233,8 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
   }
   for (const AlikeRanks& alike : found.alike(shown)) {
     const Link& first = alike.first->chain.front();
-    json.alike.push_back({alike.ranks.numbers(), first.cause.id,
+    json.alike.push_back({alike.ranks.numbers(),
+                          std::string(cause_name(first.cause.id)),
                           first.cause.sentence, first.place});
   }
   for (const RankDiagnosis& rank : found.ranks) {

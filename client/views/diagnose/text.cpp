@@ -148,7 +148,7 @@ std::string headline(const std::string& whose,
 
 std::string sure(const Cause& cause, const Palette& out) {
   return out.dim(fmt::format("  {} · {}", confidence_name(cause.confidence),
-                             cause.id)) +
+                             cause_name(cause.id))) +
          "\n";
 }
 

@@ -136,7 +136,9 @@ JsonProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
       .state = activity.state,
       .hung = process.hung(),
       .cause =
-          process.found ? std::optional(process.found->cause.id) : std::nullopt,
+          process.found
+              ? std::optional(std::string(cause_name(process.found->cause.id)))
+              : std::nullopt,
       .waits = activity.waits,
       .waiting_s = activity.waiting_s,
       .cmdline = process.command_line,

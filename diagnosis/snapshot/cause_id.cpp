@@ -1,0 +1,89 @@
+#include "diagnosis/snapshot/cause_id.h"
+
+#include <array>
+#include <cstddef>
+
+namespace hangdbg {
+namespace {
+
+constexpr std::array<std::string_view, 69> kCauseNames = {
+    "asyncio-blocked",
+    "await-cycle",
+    "backward",
+    "batch-lost",
+    "busy-loop",
+    "child",
+    "collective",
+    "collective-mismatch",
+    "condition",
+    "cpu-throttled",
+    "cuda-synchronize",
+    "data-loader",
+    "data-loader-worker-dead",
+    "deadlock",
+    "descriptors-used-up",
+    "disk-full",
+    "ended",
+    "exit-handler",
+    "exit-join",
+    "file-lock",
+    "fork-lock",
+    "frozen",
+    "future",
+    "future-unset",
+    "gil",
+    "gil-held",
+    "idle",
+    "import-lock",
+    "join",
+    "launcher",
+    "lock-file",
+    "lock-of-dead-process",
+    "lock-of-ended-thread",
+    "logging-lock",
+    "memory-limit",
+    "memory-throttled",
+    "mount",
+    "mpi-message",
+    "mutex",
+    "nccl-init",
+    "nccl-thread-gone",
+    "nobody-left",
+    "openmp-fork",
+    "peer-does-not-read",
+    "peer-silent",
+    "peer-unreachable",
+    "pipe-full",
+    "pipe-read",
+    "polls",
+    "pool-result",
+    "process-limit",
+    "python-lock",
+    "rank-ended",
+    "rendezvous",
+    "runs",
+    "serves",
+    "shared-lock",
+    "shared-wait",
+    "shm-full",
+    "sleeps",
+    "stale-lock-file",
+    "stopped",
+    "store-wait",
+    "subprocess-pipe",
+    "task-lost",
+    "terminal-input",
+    "traced",
+    "unknown",
+    "writer-gone",
+};
+static_assert(kCauseNames.size() ==
+              static_cast<std::size_t>(CauseId::WriterGone) + 1);
+
+}  // namespace
+
+std::string_view cause_name(CauseId id) {
+  return kCauseNames[static_cast<std::size_t>(id)];
+}
+
+}  // namespace hangdbg
