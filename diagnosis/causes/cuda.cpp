@@ -71,12 +71,15 @@ bool allocates(const NativeSymbol& symbol) {
          symbol.function.find("HostRegister") != std::string::npos;
 }
 
-// In the kernel, in seconds; 0 where that is not known.
-double system_time(const CaseThread& thread) {
+// Of its CPU time, in the kernel's ticks; zeroes where that is not known.
+struct CpuTicks {
+  std::uint64_t system = 0;
+  std::uint64_t all = 0;
+};
+
+CpuTicks ticks_of(const CaseThread& thread) {
   const auto stat = read_task_stat(thread.id.pid, thread.id.tid);
-  return stat ? static_cast<double>(stat->system_ticks) /
-                    static_cast<double>(::sysconf(_SC_CLK_TCK))
-              : 0;
+  return stat ? CpuTicks{stat->system_ticks, stat->cpu_ticks} : CpuTicks{};
 }
 
 // A compiler of the driver's own, or another one's: it is at work.
@@ -169,9 +172,9 @@ Found cuda(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const std::string in = printable(call->native.text());
-  const double before = system_time(thread);
+  const CpuTicks before = ticks_of(thread);
   const CallWatch watch = watch_call(of, thread, *call);
-  const double in_kernel = system_time(thread) - before;
+  const CpuTicks after = ticks_of(thread);
   Cause cause{.id = CauseId::CudaSynchronize,
               .evidence = {watch.told, called_text(thread)}};
   if (watch.came_back) {
@@ -179,8 +182,9 @@ Found cuda(const Case& of, const CaseThread& thread) {
     cause.sentence = fmt::format("waits for the GPU, in {}, and goes on", in);
     return cause;
   }
-  if (allocates(call->native) && watch.watched &&
-      in_kernel > watch.watched->seconds / 2) {
+  // Of the time that it has had: a busy machine gives it little.
+  if (allocates(call->native) && watch.watched && after.all > before.all &&
+      2 * (after.system - before.system) > after.all - before.all) {
     cause.standing = Standing::Works;
     cause.sentence =
         fmt::format("is in {}, and the kernel is at work for it", in);

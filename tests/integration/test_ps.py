@@ -1,19 +1,22 @@
 """`hangdbg ps`: which of the machine's Python processes hang, and in what. The
 words one by one: tests/unit/activity_test.cpp; the causes: test_diagnose*.py."""
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
 import harness
 import processes
-from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from harness import PROGRAM, TARGETS, Target, as_nobody, behind, hangdbg, start, until
 from test_preflight import raw, root_only
+from test_seccomp import ALLOW, KILL
 
 KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "cause", "waits",
         "waiting_s", "cmdline", "error"}
@@ -146,6 +149,19 @@ def test_changes_nothing(edge_python):
         assert seen(target.pid)
     assert processes.thread_activity(target.pid, target.tid) == before[1]
     target.assert_as_before(before[0])
+    target.finish()
+
+
+@pytest.mark.parametrize("name", ["busy", "spin", "lock_main"])
+def test_traces_nobody(newest_python, name):
+    """A PTRACE_DETACH (17) of ours would be our end here."""
+    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
+        {"default": ALLOW, "rules": {"101": [6, KILL]}}), PROGRAM)
+    target = start(name, newest_python)
+    for words in (["ps", target.pid], ["tree", target.pid]):
+        done = filtered(*words)
+        assert done.rc == 0 and str(target.pid) in done.out, done
+    assert filtered("dump", target.pid).rc != 0 or name == "lock_main", "it is seen"
     target.finish()
 
 
