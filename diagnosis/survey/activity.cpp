@@ -96,8 +96,8 @@ Activity moves(const Observed& observed) {
   const auto& samples = observed.samples;
   const Sample& last = samples.back();
   std::set<std::string> places;
-  for (const Sample& sight : samples) {
-    places.insert(innermost(sight));
+  for (const Sample& sample : samples) {
+    places.insert(innermost(sample));
   }
   const bool ran =
       last.wait.runs != samples.front().wait.runs || last.wait.state == 'R';

@@ -55,8 +55,10 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
   // Who is left behind still asks it.
   const auto finder = std::make_shared<PythonFinder>();
   ByPid found;
+  // One whose memory does not answer leaves time for the others.
   in_parallel<Found>(
-      pids, deadline, [finder](int pid) { return examine(*finder, pid); },
+      pids, deadline.capped(deadline.left() / 3),
+      [finder](int pid) { return examine(*finder, pid); },
       [&](int pid, std::optional<Result<Found>> result) {
         Result<Found> one = result ? *std::move(result) : out_of_time(pid);
         if (one) {
@@ -170,10 +172,11 @@ void tell_activity(Found& one) {
 std::vector<int> order_of_diagnosis(const ByPid& found) {
   std::vector<std::pair<double, int>> order;
   for (const auto& [pid, one] : found) {
-    if (!one.sampler || one.process.error) {
-      if (!one.sampler) {
-        order.emplace_back(0, pid);  // its memory does not answer
-      }
+    if (!one.sampler) {
+      order.emplace_back(0, pid);  // its memory does not answer
+      continue;
+    }
+    if (one.process.error) {
       continue;
     }
     const WaitLook& wait = one.sampler->observed().samples.front().wait;

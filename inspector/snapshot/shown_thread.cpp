@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -84,17 +85,17 @@ Status ThreadFinder::list() {
 
 Result<FoundThread> ThreadFinder::by_default() {
   DefaultThread chosen;
-  FoundThread shown = TRY(look(threads.front()));
-  chosen.next(innermost_file(shown));
-  const FoundThread main = shown;
+  FoundThread main = TRY(look(threads.front()));
+  chosen.next(innermost_file(main));
+  std::optional<FoundThread> other;
   for (std::size_t i = 1; i < threads.size() && chosen.wants_more(); ++i) {
-    auto other = look(threads[i]);
-    chosen.next(other ? innermost_file(*other) : "");
+    auto one = look(threads[i]);
+    chosen.next(one ? innermost_file(*one) : "");
     if (chosen.chosen() == i) {
-      shown = *std::move(other);
+      other = *std::move(one);
     }
   }
-  return chosen.chosen() == 0 ? main : shown;
+  return chosen.chosen() == 0 ? std::move(main) : *std::move(other);
 }
 
 Result<FoundThread> ThreadFinder::named(const std::string& wanted) {

@@ -72,18 +72,18 @@ AgentSession::Awaitable<ShownThread> default_thread(
     std::vector<dap::Thread> threads,
     Deadline deadline) {
   DefaultThread chosen;
-  CO_TRY(const ShownThread main,
+  CO_TRY(ShownThread main,
          co_await read_stack(session, threads.front(), deadline));
   chosen.next(innermost_file(main));
-  ShownThread shown = main;
+  std::optional<ShownThread> other;
   for (std::size_t i = 1; i < threads.size() && chosen.wants_more(); ++i) {
-    auto other = co_await read_stack(session, threads[i], deadline);
-    chosen.next(other ? innermost_file(*other) : "");
+    auto one = co_await read_stack(session, threads[i], deadline);
+    chosen.next(one ? innermost_file(*one) : "");
     if (chosen.chosen() == i) {
-      shown = *std::move(other);
+      other = *std::move(one);
     }
   }
-  co_return chosen.chosen() == 0 ? main : shown;
+  co_return chosen.chosen() == 0 ? std::move(main) : *std::move(other);
 }
 
 AgentSession::Awaitable<ShownThread> choose_here(AgentSession& session,

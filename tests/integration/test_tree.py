@@ -162,3 +162,21 @@ def test_bad_input():
     hangdbg("tree", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
     hangdbg("tree", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
     hangdbg("tree", "--children").assert_refused(2, "hangdbg tree --help")
+
+
+@needs_root
+def test_one_whose_memory_does_not_answer_leaves_time_for_others(newest_python, tmp_path):
+    """For `ps`, which has its verdicts from all of them."""
+    hung = start("lock_main", newest_python)
+    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    stat = Path("/proc/%d/stat" % target.pid)
+    try:
+        until("state D", lambda: ") D " in stat.read_text())
+        done = hangdbg("ps", hung.pid, target.pid, "--json")
+        assert done.rc == 0, done
+        said = {one["pid"]: one for one in done.json()["processes"]}
+        assert said[hung.pid]["hung"] and said[hung.pid]["cause"] == "python-lock", said
+        assert said[target.pid]["state"] == "disk", said
+    finally:
+        os.kill(target.ready["server"], 9)
+    hung.finish()

@@ -250,5 +250,18 @@ TEST(Layers, ABadIncludeIsFound) {
               IsEmpty());
 }
 
+TEST(Layers, ARoomAboveIsNotIncluded) {
+  EXPECT_THAT(broken_includes("tracee/proc/signals.cpp",
+                              "#include \"tracee/memory/memory.h\"\n"
+                              "#include \"tracee/ptrace/attachment.h\"\n"),
+              ElementsAre("tracee/proc/signals.cpp includes "
+                          "tracee/ptrace/attachment.h"));
+  EXPECT_THAT(broken_includes("injector/inject.cpp",
+                              "#include \"inspector/host/room.h\"\n"
+                              "#include \"diagnosis/diagnose.h\"\n"),
+              ElementsAre("injector/inject.cpp includes diagnosis/diagnose.h"))
+      << "it stands above, and is not the injector's business";
+}
+
 }  // namespace
 }  // namespace hangdbg
