@@ -18,7 +18,7 @@ hangdbg_agent_\name\()_end:
 	file modules, modules.py
 	file monitoring, monitoring.py
 	file objects, objects.py
-	file oversight, oversight.py
+	file coordination, coordination.py
 	file process_groups, process_groups.py
 	file raising, raising.py
 	file step_targets, step_targets.py

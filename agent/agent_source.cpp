@@ -12,7 +12,7 @@
   X(modules)                     \
   X(monitoring)                  \
   X(objects)                     \
-  X(oversight)                   \
+  X(coordination)                \
   X(process_groups)              \
   X(raising)                     \
   X(step_targets)                \

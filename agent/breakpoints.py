@@ -25,7 +25,7 @@ class Breakpoint:
         self.in_graph = False  # they have it, and other code is run in their place
         self.is_new = True  # its client has not been answered yet
         self.hits = 0
-        self.live = session.overseer is None  # else that one lets it (oversight.py)
+        self.live = session.coordinator is None  # else that one lets it (coordination.py)
         self.error = None
         self.condition = self.count = self.message = self.after = None
         self.seen = []  # of what it waits for (process_groups.py)
@@ -390,8 +390,8 @@ def _set_all(session, wanted, path, name_of):
         _look_for(news)
     for new in news:
         new.is_new = False
-    if session.overseer is not None:
-        tell_overseer(session.overseer)
+    if session.coordinator is not None:
+        tell_coordinator(session.coordinator)
     return {"breakpoints": [new.described() for new in news]}
 
 

@@ -22,7 +22,7 @@ def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
     if state is not None:
-        for end in ("end_oversight", "end_process_groups", "end_stops"):
+        for end in ("end_coordination", "end_process_groups", "end_stops"):
             try:
                 if end in globals():
                     globals()[end](state)
@@ -50,8 +50,8 @@ class Session:
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
         self.standing = {}  # ident -> Standing, of one that is
-        self.limited = False  # its threads stand for some time at most (oversight.py)
-        self.overseer = None  # without whose leave none stands (oversight.py)
+        self.limited = False  # its threads stand for some time at most (coordination.py)
+        self.coordinator = None  # without whose leave none stands (coordination.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
 
     def runs_on(self, ident):

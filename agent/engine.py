@@ -62,8 +62,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 told = True
                 tell(session, "stopped", reason=reason, threadId=_thread_id(ident),
                      allThreadsStopped=False, **more)
-                if session.overseer is not None:
-                    tell_overseer(session.overseer)
+                if session.coordinator is not None:
+                    tell_coordinator(session.coordinator)
             if not _stand(number):
                 if not standing.leaves:
                     time_is_up(session, ident)
@@ -73,8 +73,8 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
             raised = type(error) if is_programs(error) else raised
             tries += 1
     try:
-        if session.standing.pop(ident, None) is not None and session.overseer is not None:
-            tell_overseer(session.overseer)
+        if session.standing.pop(ident, None) is not None and session.coordinator is not None:
+            tell_coordinator(session.coordinator)
     except BaseException as error:
         raised = type(error) if is_programs(error) else raised
     if standing is not None and standing.raises is not None:
@@ -155,8 +155,8 @@ DORMANT = ("not yet: a collective that began before has a timeout that was not r
 
 
 def is_dormant(session):
-    """Whether no thread may stop for it yet (oversight.py)."""
-    return session.overseer is not None and not session.overseer.live
+    """Whether no thread may stop for it yet (coordination.py)."""
+    return session.coordinator is not None and not session.coordinator.live
 
 
 def places_of_error(error, frame):

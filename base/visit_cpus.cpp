@@ -5,7 +5,7 @@
 #include <atomic>
 #include <future>
 
-#include "base/start_threads.h"
+#include "base/spawn_up_to.h"
 
 namespace hangdbg {
 
@@ -22,7 +22,7 @@ Visit visit_cpus(const cpu_set_t& cpus,
   std::atomic<bool> may_work = false;
   std::promise<void> done;
   const auto is_done = done.get_future();
-  auto there = start_threads(1, [&] {
+  auto there = spawn_up_to(1, [&] {
     tid = ::gettid();
     tid.notify_one();
     may_work.wait(false);

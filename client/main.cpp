@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "client/command_line.h"
 #include "client/terminal/broken_pipe.h"
 #include "client/terminal/render.h"

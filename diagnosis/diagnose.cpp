@@ -7,47 +7,49 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/rules.h"
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "inspector/host/unusual.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kDiagnoseMostLinks = 50;
+constexpr std::size_t kMostEdges = 50;
 constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
 
-struct Chain {
-  std::vector<Link> links;  // may be empty
-  Cause cause;              // the root's, or the circle
-  std::size_t root = 0;     // whose cause it is
-  std::size_t circle = 0;   // so many, of which it is the last, are a circle
+struct WaitChain {
+  std::vector<WaitEdge> links;  // may be empty
+  Cause cause;                  // the root's, or the circle
+  std::size_t root = 0;         // whose cause it is
+  std::size_t cycle = 0;  // so many, of which it is the last, are a circle
 };
 
 struct Finder {
-  World& world;
+  SystemSnapshot& world;
   double hung_after_s;
-  std::map<ThreadId, std::optional<Link>> links = {};
+  std::map<ThreadId, std::optional<WaitEdge>> links = {};
 
   // None of one that cannot be looked at.
-  const std::optional<Link>& link(ThreadId id);
-  Chain chain_from(ThreadId start);
-  bool hangs(const Chain& chain) const;
+  const std::optional<WaitEdge>& link(ThreadId id);
+  WaitChain chain_from(ThreadId start);
+  bool hangs(const WaitChain& chain) const;
 };
 
-bool has(const Chain& chain, ThreadId id) {
-  return std::ranges::find(chain.links, id, &Link::id) != chain.links.end();
+bool has(const WaitChain& chain, ThreadId id) {
+  return std::ranges::find(chain.links, id, &WaitEdge::id) != chain.links.end();
 }
 
 // The worst among those that one waits for: where the way goes on. The best,
 // where any of them can end it.
-std::optional<ThreadId> next_of(Finder& finder, const Link& link);
-Cause circle(const std::vector<Link>& links);
+std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link);
+Cause circle(const std::vector<WaitEdge>& links);
 
 }  // namespace
 
-Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
-  const Case* const of = world.look_at(pid);
+Result<Diagnosis> diagnose(SystemSnapshot& world,
+                           int pid,
+                           double hung_after_s) {
+  const ProcessSnapshot* const of = world.snapshot(pid);
   if (of == nullptr) {
     TRY(read_status(pid));
     return fail(ErrorId::NotPermitted,
@@ -57,23 +59,23 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   world.hung_after_s = hung_after_s;
   Finder finder{world, hung_after_s};
   Diagnosis found{.pid = pid, .title = of->title()};
-  Chain first = finder.chain_from({pid, pid});
+  WaitChain first = finder.chain_from({pid, pid});
   if (first.links.empty()) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
   }
   found.hung = finder.hangs(first);
   // Threads that main does not wait for may hang all the same.
   std::size_t seen = 0;
-  for (const CaseThread& thread : of->threads) {
+  for (const ThreadSnapshot& thread : of->threads) {
     if (!thread.python || has(first, thread.id) || ++seen > kMostThreads) {
       continue;
     }
-    Chain chain = finder.chain_from(thread.id);
+    WaitChain chain = finder.chain_from(thread.id);
     if (chain.links.empty() || !finder.hangs(chain) ||
         chain.cause.confidence == Confidence::Possible) {
       continue;
     }
-    if (!found.hung && chain.cause.standing == Standing::Stuck) {
+    if (!found.hung && chain.cause.progress == Progress::Stuck) {
       first = std::move(chain);
       found.hung = true;
     } else if (!has(first, chain.links[chain.root].id)) {
@@ -82,30 +84,32 @@ Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s) {
   }
   found.chain = std::move(first.links);
   found.root = first.root;
-  found.circle = first.circle;
+  found.cycle = first.cycle;
   found.cause = std::move(first.cause);
-  found.around = unusual_around(world.around(pid));
+  found.around = environment_warnings(world.around(pid));
   found.skipped = world.skipped();
   found.partial = world.deadline().expired() ||
-                  std::ranges::any_of(found.chain, [&](const Link& link) {
-                    const Case* const its = world.look_at(link.id.pid);
+                  std::ranges::any_of(found.chain, [&](const WaitEdge& link) {
+                    const ProcessSnapshot* const its =
+                        world.snapshot(link.id.pid);
                     return its == nullptr || its->memory_left;
                   });
   return found;
 }
 
-std::optional<Link> link_of(World& world, ThreadId id) {
-  const Case* const of = world.look_at(id.pid);
-  const CaseThread* const thread = of != nullptr ? of->thread(id.tid) : nullptr;
+std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
+  const ProcessSnapshot* const of = world.snapshot(id.pid);
+  const ThreadSnapshot* const thread =
+      of != nullptr ? of->thread(id.tid) : nullptr;
   if (thread == nullptr) {
     return std::nullopt;
   }
-  Link link{.id = id,
-            .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
-            .place = thread->place(),
-            .state = describe(thread->wait),
-            .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
-            .cause = cause_of(*of, *thread)};
+  WaitEdge link{.id = id,
+                .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
+                .place = thread->place(),
+                .state = describe(thread->wait),
+                .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+                .cause = cause_of(*of, *thread)};
   if (const auto& watched = link.cause.watched) {
     link.state += fmt::format(", in {} for at least {:.1f} s",
                               watched->function, watched->seconds);
@@ -114,43 +118,42 @@ std::optional<Link> link_of(World& world, ThreadId id) {
 }
 
 std::string end_of_chain(const Diagnosis& found) {
-  return found.circle > 1
-             ? found.cause.sentence
-             : found.chain[found.root].who + " " + found.cause.sentence;
+  return found.cycle > 1
+             ? found.cause.summary
+             : found.chain[found.root].who + " " + found.cause.summary;
 }
 
 bool is_at_end(const Diagnosis& found) {
-  return found.root + 1 == std::max<std::size_t>(found.circle, 1);
+  return found.root + 1 == std::max<std::size_t>(found.cycle, 1);
 }
 
-std::string story(const Diagnosis& found) {
+std::string summary_line(const Diagnosis& found) {
   if (!is_at_end(found)) {
-    return found.chain.front().cause.sentence + ": " + end_of_chain(found);
+    return found.chain.front().cause.summary + ": " + end_of_chain(found);
   }
-  return (found.circle > 1 ? "hangs: " : "") + found.cause.sentence;
+  return (found.cycle > 1 ? "hangs: " : "") + found.cause.summary;
 }
 
 namespace {
 
-const std::optional<Link>& Finder::link(ThreadId id) {
+const std::optional<WaitEdge>& Finder::link(ThreadId id) {
   const auto [at, fresh] = links.try_emplace(id);
   if (!fresh) {
     return at->second;
   }
-  links[id] = link_of(world, id);
+  links[id] = wait_edge_of(world, id);
   return links[id];
 }
 
-Chain Finder::chain_from(ThreadId start) {
-  Chain chain;
+WaitChain Finder::chain_from(ThreadId start) {
+  WaitChain chain;
   auto& links = chain.links;
   std::optional<ThreadId> next = start;
-  while (next && links.size() < kDiagnoseMostLinks &&
-         !world.deadline().expired()) {
-    const auto met = std::ranges::find(links, *next, &Link::id);
+  while (next && links.size() < kMostEdges && !world.deadline().expired()) {
+    const auto met = std::ranges::find(links, *next, &WaitEdge::id);
     if (met != links.end()) {
       chain.root = links.size() - 1;
-      chain.circle = static_cast<std::size_t>(links.end() - met);
+      chain.cycle = static_cast<std::size_t>(links.end() - met);
       chain.cause = circle({met, links.end()});
       return chain;
     }
@@ -159,7 +162,7 @@ Chain Finder::chain_from(ThreadId start) {
       break;
     }
     links.push_back(*one);
-    if (one->cause.standing == Standing::Works) {
+    if (one->cause.progress == Progress::Running) {
       break;  // it goes on, whoever is before it at the moment
     }
     next = next_of(*this, *one);
@@ -167,8 +170,8 @@ Chain Finder::chain_from(ThreadId start) {
   if (!links.empty()) {
     // Who rests with what others want is not the one who hangs.
     const bool kept = links.size() > 1 &&
-                      links.back().cause.standing == Standing::Idle &&
-                      links[links.size() - 2].cause.held;
+                      links.back().cause.progress == Progress::Idle &&
+                      links[links.size() - 2].cause.blocks_others;
     chain.root = links.size() - (kept ? 2 : 1);
     chain.cause = links[chain.root].cause;
   }
@@ -176,40 +179,40 @@ Chain Finder::chain_from(ThreadId start) {
 }
 
 // Who polls without a limit that is known may be at work that is slow.
-bool Finder::hangs(const Chain& chain) const {
+bool Finder::hangs(const WaitChain& chain) const {
   const Cause& cause = chain.cause;
-  if (cause.standing != Standing::Waits) {
-    return cause.standing == Standing::Stuck;
+  if (cause.progress != Progress::Blocked) {
+    return cause.progress == Progress::Stuck;
   }
   if (cause.watched) {
     return cause.watched->enough;
   }
   const auto waiting_s =
       cause.waited_s ? cause.waited_s : chain.links[chain.root].waiting_s;
-  return waiting_s ? *waiting_s >= hung_after_s * cause.patience
+  return waiting_s ? *waiting_s >= hung_after_s * cause.timeout_scale
                    : cause.confidence != Confidence::Possible;
 }
 
-std::optional<ThreadId> next_of(Finder& finder, const Link& link) {
+std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link) {
   std::optional<ThreadId> next;
-  Standing its = Standing::Works;
-  for (const ThreadId id : link.cause.behind) {
+  Progress its = Progress::Running;
+  for (const ThreadId id : link.cause.blocked_by) {
     const auto& behind = finder.link(id);
     if (behind &&
-        (!next || (link.cause.any_ends_it ? behind->cause.standing < its
-                                          : behind->cause.standing > its))) {
+        (!next || (link.cause.any_unblocks ? behind->cause.progress < its
+                                           : behind->cause.progress > its))) {
       next = id;
-      its = behind->cause.standing;
+      its = behind->cause.progress;
     }
   }
   return next;
 }
 
-Cause circle(const std::vector<Link>& links) {
+Cause circle(const std::vector<WaitEdge>& links) {
   Cause cause{.id = CauseId::Deadlock,
-              .standing = Standing::Stuck,
+              .progress = Progress::Stuck,
               .confidence = Confidence::Certain};
-  const bool pipe = std::ranges::any_of(links, [](const Link& link) {
+  const bool pipe = std::ranges::any_of(links, [](const WaitEdge& link) {
     return link.cause.id == CauseId::PipeFull ||
            link.cause.id == CauseId::TerminalInput;
   });
@@ -217,16 +220,16 @@ Cause circle(const std::vector<Link>& links) {
   if (pipe) {
     cause.id = CauseId::SubprocessPipe;
   }
-  cause.sentence =
+  cause.summary =
       links.size() == 1
-          ? fmt::format("waits for itself: {}", links.front().cause.sentence)
+          ? fmt::format("waits for itself: {}", links.front().cause.summary)
           : fmt::format("{} {} wait for each other", links.size(),
                         processes ? "processes" : "threads");
-  for (const Link& link : links) {
+  for (const WaitEdge& link : links) {
     if (links.size() > 1) {
-      cause.sentence +=
+      cause.summary +=
           fmt::format("{}{} {}", &link == &links.front() ? ": " : "; ",
-                      link.who, link.cause.sentence);
+                      link.who, link.cause.summary);
     }
     cause.confidence = std::min(cause.confidence, link.cause.confidence);
     for (const std::string& evidence : link.cause.evidence) {
@@ -234,7 +237,7 @@ Cause circle(const std::vector<Link>& links) {
     }
   }
   if (cause.confidence == Confidence::Possible) {
-    cause.standing = Standing::Waits;  // another thread may be about to do it
+    cause.progress = Progress::Blocked;  // another thread may be about to do it
   }
   cause.next = links.front().cause.next;
   return cause;

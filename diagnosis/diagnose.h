@@ -14,12 +14,12 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "diagnosis/snapshot/cause.h"
-#include "diagnosis/snapshot/world.h"
+#include "diagnosis/snapshot/system_snapshot.h"
 
 namespace hangdbg {
 
 // One thread on the way, and why it waits.
-struct Link {
+struct WaitEdge {
   ThreadId id;
   std::string who;    // "thread 12 "worker""
   std::string place;  // "lock.py:42 in wait"
@@ -33,11 +33,11 @@ struct Diagnosis {
   std::string title;  // "process 79655 (python train.py)"
   bool hung = false;
   // From the thread that was asked for along who waits for whom.
-  std::vector<Link> chain;
-  std::size_t root = 0;    // in it: whose cause it is
-  std::size_t circle = 0;  // so many, of which it is the last, are a circle
-  Cause cause;             // the root's, or the circle
-  std::vector<Link> also;  // others that hang by themselves
+  std::vector<WaitEdge> chain;
+  std::size_t root = 0;        // in it: whose cause it is
+  std::size_t cycle = 0;       // so many, of which it is the last, are a circle
+  Cause cause;                 // the root's, or the circle
+  std::vector<WaitEdge> also;  // others that hang by themselves
   std::vector<std::string> around;   // what is unusual around it
   std::vector<std::string> skipped;  // what could not be looked at
   // Time was up on the way, or a process's memory did not answer: what was
@@ -47,10 +47,10 @@ struct Diagnosis {
 
 // `hung_after_s`: who waits for so long hangs, if not for what idle programs
 // wait for. Errors: NoSuchProcess, NotPermitted.
-Result<Diagnosis> diagnose(World& world, int pid, double hung_after_s);
+Result<Diagnosis> diagnose(SystemSnapshot& world, int pid, double hung_after_s);
 
 // Of one thread, whoever is behind it. None, if it cannot be looked at.
-std::optional<Link> link_of(World& world, ThreadId id);
+std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id);
 
 // "process 99 (python3) waits for ...", of the one at the end of the chain; of
 // a circle, the whole.
@@ -60,6 +60,6 @@ bool is_at_end(const Diagnosis& found);
 
 // What it does, all in one sentence that begins with a verb: what it waits
 // for, and who is at the end of that. Of a circle, the whole.
-std::string story(const Diagnosis& found);
+std::string summary_line(const Diagnosis& found);
 
 }  // namespace hangdbg

@@ -24,7 +24,7 @@ constexpr auto kAgentFinderNap = std::chrono::microseconds(200);
 
 // The control thread waits in a poll(2) that the image's own code entered, so
 // its PC tells where the image is; the name tells which thread to ask.
-std::optional<Address> image_of(const Target& target, int tid) {
+std::optional<Address> image_of(const AttachTarget& target, int tid) {
   const Deadline patience = Deadline::in(kPatience);
   auto call = read_task_syscall(target.pid, tid);
   while (call && call->running && !patience.expired()) {
@@ -52,7 +52,7 @@ Address region_of(Address image, const HdImageHeader& header) {
 }
 
 // It was sent there by a client that died (hold.cpp), or was just about to be.
-bool may_still_come(const Target& target,
+bool may_still_come(const AttachTarget& target,
                     const HdRegion& region,
                     AddressRange image) {
   const auto tasks = TaskIds::read(target.pid);
@@ -68,7 +68,7 @@ bool may_still_come(const Target& target,
 
 }  // namespace
 
-Result<std::optional<Address>> find_agent(const Target& target) {
+Result<std::optional<Address>> find_agent(const AttachTarget& target) {
   for (const int tid : TRY(list_tasks(target.pid))) {
     const auto stat = read_task_stat(target.pid, tid);
     if (!stat || stat->comm != HD_CONTROL_THREAD_NAME) {
@@ -97,7 +97,7 @@ Result<std::optional<Address>> find_agent(const Target& target) {
   return std::nullopt;
 }
 
-std::vector<Address> find_left_images(const Target& target) {
+std::vector<Address> find_left_images(const AttachTarget& target) {
   std::vector<Address> images;
   // One that is just leaving is on its way out of such an image.
   const auto tasks = list_tasks(target.pid);
@@ -127,7 +127,7 @@ std::vector<Address> find_left_images(const Target& target) {
   return images;
 }
 
-Result<Channels> join_agent(const Target& target,
+Result<Channels> join_agent(const AttachTarget& target,
                             Address region,
                             const FdFetcher& fetcher,
                             Deadline deadline) {

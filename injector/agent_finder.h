@@ -14,16 +14,16 @@ namespace hangdbg {
 
 // Where the agent's HdRegion is; empty when there is no agent.
 // Errors: OtherVersion when it is of another hangdbg.
-Result<std::optional<Address>> find_agent(const Target& target);
+Result<std::optional<Address>> find_agent(const AttachTarget& target);
 
 // The images of agents that have gone, but not their regions: threads of the
 // program had them on their stacks, or were perhaps on their way there, and now
 // are not.
-std::vector<Address> find_left_images(const Target& target);
+std::vector<Address> find_left_images(const AttachTarget& target);
 
 // Asks it for channels of our own. Errors: ChannelClosed when it was about to
 // leave (then inject), those of take_channels.
-Result<Channels> join_agent(const Target& target,
+Result<Channels> join_agent(const AttachTarget& target,
                             Address region,
                             const FdFetcher& fetcher,
                             Deadline deadline);

@@ -18,7 +18,7 @@
 #include "inspector/cpython/runtime/gil.h"
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/task_ids.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -30,20 +30,22 @@ constexpr auto kStopTimeout = std::chrono::milliseconds(500);
 constexpr auto kStandsStill = std::chrono::milliseconds(12);
 
 struct Blocked {
-  std::unique_ptr<Target> target;
+  std::unique_ptr<AttachTarget> target;
   std::int32_t inner = 0;  // the number that the target has for the thread
   TaskSyscall call;
-  TaskRuns runs;
+  SchedStats runs;
 };
 
 Result<Blocked> look(int pid, int tid, Deadline deadline);
-Status check_no_gil(const Target& target, const TaskIds& tasks, int tid);
+Status check_no_gil(const AttachTarget& target, const TaskIds& tasks, int tid);
 Status send(const Blocked& blocked,
             int tid,
             const HoldPlace& place,
             Deadline deadline);
-Status mark(const Target& target, const HoldPlace& place, std::int32_t thread);
-const Module* libc_of(const Target& target);
+Status mark(const AttachTarget& target,
+            const HoldPlace& place,
+            std::int32_t thread);
+const Module* libc_of(const AttachTarget& target);
 std::unexpected<Error> refuse(int tid, const std::string& why);
 
 }  // namespace
@@ -63,7 +65,7 @@ namespace {
 Result<Blocked> look(int pid, int tid, Deadline deadline) {
   Blocked blocked;
   blocked.target = TRY(preflight(pid));
-  const Target& target = *blocked.target;
+  const AttachTarget& target = *blocked.target;
   const auto tasks = TRY(TaskIds::read(pid));
   const auto inner = tasks.inner(tid);
   if (!inner) {
@@ -87,7 +89,7 @@ Result<Blocked> look(int pid, int tid, Deadline deadline) {
   return blocked;
 }
 
-Status check_no_gil(const Target& target, const TaskIds& tasks, int tid) {
+Status check_no_gil(const AttachTarget& target, const TaskIds& tasks, int tid) {
   for (const PythonThread& thread :
        TRY(python_threads(target.memory, target.python, tasks))) {
     if (thread.tid != tid) {
@@ -109,7 +111,7 @@ Status send(const Blocked& blocked,
             int tid,
             const HoldPlace& place,
             Deadline deadline) {
-  const Target& target = *blocked.target;
+  const AttachTarget& target = *blocked.target;
   NativeUnwinder unwinder(target.memory, target.modules);
   const Module* const libc = libc_of(target);
   if (libc == nullptr) {
@@ -118,7 +120,7 @@ Status send(const Blocked& blocked,
   const Address sigreturn = TRY(find_sigreturn(target.memory, *libc));
 
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
-  auto thread = TRY(Attachment::seize(tid));
+  auto thread = TRY(TracedThread::seize(tid));
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));
   checkpoint("hold-stopped");
   if (!allowed) {
@@ -166,12 +168,14 @@ Status send(const Blocked& blocked,
 }
 
 // HdHeld::sent
-Status mark(const Target& target, const HoldPlace& place, std::int32_t thread) {
+Status mark(const AttachTarget& target,
+            const HoldPlace& place,
+            std::int32_t thread) {
   return target.memory.write(place.held, std::as_bytes(std::span(&thread, 1)));
 }
 
 // Before glibc 2.34 pthread_create's module is another, which has one as well.
-const Module* libc_of(const Target& target) {
+const Module* libc_of(const AttachTarget& target) {
   const std::size_t module = target.danger.pthread_module();
   return module < target.modules.size() ? &target.modules[module] : nullptr;
 }

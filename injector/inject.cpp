@@ -69,18 +69,18 @@ class NoJobControl {
 Result<Injection> try_to_inject(int pid,
                                 const AgentProgram& agent,
                                 Deadline deadline);
-Result<Address> start_agent(const Target& target,
+Result<Address> start_agent(const AttachTarget& target,
                             const AgentImage& image,
                             Deadline deadline,
                             Steps& steps);
-Result<Address> start_agent_on(const Target& target,
+Result<Address> start_agent_on(const AttachTarget& target,
                                int tid,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
                                Deadline deadline,
                                Steps& steps);
-Result<AgentImage> make_image(const Target& target,
+Result<AgentImage> make_image(const AttachTarget& target,
                               const AgentProgram& agent,
                               bool use_pipes);
 HdRegion without(HdRegion region, const AllowedCalls& allowed);
@@ -101,7 +101,7 @@ Result<Injection> inject(int pid,
   return injection;
 }
 
-Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
+Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
   Result<AllowedCalls> answer =
       fail(ErrorId::NoSafeThread, "no thread of the target can be asked");
   for (const int tid : TRY(candidate_threads(target))) {
@@ -110,7 +110,7 @@ Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline) {
       return *known;
     }
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
-      auto thread = TRY(Attachment::seize(tid));
+      auto thread = TRY(TracedThread::seize(tid));
       TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
       return read_allowed_calls(target.pid, thread, target.libc);
     });
@@ -132,7 +132,7 @@ Result<Injection> try_to_inject(int pid,
   // would look like a debugger.
   const Fd lock = TRY(lock_injections(pid, deadline));
   injection.target = TRY(preflight(pid));
-  const Target& target = *injection.target;
+  const AttachTarget& target = *injection.target;
   const auto fetcher = TRY(FdFetcher::open(pid));
   const auto image =
       TRY(make_image(target, agent, !fetcher.can_fetch_sockets()));
@@ -159,7 +159,7 @@ Result<Injection> try_to_inject(int pid,
 }
 
 // One thread after the other, round after round, until one is at a good place.
-Result<Address> start_agent(const Target& target,
+Result<Address> start_agent(const AttachTarget& target,
                             const AgentImage& image,
                             Deadline deadline,
                             Steps& steps) {
@@ -229,7 +229,7 @@ Result<Address> start_agent(const Target& target,
   }
 }
 
-Result<Address> start_agent_on(const Target& target,
+Result<Address> start_agent_on(const AttachTarget& target,
                                int tid,
                                const AgentImage& image,
                                const Fd& proc_mem,
@@ -237,7 +237,7 @@ Result<Address> start_agent_on(const Target& target,
                                Deadline deadline,
                                Steps& steps) {
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
-  auto thread = TRY(Attachment::seize(tid));
+  auto thread = TRY(TracedThread::seize(tid));
   checkpoint("seized");
   TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
   const auto stopped_at = Steps::Clock::now();
@@ -274,7 +274,7 @@ Result<Address> start_agent_on(const Target& target,
   return region;
 }
 
-Result<AgentImage> make_image(const Target& target,
+Result<AgentImage> make_image(const AttachTarget& target,
                               const AgentProgram& agent,
                               bool use_pipes) {
   AgentImage image;

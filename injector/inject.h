@@ -29,7 +29,7 @@ struct AgentProgram {
 };
 
 struct Injection {
-  std::unique_ptr<Target> target;  // as preflight saw it
+  std::unique_ptr<AttachTarget> target;  // as preflight saw it
   Channels channels;
   Steps steps;
 };
@@ -39,6 +39,6 @@ Result<Injection> inject(int pid, const AgentProgram& agent, Deadline deadline);
 
 // What the target's seccomp filter leaves to us. Where it has to be read, a
 // thread is stopped for that, and nothing else happens to it.
-Result<AllowedCalls> ask_filter(const Target& target, Deadline deadline);
+Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline);
 
 }  // namespace hangdbg

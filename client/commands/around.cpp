@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
-#include "client/options/only_hung.h"
+#include "client/options/default_target.h"
 #include "client/options/options.h"
 #include "client/views/around/json.h"
 #include "client/views/around/text.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg {
 namespace {
@@ -60,7 +60,7 @@ Result<int> show(const AroundOptions& options) {
   const Deadline deadline = options.common.deadline();
   const int pid = TRY(chosen_process(options.target, deadline));
   // In time to tell what was found so far.
-  const Surroundings found = TRY(read_surroundings(
+  const HostContext found = TRY(read_host_context(
       pid, Depth::Whole, deadline.capped(deadline.left() * 9 / 10)));
   if (options.common.json) {
     print_json(around_json(found));

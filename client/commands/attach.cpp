@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/text.h"
+#include "client/options/default_target.h"
 #include "client/options/job_options.h"
-#include "client/options/only_hung.h"
 #include "client/options/options.h"
 #include "client/options/prompt_options.h"
 #include "client/prompt/attached_ranks.h"
@@ -91,9 +91,8 @@ Result<int> attach(const AttachOptions& options) {
                ? attach_each(options, *chosen)
                : prompt_odd_rank(options, *chosen);
   }
-  const int pid = word.empty()
-                      ? TRY(only_hung_process(options.common.deadline()))
-                      : TRY(parse_pid(word));
+  const int pid = word.empty() ? TRY(default_target(options.common.deadline()))
+                               : TRY(parse_pid(word));
   return prompt(options, pid, std::nullopt);
 }
 
@@ -140,11 +139,11 @@ std::optional<int> odd_rank(const ChosenRanks& chosen, Deadline deadline) {
   std::ranges::transform(chosen.ranks, std::back_inserter(pids), &JobRank::pid);
   std::vector<ProcessDump> dumps;
   if (pids.size() > 1) {
-    in_parallel<ProcessDump>(
+    parallel_map<ProcessDump>(
         pids, deadline,
         [](int pid) -> Result<ProcessDump> {
-          const InspectedProcess process = TRY(open_python(pid));
-          return dump_process(LiveSubject(process),
+          const PythonProcess process = TRY(open_python(pid));
+          return dump_process(LiveTarget(process),
                               {.may_stop = false, .names = false});
         },
         [&](int pid, std::optional<Result<ProcessDump>> dump) {

@@ -13,7 +13,7 @@
 #include "client/views/dump/json.h"
 #include "client/views/dump/options.h"
 #include "client/views/dump/text.h"
-#include "inspector/cpython/stacks/core_subject.h"
+#include "inspector/cpython/stacks/core_target.h"
 #include "inspector/snapshot/process_dump.h"
 #include "tracee/elf/core_file.h"
 #include "tracee/proc/signals.h"
@@ -86,8 +86,8 @@ Status show(const CoreOptions& options) {
   style.sysroot = options.where.sysroot.empty() ? "/" : options.where.sysroot;
   const CoreFile core = TRY(CoreFile::open(options.file, options.where));
   warn(core, Palette(options.common.colour, stderr));
-  const auto subject = TRY(CoreSubject::open(core));
-  ProcessDump dump = TRY(dump_process(*subject, how));
+  const auto target = TRY(CoreTarget::open(core));
+  ProcessDump dump = TRY(dump_process(*target, how));
   dump.end = end_of(core.notes);
   if (options.common.json) {
     print_json(dumps_json({dump_json(dump)}));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_time.h"
+#include "base/run_with_deadline.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
 #include "client/terminal/slow_note.h"
@@ -143,8 +143,9 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
   const Deadline deadline = options.common.deadline();
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
-  const auto world = World::make(deadline.capped(deadline.left() * 8 / 10));
-  return in_time<Result<Diagnosis>>(
+  const auto world =
+      SystemSnapshot::make(deadline.capped(deadline.left() * 8 / 10));
+  return run_with_deadline<Result<Diagnosis>>(
       deadline, [&] { return diagnose(*world, pid, options.hung_after_s); },
       [&](std::optional<Result<Diagnosis>> found) {
         const Palette err(options.common.colour, stderr);

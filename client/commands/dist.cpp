@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/text.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
@@ -18,8 +18,8 @@
 #include "client/views/dist/report.h"
 #include "client/views/dist/text.h"
 #include "injector/checks/preflight.h"
-#include "inspector/cpython/runtime/inspected_process.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/target.h"
 #include "inspector/jobs/jobs.h"
 #include "tracee/net/connections.h"
 #include "tracee/program/environment.h"
@@ -167,14 +167,14 @@ void look(const std::vector<JobRank>& ranks,
           DistReport& report) {
   std::vector<int> pids;
   std::ranges::transform(ranks, std::back_inserter(pids), &JobRank::pid);
-  in_parallel<DistLook>(
+  parallel_map<DistSnapshot>(
       pids, deadline,
-      [](int pid) -> Result<DistLook> {
+      [](int pid) -> Result<DistSnapshot> {
         TRY(check_readable(pid));
-        const InspectedProcess process = TRY(open_process(pid));
-        return look_at_dist(LiveSubject(process));
+        const PythonProcess process = TRY(open_process(pid));
+        return read_dist(LiveTarget(process));
       },
-      [&](int pid, std::optional<Result<DistLook>> look) {
+      [&](int pid, std::optional<Result<DistSnapshot>> look) {
         const auto rank = std::ranges::find(ranks, pid, &JobRank::pid);
         report.ranks.push_back(
             {.pid = pid,

@@ -72,8 +72,8 @@ Check own_seccomp();
 Check take_descriptors();
 std::optional<Check> reading(int pid, const Error* refusal);
 Result<std::size_t> count_python_threads(int pid);
-Check filter(const Target& target, const AllowedCalls& allowed);
-Check global_lock(const Target& target);
+Check filter(const AttachTarget& target, const AllowedCalls& allowed);
+Check global_lock(const AttachTarget& target);
 bool may_trace_all();
 
 }  // namespace
@@ -142,7 +142,7 @@ Result<int> examine(const DoctorOptions& options) {
 }
 
 std::vector<Check> examine_machine() {
-  const Containment where = surroundings();
+  const Containment where = containment();
   return {kernel(), trace_capability(where), yama(where), own_seccomp(),
           take_descriptors()};
 }
@@ -305,7 +305,7 @@ Result<std::size_t> count_python_threads(int pid) {
   return TRY(python_threads(process.memory, process.python, tasks)).size();
 }
 
-Check filter(const Target& target, const AllowedCalls& allowed) {
+Check filter(const AttachTarget& target, const AllowedCalls& allowed) {
   constexpr const char* kName = "seccomp filter";
   if (target.status.seccomp == SECCOMP_MODE_DISABLED) {
     return {kName, "ok", "none in the process"};
@@ -318,7 +318,7 @@ Check filter(const Target& target, const AllowedCalls& allowed) {
                           : "forbids sockets: pipes are used in their place"};
 }
 
-Check global_lock(const Target& target) {
+Check global_lock(const AttachTarget& target) {
   const auto tasks = TaskIds::read(target.pid);
   const auto gil = tasks ? read_gil(target.memory, target.python, *tasks)
                          : std::unexpected(tasks.error());

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/host_name.h"
-#include "base/in_parallel.h"
-#include "base/in_time.h"
+#include "base/parallel_map.h"
+#include "base/run_with_deadline.h"
 #include "base/text.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
@@ -170,14 +170,14 @@ Result<int> dump(const DumpCommandOptions& options) {
     return dump_one(pid, how, find_rank);
   };
   if (pids.size() == 1) {
-    return in_time<Dump>(
+    return run_with_deadline<Dump>(
         options.common.deadline(), [&] { return work(pids[0]); },
         [&](std::optional<Dump> result) {
           show(pids[0], std::move(result));
           return output.finish();
         });
   }
-  in_parallel<ProcessDump>(pids, options.common.deadline(), work, show);
+  parallel_map<ProcessDump>(pids, options.common.deadline(), work, show);
   return output.finish();
 }
 
@@ -377,9 +377,9 @@ WantedDump wanted_ranks(const DumpCommandOptions& options, ChosenRanks chosen) {
 
 Dump dump_one(int pid, const DumpOptions& options, bool find_rank) {
   TRY(check_readable(pid));
-  const InspectedProcess process = TRY(
+  const PythonProcess process = TRY(
       options.native || options.tasks ? open_process(pid) : open_python(pid));
-  auto dump = TRY(dump_process(LiveSubject(process), options));
+  auto dump = TRY(dump_process(LiveTarget(process), options));
   if (find_rank) {
     dump.rank = rank_of_process(pid);
   }

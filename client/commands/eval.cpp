@@ -7,7 +7,7 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
-#include "client/options/question.h"
+#include "client/options/expression_args.h"
 #include "client/prompt/place.h"
 #include "client/ranks/answers.h"
 #include "client/terminal/interrupt.h"

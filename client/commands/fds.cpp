@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_time.h"
-#include "client/options/only_hung.h"
+#include "base/run_with_deadline.h"
+#include "client/options/default_target.h"
 #include "client/options/options.h"
 #include "client/views/evidence/descriptor.h"
 #include "protocol/json.h"
@@ -83,7 +83,7 @@ Result<int> show(const FdsOptions& options) {
   const Deadline deadline = options.common.deadline();
   const int pid = TRY(chosen_process(options.target, deadline));
   TRY(read_status(pid));  // whether there is one
-  return in_time<Result<Descriptors>>(
+  return run_with_deadline<Result<Descriptors>>(
       deadline,
       [&] {
         // In time to tell what was found so far.

@@ -9,15 +9,15 @@
 #include <string>
 
 #include "base/host_name.h"
-#include "base/in_time.h"
+#include "base/run_with_deadline.h"
 #include "base/text.h"
-#include "client/options/question.h"
+#include "client/options/expression_args.h"
 #include "client/ranks/answers.h"
 #include "client/terminal/json_error.h"
 #include "injector/checks/preflight.h"
 #include "inspector/cpython/expressions/peek.h"
-#include "inspector/cpython/runtime/inspected_process.h"
-#include "inspector/cpython/stacks/core_subject.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/core_target.h"
 #include "inspector/jobs/jobs.h"
 #include "inspector/snapshot/shown_thread.h"
 #include "protocol/json.h"
@@ -68,11 +68,11 @@ Result<PeekAnswer> peek_at_process(int pid,
                                    const Expression& expression,
                                    const PlaceOptions& place);
 int show(const PeekOptions& options, Result<PeekAnswer> answer);
-Result<PeekAnswer> peek_at(const Subject& subject,
+Result<PeekAnswer> peek_at(const Target& target,
                            const Expression& expression,
                            const PlaceOptions& place);
 Result<const PythonFrame*> frame_of(const FoundThread& found,
-                                    const FrameChoice& choice);
+                                    const FrameSelector& choice);
 Error with_command(Error error, const PeekOptions& options);
 
 }  // namespace
@@ -121,7 +121,7 @@ int run(const PeekOptions& options) {
   if (!pid) {
     return show(options, std::unexpected(pid.error()));
   }
-  return in_time<Result<PeekAnswer>>(
+  return run_with_deadline<Result<PeekAnswer>>(
       options.common.deadline(),
       [&] { return peek_at_process(*pid, *expression, options.place); },
       [&](std::optional<Result<PeekAnswer>> answer) {
@@ -167,7 +167,7 @@ Result<Expression> parse(const PeekOptions& options) {
 Result<PeekAnswer> peek_at_core(const PeekOptions& options,
                                 const Expression& expression) {
   const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
-  return peek_at(*TRY(CoreSubject::open(core)), expression, options.place);
+  return peek_at(*TRY(CoreTarget::open(core)), expression, options.place);
 }
 
 // One in D state can hold us up for ever.
@@ -175,8 +175,8 @@ Result<PeekAnswer> peek_at_process(int pid,
                                    const Expression& expression,
                                    const PlaceOptions& place) {
   TRY(check_readable(pid));
-  const InspectedProcess process = TRY(open_python(pid));
-  PeekAnswer answer = TRY(peek_at(LiveSubject(process), expression, place));
+  const PythonProcess process = TRY(open_python(pid));
+  PeekAnswer answer = TRY(peek_at(LiveTarget(process), expression, place));
   if (const auto rank = own_rank(pid)) {
     answer.rank = rank->rank;
   }
@@ -184,18 +184,19 @@ Result<PeekAnswer> peek_at_process(int pid,
 }
 
 // A frame may return between the look at the stack and at its variables.
-Result<PeekAnswer> peek_at(const Subject& subject,
+Result<PeekAnswer> peek_at(const Target& target,
                            const Expression& expression,
                            const PlaceOptions& place) {
   for (int tries = 1;; ++tries) {
-    const FoundThread found = TRY(find_thread(subject, place.thread));
+    const FoundThread found = TRY(find_thread(target, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
-    const Heap heap = TRY(Heap::open(subject.memory, subject.python));
-    heap.allow_reads(kReadsOfASearch);
-    auto peeked = peek(heap, frame, expression, kFullRepr);
+    const ObjectReader objects =
+        TRY(ObjectReader::open(target.memory, target.python));
+    objects.allow_reads(kReadsOfASearch);
+    auto peeked = peek(objects, frame, expression, kFullRepr);
     if (peeked) {
       return PeekAnswer{
-          .pid = subject.pid,
+          .pid = target.pid,
           .thread = found.thread.tid,
           .frame = JsonPlace{frame.function, frame.file, frame.line},
           .exact = found.stack.exact,
@@ -209,7 +210,7 @@ Result<PeekAnswer> peek_at(const Subject& subject,
 }
 
 Result<const PythonFrame*> frame_of(const FoundThread& found,
-                                    const FrameChoice& choice) {
+                                    const FrameSelector& choice) {
   std::vector<FrameName> names;
   for (const PythonFrame& frame : found.stack.frames) {
     names.push_back({frame.qualname, frame.file});

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "client/options/only_hung.h"
+#include "client/options/default_target.h"
 #include "client/options/options.h"
 #include "client/views/trace/json.h"
 #include "client/views/trace/session.h"

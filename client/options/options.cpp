@@ -61,7 +61,7 @@ void add_place_options(cli::Command command, PlaceOptions& options) {
       .add_option(
           "--frame",
           [&options](const std::string& word) -> Status {
-            options.frame = TRY(FrameChoice::parse(word));
+            options.frame = TRY(FrameSelector::parse(word));
             return {};
           },
           "0, the default, is the innermost; or the innermost of a function, "

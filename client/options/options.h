@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "client/options/cli.h"
-#include "client/options/frame_choice.h"
+#include "client/options/frame_selector.h"
 #include "client/terminal/render.h"
 
 namespace hangdbg {
@@ -42,7 +42,7 @@ void add_pid_option(cli::Command command, TargetOption& option);
 // Where in it.
 struct PlaceOptions {
   std::string thread;  // a tid, a name, "main", or empty for the default
-  FrameChoice frame;
+  FrameSelector frame;
 };
 void add_place_options(cli::Command command, PlaceOptions& options);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/options/only_hung.h"
+#include "client/options/default_target.h"
 #include "client/terminal/render.h"
 
 namespace hangdbg {
@@ -50,7 +50,7 @@ Result<ProcessesOrJob> processes_or_job(std::vector<int> named,
     say(stderr, "{} is meant, the only one here\n", job_text(only->job));
     return ProcessesOrJob{.ranks = std::move(only)};
   }
-  return ProcessesOrJob{.pids = {TRY(only_hung_process(deadline))}};
+  return ProcessesOrJob{.pids = {TRY(default_target(deadline))}};
 }
 
 }  // namespace hangdbg

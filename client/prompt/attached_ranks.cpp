@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/text.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/rank_prefix.h"
@@ -52,7 +52,7 @@ std::map<int, Error> AttachedRanks::attach_all(
     }
   }
   std::map<int, Error> failed;
-  in_parallel<std::unique_ptr<AttachedRank>>(
+  parallel_map<std::unique_ptr<AttachedRank>>(
       pids, options_.deadline(),
       [this, numbers](int pid) { return attach(pid, numbers.at(pid)); },
       [&](int pid, std::optional<Result<std::unique_ptr<AttachedRank>>> made) {
@@ -194,7 +194,7 @@ Result<dap::ProcessGroups::Body> AttachedRanks::process_groups(
   return rank.session->call<dap::ProcessGroups>(arguments, deadline);
 }
 
-Status AttachedRanks::limit(RaisedTimeouts raised) {
+Status AttachedRanks::limit(TimeoutOverride raised) {
   timer_.emplace(*this, std::move(raised));
   for (AttachedRank* const one : all()) {
     if (one->state) {
@@ -227,7 +227,7 @@ Result<std::unique_ptr<AttachedRank>> AttachedRanks::attach(
     int pid,
     std::optional<int> rank) {
   auto attached = std::make_unique<AttachedRank>(
-      AttachedRank{pid, rank, SourceText(pid), look_at_threads(pid)});
+      AttachedRank{pid, rank, SourceText(pid), sample_threads(pid)});
   const auto started = Deadline::Clock::now();
   attached->session = TRY(Session::attach(
       pid, hooks_of(*attached, out_, err_, events_), options_.deadline()));

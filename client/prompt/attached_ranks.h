@@ -28,7 +28,7 @@ struct AttachedRank {
   int pid = 0;
   std::optional<int> rank;
   SourceText sources;
-  ThreadLooks before;  // since an attach wakes the thread that it borrows
+  ThreadSamples before;  // since an attach wakes the thread that it borrows
   std::chrono::nanoseconds took{};
   std::unique_ptr<Session> session{};
   std::optional<PromptState> state{};  // once a prompt may be in it
@@ -77,7 +77,7 @@ class AttachedRanks {
       bool recorded = false);
 
   // From now on threads stand for so long at most as these allow.
-  Status limit(RaisedTimeouts raised);
+  Status limit(TimeoutOverride raised);
   HoldTimer* timer() { return timer_ ? &*timer_ : nullptr; }
 
   // Who is told what happens as JSON; none unless it is said. It must outlive

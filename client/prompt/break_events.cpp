@@ -239,7 +239,7 @@ void BreakEvents::job(const Job& job) {
   tell(encode(event));
 }
 
-void BreakEvents::raised(const RaisedTimeouts& raised) {
+void BreakEvents::raised(const TimeoutOverride& raised) {
   tell(encode(RaisedEvent{.ranks = raised.raised().numbers(),
                           .groups = static_cast<std::int64_t>(raised.groups()),
                           .by_s = seconds(raised.by()),

@@ -14,8 +14,8 @@
 #include "inspector/jobs/choice.h"
 #include "inspector/ranks/rank_set.h"
 #include "protocol/json.h"
-#include "server/rank_breakpoints/old_collectives.h"
-#include "server/rank_breakpoints/raised_timeouts.h"
+#include "server/rank_breakpoints/original_timeouts.h"
+#include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
 
@@ -31,7 +31,7 @@ class BreakEvents {
 
   void job(const Job& job);
   // Which timeouts were raised, which stay and why, and what follows.
-  void raised(const RaisedTimeouts& raised);
+  void raised(const TimeoutOverride& raised);
   void pending(const std::vector<OldCollective>& old);
   void breakpoint(const std::string& place,
                   const RankSet& ranks,

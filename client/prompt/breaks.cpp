@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/terminal/interrupt.h"
-#include "server/rank_breakpoints/meeting_place.h"
-#include "server/rank_breakpoints/raised_timeouts.h"
+#include "server/rank_breakpoints/rendezvous_point.h"
+#include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
 namespace {
@@ -27,9 +27,9 @@ Status raise_and_wait(AttachedRanks& attached,
                       milliseconds hold_for,
                       Deadline deadline);
 void put_back(AttachedRanks& attached);
-Status raise_all(AttachedRanks& attached, RaisedTimeouts& raised);
+Status raise_all(AttachedRanks& attached, TimeoutOverride& raised);
 Status await_old(AttachedRanks& attached,
-                 OldCollectives& old,
+                 CollectivesWithOriginalTimeout& old,
                  Deadline deadline);
 CommonGroups how_far(AttachedRanks& attached,
                      const std::vector<JobRank>& ranks);
@@ -96,7 +96,7 @@ Status raise_and_wait(AttachedRanks& attached,
                       const std::map<int, Error>& failed,
                       milliseconds hold_for,
                       Deadline deadline) {
-  RaisedTimeouts raised(hold_for);
+  TimeoutOverride raised(hold_for);
   raised.leave_out(job);
   for (const auto& [pid, error] : failed) {
     raised.leave_out(job.find(pid)->rank, error.message);
@@ -124,7 +124,7 @@ void put_back(AttachedRanks& attached) {
   }
 }
 
-Status raise_all(AttachedRanks& attached, RaisedTimeouts& raised) {
+Status raise_all(AttachedRanks& attached, TimeoutOverride& raised) {
   for (AttachedRank* const one : attached.all()) {
     const Interruptible interruptible(*one->session);
     const auto groups = attached.process_groups(*one, raised.by(),
@@ -146,7 +146,7 @@ Status raise_all(AttachedRanks& attached, RaisedTimeouts& raised) {
 
 // Each is over some time: when all have come to it, or by its timeout.
 Status await_old(AttachedRanks& attached,
-                 OldCollectives& old,
+                 CollectivesWithOriginalTimeout& old,
                  Deadline deadline) {
   std::map<int, int> pids;
   for (const AttachedRank* const one : attached.all()) {
@@ -198,7 +198,7 @@ Status agree_where_to_meet(AttachedRanks& attached,
   const Deadline deadline = attached.options().deadline();
   for (;;) {
     auto now = how_far(attached, ranks);
-    const auto place = meeting_place(before, now);
+    const auto place = rendezvous_point(before, now);
     for (const JobRank& rank : ranks) {
       AttachedRank* const one = attached.find_rank(rank.rank);
       const Interruptible interruptible(*one->session);

@@ -17,16 +17,16 @@ constexpr auto kWatch = std::chrono::seconds(1);
 
 }  // namespace
 
-HoldTimer::HoldTimer(AttachedRanks& ranks, RaisedTimeouts raised)
+HoldTimer::HoldTimer(AttachedRanks& ranks, TimeoutOverride raised)
     : ranks_(ranks),
       raised_(std::move(raised)),
-      standstill_(raised_.longest()) {}
+      stop_budget_(raised_.longest()) {}
 
 Status HoldTimer::watch(AttachedRank& rank) {
-  const auto limit = standstill_.watch(rank.pid);
+  const auto limit = stop_budget_.watch(rank.pid);
   Status told = limit ? tell(rank, limit->left) : Status();
   if (!told) {
-    standstill_.forget(rank.pid);
+    stop_budget_.forget(rank.pid);
   }
   return told;
 }
@@ -46,15 +46,15 @@ void HoldTimer::keep_time() {
       standing.insert(one->pid);
     }
   }
-  tell(standstill_.follow(standing));
-  if (standstill_.wants() != Standstill::Ask::Nothing) {
+  tell(stop_budget_.follow(standing));
+  if (stop_budget_.wants() != StopBudget::Ask::Nothing) {
     ask_how_far();
-    tell(standstill_.asked());
+    tell(stop_budget_.asked());
   }
 }
 
 void HoldTimer::ask_how_far() {
-  const Standstill::Ask what = standstill_.wants();
+  const StopBudget::Ask what = stop_budget_.wants();
   for (AttachedRank* const one : ranks_.all()) {
     if (!one->rank) {
       continue;
@@ -64,17 +64,17 @@ void HoldTimer::ask_how_far() {
         one->session->over()
             ? dap::ProcessGroups::Body()
             : ranks_.process_groups(*one, std::nullopt, Deadline::in(kWatch));
-    if (groups && what == Standstill::Ask::Begin) {
-      standstill_.left().begin(*one->rank, *groups);
+    if (groups && what == StopBudget::Ask::Begin) {
+      stop_budget_.left().begin(*one->rank, *groups);
     } else if (groups) {
-      standstill_.left().look(*one->rank, *groups);
+      stop_budget_.left().look(*one->rank, *groups);
     }
   }
 }
 
 // Whether it ends sooner now.
 bool HoldTimer::watch_fixed_timeouts() {
-  if (!standstill_.end() || !next_watch_.expired()) {
+  if (!stop_budget_.end() || !next_watch_.expired()) {
     return false;
   }
   bool shortened = false;
@@ -88,8 +88,8 @@ bool HoldTimer::watch_fixed_timeouts() {
         ranks_.process_groups(*one, std::nullopt, Deadline::in(kWatch));
     for (const auto& [time, why] :
          groups ? raised_.shorter(*one->rank, *groups)
-                : std::vector<RaisedTimeouts::Shorter>()) {
-      if (standstill_.shorten(time)) {
+                : std::vector<TimeoutOverride::Shorter>()) {
+      if (stop_budget_.shorten(time)) {
         shortened = true;
         say(stderr, "{}\n",
             ranks_.err().dim(fmt::format("{}: all go on in {}", printable(why),
@@ -103,12 +103,12 @@ bool HoldTimer::watch_fixed_timeouts() {
   return shortened;
 }
 
-void HoldTimer::tell(const std::vector<Standstill::Limit>& limits) {
+void HoldTimer::tell(const std::vector<StopBudget::Limit>& limits) {
   for (const auto& [pid, left] : limits) {
     for (AttachedRank* const one : ranks_.all()) {
       const Status told = one->pid == pid ? tell(*one, left) : Status();
       if (!told) {
-        standstill_.missed(pid);
+        stop_budget_.missed(pid);
         log::warn(log::Area::Client, "no new limit for {}: {}", pid,
                   told.error().text());
       }
@@ -119,7 +119,7 @@ void HoldTimer::tell(const std::vector<Standstill::Limit>& limits) {
 Status HoldTimer::tell(AttachedRank& rank, std::chrono::milliseconds left) {
   const Deadline deadline = ranks_.options().deadline();
   TRY(rank.session->need("engine", deadline));
-  TRY(rank.session->need("oversight", deadline));
+  TRY(rank.session->need("coordination", deadline));
   const auto told = rank.session->call<dap::Limit>(
       {.milliseconds = std::max<std::int64_t>(left.count(), 1)}, deadline);
   return told ? Status() : std::unexpected(told.error());

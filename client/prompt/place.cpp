@@ -20,7 +20,7 @@ bool same_function(const dap::StackFrame& a, const dap::StackFrame& b) {
 
 }  // namespace
 
-Result<Place> Place::at(ShownThread thread, const FrameChoice& frame) {
+Result<Place> Place::at(ShownThread thread, const FrameSelector& frame) {
   Place place;
   place.thread_ = std::move(thread);
   std::vector<FrameName> frames;

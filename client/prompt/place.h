@@ -9,7 +9,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "client/options/frame_choice.h"
+#include "client/options/frame_selector.h"
 #include "protocol/stack_frame.h"
 #include "server/session/hung_thread.h"
 #include "server/session/session.h"
@@ -19,7 +19,7 @@ namespace hangdbg {
 class Place {
  public:
   // Errors: NoSuchFrame.
-  static Result<Place> at(ShownThread thread, const FrameChoice& frame = {});
+  static Result<Place> at(ShownThread thread, const FrameSelector& frame = {});
 
   const ShownThread& thread() const { return thread_; }
   const dap::StackFrame& frame() const;

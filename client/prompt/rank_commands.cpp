@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/text.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/breaks.h"
@@ -39,9 +39,9 @@ Result<Job> job_here(const PromptState& state) {
 
 // Where its main thread is, and what it waits for.
 Result<std::string> whereabouts(int pid) {
-  const InspectedProcess process = TRY(open_python(pid));
+  const PythonProcess process = TRY(open_python(pid));
   const DumpedThread main =
-      TRY(dump_thread(LiveSubject(process), pid, {.may_stop = false}));
+      TRY(dump_thread(LiveTarget(process), pid, {.may_stop = false}));
   // On top of one that is held is the agent.
   const auto& frames = main.stack.frames;
   const auto own = std::ranges::find_if(
@@ -69,7 +69,7 @@ Status show_ranks(PromptState& state) {
   }
   std::vector<int> pids;
   std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
-  const bool all = in_parallel<std::string>(
+  const bool all = parallel_map<std::string>(
       pids, state.deadline(), whereabouts,
       [&](int pid, std::optional<Result<std::string>> where) {
         const bool here = pid == state.session.target().pid;

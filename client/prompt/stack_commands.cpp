@@ -67,7 +67,7 @@ Status down(PromptState& state, std::string_view argument) {
 
 // "runs", "in futex": what the kernel says of a thread.
 std::string activity(int pid, std::int64_t tid) {
-  const auto look = look_at_wait(pid, static_cast<int>(tid));
+  const auto look = sample_wait(pid, static_cast<int>(tid));
   if (!look) {
     return "";
   }

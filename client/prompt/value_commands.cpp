@@ -10,7 +10,7 @@
 #include "client/prompt/prompt.h"
 #include "injector/checks/preflight.h"
 #include "inspector/cpython/expressions/peek.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 #include "inspector/snapshot/shown_thread.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/frame_arguments.h"
@@ -64,19 +64,21 @@ Status print_pretty(PromptState& state, std::string_view expression) {
 Result<Peeked> peek_in_frame(const PromptState& state,
                              std::string_view expression) {
   const Expression parsed = TRY(parse_expression(expression));
-  const Target& target = state.session.target();
+  const AttachTarget& target = state.session.target();
   const Place& place = state.place;
   const FoundThread found =
-      TRY(find_thread(LiveSubject(target), std::to_string(place.thread().tid)));
+      TRY(find_thread(LiveTarget(target), std::to_string(place.thread().tid)));
   const auto& frames = found.stack.frames;
   const std::size_t from_outermost = place.depth() - place.index();
   if (from_outermost > frames.size() ||
       frames[frames.size() - from_outermost].function != place.frame().name) {
     return fail(ErrorId::NoSuchFrame, "that frame has returned", "where");
   }
-  const Heap heap = TRY(Heap::open(target.memory, target.python));
-  heap.allow_reads(kReadsOfASearch);
-  return peek(heap, frames[frames.size() - from_outermost], parsed, kFullRepr);
+  const ObjectReader objects =
+      TRY(ObjectReader::open(target.memory, target.python));
+  objects.allow_reads(kReadsOfASearch);
+  return peek(objects, frames[frames.size() - from_outermost], parsed,
+              kFullRepr);
 }
 
 // From memory: also while the GIL is held.

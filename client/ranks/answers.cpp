@@ -137,7 +137,7 @@ std::vector<std::string> words_of(const char* command,
       // Where they part, the same number is another function in each.
       "--frame",
       question.place.frame.is_given() ? question.place.frame.text()
-                                      : FrameChoice::own().text()};
+                                      : FrameSelector::own().text()};
   if (!question.place.thread.empty()) {
     words.insert(words.end(), {"--thread", question.place.thread});
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/options/question.h"
+#include "client/options/expression_args.h"
 
 namespace hangdbg {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "protocol/json_strings.h"
@@ -72,8 +72,8 @@ void Masking::learn(const std::vector<int>& watched, Deadline deadline) {
       known_.insert(pid);
     }
   };
-  in_parallel<Started>(pids, deadline, read, take);
-  in_parallel<Started>(asleep, deadline.capped(kToReadAsleep), read, take);
+  parallel_map<Started>(pids, deadline, read, take);
+  parallel_map<Started>(asleep, deadline.capped(kToReadAsleep), read, take);
 }
 
 void Masking::learn_variable(std::string_view name, std::string_view value) {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/start_threads.h"
+#include "base/spawn_up_to.h"
 #include "client/terminal/render.h"
 
 namespace hangdbg {
@@ -17,7 +17,7 @@ SlowNote::SlowNote(std::string text) {
   }
   // It sleeps on when the answer is there, and ends with the program.
   for (auto& thread :
-       start_threads(1, [shared = shared_, text = std::move(text)] {
+       spawn_up_to(1, [shared = shared_, text = std::move(text)] {
          constexpr std::chrono::milliseconds kLong{1500};
          std::this_thread::sleep_for(kLong);
          const std::lock_guard lock(shared->mutex);

@@ -10,21 +10,21 @@
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "diagnosis/waits/idle_loops.h"
+#include "diagnosis/waits/worker_loops.h"
 #include "inspector/cpython/async/asyncio_tasks.h"
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 
 namespace hangdbg::causes {
 namespace {
 
-AsyncioTasks tasks_of(const Case& of) {
+AsyncioTasks tasks_of(const ProcessSnapshot& of) {
   PythonStackReader stacks(of.process().memory, of.process().python);
   std::vector<PythonThread> threads;
-  for (const CaseThread* const one : of.python_threads()) {
+  for (const ThreadSnapshot* const one : of.python_threads()) {
     threads.push_back(*one->python);
   }
-  of.heap().allow_reads();
-  return read_asyncio_tasks(of.heap(), of.process().python, stacks, threads);
+  of.objects().allow_reads();
+  return read_asyncio_tasks(of.objects(), of.process().python, stacks, threads);
 }
 
 // "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
@@ -46,7 +46,7 @@ std::string task_text(const AsyncioTask& task) {
 }
 
 // Tasks that wait for each other in a circle; empty if there are none.
-std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
+std::vector<const AsyncioTask*> task_cycle(const AsyncioTasks& all) {
   std::map<Address, const AsyncioTask*> by_address;
   for (const AsyncioTask& task : all.tasks) {
     by_address[task.address] = &task;
@@ -70,22 +70,24 @@ std::vector<const AsyncioTask*> circle_of_tasks(const AsyncioTasks& all) {
 
 // The loop waits for no time, and for no descriptor but the one by
 // which its own process wakes it.
-bool only_itself_can_wake(const Case& of, const CaseThread& thread) {
+bool only_itself_can_wake(const ProcessSnapshot& of,
+                          const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
-         std::ranges::all_of(of.python_threads(), [&](const CaseThread* one) {
-           return one == &thread || is_idle_loop(*one);
-         });
+         std::ranges::all_of(of.python_threads(),
+                             [&](const ThreadSnapshot* one) {
+                               return one == &thread || is_idle_loop(*one);
+                             });
 }
 
-Found waits_for_task(const Case& of, const CaseThread& thread) {
+Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AsyncioTasks all = tasks_of(of);
-  const auto around = circle_of_tasks(all);
+  const auto around = task_cycle(all);
   Cause cause{.id = CauseId::AwaitCycle,
-              .standing = Standing::Stuck,
+              .progress = Progress::Stuck,
               .confidence = Confidence::Certain};
   if (!around.empty()) {
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "runs an event loop in which {} tasks wait for each other in a "
         "circle",
         around.size());
@@ -95,7 +97,7 @@ Found waits_for_task(const Case& of, const CaseThread& thread) {
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
     cause.id = CauseId::FutureUnset;
     cause.confidence = Confidence::Likely;
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "runs an event loop whose {} {} for what nobody is left to do",
         all.tasks.size(), all.tasks.size() == 1 ? "task waits" : "tasks wait");
     for (const AsyncioTask& task : all.tasks) {
@@ -119,7 +121,7 @@ Found waits_for_task(const Case& of, const CaseThread& thread) {
 }
 
 // The callback or the task's own function that the loop has called.
-const PythonFrame* called_by_loop(const CaseThread& thread) {
+const PythonFrame* called_by_loop(const ThreadSnapshot& thread) {
   const PythonFrame* last = nullptr;
   for (const PythonFrame& frame : thread.frames()) {
     if (frame.file.ends_with("/asyncio/events.py") ||
@@ -133,7 +135,7 @@ const PythonFrame* called_by_loop(const CaseThread& thread) {
 
 }  // namespace
 
-Found asyncio(const Case& of, const CaseThread& thread) {
+Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python() ||
       thread.find("_run_once", "/asyncio/base_events.py") == nullptr) {
     return std::nullopt;
@@ -141,9 +143,9 @@ Found asyncio(const Case& of, const CaseThread& thread) {
   if (thread.frames().front().file.ends_with("/selectors.py")) {
     return waits_for_task(of, thread);
   }
-  Cause inner = cause_behind(asyncio, of, thread);
+  Cause inner = cause_by_later_rules(asyncio, of, thread);
   const PythonFrame* const callback = called_by_loop(thread);
-  if (inner.standing == Standing::Works || callback == nullptr) {
+  if (inner.progress == Progress::Running || callback == nullptr) {
     return inner;
   }
   inner.evidence.insert(
@@ -152,10 +154,15 @@ Found asyncio(const Case& of, const CaseThread& thread) {
           "it is called from {}, inside the event loop: all other tasks "
           "of it wait",
           place_of(*callback)));
-  // What rests elsewhere, keeps a loop from its work.
-  inner.standing = std::max(inner.standing, Standing::Waits);
+  if (inner.progress == Progress::Idle) {
+    // What rests elsewhere, keeps a loop from its work.
+    inner.progress = Progress::Blocked;
+    if (thread.ran) {  // a moment ago
+      inner.confidence = Confidence::Possible;
+    }
+  }
   inner.id = CauseId::AsyncioBlocked;
-  inner.sentence = fmt::format("blocks its event loop: {}", inner.sentence);
+  inner.summary = fmt::format("blocks its event loop: {}", inner.summary);
   return inner;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kEngine = "torch::autograd::Engine::";
 
-bool is_in(const Case& of,
-           const CaseThread& thread,
+bool is_in(const ProcessSnapshot& of,
+           const ThreadSnapshot& thread,
            std::string_view function) {
   return std::ranges::any_of(
       of.native_calls(thread), [function](const StackEntry& one) {
@@ -23,19 +23,19 @@ bool is_in(const Case& of,
       });
 }
 
-bool is_of_engine(const CaseThread& thread) {
+bool is_of_engine(const ThreadSnapshot& thread) {
   return thread.wait.name.starts_with("pt_autograd_");
 }
 
 // One that has nothing to do waits for it in Engine::thread_main.
-bool computes(const Case& of, const CaseThread& thread) {
+bool computes(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return is_of_engine(thread) &&
          (!thread.frames().empty() || is_in(of, thread, "evaluate_function"));
 }
 
 }  // namespace
 
-Found autograd(const Case& of, const CaseThread& thread) {
+Found autograd(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!thread.python || !thread.sleeps_in("futex") ||
       std::ranges::none_of(of.threads, is_of_engine) ||
       !is_in(of, thread, "execute")) {
@@ -43,16 +43,16 @@ Found autograd(const Case& of, const CaseThread& thread) {
   }
   Cause cause{.id = CauseId::Backward, .evidence = {thread.place()}};
   std::string threads;
-  for (const CaseThread& other : of.threads) {
+  for (const ThreadSnapshot& other : of.threads) {
     if (computes(of, other)) {
-      cause.behind.push_back(other.id);
+      cause.blocked_by.push_back(other.id);
       threads += (threads.empty() ? "" : ", ") + other.who();
     }
   }
-  if (cause.behind.empty()) {
+  if (cause.blocked_by.empty()) {
     return std::nullopt;
   }
-  cause.sentence = fmt::format("waits for its backward pass, in {}", threads);
+  cause.summary = fmt::format("waits for its backward pass, in {}", threads);
   return cause;
 }
 

@@ -8,7 +8,7 @@
 
 namespace hangdbg::causes {
 
-Found child(const Case& of, const CaseThread& thread) {
+Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   if (call.running || (call.number != SYS_wait4 && call.number != SYS_waitid)) {
     return std::nullopt;
@@ -16,32 +16,32 @@ Found child(const Case& of, const CaseThread& thread) {
   const auto argument = call.args[call.number == SYS_wait4 ? 0 : 1];
   const int wanted = static_cast<int>(argument);
   Cause cause{.id = CauseId::Child,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   const auto [begin, end] = of.world.children().equal_range(of.pid);
   for (auto at = begin; at != end; ++at) {
     if (wanted <= 0 || wanted == at->second) {
-      cause.behind.push_back({at->second, at->second});
+      cause.blocked_by.push_back({at->second, at->second});
     }
   }
   cause.evidence.push_back(thread.place());
-  if (cause.behind.empty()) {
-    cause.sentence = wanted > 0
-                         ? fmt::format(
-                               "waits for the end of process {}, which "
-                               "is not to be seen from here",
-                               wanted)
-                         : "waits for the end of a child, and has none that "
-                           "can be seen from here";
+  if (cause.blocked_by.empty()) {
+    cause.summary = wanted > 0
+                        ? fmt::format(
+                              "waits for the end of process {}, which "
+                              "is not to be seen from here",
+                              wanted)
+                        : "waits for the end of a child, and has none that "
+                          "can be seen from here";
     return cause;
   }
-  const int first = cause.behind.front().pid;
-  cause.sentence =
-      cause.behind.size() == 1
+  const int first = cause.blocked_by.front().pid;
+  cause.summary =
+      cause.blocked_by.size() == 1
           ? fmt::format("waits for the end of its child, {}",
                         process_text(first))
           : fmt::format("waits for the end of one of its {} children",
-                        cause.behind.size());
+                        cause.blocked_by.size());
   cause.next.push_back(
       {fmt::format("hangdbg diagnose {}", first), "why that one does not end"});
   cause.next.push_back(

@@ -11,9 +11,9 @@
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/awaited_call.h"
 #include "diagnosis/waits/call_watch.h"
-#include "diagnosis/waits/meeting.h"
 #include "diagnosis/waits/nccl_call.h"
 #include "diagnosis/waits/rank_words.h"
+#include "diagnosis/waits/rendezvous.h"
 #include "inspector/jobs/jobs.h"
 
 namespace hangdbg::causes {
@@ -25,14 +25,14 @@ const Job* job_of(const Jobs& jobs, int pid) {
   return job == jobs.jobs.end() ? nullptr : &*job;
 }
 
-RankAtMeeting at_meeting(const Case& of, int rank) {
+RankAtMeeting at_meeting(const ProcessSnapshot& of, int rank) {
   RankAtMeeting seen{.rank = rank, .groups = &of.process_groups()};
-  for (const CaseThread& thread : of.threads) {
+  for (const ThreadSnapshot& thread : of.threads) {
     if (seen.call = awaited_call(of, thread); seen.call) {
       return seen;
     }
   }
-  const CaseThread* const main = of.thread(of.pid);
+  const ThreadSnapshot* const main = of.thread(of.pid);
   if (main != nullptr && cause_of(of, *main).id == CauseId::Collective) {
     seen.call = pending_call(of, *main);
   }
@@ -40,22 +40,22 @@ RankAtMeeting at_meeting(const Case& of, int rank) {
 }
 
 // Who runs may come there in a moment, as who waits in MPI runs too.
-bool may_come(const Case& of, int pid) {
-  const Case* const other = of.world.look_at(pid);
-  const CaseThread* const main = other ? other->thread(pid) : nullptr;
+bool may_come(const ProcessSnapshot& of, int pid) {
+  const ProcessSnapshot* const other = of.world.snapshot(pid);
+  const ThreadSnapshot* const main = other ? other->thread(pid) : nullptr;
   return main != nullptr && (main->ran || main->wait.state == 'R');
 }
 
 // Who of the job this one waits for.
-void follow(const Case& of, const Job& job, Cause& cause) {
+void follow(const ProcessSnapshot& of, const Job& job, Cause& cause) {
   std::vector<int> pids;
   std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
-  of.world.look_at_all(pids);
+  of.world.take_snapshots(pids);
   std::vector<RankAtMeeting> ranks;
   const bool before = std::exchange(of.world.ranks_apart, true);
   int own = 0;
   for (const JobRank& rank : job.ranks) {
-    if (const Case* const other = of.world.look_at(rank.pid)) {
+    if (const ProcessSnapshot* const other = of.world.snapshot(rank.pid)) {
       ranks.push_back(at_meeting(*other, rank.rank));
     }
     own = rank.pid == of.pid ? rank.rank : own;
@@ -75,7 +75,7 @@ void follow(const Case& of, const Job& job, Cause& cause) {
     if (other == job.ranks.end()) {
       ended.add(rank);
     } else if (!is_of_mpi(call) || !may_come(of, other->pid)) {
-      cause.behind.push_back({other->pid, other->pid});
+      cause.blocked_by.push_back({other->pid, other->pid});
     }
   }
   const std::string in =
@@ -85,21 +85,22 @@ void follow(const Case& of, const Job& job, Cause& cause) {
       is_message(call) ? Confidence::Likely : Confidence::Certain;
   if (!ended.empty()) {
     cause.id = CauseId::RankEnded;
-    cause.standing = Standing::Stuck;
+    cause.progress = Progress::Stuck;
     cause.confidence = sure;
-    cause.behind.clear();
-    cause.sentence = fmt::format("{}{}, which {} ended", in, ranks_text(ended),
-                                 ended.size() == 1 ? "has" : "have");
+    cause.blocked_by.clear();
+    cause.summary = fmt::format("{}{}, which {} ended", in, ranks_text(ended),
+                                ended.size() == 1 ? "has" : "have");
   } else if (!awaited.empty()) {
     cause.confidence = sure;
-    cause.standing = cause.behind.empty() ? Standing::Works : Standing::Waits;
-    cause.sentence = is_message(call)
-                         ? fmt::format("{}{}, which {} in no call of MPI", in,
-                                       ranks_text(awaited),
-                                       awaited.size() == 1 ? "is" : "are")
-                         : fmt::format("{}{}, which {} not come there", in,
-                                       ranks_text(awaited),
-                                       awaited.size() == 1 ? "has" : "have");
+    cause.progress =
+        cause.blocked_by.empty() ? Progress::Running : Progress::Blocked;
+    cause.summary = is_message(call)
+                        ? fmt::format("{}{}, which {} in no call of MPI", in,
+                                      ranks_text(awaited),
+                                      awaited.size() == 1 ? "is" : "are")
+                        : fmt::format("{}{}, which {} not come there", in,
+                                      ranks_text(awaited),
+                                      awaited.size() == 1 ? "has" : "have");
   } else if (is_message(call)) {
     return;
   } else if (!meeting.mismatched.empty()) {
@@ -108,13 +109,15 @@ void follow(const Case& of, const Job& job, Cause& cause) {
         is_of_mpi(call) ? Confidence::Possible : cause.confidence;
     cause.evidence.push_back(of.thread(of.pid)->place());
   } else if (job.elsewhere.empty()) {
-    cause.sentence = in + "the other ranks, which have all come there";
+    cause.summary = in + "the other ranks, which have all come there";
   }
 }
 
 // The first collective of a group makes its communicator, and polls meanwhile.
 // True: it goes on.
-bool watch_nccl(const Case& of, const CaseThread& thread, Cause& cause) {
+bool watch_nccl(const ProcessSnapshot& of,
+                const ThreadSnapshot& thread,
+                Cause& cause) {
   const bool polls = thread.ran || thread.wait.state == 'R';
   const auto call = polls ? nccl_call(of, thread) : std::nullopt;
   if (!call) {
@@ -123,16 +126,16 @@ bool watch_nccl(const Case& of, const CaseThread& thread, Cause& cause) {
   const CallWatch watch = watch_call(of, thread, call->entry);
   cause.evidence.push_back(call->function + ": " + watch.told);
   if (watch.came_back) {
-    cause.standing = Standing::Works;
-    cause.sentence += ", and goes on";
+    cause.progress = Progress::Running;
+    cause.summary += ", and goes on";
   } else {
     cause.watched = watch.watched;
   }
   return watch.came_back;
 }
 
-Found cause_in(const Case& of,
-               const CaseThread& thread,
+Found cause_in(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
                const std::optional<CollectiveCall>& call) {
   if (!call) {
     return std::nullopt;
@@ -140,10 +143,10 @@ Found cause_in(const Case& of,
   // Who runs while it waits may be about to go on.
   const bool message = is_message(*call);
   Cause cause{.id = message ? CauseId::MpiMessage : CauseId::Collective,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence =
                   is_of_mpi(*call) ? Confidence::Possible : Confidence::Likely,
-              .sentence = fmt::format(
+              .summary = fmt::format(
                   "waits in {} for {}", call_words(*call),
                   message ? "a message to come or to go" : "the other ranks"),
               .evidence = {thread.place()}};
@@ -168,11 +171,12 @@ Found cause_in(const Case& of,
 
 }  // namespace
 
-Found collective(const Case& of, const CaseThread& thread) {
+Found collective(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return cause_in(of, thread, awaited_call(of, thread));
 }
 
-Found pending_collective(const Case& of, const CaseThread& thread) {
+Found pending_collective(const ProcessSnapshot& of,
+                         const ThreadSnapshot& thread) {
   return cause_in(of, thread, pending_call(of, thread));
 }
 

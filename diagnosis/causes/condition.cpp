@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
-#include "diagnosis/waits/idle_loops.h"
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "diagnosis/waits/worker_loops.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -16,7 +16,7 @@ namespace {
 
 // The outermost of the library's frames that are in each other: what the
 // program has called.
-const PythonFrame* called(const CaseThread& thread) {
+const PythonFrame* called(const ThreadSnapshot& thread) {
   const PythonFrame* last = nullptr;
   for (const PythonFrame& frame : thread.frames()) {
     if (!is_waiting_room(frame.file)) {
@@ -27,20 +27,20 @@ const PythonFrame* called(const CaseThread& thread) {
   return last;
 }
 
-bool runs_work(const CaseThread& thread) {
+bool runs_work(const ThreadSnapshot& thread) {
   return thread.find("run", "/concurrent/futures/thread.py") != nullptr;
 }
 
 // Of a Future: the pool's threads, if all of them are at work. Others that
 // rest, as a queue's or a DataLoader's, say nothing of the pool.
-std::vector<ThreadId> busy_workers(const Case& of) {
+std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
   std::vector<ThreadId> busy;
-  for (const CaseThread* const one : of.python_threads()) {
+  for (const ThreadSnapshot* const one : of.python_threads()) {
     if (runs_work(*one)) {
       busy.push_back(one->id);
       continue;
     }
-    const PythonFrame* const loop = idle_loop(*one);
+    const PythonFrame* const loop = worker_loop(*one);
     if (loop != nullptr &&
         loop->file.find("/concurrent/futures/") != std::string::npos) {
       return {};
@@ -49,12 +49,12 @@ std::vector<ThreadId> busy_workers(const Case& of) {
   return busy;
 }
 
-void find_workers(const Case& of, Cause& cause) {
-  cause.behind = busy_workers(of);
-  if (!cause.behind.empty()) {
+void find_workers(const ProcessSnapshot& of, Cause& cause) {
+  cause.blocked_by = busy_workers(of);
+  if (!cause.blocked_by.empty()) {
     cause.confidence = Confidence::Likely;
     cause.evidence.push_back(fmt::format(
-        "all {} threads of the pool are at work", cause.behind.size()));
+        "all {} threads of the pool are at work", cause.blocked_by.size()));
     return;
   }
   const PoolWorkers workers =
@@ -64,12 +64,12 @@ void find_workers(const Case& of, Cause& cause) {
     cause.evidence.push_back(
         fmt::format("of {} processes of the pool {} have work",
                     workers.busy.size() + workers.idle, workers.busy.size()));
-    cause.behind = workers.busy;
+    cause.blocked_by = workers.busy;
   }
 }
 
 // What the object says of who is missing; "" if it says nothing.
-std::string missing(const Case& of,
+std::string missing(const ProcessSnapshot& of,
                     const PythonFrame& what,
                     std::string_view kind) {
   const auto number = [&](const char* name) {
@@ -90,38 +90,42 @@ std::string missing(const Case& of,
 }
 
 // Its own, or one that waits for the same: such cannot end it either.
-bool waits_likewise(const Case& of, const CaseThread& thread, Address self) {
+bool waits_likewise(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    Address self) {
   const PythonFrame* const what =
-      thread.wakes_by_itself() || thread.ran ? nullptr : called(thread);
+      thread.has_timeout() || thread.ran ? nullptr : called(thread);
   return what != nullptr && of.object(*what, "self") == self;
 }
 
 // Of `threading.Timer`, what it waits for is the time.
-bool is_timer(const Case& of, const CaseThread& thread) {
+bool is_timer(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const PythonFrame* const run = thread.find("run", "/threading.py", 4);
   return run != nullptr && of.object(*run, "self.interval").has_value();
 }
 
 // A server looks twice a second whether it is to stop, and runs then.
-bool is_in_server_loop(const CaseThread& thread) {
-  const PythonFrame* const loop = idle_loop(thread);
+bool is_in_server_loop(const ThreadSnapshot& thread) {
+  const PythonFrame* const loop = worker_loop(thread);
   return loop != nullptr && loop->function == "serve_forever";
 }
 
 // Another thread that waits for what comes from outside, while this one waits
 // for the order to stop it, or for what it gets there.
-const CaseThread* server(const Case& of, const CaseThread& but) {
+const ThreadSnapshot* server(const ProcessSnapshot& of,
+                             const ThreadSnapshot& but) {
   const auto others = of.python_threads();
-  const auto found = std::ranges::find_if(others, [&](const CaseThread* one) {
-    return one != &but && !one->frames().empty() &&
-           (is_in_server_loop(*one) || events(of, *one));
-  });
+  const auto found =
+      std::ranges::find_if(others, [&](const ThreadSnapshot* one) {
+        return one != &but && !one->frames().empty() &&
+               (is_in_server_loop(*one) || events(of, *one));
+      });
   return found == others.end() ? nullptr : *found;
 }
 
 }  // namespace
 
-Found condition(const Case& of, const CaseThread& thread) {
+Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python() || thread.wait.syscall != "futex" ||
       thread.frames().empty()) {
     return std::nullopt;
@@ -132,63 +136,66 @@ Found condition(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   const auto self = of.object(*what, "self");
-  const auto type = self ? of.heap().type_of(*self) : std::unexpected(Error());
+  const auto type =
+      self ? of.objects().type_of(*self) : std::unexpected(Error());
   const std::string kind = type ? printable((*type)->name) : "Condition";
   Cause cause{.id = CauseId::Condition,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Possible};
-  cause.sentence =
+  cause.summary =
       fmt::format("waits in {}.{} for another thread", kind, what->function);
   cause.evidence.push_back(thread.place());
-  if (thread.wakes_by_itself()) {
+  if (thread.has_timeout()) {
     cause.evidence.push_back("it waits for a limited time, and may ask again");
   }
   if (what->function == "result" || what->function == "exception" ||
       what->function == "as_completed" || what->function == "wait") {
     if (what->file.ends_with("/concurrent/futures/_base.py")) {
       cause.id = CauseId::Future;
-      cause.sentence =
+      cause.summary =
           fmt::format("waits for the result of a Future ({})", what->function);
       find_workers(of, cause);
       return cause;
     }
   }
-  if (is_timer(of, thread) || (kind == "Event" && thread.wakes_by_itself())) {
+  if (is_timer(of, thread) || (kind == "Event" && thread.has_timeout())) {
     cause.id = CauseId::Sleeps;
-    cause.standing = Standing::Idle;
+    cause.progress = Progress::Idle;
     cause.confidence = Confidence::Likely;
-    cause.sentence =
+    cause.summary =
         "sleeps, for a time that it has chosen, or until an Event "
         "is set";
     return cause;
   }
   const auto others = of.python_threads();
-  const bool nobody = std::ranges::all_of(others, [&](const CaseThread* one) {
-    return one == &thread || (self && waits_likewise(of, *one, *self));
-  });
+  const bool nobody =
+      std::ranges::all_of(others, [&](const ThreadSnapshot* one) {
+        return one == &thread || (self && waits_likewise(of, *one, *self));
+      });
   if (const std::string lacks = missing(of, *what, kind); !lacks.empty()) {
-    cause.sentence += ": " + lacks;
+    cause.summary += ": " + lacks;
   }
-  if (nobody && !thread.wakes_by_itself() && !thread.ran) {
-    cause.standing = Standing::Stuck;
+  if (nobody && !thread.has_timeout() && !thread.ran) {
+    cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Likely;
     cause.id = CauseId::NobodyLeft;
-    cause.sentence += others.size() == 1
-                          ? ", and no other thread is here that could end that"
-                          : ", and all threads that are here wait for the same";
+    cause.summary += others.size() == 1
+                         ? ", and no other thread is here that could end that"
+                         : ", and all threads that are here wait for the same";
     if (of.forked_from(of.status.ppid)) {
       cause.evidence.push_back(
           fmt::format("forked from {}, without that one's other threads",
                       process_text(of.status.ppid)));
     }
-  } else if (const CaseThread* const works = of.at_work(&thread)) {
-    cause.standing = Standing::Works;
+  } else if (const ThreadSnapshot* const works =
+                 of.other_running_thread(&thread)) {
+    cause.progress = Progress::Running;
     cause.evidence.push_back(
         fmt::format("{} is at work, at {}", works->who(), works->place()));
-  } else if (const CaseThread* const serves =
+  } else if (const ThreadSnapshot* const serves =
                  kind == "Event" || what->function == "get" ? server(of, thread)
                                                             : nullptr) {
-    cause.standing = Standing::Idle;
+    cause.progress = Progress::Idle;
     cause.evidence.push_back(
         fmt::format("{} waits for what comes from outside", serves->who()));
   }

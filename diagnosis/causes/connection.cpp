@@ -20,7 +20,7 @@ std::string ends_of(const TcpSocket& socket) {
   return fmt::format("{} -> {}", socket.local.text(), socket.remote.text());
 }
 
-NextStep look_at_sockets(int pid) {
+NextStep read_sockets(int pid) {
   return {fmt::format("hangdbg net {}", pid),
           "what TCP does about it, and who has the other end"};
 }
@@ -29,7 +29,7 @@ NextStep look_at_sockets(int pid) {
 Found trouble_of(const TcpSocket& socket) {
   const std::string peer = socket.remote.text();
   Cause cause{.id = CauseId::PeerUnreachable,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(fmt::format(
       "{}: {}, {} bytes not acknowledged, sent again {} times", ends_of(socket),
@@ -41,7 +41,7 @@ Found trouble_of(const TcpSocket& socket) {
   const std::string host = peer.substr(0, peer.rfind(':'));
   cause.next.push_back({fmt::format("ping {}", host), "whether it is there"});
   if (socket.state == TcpState::SynSent) {
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "connects to {}, which does not answer: a firewall, a wrong address, "
         "or "
         "a machine that is down",
@@ -52,7 +52,7 @@ Found trouble_of(const TcpSocket& socket) {
     return std::nullopt;
   }
   if (socket.retransmits > 0 && socket.unacknowledged > 0) {
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "has sent to {}, which does not answer: the kernel sends it again and "
         "again",
         peer);
@@ -60,7 +60,7 @@ Found trouble_of(const TcpSocket& socket) {
   }
   if (socket.unacknowledged > 0) {
     cause.id = CauseId::PeerDoesNotRead;
-    cause.sentence =
+    cause.summary =
         fmt::format("waits until {} reads: {} bytes lie in the queue", peer,
                     socket.unacknowledged);
     cause.confidence = Confidence::Likely;
@@ -70,7 +70,7 @@ Found trouble_of(const TcpSocket& socket) {
 }
 
 // A socket that an event loop watches is often one by which it wakes itself.
-bool waits_for_it_alone(const CaseThread& thread) {
+bool waits_for_it_alone(const ThreadSnapshot& thread) {
   constexpr std::array<std::string_view, 10> kCalls = {
       "recvfrom", "recvmsg", "read", "readv",  "sendto",
       "sendmsg",  "write",   "poll", "writev", "ppoll"};
@@ -78,8 +78,8 @@ bool waits_for_it_alone(const CaseThread& thread) {
 }
 
 // A Unix socket: a pair of sockets, or the connection to a server here.
-Found unix_socket(const Case& of,
-                  const CaseThread& thread,
+Found unix_socket(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
                   const AwaitedFiles& awaited) {
   const auto& [file, reads] = awaited.files[0];
   if (!waits_for_it_alone(thread) || gets_on(thread, awaited)) {
@@ -99,40 +99,40 @@ Found unix_socket(const Case& of,
     }
   }
   Cause cause{.id = reads ? CauseId::PeerSilent : CauseId::PeerDoesNotRead,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Possible,
-              .behind = others,
-              .any_ends_it = true};
+              .blocked_by = others,
+              .any_unblocks = true};
   cause.evidence.push_back(fmt::format("{} of fd {}, {}, at {}",
                                        thread.wait.syscall, file.fd,
                                        printable(file.name), thread.place()));
   if (!others.empty()) {
     const std::string who = process_text(others.front().pid);
-    cause.sentence =
+    cause.summary =
         reads ? fmt::format("waits for what {} sends over a Unix socket", who)
               : fmt::format("waits until {} reads from a Unix socket", who);
-    const Case* const other = of.world.look_at(others.front().pid);
+    const ProcessSnapshot* const other = of.world.snapshot(others.front().pid);
     if (others.size() == 1 && other != nullptr && other->threads.size() == 1) {
       cause.confidence = Confidence::Likely;  // no other thread can be the one
     }
   } else if (own) {
-    cause.sentence =
+    cause.summary =
         "waits for a Unix socket whose other end this process itself has";
   } else {
     // A closed one would have no peer at all: it is of another container, or of
     // who may not be looked into.
-    cause.standing = Standing::Idle;
-    cause.sentence =
+    cause.progress = Progress::Idle;
+    cause.summary =
         "waits for a Unix socket, and who has its other end is not to be seen "
         "from here";
   }
-  cause.next.push_back(look_at_sockets(of.pid));
+  cause.next.push_back(read_sockets(of.pid));
   return cause;
 }
 
 }  // namespace
 
-Found connection(const Case& of, const CaseThread& thread) {
+Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   // Whoever waits for several is a server, which one dead client does not keep
   // from the others.
   const AwaitedFiles awaited = awaited_files(of, thread);
@@ -151,17 +151,17 @@ Found connection(const Case& of, const CaseThread& thread) {
   if (auto cause = trouble_of(*socket)) {
     cause->evidence.push_back(
         fmt::format("fd {}, at {}", file.fd, thread.place()));
-    cause->next.push_back(look_at_sockets(of.pid));
+    cause->next.push_back(read_sockets(of.pid));
     return cause;
   }
   Cause cause{.id = CauseId::PeerSilent,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
-  cause.sentence = fmt::format("waits for {}, which {}", socket->remote.text(),
-                               socket->state == TcpState::CloseWait
-                                   ? "has closed the connection"
-                               : reads ? "sends nothing"
-                                       : "does not read");
+  cause.summary = fmt::format("waits for {}, which {}", socket->remote.text(),
+                              socket->state == TcpState::CloseWait
+                                  ? "has closed the connection"
+                              : reads ? "sends nothing"
+                                      : "does not read");
   cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(*socket),
                                        tcp_state_name(socket->state),
                                        thread.place()));
@@ -170,7 +170,7 @@ Found connection(const Case& of, const CaseThread& thread) {
         fmt::format("last data from it {} ago",
                     human_duration(socket->progress->last_received)));
   }
-  cause.next.push_back(look_at_sockets(of.pid));
+  cause.next.push_back(read_sockets(of.pid));
   return cause;
 }
 

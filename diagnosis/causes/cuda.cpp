@@ -77,7 +77,7 @@ struct CpuTicks {
   std::uint64_t all = 0;
 };
 
-CpuTicks ticks_of(const CaseThread& thread) {
+CpuTicks ticks_of(const ThreadSnapshot& thread) {
   const auto stat = read_task_stat(thread.id.pid, thread.id.tid);
   return stat ? CpuTicks{stat->system_ticks, stat->cpu_ticks} : CpuTicks{};
 }
@@ -88,8 +88,8 @@ bool is_compiler(std::string_view library) {
          library.starts_with("libnvJitLink");
 }
 
-std::optional<StackEntry> device_call(const Case& of,
-                                      const CaseThread& thread) {
+std::optional<StackEntry> device_call(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread) {
   const auto calls = of.native_calls(thread);
   const auto call =
       std::ranges::find_if(calls, waits_for_device, &StackEntry::native);
@@ -100,7 +100,7 @@ std::optional<StackEntry> device_call(const Case& of,
 }
 
 // What torch has given to the device, and is not over.
-void tell_collectives(const Case& of, Cause& cause) {
+void tell_collectives(const ProcessSnapshot& of, Cause& cause) {
   bool open = false;
   for (const ProcessGroup& group : of.process_groups().groups) {
     for (const GroupBackend& backend : group.backends) {
@@ -121,7 +121,7 @@ void tell_collectives(const Case& of, Cause& cause) {
 
 // What the devices do on which it has memory; of all, if it is not said whose
 // memory that is, as in a container.
-void tell_use(const Case& of, Cause& cause) {
+void tell_use(const ProcessSnapshot& of, Cause& cause) {
   constexpr std::chrono::seconds kEnough{4};  // one that is asleep wakes up
   constexpr std::size_t kMostGpus = 8;
   if (!of.world.may_watch || of.world.deadline().left() < kEnough) {
@@ -145,7 +145,7 @@ void tell_use(const Case& of, Cause& cause) {
 }
 
 // "called at train.py:12 in step, and looks again and again, cpu 100 %"
-std::string called_text(const CaseThread& thread) {
+std::string called_text(const ThreadSnapshot& thread) {
   if (!thread.python) {
     return "called by C code of " + thread.who();
   }
@@ -159,8 +159,8 @@ std::string called_text(const CaseThread& thread) {
 
 }  // namespace
 
-Found cuda(const Case& of, const CaseThread& thread) {
-  const InspectedProcess* const whole = of.whole();
+Found cuda(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  const PythonProcess* const whole = of.whole();
   if (whole == nullptr ||
       std::ranges::none_of(whole->modules, [](const Module& module) {
         return is_cuda(module.path);
@@ -178,22 +178,22 @@ Found cuda(const Case& of, const CaseThread& thread) {
   Cause cause{.id = CauseId::CudaSynchronize,
               .evidence = {watch.told, called_text(thread)}};
   if (watch.came_back) {
-    cause.standing = Standing::Works;
-    cause.sentence = fmt::format("waits for the GPU, in {}, and goes on", in);
+    cause.progress = Progress::Running;
+    cause.summary = fmt::format("waits for the GPU, in {}, and goes on", in);
     return cause;
   }
   // Of the time that it has had: a busy machine gives it little.
   if (allocates(call->native) && watch.watched && after.all > before.all &&
       2 * (after.system - before.system) > after.all - before.all) {
-    cause.standing = Standing::Works;
-    cause.sentence =
+    cause.progress = Progress::Running;
+    cause.summary =
         fmt::format("is in {}, and the kernel is at work for it", in);
     return cause;
   }
   say_watched(watch, cause);
   const bool keeps_gil =
       of.gil && of.gil->locked && of.gil->holder_tid == thread.id.tid;
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for the GPU, in {}{}: what it was given to do has not come to its "
       "end",
       in, keeps_gil ? ", and keeps the GIL" : "");

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
-#include "diagnosis/waits/idle_loops.h"
+#include "diagnosis/waits/worker_loops.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -21,16 +21,16 @@ struct Workers {
 };
 
 // All its threads wait for work, that which hands over batches too.
-bool is_idle(const Case& worker) {
+bool is_idle(const ProcessSnapshot& worker) {
   return std::ranges::all_of(
       worker.python_threads(),
-      [](const CaseThread* one) { return is_idle_loop(*one); });
+      [](const ThreadSnapshot* one) { return is_idle_loop(*one); });
 }
 
 // A child that somebody else has waited for (another thread, or nobody, as
 // SIGCHLD is ignored) is taken for alive for ever (multiprocessing's
 // Popen.poll).
-void add_ended(const Case& of,
+void add_ended(const ProcessSnapshot& of,
                const PythonFrame& frame,
                int number,
                int pid,
@@ -48,7 +48,7 @@ void add_ended(const Case& of,
                 "end of it was told to somebody else"));
 }
 
-Workers workers_of(const Case& of, const PythonFrame& frame) {
+Workers workers_of(const ProcessSnapshot& of, const PythonFrame& frame) {
   constexpr int kMost = 256;
   Workers workers;
   for (; workers.count < kMost; ++workers.count) {
@@ -63,7 +63,7 @@ Workers workers_of(const Case& of, const PythonFrame& frame) {
       add_ended(of, frame, workers.count, worker, status.has_value(), workers);
       continue;
     }
-    const Case* const its = of.world.look_at(worker);
+    const ProcessSnapshot* const its = of.world.snapshot(worker);
     if (its == nullptr || !its->is_python() || !is_idle(*its)) {
       workers.busy.push_back({worker, worker});
     }
@@ -74,9 +74,10 @@ Workers workers_of(const Case& of, const PythonFrame& frame) {
 // With pin_memory=True: the thread between the workers and who wants a batch;
 // null if it waits for them, or there is none. One that has run since it was
 // looked at may have got what a worker no longer has.
-const CaseThread* pins_memory(const Case& of, const PythonFrame& frame) {
+const ThreadSnapshot* pins_memory(const ProcessSnapshot& of,
+                                  const PythonFrame& frame) {
   const auto ident = of.number(frame, "self._pin_memory_thread._ident");
-  const CaseThread* const thread =
+  const ThreadSnapshot* const thread =
       ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
   const bool busy =
       thread != nullptr && (!is_idle_loop(*thread) || !still_waits(*thread));
@@ -84,7 +85,7 @@ const CaseThread* pins_memory(const Case& of, const PythonFrame& frame) {
 }
 
 // Through which workers hand over batches: a tmpfs, which answers at once.
-bool tell_shared_memory(const Case& of, Cause& cause) {
+bool tell_shared_memory(const ProcessSnapshot& of, Cause& cause) {
   struct statvfs shm {};
   const std::string path = fmt::format("/proc/{}/root/dev/shm", of.pid);
   if (::statvfs(path.c_str(), &shm) != 0 || shm.f_blocks == 0) {
@@ -109,10 +110,12 @@ bool tell_shared_memory(const Case& of, Cause& cause) {
 
 // None has the batch, and none is on its way: what a worker had for it was lost
 // when it was handed over.
-void tell_lost(const Case& of, const Workers& workers, Cause& cause) {
+void tell_lost(const ProcessSnapshot& of,
+               const Workers& workers,
+               Cause& cause) {
   cause.id = CauseId::BatchLost;
-  cause.standing = Standing::Stuck;
-  cause.sentence = fmt::format(
+  cause.progress = Progress::Stuck;
+  cause.summary = fmt::format(
       "waits for a batch from its DataLoader that none of its {} workers is "
       "at: it was lost when a worker handed it over",
       workers.count);
@@ -120,7 +123,7 @@ void tell_lost(const Case& of, const Workers& workers, Cause& cause) {
       "all workers, and the threads in them that hand over batches, wait for "
       "work");
   if (tell_shared_memory(of, cause)) {
-    cause.sentence += ", as /dev/shm is full";
+    cause.summary += ", as /dev/shm is full";
   }
   cause.next.push_back({fmt::format("ls -l /proc/{}/fd/2", of.pid),
                         "where the worker has printed why"});
@@ -128,7 +131,7 @@ void tell_lost(const Case& of, const Workers& workers, Cause& cause) {
 
 }  // namespace
 
-Found data_loader(const Case& of, const CaseThread& thread) {
+Found data_loader(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const PythonFrame* frame =
       of.is_python()
           ? thread.find("_try_get_data", "/torch/utils/data/dataloader.py")
@@ -138,36 +141,37 @@ Found data_loader(const Case& of, const CaseThread& thread) {
   }
   Workers workers = workers_of(of, *frame);
   Cause cause{.id = CauseId::DataLoader,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
   cause.evidence = std::move(workers.ended);
   const std::size_t ended = cause.evidence.size();
   cause.evidence.push_back(
       fmt::format("{} workers, at {}", workers.count, thread.place()));
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for a batch from its DataLoader: of {} "
       "workers {}",
       workers.count,
       ended > 0 ? fmt::format("{} have ended", ended)
                 : fmt::format("{} are at work", workers.busy.size()));
-  if (const CaseThread* const pins = pins_memory(of, *frame)) {
-    cause.behind.push_back(pins->id);
+  if (const ThreadSnapshot* const pins = pins_memory(of, *frame)) {
+    cause.blocked_by.push_back(pins->id);
     cause.evidence.push_back("its thread that pins memory is at " +
                              pins->place());
   }
-  cause.behind.insert(cause.behind.end(), workers.busy.begin(),
-                      workers.busy.end());
+  cause.blocked_by.insert(cause.blocked_by.end(), workers.busy.begin(),
+                          workers.busy.end());
   if (ended > 0) {
     // Else it is told so within five seconds, and raises an error.
     cause.id = CauseId::DataLoaderWorkerDead;
     if (workers.unnoticed > 0) {
-      cause.standing = Standing::Stuck;
-      cause.sentence += ", which it does not know";
-      cause.behind.clear();
+      cause.progress = Progress::Stuck;
+      cause.summary += ", which it does not know";
+      cause.blocked_by.clear();
       cause.next.push_back({"dmesg | grep -i oom",
                             "whether the kernel killed it for its memory"});
     }
-  } else if (workers.count > 0 && cause.behind.empty() && still_waits(thread)) {
+  } else if (workers.count > 0 && cause.blocked_by.empty() &&
+             still_waits(thread)) {
     tell_lost(of, workers, cause);
   } else {
     tell_shared_memory(of, cause);

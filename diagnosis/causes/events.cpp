@@ -10,7 +10,7 @@
 namespace hangdbg::causes {
 namespace {
 
-bool is_listening(const Case& of, const OpenFile& file) {
+bool is_listening(const ProcessSnapshot& of, const OpenFile& file) {
   const auto socket = file.kind == FileKind::Socket && file.inode
                           ? of.world.tcp_socket(of.pid, file.inode)
                           : std::nullopt;
@@ -19,7 +19,7 @@ bool is_listening(const Case& of, const OpenFile& file) {
 
 }  // namespace
 
-Found events(const Case& of, const CaseThread& thread) {
+Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   if (!awaited.any) {
     return std::nullopt;
@@ -34,9 +34,9 @@ Found events(const Case& of, const CaseThread& thread) {
       });
   return Cause{
       .id = serves ? CauseId::Serves : CauseId::Idle,
-      .standing = Standing::Idle,
+      .progress = Progress::Idle,
       .confidence = Confidence::Likely,
-      .sentence =
+      .summary =
           serves || accepts
               ? "waits for who connects"
               : fmt::format(

@@ -6,7 +6,7 @@
 
 namespace hangdbg::causes {
 
-Found exit(const Case& of, const CaseThread& thread) {
+Found exit(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python() || thread.id.tid != of.pid || thread.frames().empty()) {
     return std::nullopt;
   }
@@ -16,24 +16,24 @@ Found exit(const Case& of, const CaseThread& thread) {
   if (last == nullptr) {
     last = &thread.frames().back();
     if (last->function == "_shutdown" ||
-        !is_at_exit(of.heap(), of.process().python)) {
+        !is_at_exit(of.objects(), of.process().python)) {
       return std::nullopt;
     }
   }
-  Cause inner = cause_behind(exit, of, thread);
-  if (inner.standing == Standing::Works || inner.id == CauseId::ExitJoin) {
+  Cause inner = cause_by_later_rules(exit, of, thread);
+  if (inner.progress == Progress::Running || inner.id == CauseId::ExitJoin) {
     return inner;
   }
   inner.evidence.push_back("its program has come to its end: it is in " +
                            place_of(*last));
   if (inner.id == CauseId::Join) {
     inner.id = CauseId::ExitJoin;
-  } else if (inner.behind.empty() && inner.standing != Standing::Stuck) {
+  } else if (inner.blocked_by.empty() && inner.progress != Progress::Stuck) {
     // No server goes on serving here.
-    inner.standing = Standing::Waits;
+    inner.progress = Progress::Blocked;
     inner.id = CauseId::ExitHandler;
   }
-  inner.sentence = "has come to its end, and " + inner.sentence;
+  inner.summary = "has come to its end, and " + inner.summary;
   return inner;
 }
 

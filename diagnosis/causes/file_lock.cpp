@@ -13,16 +13,16 @@
 namespace hangdbg::causes {
 namespace {
 
-Cause held(const CaseThread& thread,
+Cause held(const ThreadSnapshot& thread,
            const std::string& path,
            std::vector<ThreadId> holders) {
   Cause cause{.id = CauseId::FileLock,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());
   if (holders.empty()) {
     cause.confidence = Confidence::Likely;
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "waits for the lock on {}, and who has it is not to be seen from here",
         printable(path));
     cause.evidence.push_back("/proc/locks names nobody that we can see");
@@ -33,8 +33,8 @@ Cause held(const CaseThread& thread,
   // One that has ended since has left it to who has the descriptor from it.
   const int pid = holders.front().pid;
   const bool alive = read_status(pid).has_value();
-  cause.sentence = fmt::format("waits for the lock on {}, which {} has",
-                               printable(path), process_text(pid));
+  cause.summary = fmt::format("waits for the lock on {}, which {} has",
+                              printable(path), process_text(pid));
   cause.evidence.push_back(fmt::format("/proc/locks: {} holds it{}",
                                        process_text(pid),
                                        alive ? "" : ", which has ended"));
@@ -47,15 +47,15 @@ Cause held(const CaseThread& thread,
   }
   cause.next.push_back({fmt::format("hangdbg diagnose {}", pid),
                         "why that one does not let go of it"});
-  cause.behind = std::move(holders);
-  cause.held = true;
+  cause.blocked_by = std::move(holders);
+  cause.blocks_others = true;
   return cause;
 }
 
 // filelock's locks: BaseFileLock.acquire() tries, and sleeps; from 4.0 on, what
 // it calls.
-std::optional<std::string> polled_path(const Case& of,
-                                       const CaseThread& thread) {
+std::optional<std::string> polled_path(const ProcessSnapshot& of,
+                                       const ThreadSnapshot& thread) {
   if (!of.is_python()) {
     return {};
   }
@@ -77,13 +77,13 @@ std::optional<std::string> polled_path(const Case& of,
 
 }  // namespace
 
-Found file_lock(const Case& of, const CaseThread& thread) {
+Found file_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (const auto fd = awaited_file_lock(thread)) {
     const auto file = of.file(*fd);
     Cause cause =
         held(thread, file ? file->name : "a file", who_has_awaited(of));
-    if (of.takes_turns(thread)) {
-      cause.standing = Standing::Works;
+    if (of.makes_progress(thread)) {
+      cause.progress = Progress::Running;
       cause.evidence.push_back(
           "it has had the lock meanwhile: they take turns");
     }

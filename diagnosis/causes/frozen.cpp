@@ -2,20 +2,20 @@
 #include <fmt/core.h>
 
 #include "diagnosis/causes/causes.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg::causes {
 
-Found frozen(const Case& of, const CaseThread&) {
+Found frozen(const ProcessSnapshot& of, const ThreadSnapshot&) {
   const auto& frozen = of.world.around(of.pid).cgroup.frozen;
   if (!frozen) {
     return std::nullopt;
   }
   return Cause{
       .id = CauseId::Frozen,
-      .standing = Standing::Stuck,
+      .progress = Progress::Stuck,
       .confidence = Confidence::Certain,
-      .sentence = fmt::format("is frozen with its cgroup {}", frozen->path),
+      .summary = fmt::format("is frozen with its cgroup {}", frozen->path),
       .evidence = {"the kernel says so of that cgroup: a checkpoint, `docker "
                    "pause` or a batch system has frozen it"},
       .next = {{frozen->command, "it goes on"}}};

@@ -15,7 +15,7 @@ namespace {
 
 // How often it has gone from one thread to another. Source: CPython's
 // pycore_gil.h, where the count lies behind the flag since 3.2.
-std::optional<std::uint64_t> switches(const Case& of) {
+std::optional<std::uint64_t> switches(const ProcessSnapshot& of) {
   constexpr std::size_t kBehind = 8;
   const auto count =
       of.gil->locked_word
@@ -25,7 +25,7 @@ std::optional<std::uint64_t> switches(const Case& of) {
 }
 
 // Who runs Python lets go of it some milliseconds after another wants it.
-bool keeps_it_for_long(const Case& of) {
+bool keeps_it_for_long(const ProcessSnapshot& of) {
   constexpr auto kLong = std::chrono::milliseconds(100);
   const auto before = switches(of);
   std::this_thread::sleep_for(kLong);
@@ -34,14 +34,14 @@ bool keeps_it_for_long(const Case& of) {
 
 // It has the GIL and does not run Python: it sleeps in a call, or has been at
 // one place in all looks while others wait.
-bool keeps_it(const Case& of, const CaseThread& thread) {
+bool keeps_it(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.gil || !of.gil->locked || of.gil->holder_tid != thread.id.tid) {
     return false;
   }
   // What was seen of the thread is older than what was seen of the GIL.
   const auto& process = of.process();
   const auto tasks = TaskIds::read(of.pid);
-  const auto now = look_at_wait(of.pid, thread.id.tid);
+  const auto now = sample_wait(of.pid, thread.id.tid);
   const auto gil = tasks ? read_gil(process.memory, process.python, *tasks)
                          : std::unexpected(Error());
   if (!gil || !gil->locked || gil->holder_tid != thread.id.tid || !now) {
@@ -49,7 +49,7 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
   }
   const auto others = std::ranges::count_if(
       of.threads,
-      [&](const CaseThread& one) { return waits_for_gil(of, one); });
+      [&](const ThreadSnapshot& one) { return waits_for_gil(of, one); });
   const bool sleeps =
       now->runs == thread.wait.runs && thread.wait.state == 'S' && !thread.ran;
   return sleeps || (others > 0 && thread.looks > 1 &&
@@ -58,34 +58,34 @@ bool keeps_it(const Case& of, const CaseThread& thread) {
 
 }  // namespace
 
-Found gil(const Case& of, const CaseThread& thread) {
+Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (waits_for_gil(of, thread)) {
-    const CaseThread* const holder = of.thread(*of.gil->holder_tid);
+    const ThreadSnapshot* const holder = of.thread(*of.gil->holder_tid);
     return Cause{
         .id = CauseId::Gil,
-        .standing = Standing::Waits,
+        .progress = Progress::Blocked,
         .confidence = Confidence::Certain,
-        .sentence = fmt::format(
+        .summary = fmt::format(
             "waits for the GIL, which {} has",
             holder != nullptr ? holder->who()
                               : fmt::format("thread {}", *of.gil->holder_tid)),
         .evidence = {fmt::format("asleep in futex on the GIL's condition at {}",
                                  thread.place())},
-        .behind = {{of.pid, *of.gil->holder_tid}}};
+        .blocked_by = {{of.pid, *of.gil->holder_tid}}};
   }
   if (!keeps_it(of, thread)) {
     return std::nullopt;
   }
   const auto others = std::ranges::count_if(
       of.threads,
-      [&](const CaseThread& one) { return waits_for_gil(of, one); });
+      [&](const ThreadSnapshot& one) { return waits_for_gil(of, one); });
   const std::string awaited =
       fmt::format("{} other {} for the GIL", others,
                   others == 1 ? "thread waits" : "threads wait");
   // What it waits for meanwhile, if somebody has that.
-  if (Cause inner = cause_behind(gil, of, thread);
-      inner.held || inner.standing == Standing::Stuck) {
-    inner.sentence = "keeps the GIL, and " + inner.sentence;
+  if (Cause inner = cause_by_later_rules(gil, of, thread);
+      inner.blocks_others || inner.progress == Progress::Stuck) {
+    inner.summary = "keeps the GIL, and " + inner.summary;
     inner.evidence.push_back(awaited);
     return inner;
   }
@@ -95,9 +95,9 @@ Found gil(const Case& of, const CaseThread& thread) {
           ? thread.place()
           : fmt::format("{}, called at {}", functions.front(), thread.place());
   Cause cause{.id = CauseId::GilHeld,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely,
-              .sentence = fmt::format(
+              .summary = fmt::format(
                   "keeps the GIL in C code: {}{}", in,
                   thread.wait.syscall.empty()
                       ? fmt::format(", cpu {:.0f} %", thread.cpu_percent)

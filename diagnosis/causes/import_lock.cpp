@@ -6,7 +6,7 @@
 
 namespace hangdbg::causes {
 
-Found import_lock(const Case& of, const CaseThread& thread) {
+Found import_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const PythonFrame* const frame =
       of.is_python() ? thread.find("acquire", "importlib._bootstrap>", 3)
                      : nullptr;
@@ -19,25 +19,25 @@ Found import_lock(const Case& of, const CaseThread& thread) {
   if (!owner) {
     return std::nullopt;  // it is just let go of
   }
-  const CaseThread* const holder =
+  const ThreadSnapshot* const holder =
       of.by_ident(static_cast<std::uint64_t>(*owner));
   Cause cause{.id = CauseId::ImportLock,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());
   if (holder == nullptr) {
-    cause.standing = Standing::Stuck;
-    cause.sentence = fmt::format(
+    cause.progress = Progress::Stuck;
+    cause.summary = fmt::format(
         "waits until module '{}' is imported, by a thread that is not here",
         module);
     cause.evidence.push_back(
         "the module's lock names an owner that is no thread of this process");
     return cause;
   }
-  cause.sentence = fmt::format("waits until {} has imported module '{}'",
-                               holder->who(), module);
-  cause.behind.push_back(holder->id);
-  cause.held = true;
+  cause.summary = fmt::format("waits until {} has imported module '{}'",
+                              holder->who(), module);
+  cause.blocked_by.push_back(holder->id);
+  cause.blocks_others = true;
   return cause;
 }
 

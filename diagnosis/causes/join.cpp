@@ -8,14 +8,15 @@
 namespace hangdbg::causes {
 namespace {
 
-bool is_daemon(const Case& of, const CaseThread& thread) {
+bool is_daemon(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const PythonFrame* const begin = thread.find("_bootstrap", "/threading.py");
   return begin != nullptr && of.shown(*begin, "self._daemonic") == "True";
 }
 
-std::vector<ThreadId> not_daemons(const Case& of, const CaseThread& but) {
+std::vector<ThreadId> not_daemons(const ProcessSnapshot& of,
+                                  const ThreadSnapshot& but) {
   std::vector<ThreadId> threads;
-  for (const CaseThread* const one : of.python_threads()) {
+  for (const ThreadSnapshot* const one : of.python_threads()) {
     if (one != &but && one->find("_bootstrap", "/threading.py") != nullptr &&
         !is_daemon(of, *one)) {
       threads.push_back(one->id);
@@ -24,7 +25,8 @@ std::vector<ThreadId> not_daemons(const Case& of, const CaseThread& but) {
   return threads;
 }
 
-std::string thread_names(const Case& of, const std::vector<ThreadId>& threads) {
+std::string thread_names(const ProcessSnapshot& of,
+                         const std::vector<ThreadId>& threads) {
   std::string names;
   for (const ThreadId& id : threads) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ",
@@ -35,7 +37,7 @@ std::string thread_names(const Case& of, const std::vector<ThreadId>& threads) {
 
 }  // namespace
 
-Found join(const Case& of, const CaseThread& thread) {
+Found join(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python() || thread.wait.syscall != "futex") {
     return std::nullopt;
   }
@@ -49,28 +51,28 @@ Found join(const Case& of, const CaseThread& thread) {
       shutdown != nullptr ||
       thread.find("_python_exit", "/concurrent/futures/thread.py") != nullptr;
   Cause cause{.id = at_exit ? CauseId::ExitJoin : CauseId::Join,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(thread.place());
   if (frame != nullptr) {
     const auto ident = of.number(*frame, "self._ident");
-    const CaseThread* const joined =
+    const ThreadSnapshot* const joined =
         ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
     if (joined != nullptr) {
-      cause.behind.push_back(joined->id);
+      cause.blocked_by.push_back(joined->id);
     }
   } else {
-    cause.behind = not_daemons(of, thread);
+    cause.blocked_by = not_daemons(of, thread);
   }
   const std::string whom =
-      !cause.behind.empty() ? thread_names(of, cause.behind)
+      !cause.blocked_by.empty() ? thread_names(of, cause.blocked_by)
       : frame != nullptr
           ? fmt::format("thread \"{}\"",
                         printable(of.text(*frame, "self._name").value_or("?")))
           : "a thread";
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "{}waits for the end of {}{}", at_exit ? "has come to its end, and " : "",
-      whom, thread.wakes_by_itself() ? " (for a limited time)" : "");
+      whom, thread.has_timeout() ? " (for a limited time)" : "");
   if (at_exit) {
     cause.evidence.push_back(
         "the interpreter ends when the threads that are no daemons have");

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "diagnosis/causes/causes.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 #include "tracee/host/kernel_log.h"
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/signals.h"
@@ -28,22 +28,22 @@ constexpr std::array<CauseId, 5> kEnded = {
     CauseId::LockOfDeadProcess, CauseId::WriterGone, CauseId::RankEnded};
 
 void add_killed(const KernelEvent& killed, Cause& cause) {
-  cause.sentence += fmt::format(
+  cause.summary += fmt::format(
       "; the kernel has killed process {} ({}), as there was no memory left",
       killed.pid, killed.name);
   cause.evidence.push_back("the kernel's log: " + killed.text);
 }
 
 // Whether the kernel has killed in that process's cgroup.
-void look_around(World& world, int pid, Cause& cause) {
-  const Surroundings& around = world.around(pid);
+void look_around(SystemSnapshot& world, int pid, Cause& cause) {
+  const HostContext& around = world.around(pid);
   const auto killed =
       std::ranges::find(around.kernel_events,
                         KernelEvent::Kind::KilledForMemory, &KernelEvent::kind);
   if (killed != around.kernel_events.end()) {
     add_killed(*killed, cause);
   } else if (around.cgroup.memory && around.cgroup.memory->oom_kills > 0) {
-    cause.sentence +=
+    cause.summary +=
         "; the kernel has killed in its cgroup, as there was no memory left";
   } else {
     return;
@@ -59,9 +59,9 @@ void look_around(World& world, int pid, Cause& cause) {
 
 }  // namespace
 
-void explain_by_lack_of_memory(const Case& of,
-                               const CaseThread&,
-                               Cause& cause) {
+void refine_by_lack_of_memory(const ProcessSnapshot& of,
+                              const ThreadSnapshot&,
+                              Cause& cause) {
   if (std::ranges::find(kEnded, cause.id) != kEnded.end()) {
     look_around(of.world, of.pid, cause);
   }
@@ -69,7 +69,7 @@ void explain_by_lack_of_memory(const Case& of,
 
 // It may have had a cgroup of its own: the log is asked for its PID first. Who
 // is in a container has other PIDs than the log.
-void explain_ended_rank(World& world,
+void explain_ended_rank(SystemSnapshot& world,
                         const std::vector<int>& ended,
                         int beside,
                         Cause& cause) {

@@ -1,12 +1,14 @@
 // A collective that does not come to its end, with a version of NCCL that is
 // known to hang as it is used here.
 #include "diagnosis/causes/causes.h"
+#include "inspector/host/host_context.h"
 #include "inspector/host/known_hangs.h"
-#include "inspector/host/surroundings.h"
 
 namespace hangdbg::causes {
 
-void explain_by_known_version(const Case& of, const CaseThread&, Cause& cause) {
+void refine_by_known_version(const ProcessSnapshot& of,
+                             const ThreadSnapshot&,
+                             Cause& cause) {
   if (cause.id != CauseId::Collective) {
     return;
   }

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "diagnosis/causes/causes.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -12,17 +12,17 @@ namespace {
 // them: that takes its time.
 constexpr double kLauncherPatience = 6;
 
-std::optional<double> age_of(const Case& of) {
-  const InspectedProcess* const process = of.whole();
-  return process != nullptr ? LiveSubject(*process).age_s() : std::nullopt;
+std::optional<double> age_of(const ProcessSnapshot& of) {
+  const PythonProcess* const process = of.whole();
+  return process != nullptr ? LiveTarget(*process).age_s() : std::nullopt;
 }
 
-Cause rendezvous(const Case& of, const CaseThread& thread) {
+Cause rendezvous(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause{.id = CauseId::Rendezvous,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely,
               .waited_s = age_of(of),
-              .patience = kLauncherPatience};
+              .timeout_scale = kLauncherPatience};
   const PythonFrame* const elastic =
       thread.find("next_rendezvous", "/rendezvous/dynamic_rendezvous.py");
   const PythonFrame* const fixed =
@@ -31,7 +31,7 @@ Cause rendezvous(const Case& of, const CaseThread& thread) {
                          ? of.number(*elastic, "self._settings.min_nodes")
                      : fixed != nullptr ? of.number(*fixed, "group_world_size")
                                         : std::nullopt;
-  cause.sentence =
+  cause.summary =
       fmt::format("waits at the rendezvous until the launchers of {} are there",
                   nodes ? fmt::format("{} nodes", *nodes) : "all nodes");
   cause.evidence.push_back(thread.place());
@@ -42,7 +42,7 @@ Cause rendezvous(const Case& of, const CaseThread& thread) {
 
 }  // namespace
 
-Found launcher(const Case& of, const CaseThread& thread) {
+Found launcher(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python() || thread.wait.state == 'R') {
     return std::nullopt;
   }
@@ -58,9 +58,9 @@ Found launcher(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   return Cause{.id = CauseId::Launcher,
-               .standing = Standing::Idle,
+               .progress = Progress::Idle,
                .confidence = Confidence::Certain,
-               .sentence = "waits for the end of the ranks that it has started",
+               .summary = "waits for the end of the ranks that it has started",
                .evidence = {place_of(*loop)}};
 }
 

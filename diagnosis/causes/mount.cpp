@@ -21,7 +21,7 @@ namespace {
 
 // The file that the call is about: of its descriptor or of its path. Nothing
 // of a thread in state D is read but what /proc has for everybody.
-std::string path_of(const Case& of, const CaseThread& thread) {
+std::string path_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   const std::string& name = thread.wait.syscall;
   if (call.running || name.empty()) {
@@ -51,15 +51,15 @@ std::string path_of(const Case& of, const CaseThread& thread) {
 
 // Of one that has not slept for long: whoever writes much is in state D most of
 // the time. None of others.
-std::optional<WaitLook> a_moment_later(const Case& of,
-                                       const CaseThread& thread) {
+std::optional<WaitSample> a_moment_later(const ProcessSnapshot& of,
+                                         const ThreadSnapshot& thread) {
   constexpr auto kMoment = std::chrono::milliseconds(50);
   constexpr double kLong = 1;  // seconds
   if (thread.wait.asleep_s >= kLong || of.world.deadline().expired()) {
     return std::nullopt;
   }
   std::this_thread::sleep_for(kMoment);
-  auto later = look_at_wait(of.pid, thread.id.tid);
+  auto later = sample_wait(of.pid, thread.id.tid);
   return later ? std::optional(*std::move(later)) : std::nullopt;
 }
 
@@ -81,7 +81,7 @@ std::optional<Mount> only_fuse_mount(int pid) {
 
 // Who answers for a FUSE file system: the process that has the device open. Of
 // several, that whose command names the mount point, as sshfs's does.
-void find_server(const Case& of, const Mount& on, Cause& cause) {
+void find_server(const ProcessSnapshot& of, const Mount& on, Cause& cause) {
   auto servers = who_has_device("/dev/fuse");
   std::erase_if(servers, [&](ThreadId id) { return id.pid == of.pid; });
   if (servers.size() > 1) {
@@ -100,13 +100,13 @@ void find_server(const Case& of, const Mount& on, Cause& cause) {
   cause.next.insert(cause.next.begin(),
                     {fmt::format("hangdbg diagnose {}", pid),
                      "why that one does not answer"});
-  cause.behind = std::move(servers);
-  cause.held = true;
+  cause.blocked_by = std::move(servers);
+  cause.blocks_others = true;
 }
 
 }  // namespace
 
-Found mount(const Case& of, const CaseThread& thread) {
+Found mount(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto wchan =
       read_proc_record(of.pid, fmt::format("task/{}/wchan", thread.id.tid));
   const std::string in = wchan.value_or("");
@@ -119,9 +119,9 @@ Found mount(const Case& of, const CaseThread& thread) {
   if (thread.ran || (later && later->runs != thread.wait.runs)) {
     return Cause{
         .id = CauseId::Runs,
-        .standing = Standing::Works,
+        .progress = Progress::Running,
         .confidence = Confidence::Likely,
-        .sentence = fmt::format(
+        .summary = fmt::format(
             "works, and waits for the disk in between, at {}", thread.place()),
         .evidence = {"in uninterruptible sleep, and has run since"}};
   }
@@ -130,17 +130,17 @@ Found mount(const Case& of, const CaseThread& thread) {
                   : fuse        ? only_fuse_mount(of.pid)
                                 : std::nullopt;
   Cause cause{.id = CauseId::Mount,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = fuse ? Confidence::Certain : Confidence::Likely,
               .waited_s = later ? later->asleep_s : thread.wait.asleep_s};
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for {} in {}{}",
       fuse ? "a FUSE server, which does not answer,"
            : "the kernel, in uninterruptible sleep,",
       thread.wait.syscall.empty() ? "a page fault" : thread.wait.syscall,
       path.empty() ? "" : " of " + printable(path));
   if (on) {
-    cause.sentence +=
+    cause.summary +=
         fmt::format(" on {} ({})", printable(on->point), printable(on->type));
     cause.evidence.push_back(
         fmt::format("{} is mounted from {}, type {}", printable(on->point),

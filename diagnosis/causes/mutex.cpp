@@ -8,14 +8,14 @@
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
-Found mutex(const Case& of, const CaseThread& thread) {
+Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto mutex = awaited_mutex(of, thread);
   if (!mutex) {
     return std::nullopt;
   }
   const auto owner = mutex->tid;
   Cause cause{.id = CauseId::Mutex,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(
       fmt::format("pthread_mutex_lock on the mutex at {:#x}, owner {}, at {}",
@@ -27,16 +27,16 @@ Found mutex(const Case& of, const CaseThread& thread) {
     }
   }
   if (owner) {
-    const CaseThread* const holder = of.thread(*owner);
-    cause.behind.push_back({of.pid, *owner});
-    cause.held = true;
-    cause.sentence =
+    const ThreadSnapshot* const holder = of.thread(*owner);
+    cause.blocked_by.push_back({of.pid, *owner});
+    cause.blocks_others = true;
+    cause.summary =
         fmt::format("waits for a mutex of C code, which {} has",
                     *owner == thread.id.tid ? "it itself"
                     : holder != nullptr     ? holder->who()
                                             : fmt::format("thread {}", *owner));
-    if (of.takes_turns(thread)) {
-      cause.standing = Standing::Works;
+    if (of.makes_progress(thread)) {
+      cause.progress = Progress::Running;
       cause.evidence.push_back(
           "it has had the mutex meanwhile: they take turns");
     }
@@ -44,12 +44,12 @@ Found mutex(const Case& of, const CaseThread& thread) {
                           "who has which lock, and who waits for it"});
     return cause;
   }
-  cause.standing = Standing::Stuck;
+  cause.progress = Progress::Stuck;
   const int parent = of.status.ppid;
   if (of.forked_from(parent)) {
     cause.id = CauseId::ForkLock;
     const auto outer = owner_in_parent(of, *mutex);
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "waits for a mutex of C code that thread {} of {} had when it forked "
         "this process: nobody here can release it",
         mutex->owner, process_text(parent));
@@ -65,7 +65,7 @@ Found mutex(const Case& of, const CaseThread& thread) {
     return cause;
   }
   cause.id = CauseId::LockOfEndedThread;
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for a mutex of C code whose owner, thread {}, has ended",
       mutex->owner);
   return cause;

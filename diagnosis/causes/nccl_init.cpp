@@ -9,7 +9,7 @@
 
 namespace hangdbg::causes {
 
-Found nccl_init(const Case& of, const CaseThread& thread) {
+Found nccl_init(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto call = thread.python ? nccl_call(of, thread) : std::nullopt;
   if (!call) {
     return std::nullopt;
@@ -18,12 +18,12 @@ Found nccl_init(const Case& of, const CaseThread& thread) {
   Cause cause{.id = CauseId::NcclInit,
               .evidence = {watch.told, "called at " + thread.place()}};
   if (watch.came_back) {
-    cause.standing = Standing::Works;
-    cause.sentence = fmt::format("is in {}, and goes on", call->function);
+    cause.progress = Progress::Running;
+    cause.summary = fmt::format("is in {}, and goes on", call->function);
     return cause;
   }
   say_watched(watch, cause);
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits in {} ({}) {}", call->function,
       printable(call->entry.native.module),
       call->begins ? "for the other ranks to come to their communicator"

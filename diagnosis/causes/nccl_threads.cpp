@@ -30,18 +30,21 @@ constexpr Pair kPairs[] = {
      .follows = "nobody connects it to another rank"},
 };
 
-std::ptrdiff_t count(const Case& of, std::string_view name) {
-  return std::ranges::count_if(of.threads, [name](const CaseThread& thread) {
-    return thread.wait.name.starts_with(name);
-  });
+std::ptrdiff_t count(const ProcessSnapshot& of, std::string_view name) {
+  return std::ranges::count_if(of.threads,
+                               [name](const ThreadSnapshot& thread) {
+                                 return thread.wait.name.starts_with(name);
+                               });
 }
 
 }  // namespace
 
-void explain_by_nccl_threads(const Case& of, const CaseThread&, Cause& cause) {
+void refine_by_nccl_threads(const ProcessSnapshot& of,
+                            const ThreadSnapshot&,
+                            Cause& cause) {
   const bool for_gpu = cause.id == CauseId::CudaSynchronize;
   if ((!for_gpu && cause.id != CauseId::Collective) ||
-      cause.standing == Standing::Works) {
+      cause.progress == Progress::Running) {
     return;
   }
   for (const Pair& pair : kPairs) {
@@ -53,8 +56,8 @@ void explain_by_nccl_threads(const Case& of, const CaseThread&, Cause& cause) {
     if (for_gpu) {  // a collective says itself who is behind it
       cause.id = CauseId::NcclThreadGone;
     }
-    cause.sentence += fmt::format("; a thread of {} has ended, so that {}",
-                                  pair.what, pair.follows);
+    cause.summary += fmt::format("; a thread of {} has ended, so that {}",
+                                 pair.what, pair.follows);
     cause.evidence.push_back(fmt::format("{} threads {}, and {} {}", left,
                                          pair.left, others, pair.gone));
     cause.next.insert(

@@ -19,13 +19,13 @@ bool is_openmp(std::string_view path) {
 }
 
 // How many threads of it are in that library.
-std::size_t pool_of(const Case& process) {
-  const InspectedProcess* const whole = process.whole();
+std::size_t pool_of(const ProcessSnapshot& process) {
+  const PythonProcess* const whole = process.whole();
   if (whole == nullptr) {
     return 0;
   }
   return static_cast<std::size_t>(
-      std::ranges::count_if(process.threads, [&](const CaseThread& one) {
+      std::ranges::count_if(process.threads, [&](const ThreadSnapshot& one) {
         return std::ranges::any_of(whole->modules, [&](const Module& module) {
           return is_openmp(module.path) && module.contains(one.wait.call.pc);
         });
@@ -34,12 +34,12 @@ std::size_t pool_of(const Case& process) {
 
 }  // namespace
 
-Found openmp(const Case& of, const CaseThread& thread) {
+Found openmp(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const int parent = of.status.ppid;
   if (!thread.python || !of.forked_from(parent)) {
     return std::nullopt;
   }
-  const InspectedProcess* const whole = of.whole();
+  const PythonProcess* const whole = of.whole();
   if (whole == nullptr ||
       std::ranges::none_of(whole->modules, [](const Module& module) {
         return is_openmp(module.path);
@@ -57,12 +57,12 @@ Found openmp(const Case& of, const CaseThread& thread) {
   if (in == functions.end() || in - functions.begin() > 3) {
     return std::nullopt;
   }
-  const Case* const before = of.world.look_at(parent);
+  const ProcessSnapshot* const before = of.world.snapshot(parent);
   const std::size_t pool = before == nullptr ? 0 : pool_of(*before);
   Cause cause{.id = CauseId::OpenmpFork,
-              .standing = Standing::Stuck,
+              .progress = Progress::Stuck,
               .confidence = Confidence::Certain};
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits in OpenMP for threads that stayed behind when {} forked it",
       process_text(parent));
   cause.evidence.push_back(

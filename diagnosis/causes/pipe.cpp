@@ -14,7 +14,7 @@ namespace hangdbg::causes {
 namespace {
 
 // The processes that have the end which this thread waits for.
-std::vector<ThreadId> others_with(const Case& of,
+std::vector<ThreadId> others_with(const ProcessSnapshot& of,
                                   const OpenFile& pipe,
                                   bool writers,
                                   bool& own) {
@@ -34,9 +34,10 @@ std::vector<ThreadId> others_with(const Case& of,
 }
 
 // Another thread than main may be the one who reads or writes there.
-bool any_with_threads(const Case& of, const std::vector<ThreadId>& processes) {
+bool any_with_threads(const ProcessSnapshot& of,
+                      const std::vector<ThreadId>& processes) {
   return std::ranges::any_of(processes, [&](const ThreadId& id) {
-    const Case* const other = of.world.look_at(id.pid);
+    const ProcessSnapshot* const other = of.world.snapshot(id.pid);
     return other == nullptr || other->threads.size() > 1;
   });
 }
@@ -53,26 +54,26 @@ std::string process_names(const std::vector<ThreadId>& processes) {
 
 // A pipe to itself is how a handler of a signal, or another thread, wakes a
 // loop.
-Cause wakes_itself(const CaseThread& thread, const OpenFile& pipe) {
+Cause wakes_itself(const ThreadSnapshot& thread, const OpenFile& pipe) {
   return {
       .id = CauseId::Idle,
-      .standing = Standing::Idle,
+      .progress = Progress::Idle,
       .confidence = Confidence::Possible,
-      .sentence =
+      .summary =
           "waits for a pipe into which only it itself can write: "
           "its handlers of signals, if anybody",
       .evidence = {fmt::format("{} of fd {}, {}, at {}", thread.wait.syscall,
                                pipe.fd, printable(pipe.name), thread.place())}};
 }
 
-Cause reads(const Case& of,
-            const CaseThread& thread,
+Cause reads(const ProcessSnapshot& of,
+            const ThreadSnapshot& thread,
             const OpenFile& pipe,
             bool with_time) {
   bool own = false;
   const auto writers = others_with(of, pipe, /*writers=*/true, own);
   Cause cause{.id = CauseId::PipeRead,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
   cause.evidence.push_back(fmt::format("reads fd {}, {}, at {}", pipe.fd,
                                        printable(pipe.name), thread.place()));
@@ -80,17 +81,17 @@ Cause reads(const Case& of,
       !thread.frames().empty() &&
       thread.frames()[0].file.find("/multiprocessing/") != std::string::npos;
   if (!writers.empty()) {
-    cause.sentence = fmt::format("waits for what {} writes into a pipe",
-                                 process_names(writers));
-    cause.behind = writers;
-    cause.any_ends_it = true;
+    cause.summary = fmt::format("waits for what {} writes into a pipe",
+                                process_names(writers));
+    cause.blocked_by = writers;
+    cause.any_unblocks = true;
     if (any_with_threads(of, writers)) {
       cause.confidence = Confidence::Possible;
     }
     return cause;
   }
   if (!of.world.saw_all_pipes()) {
-    cause.sentence =
+    cause.summary =
         "waits for a pipe, and who writes into it is not to be "
         "seen from here";
     return cause;
@@ -102,15 +103,15 @@ Cause reads(const Case& of,
   }
   const bool alone = of.python_threads().size() <= 1;
   cause.id = CauseId::WriterGone;
-  cause.standing = Standing::Stuck;
+  cause.progress = Progress::Stuck;
   cause.confidence = !queue && !alone ? Confidence::Possible
                      : own && handled ? Confidence::Likely
                                       : Confidence::Certain;
   if (!queue && !alone) {
     cause.id = CauseId::PipeRead;
-    cause.standing = Standing::Waits;
+    cause.progress = Progress::Blocked;
   }
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for a {} that nobody writes into any more: no other process has "
       "it open",
       queue ? "queue" : "pipe");
@@ -123,30 +124,32 @@ Cause reads(const Case& of,
   return cause;
 }
 
-Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
+Cause writes(const ProcessSnapshot& of,
+             const ThreadSnapshot& thread,
+             const OpenFile& pipe) {
   bool own = false;
   const auto readers = others_with(of, pipe, /*writers=*/false, own);
   Cause cause{.id = CauseId::PipeFull,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
   cause.evidence.push_back(
       fmt::format("writes to fd {}, {}, which is full, at {}", pipe.fd,
                   printable(pipe.name), thread.place()));
-  cause.sentence =
+  cause.summary =
       readers.empty()
           ? std::string(
                 "writes into a pipe that is full, and that no other "
                 "process reads")
           : fmt::format("writes into a pipe that is full: {} does not read it",
                         process_names(readers));
-  cause.behind = readers;
-  cause.any_ends_it = true;
+  cause.blocked_by = readers;
+  cause.any_unblocks = true;
   if (any_with_threads(of, readers)) {
     cause.confidence = Confidence::Possible;
   }
-  cause.standing = readers.empty() && own && of.python_threads().size() <= 1
-                       ? Standing::Stuck
-                       : Standing::Waits;
+  cause.progress = readers.empty() && own && of.python_threads().size() <= 1
+                       ? Progress::Stuck
+                       : Progress::Blocked;
   cause.next.push_back({fmt::format("hangdbg fds {}", of.pid),
                         "all its pipes, and who has the other ends"});
   return cause;
@@ -154,7 +157,7 @@ Cause writes(const Case& of, const CaseThread& thread, const OpenFile& pipe) {
 
 }  // namespace
 
-Found pipe(const Case& of, const CaseThread& thread) {
+Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   if (awaited.files.size() != 1 ||
       awaited.files[0].file.kind != FileKind::Pipe ||

@@ -8,7 +8,7 @@
 
 namespace hangdbg::causes {
 
-Found pool(const Case& of, const CaseThread& thread) {
+Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr std::string_view kFile = "/multiprocessing/pool.py";
   constexpr std::size_t kDepth = 5;  // ApplyResult, Event, Condition
   if (!of.is_python() || thread.wait.syscall != "futex") {
@@ -28,14 +28,14 @@ Found pool(const Case& of, const CaseThread& thread) {
     return std::nullopt;  // of threads: ThreadPool
   }
   Cause cause{.id = CauseId::PoolResult,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
   cause.evidence.push_back(thread.place());
   cause.evidence.push_back(
       fmt::format("{} of {} workers have work", workers.busy.size(), count));
   if (!workers.busy.empty()) {
-    cause.behind = workers.busy;
-    cause.sentence = fmt::format(
+    cause.blocked_by = workers.busy;
+    cause.summary = fmt::format(
         "waits for a result of a multiprocessing.Pool: of {} workers {} {}",
         count, workers.busy.size(),
         workers.busy.size() == 1 ? "is at work" : "are at work");
@@ -45,7 +45,7 @@ Found pool(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   cause.id = CauseId::TaskLost;
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for a result of a multiprocessing.Pool that none of its {} "
       "workers is at: all wait for work, so the one that had it was killed",
       count);

@@ -9,15 +9,15 @@ constexpr int kGenerations = 2;
 constexpr std::size_t kMostWorkers = 128;
 
 struct Search {
-  const Case& of;
+  const ProcessSnapshot& of;
   std::string_view function, file;
   PoolWorkers found = {};
 
   void among_children(int parent, int generations) {
     const auto [begin, end] = of.world.children().equal_range(parent);
     for (auto at = begin; at != end; ++at) {
-      const Case* const child = of.world.look_at(at->second);
-      const CaseThread* const main =
+      const ProcessSnapshot* const child = of.world.snapshot(at->second);
+      const ThreadSnapshot* const main =
           child != nullptr ? child->thread(child->pid) : nullptr;
       if (main == nullptr || found.idle + found.busy.size() >= kMostWorkers) {
         continue;
@@ -26,7 +26,7 @@ struct Search {
         if (generations > 1) {
           among_children(child->pid, generations - 1);
         }
-      } else if (cause_of(*child, *main).standing == Standing::Idle) {
+      } else if (cause_of(*child, *main).progress == Progress::Idle) {
         ++found.idle;
       } else {
         found.busy.push_back(main->id);
@@ -37,7 +37,7 @@ struct Search {
 
 }  // namespace
 
-PoolWorkers pool_workers(const Case& of,
+PoolWorkers pool_workers(const ProcessSnapshot& of,
                          std::string_view function,
                          std::string_view file) {
   Search search{of, function, file};
@@ -45,8 +45,8 @@ PoolWorkers pool_workers(const Case& of,
   return std::move(search.found);
 }
 
-bool still_waits(const CaseThread& thread) {
-  const auto now = look_at_wait(thread.id.pid, thread.id.tid);
+bool still_waits(const ThreadSnapshot& thread) {
+  const auto now = sample_wait(thread.id.pid, thread.id.tid);
   return now && now->state == 'S' && now->runs == thread.wait.runs;
 }
 

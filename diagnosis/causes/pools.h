@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
@@ -15,11 +15,11 @@ struct PoolWorkers {
 
 // `function` and `file`: the loop in which a worker takes its tasks. Of the
 // process's children, and of those that a fork server has made for it.
-PoolWorkers pool_workers(const Case& of,
+PoolWorkers pool_workers(const ProcessSnapshot& of,
                          std::string_view function,
                          std::string_view file);
 
 // It has not run since it was looked at, so that nothing has come for it.
-bool still_waits(const CaseThread& thread);
+bool still_waits(const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

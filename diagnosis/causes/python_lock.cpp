@@ -13,9 +13,11 @@ namespace hangdbg::causes {
 namespace {
 
 // Who waits for it is not yet in the block: its own frames are asked, too.
-void find_holders(const Case& of, const PythonLock& lock, Cause& cause) {
+void find_holders(const ProcessSnapshot& of,
+                  const PythonLock& lock,
+                  Cause& cause) {
   for (const PythonLockHolder& holder : holders_of(of, lock)) {
-    cause.behind.push_back(holder.thread->id);
+    cause.blocked_by.push_back(holder.thread->id);
     cause.evidence.push_back(
         holder.frame == nullptr
             ? fmt::format("the RLock says that {} owns it, {} times over",
@@ -27,13 +29,13 @@ void find_holders(const Case& of, const PythonLock& lock, Cause& cause) {
 
 // Of a process that was forked: whether a thread of the parent has it there, at
 // the same address.
-bool parent_has_it(const Case& of, const PythonLock& lock) {
-  const Case* const parent = of.world.look_at(of.status.ppid);
+bool parent_has_it(const ProcessSnapshot& of, const PythonLock& lock) {
+  const ProcessSnapshot* const parent = of.world.snapshot(of.status.ppid);
   if (parent == nullptr || !parent->is_python()) {
     return false;
   }
   const auto threads = parent->python_threads();
-  return std::ranges::any_of(threads, [&](const CaseThread* one) {
+  return std::ranges::any_of(threads, [&](const ThreadSnapshot* one) {
     return std::ranges::any_of(held_by(*parent, *one), [&](const auto& held) {
       return held.lock.object == lock.object;
     });
@@ -42,8 +44,10 @@ bool parent_has_it(const Case& of, const PythonLock& lock) {
 
 // Certain only if nothing is left that we cannot read: a handler of a signal
 // may let go of it, or C code in a thread without Python.
-void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
-  cause.standing = Standing::Stuck;
+void tell_nobody_left(const ProcessSnapshot& of,
+                      const PythonLock& lock,
+                      Cause& cause) {
+  cause.progress = Progress::Stuck;
   cause.confidence = of.handles_signals() || of.threads.size() > 1
                          ? Confidence::Likely
                          : Confidence::Certain;
@@ -60,7 +64,7 @@ void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
       "forked from {}: the same memory, but none of its other threads",
       parent));
   if (parent_has_it(of, lock)) {
-    cause.sentence += fmt::format(
+    cause.summary += fmt::format(
         ": it was held when {} forked this process, by a thread that is only "
         "there",
         parent);
@@ -68,7 +72,7 @@ void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
         fmt::format("a thread of {} is inside its `with` there", parent));
   } else {
     cause.confidence = Confidence::Likely;
-    cause.sentence += fmt::format(
+    cause.summary += fmt::format(
         ": perhaps it was held when {} forked this process", parent);
   }
   cause.next.push_back(
@@ -79,7 +83,7 @@ void tell_nobody_left(const Case& of, const PythonLock& lock, Cause& cause) {
 
 }  // namespace
 
-Found python_lock(const Case& of, const CaseThread& thread) {
+Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto awaited = awaited_python_lock(of, thread);
   if (!awaited) {
     return std::nullopt;
@@ -90,53 +94,53 @@ Found python_lock(const Case& of, const CaseThread& thread) {
         return one.file.ends_with("/logging/__init__.py");
       });
   Cause cause{.id = logging ? CauseId::LoggingLock : CauseId::PythonLock,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
   const std::string_view kind =
       lock.lock.kind == Kind::RLock ? "RLock" : "Lock";
   cause.evidence.push_back(fmt::format("parked on the {} at {:#x} at {}", kind,
                                        lock.lock.object.value, thread.place()));
   find_holders(of, lock.lock, cause);
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits for {}the {}{}", logging ? "logging's lock, " : "", kind,
       lock.name.empty() ? "" : fmt::format(" `{}`", printable(lock.name)));
   const bool alone = of.python_threads().size() == 1;
   const bool itself =
-      std::ranges::find(cause.behind, thread.id) != cause.behind.end();
-  if (itself && lock.lock.owner == 0 && !of.takes_turns(thread)) {
+      std::ranges::find(cause.blocked_by, thread.id) != cause.blocked_by.end();
+  if (itself && lock.lock.owner == 0 && !of.makes_progress(thread)) {
     cause.id = CauseId::Deadlock;
-    cause.standing = Standing::Stuck;
+    cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
-    cause.sentence += ", which it has itself: a Lock is not to be taken twice";
-    cause.behind.clear();
-  } else if (!cause.behind.empty()) {
-    cause.held = true;
+    cause.summary += ", which it has itself: a Lock is not to be taken twice";
+    cause.blocked_by.clear();
+  } else if (!cause.blocked_by.empty()) {
+    cause.blocks_others = true;
     cause.confidence = Confidence::Certain;
-    cause.sentence += fmt::format(", which {} has",
-                                  of.thread(cause.behind.front().tid)->who());
+    cause.summary += fmt::format(
+        ", which {} has", of.thread(cause.blocked_by.front().tid)->who());
   } else if (lock.lock.owner != 0) {
-    cause.standing = Standing::Stuck;
+    cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
     cause.id = CauseId::LockOfEndedThread;
-    cause.sentence += ", whose owner is no thread of this process";
+    cause.summary += ", whose owner is no thread of this process";
     if (of.forked_from(of.status.ppid)) {
       tell_nobody_left(of, lock.lock, cause);
     }
   } else if (alone) {
-    cause.sentence += ", and no other thread is here that could release it";
+    cause.summary += ", and no other thread is here that could release it";
     tell_nobody_left(of, lock.lock, cause);
   } else {
     cause.confidence = Confidence::Possible;
-    cause.sentence += ", and who has it is not recorded";
+    cause.summary += ", and who has it is not recorded";
     cause.evidence.push_back(
         "no thread is inside a `with` block of it; a Lock has no owner");
   }
-  if (thread.wakes_by_itself()) {
-    cause.standing = Standing::Waits;
+  if (thread.has_timeout()) {
+    cause.progress = Progress::Blocked;
     cause.evidence.push_back("it waits for a limited time only");
   }
-  if (of.takes_turns(thread) && cause.standing == Standing::Waits) {
-    cause.standing = Standing::Works;
+  if (of.makes_progress(thread) && cause.progress == Progress::Blocked) {
+    cause.progress = Progress::Running;
     cause.evidence.push_back("it has had the lock meanwhile: they take turns");
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),

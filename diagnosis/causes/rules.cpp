@@ -57,14 +57,16 @@ constexpr NamedRule kRules[] = {
 
 // Why what a thread does comes to nothing, or is slow: asked of what a rule has
 // found.
-constexpr void (*kReasons[])(const Case&, const CaseThread&, Cause&) = {
-    causes::explain_by_descriptors,   causes::explain_by_full_disk,
-    causes::explain_by_process_limit, causes::explain_by_cpu_limit,
-    causes::explain_by_memory_limit,  causes::explain_by_lack_of_memory,
-    causes::explain_by_known_version, causes::explain_by_nccl_threads,
+constexpr void (*kRefiners[])(const ProcessSnapshot&,
+                              const ThreadSnapshot&,
+                              Cause&) = {
+    causes::refine_by_descriptors,   causes::refine_by_full_disk,
+    causes::refine_by_process_limit, causes::refine_by_cpu_limit,
+    causes::refine_by_memory_limit,  causes::refine_by_lack_of_memory,
+    causes::refine_by_known_version, causes::refine_by_nccl_threads,
 };
 
-Cause unknown(const Case& of, const CaseThread& thread) {
+Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   std::string ruled_out;
   for (const NamedRule& rule : kRules) {
     ruled_out += fmt::format("{}{}", ruled_out.empty() ? "" : ", ", rule.name);
@@ -73,20 +75,20 @@ Cause unknown(const Case& of, const CaseThread& thread) {
                              ? "in no system call"
                              : "in " + thread.wait.syscall;
   Cause cause{.id = CauseId::Unknown,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Possible,
-              .sentence = fmt::format("{}, and what for is not known here: {}",
-                                      describe(thread.wait), thread.place())};
+              .summary = fmt::format("{}, and what for is not known here: {}",
+                                     describe(thread.wait), thread.place())};
   cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
   constexpr double kSoon = 60;  // seconds
   if (const auto time = of.wakes_in_s(thread); time && *time < kSoon) {
-    cause.standing = Standing::Idle;
+    cause.progress = Progress::Idle;
     cause.evidence.push_back(fmt::format(
         "it comes back by itself, in {:.0f} s at most", std::max(*time, 0.0)));
   }
   if (!of.is_python() && of.threads.size() > 1) {
     // As main of a Java or Go program does, while the others work.
-    cause.standing = Standing::Idle;
+    cause.progress = Progress::Idle;
     cause.evidence.push_back(fmt::format(
         "it is no Python, and what its other {} threads are for is not known",
         of.threads.size() - 1));
@@ -99,8 +101,8 @@ Cause unknown(const Case& of, const CaseThread& thread) {
 }
 
 Cause first_of(const NamedRule* begin,
-               const Case& of,
-               const CaseThread& thread) {
+               const ProcessSnapshot& of,
+               const ThreadSnapshot& thread) {
   for (const NamedRule* rule = begin; rule != std::end(kRules); ++rule) {
     if (auto found = rule->find(of, thread)) {
       return *std::move(found);
@@ -111,12 +113,12 @@ Cause first_of(const NamedRule* begin,
 
 }  // namespace
 
-Cause cause_of(const Case& of, const CaseThread& thread) {
+Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause = first_of(std::begin(kRules), of, thread);
-  for (const auto explain : kReasons) {
+  for (const auto explain : kRefiners) {
     explain(of, thread, cause);
   }
-  if (cause.next.empty() && cause.standing >= Standing::Waits &&
+  if (cause.next.empty() && cause.progress >= Progress::Blocked &&
       of.is_python()) {
     cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
                           "its stacks, with local variables"});
@@ -124,7 +126,9 @@ Cause cause_of(const Case& of, const CaseThread& thread) {
   return cause;
 }
 
-Cause cause_behind(Rule rule, const Case& of, const CaseThread& thread) {
+Cause cause_by_later_rules(Rule rule,
+                           const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread) {
   const auto* const own = std::ranges::find(kRules, rule, &NamedRule::find);
   return first_of(std::next(own), of, thread);
 }

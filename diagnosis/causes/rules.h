@@ -3,18 +3,21 @@
 
 #include <optional>
 
-#include "diagnosis/snapshot/case.h"
 #include "diagnosis/snapshot/cause.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
 // "unknown", with what was ruled out, where no rule knows.
-Cause cause_of(const Case& of, const CaseThread& thread);
+Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 
-using Rule = std::optional<Cause> (*)(const Case& of, const CaseThread& thread);
+using Rule = std::optional<Cause> (*)(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread);
 
 // The same by the rules behind that one (causes.h), which asks: what its own
 // finding is about.
-Cause cause_behind(Rule rule, const Case& of, const CaseThread& thread);
+Cause cause_by_later_rules(Rule rule,
+                           const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

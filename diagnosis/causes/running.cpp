@@ -10,28 +10,30 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "inspector/cpython/stacks/python_locals.h"
-#include "inspector/cpython/stacks/subject.h"
-#include "inspector/cpython/stacks/thread_look.h"
+#include "inspector/cpython/stacks/target.h"
+#include "inspector/cpython/stacks/thread_sample.h"
 #include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg::causes {
 namespace {
 
 constexpr auto kRunningMoment = std::chrono::milliseconds(15);
-constexpr int kRunningLooks = 4;
-constexpr int kMostLooks = 20;  // at who gets little of a CPU
+constexpr int kRunningSamples = 4;
+constexpr int kMostSamples = 20;  // at who gets little of a CPU
 
 using Values = std::map<std::string, std::string>;
 
 // With a memory of its own: what was read before may have changed.
-Values locals_now(const Case& of, const PythonFrame& frame) {
+Values locals_now(const ProcessSnapshot& of, const PythonFrame& frame) {
   Values values;
-  const auto heap = Heap::open(of.process().memory, of.process().python);
-  const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
-                              : std::unexpected(Error());
+  const auto objects =
+      ObjectReader::open(of.process().memory, of.process().python);
+  const auto variables = objects
+                             ? read_locals(*objects, frame.address, frame.code)
+                             : std::unexpected(Error());
   for (const Variable& one : variables ? *variables : std::vector<Variable>()) {
     values[one.name] =
-        repr(*heap, one.object, {.depth = 1, .items = 3, .text = 40});
+        repr(*objects, one.object, {.depth = 1, .items = 3, .text = 40});
   }
   return values;
 }
@@ -70,11 +72,11 @@ std::string lines_of(const RunningLoop& loop) {
                      printable(loop.frame.function));
 }
 
-std::optional<RunningLoop> watch_thread(const Case& of,
-                                        const CaseThread& thread) {
+std::optional<RunningLoop> watch_thread(const ProcessSnapshot& of,
+                                        const ThreadSnapshot& thread) {
   constexpr std::size_t kFrames = 300;
   constexpr int kStacks = 8;
-  const LiveSubject subject(of.process());
+  const LiveTarget target(of.process());
   PythonStackReader stacks(of.process().memory, of.process().python);
   // The outermost first, as long as they are the same.
   std::vector<PythonFrame> common(thread.frames().rbegin(),
@@ -84,8 +86,8 @@ std::optional<RunningLoop> watch_thread(const Case& of,
   for (int look = 0; look < kStacks; ++look) {
     std::this_thread::sleep_for(kRunningMoment / 2);
     const auto seen =
-        subject.look(stacks, *thread.python,
-                     {.most = kFrames, .may_stop = of.world.may_stop});
+        target.look(stacks, *thread.python,
+                    {.most = kFrames, .may_stop = of.world.may_stop});
     if (!seen || !seen->stack.complete) {
       continue;
     }
@@ -108,7 +110,9 @@ std::optional<RunningLoop> watch_thread(const Case& of,
 }
 
 // For who waits for a CPU, or is throttled, nothing can change.
-bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
+bool has_run(const ProcessSnapshot& of,
+             const ThreadSnapshot& thread,
+             const SchedStats& since) {
   constexpr std::uint64_t kEnough = 20'000'000;  // ns: a million bytecodes
   const auto now = read_task_runs(of.pid, thread.id.tid);
   return !now || now->nanoseconds == 0 ||
@@ -116,7 +120,7 @@ bool has_run(const Case& of, const CaseThread& thread, const TaskRuns& since) {
 }
 
 // Whether it was seen in what the loop calls.
-bool leaves(const RunningLoop& loop, const CaseThread& thread) {
+bool leaves(const RunningLoop& loop, const ThreadSnapshot& thread) {
   const std::string in = " in " + printable(loop.frame.function);
   return loop.calls ||
          !std::ranges::all_of(
@@ -125,10 +129,11 @@ bool leaves(const RunningLoop& loop, const CaseThread& thread) {
 
 // The C function that it was in, in half of the looks at least: one look may
 // fall between two calls of one that computes for long. Empty: none.
-std::string computes_in(const Case& of, const CaseThread& thread) {
+std::string computes_in(const ProcessSnapshot& of,
+                        const ThreadSnapshot& thread) {
   std::string function;
   int seen = 0;
-  for (int look = 0; look < kRunningLooks; ++look) {
+  for (int look = 0; look < kRunningSamples; ++look) {
     const auto functions = of.native(thread);
     if (!functions.empty()) {
       function = functions.front();
@@ -136,20 +141,21 @@ std::string computes_in(const Case& of, const CaseThread& thread) {
     }
     std::this_thread::sleep_for(kRunningMoment / 2);
   }
-  return seen * 2 >= kRunningLooks ? function : "";
+  return seen * 2 >= kRunningSamples ? function : "";
 }
 
 // What of its variables changes from one look to another. None: they cannot be
 // read, it has none, or it has not run meanwhile.
-std::optional<std::string> changes_in(const Case& of,
-                                      const CaseThread& thread,
+std::optional<std::string> changes_in(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread,
                                       const PythonFrame& frame) {
   const auto begun = read_task_runs(of.pid, thread.id.tid);
   const Values before = locals_now(of, frame);
   std::string changes;
   const auto ran = [&] { return !begun || has_run(of, thread, *begun); };
   for (int look = 0;
-       look < (ran() ? kRunningLooks : kMostLooks) && changes.empty(); ++look) {
+       look < (ran() ? kRunningSamples : kMostSamples) && changes.empty();
+       ++look) {
     std::this_thread::sleep_for(kRunningMoment);
     const Values now = locals_now(of, frame);
     if (now.empty() || before.empty()) {
@@ -165,15 +171,15 @@ std::optional<std::string> changes_in(const Case& of,
 
 }  // namespace
 
-Found running(const Case& of, const CaseThread& thread) {
+Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.wait.state != 'R' && !thread.ran) {
     return std::nullopt;
   }
   Cause cause{.id = CauseId::Runs,
-              .standing = Standing::Works,
+              .progress = Progress::Running,
               .confidence = Confidence::Likely,
-              .sentence = fmt::format("runs, cpu {:.0f} %, at {}",
-                                      thread.cpu_percent, thread.place())};
+              .summary = fmt::format("runs, cpu {:.0f} %, at {}",
+                                     thread.cpu_percent, thread.place())};
   std::string places;
   for (const std::string& place : thread.places) {
     places += (places.empty() ? "" : "; ") + place;
@@ -193,8 +199,8 @@ Found running(const Case& of, const CaseThread& thread) {
   }
   const std::string lines = lines_of(*loop);
   if (!changes->empty()) {
-    cause.sentence = fmt::format("runs, cpu {:.0f} %, in the loop at {}",
-                                 thread.cpu_percent, lines);
+    cause.summary = fmt::format("runs, cpu {:.0f} %, in the loop at {}",
+                                thread.cpu_percent, lines);
     cause.evidence.push_back("what changes in it: " + *changes);
     return cause;
   }
@@ -210,9 +216,9 @@ Found running(const Case& of, const CaseThread& thread) {
     cause.evidence.push_back("in " + function);
   } else if (!leaves(*loop, thread)) {
     cause.id = CauseId::BusyLoop;
-    cause.standing = Standing::Waits;
+    cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Likely;
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "goes round in a loop in which nothing changes, cpu {:.0f} %, at {}",
         thread.cpu_percent, lines);
     cause.next.push_back({fmt::format("hangdbg attach {}", of.pid),

@@ -14,41 +14,42 @@ namespace hangdbg::causes {
 namespace {
 
 // Other threads of this process than this one may have it, or this one itself.
-void tell_own(const CaseThread& thread,
+void tell_own(const ThreadSnapshot& thread,
               const AwaitedSharedLock& lock,
               Cause& cause) {
-  const CaseThread* const owner = lock.own_holder;
-  cause.held = true;
+  const ThreadSnapshot* const owner = lock.own_holder;
+  cause.blocks_others = true;
   if (owner == &thread) {
     cause.id = CauseId::Deadlock;
-    cause.standing = Standing::Stuck;
-    cause.sentence += ", which it has itself";
+    cause.progress = Progress::Stuck;
+    cause.summary += ", which it has itself";
     cause.evidence.push_back("the last who took it is this thread");
     return;
   }
-  cause.sentence +=
+  cause.summary +=
       fmt::format(", which {} of this process has",
                   owner != nullptr ? owner->who() : "a thread that has ended");
   if (owner != nullptr) {
-    cause.behind.push_back(owner->id);
+    cause.blocked_by.push_back(owner->id);
   }
 }
 
-void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
+void find_holder(const ProcessSnapshot& of,
+                 const AwaitedSharedLock& lock,
+                 Cause& cause) {
   for (const int pid : lock.holders) {
-    cause.behind.push_back({pid, pid});
+    cause.blocked_by.push_back({pid, pid});
     cause.evidence.push_back(process_text(pid) + " has it, says its object");
   }
-  if (!cause.behind.empty()) {
+  if (!cause.blocked_by.empty()) {
     cause.confidence = Confidence::Certain;
-    cause.held = true;
-    cause.sentence +=
-        fmt::format(", which {} has", process_text(cause.behind.front().pid));
+    cause.blocks_others = true;
+    cause.summary += fmt::format(", which {} has",
+                                 process_text(cause.blocked_by.front().pid));
   } else if (lock.all_told) {
     cause.id = CauseId::LockOfDeadProcess;
-    cause.standing = Standing::Stuck;
-    cause.sentence +=
-        ", and that none of those alive has: who had it has ended";
+    cause.progress = Progress::Stuck;
+    cause.summary += ", and that none of those alive has: who had it has ended";
     cause.evidence.push_back(
         "none of these has it; a semaphore is not released when who has it is "
         "killed");
@@ -60,13 +61,13 @@ void find_holder(const Case& of, const AwaitedSharedLock& lock, Cause& cause) {
 constexpr std::string_view kFile = "/multiprocessing/synchronize.py";
 
 // Condition.wait, which only Event.wait calls by a function of that name.
-bool is_event(const CaseThread& thread) {
+bool is_event(const ThreadSnapshot& thread) {
   const auto& frames = thread.frames();
   return frames.size() > 1 && frames[1].function == "wait" &&
          frames[1].file.ends_with(kFile);
 }
 
-std::string_view kind_of(const CaseThread& thread) {
+std::string_view kind_of(const ThreadSnapshot& thread) {
   constexpr std::size_t kDepth = 3;
   if (thread.find("put", "/multiprocessing/queues.py", kDepth) != nullptr) {
     return "put() of a full queue";
@@ -77,45 +78,45 @@ std::string_view kind_of(const CaseThread& thread) {
 }
 
 // Whoever does not wait for the same may end it; who computes, when it is done.
-void find_others(const Case& of,
-                 const CaseThread& thread,
+void find_others(const ProcessSnapshot& of,
+                 const ThreadSnapshot& thread,
                  const AwaitedSharedLock& wait,
                  Cause& cause) {
-  const CaseThread* works = of.at_work(&thread);
+  const ThreadSnapshot* works = of.other_running_thread(&thread);
   for (const int pid : wait.sharers) {
-    const Case* const other = of.world.look_at(pid);
+    const ProcessSnapshot* const other = of.world.snapshot(pid);
     if (works == nullptr && other != nullptr) {
-      works = other->at_work();
+      works = other->other_running_thread();
     }
     if (std::ranges::find(wait.waiting, pid) == wait.waiting.end()) {
-      cause.behind.push_back({pid, pid});
+      cause.blocked_by.push_back({pid, pid});
     }
   }
   if (works != nullptr) {
-    cause.behind = {works->id};
+    cause.blocked_by = {works->id};
     cause.evidence.push_back(fmt::format(
         "{} is at work, at {}", process_text(works->id.pid), works->place()));
   }
 }
 
 // An Event, a Condition, the room in a queue.
-void tell_wait(const Case& of,
-               const CaseThread& thread,
+void tell_wait(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
                const AwaitedSharedLock& wait,
                Cause& cause) {
   cause.id = CauseId::SharedWait;
   cause.confidence = Confidence::Possible;
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits until another process lets it go on: in {} of multiprocessing",
       kind_of(thread));
-  if (of.takes_turns(thread)) {
-    cause.standing = Standing::Works;
+  if (of.makes_progress(thread)) {
+    cause.progress = Progress::Running;
     cause.evidence.push_back("it has gone on meanwhile, and waits again");
-  } else if (thread.wakes_by_itself() && is_event(thread)) {
+  } else if (thread.has_timeout() && is_event(thread)) {
     cause.id = CauseId::Sleeps;
-    cause.standing = Standing::Idle;
+    cause.progress = Progress::Idle;
     cause.confidence = Confidence::Likely;
-    cause.sentence =
+    cause.summary =
         "sleeps, for a time that it has chosen, or until an Event of "
         "multiprocessing is set";
   } else {
@@ -125,15 +126,16 @@ void tell_wait(const Case& of,
 
 }  // namespace
 
-Found shared_semaphore(const Case& of, const CaseThread& thread) {
+Found shared_semaphore(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread) {
   const auto lock = awaited_shared_lock(of, thread);
   if (!lock) {
     return std::nullopt;
   }
   Cause cause{.id = CauseId::SharedLock,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely,
-              .sentence = "waits for a lock that processes share"};
+              .summary = "waits for a lock that processes share"};
   cause.evidence.push_back(
       fmt::format("a semaphore in shared memory, at {}", thread.place()));
   cause.evidence.push_back(fmt::format(

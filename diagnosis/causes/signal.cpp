@@ -5,15 +5,15 @@
 
 namespace hangdbg::causes {
 
-Found signal(const Case&, const CaseThread& thread) {
+Found signal(const ProcessSnapshot&, const ThreadSnapshot& thread) {
   if (!thread.sleeps_in("pause") && !thread.sleeps_in("rt_sigtimedwait") &&
       !thread.sleeps_in("rt_sigsuspend")) {
     return std::nullopt;
   }
   return Cause{.id = CauseId::Idle,
-               .standing = Standing::Idle,
+               .progress = Progress::Idle,
                .confidence = Confidence::Certain,
-               .sentence = "waits for a signal",
+               .summary = "waits for a signal",
                .evidence = {fmt::format("{} at {}", thread.wait.syscall,
                                         thread.place())}};
 }

@@ -8,7 +8,7 @@
 namespace hangdbg::causes {
 
 // Before 3.11 time.sleep selects from no descriptors.
-Found sleep(const Case& of, const CaseThread& thread) {
+Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   const bool sleeps =
       call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
@@ -20,13 +20,13 @@ Found sleep(const Case& of, const CaseThread& thread) {
   }
   const bool polls = thread.ran && thread.places.size() == 1;
   Cause cause{.id = polls ? CauseId::Polls : CauseId::Sleeps,
-              .standing = polls ? Standing::Waits : Standing::Idle,
+              .progress = polls ? Progress::Blocked : Progress::Idle,
               .confidence = polls ? Confidence::Possible : Confidence::Certain};
-  cause.sentence = polls ? fmt::format(
-                               "comes back to {} again and again, and "
-                               "sleeps between",
-                               thread.place())
-                         : "sleeps, for a time that it has chosen";
+  cause.summary = polls ? fmt::format(
+                              "comes back to {} again and again, and "
+                              "sleeps between",
+                              thread.place())
+                        : "sleeps, for a time that it has chosen";
   cause.evidence.push_back(
       polls ? fmt::format("same line in {} of {} looks, cpu {:.0f} %",
                           thread.looks, thread.looks, thread.cpu_percent)

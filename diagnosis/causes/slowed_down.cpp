@@ -7,7 +7,7 @@
 
 #include "base/sizes.h"
 #include "diagnosis/causes/causes.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 #include "tracee/proc/proc_file.h"
 
 namespace hangdbg::causes {
@@ -34,7 +34,7 @@ NextStep more_memory(const CgroupMemory& memory) {
 
 // Version 1 without its OOM killer: who wants more waits in the kernel. Version
 // 2 above memory.high: it sleeps there for up to two seconds each time.
-Found memory_limit(const Case& of, const CaseThread& thread) {
+Found memory_limit(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.wait.state != 'D') {
     return std::nullopt;
   }
@@ -51,10 +51,10 @@ Found memory_limit(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   Cause cause{.id = CauseId::MemoryLimit,
-              .standing = held ? Standing::Waits : Standing::Stuck,
+              .progress = held ? Progress::Blocked : Progress::Stuck,
               .confidence = Confidence::Certain,
               .next = {more_memory(memory)}};
-  cause.sentence =
+  cause.summary =
       held ? fmt::format(
                  "wants more memory than the {} above which its cgroup "
                  "is slowed down",
@@ -72,8 +72,10 @@ Found memory_limit(const Case& of, const CaseThread& thread) {
   return cause;
 }
 
-void explain_by_cpu_limit(const Case& of, const CaseThread&, Cause& cause) {
-  if (cause.standing != Standing::Works) {
+void refine_by_cpu_limit(const ProcessSnapshot& of,
+                         const ThreadSnapshot&,
+                         Cause& cause) {
+  if (cause.progress != Progress::Running) {
     return;
   }
   const CgroupState& group = of.world.around(of.pid).cgroup;
@@ -81,7 +83,7 @@ void explain_by_cpu_limit(const Case& of, const CaseThread&, Cause& cause) {
     return;
   }
   cause.id = CauseId::CpuThrottled;
-  cause.sentence +=
+  cause.summary +=
       fmt::format("; it is slow because its cgroup lets it have {:.2g} CPUs",
                   group.cpu->cpus.value_or(0));
   cause.evidence.push_back(fmt::format(
@@ -94,8 +96,10 @@ void explain_by_cpu_limit(const Case& of, const CaseThread&, Cause& cause) {
                         "what its cgroups let it have"});
 }
 
-void explain_by_memory_limit(const Case& of, const CaseThread&, Cause& cause) {
-  if (cause.standing != Standing::Works) {
+void refine_by_memory_limit(const ProcessSnapshot& of,
+                            const ThreadSnapshot&,
+                            Cause& cause) {
+  if (cause.progress != Progress::Running) {
     return;
   }
   const CgroupState& group = of.world.around(of.pid).cgroup;
@@ -104,7 +108,7 @@ void explain_by_memory_limit(const Case& of, const CaseThread&, Cause& cause) {
   }
   const CgroupMemory& memory = *group.memory;
   cause.id = CauseId::MemoryThrottled;
-  cause.sentence += fmt::format(
+  cause.summary += fmt::format(
       "; it is slow because its cgroup has all its {} of memory in use, and "
       "takes some from it for each that it wants",
       human_size(limit_of(memory)));

@@ -21,7 +21,8 @@ struct Polled {
 };
 
 // The frame that waits, by the attribute that names the file.
-std::optional<Polled> polled_file(const Case& of, const CaseThread& thread) {
+std::optional<Polled> polled_file(const ProcessSnapshot& of,
+                                  const ThreadSnapshot& thread) {
   constexpr std::size_t kDepth = 4;
   for (std::size_t i = 0; i < std::min(kDepth, thread.frames().size()); ++i) {
     const PythonFrame& frame = thread.frames()[i];
@@ -38,7 +39,7 @@ std::optional<Polled> polled_file(const Case& of, const CaseThread& thread) {
 
 }  // namespace
 
-Found stale_lock_file(const Case& of, const CaseThread& thread) {
+Found stale_lock_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.is_python()) {
     return std::nullopt;
   }
@@ -54,28 +55,28 @@ Found stale_lock_file(const Case& of, const CaseThread& thread) {
   const std::string old = age_text(*seen);
   Cause cause{
       .id = CauseId::LockFile,
-      .standing = Standing::Waits,
+      .progress = Progress::Blocked,
       .confidence = Confidence::Likely,
       .evidence = {
           fmt::format("{} at {}", polled->frame->qualname, thread.place()),
           fmt::format("{} is there, {} old", seen->path, old)}};
   if (!openers.known.empty()) {
     const int pid = openers.known.front().pid;
-    cause.sentence = fmt::format(
+    cause.summary = fmt::format(
         "waits until the lock file {} is gone, {} old, which {} has open",
         seen->path, old, pid == of.pid ? "it itself" : process_text(pid));
     cause.evidence.push_back(process_text(pid) + " has it open");
     if (pid != of.pid) {
-      cause.behind = openers.known;
-      cause.held = true;
+      cause.blocked_by = openers.known;
+      cause.blocks_others = true;
       cause.next.push_back({fmt::format("hangdbg diagnose {}", pid),
                             "why that one does not come to its end"});
     }
     return cause;
   }
   cause.id = CauseId::StaleLockFile;
-  cause.standing = Standing::Stuck;
-  cause.sentence = fmt::format(
+  cause.progress = Progress::Stuck;
+  cause.summary = fmt::format(
       "waits until the lock file {} is gone: it is {} old, and nobody here has "
       "it open who could remove it",
       seen->path, old);

@@ -15,7 +15,7 @@ namespace hangdbg::causes {
 namespace {
 
 // Whoever reads from its terminal in the background is stopped for it.
-bool wanted_terminal(const Case& of, const CaseThread& thread) {
+bool wanted_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   if (call.running || (call.number != SYS_read && call.number != SYS_write)) {
     return false;
@@ -25,23 +25,22 @@ bool wanted_terminal(const Case& of, const CaseThread& thread) {
                   file->name.starts_with("/dev/tty"));
 }
 
-Cause ended(const Case& of) {
-  return {
-      .id = CauseId::Ended,
-      .standing = Standing::Stuck,
-      .confidence = Confidence::Certain,
-      .sentence = fmt::format("has ended, and its parent, {}, has not taken "
-                              "notice",
-                              process_text(of.status.ppid)),
-      .evidence = {"state Z in /proc: what is left is its exit status"},
-      .next = {{fmt::format("hangdbg diagnose {}", of.status.ppid),
-                "why the parent does not take notice"}}};
+Cause ended(const ProcessSnapshot& of) {
+  return {.id = CauseId::Ended,
+          .progress = Progress::Stuck,
+          .confidence = Confidence::Certain,
+          .summary = fmt::format("has ended, and its parent, {}, has not taken "
+                                 "notice",
+                                 process_text(of.status.ppid)),
+          .evidence = {"state Z in /proc: what is left is its exit status"},
+          .next = {{fmt::format("hangdbg diagnose {}", of.status.ppid),
+                    "why the parent does not take notice"}}};
 }
 
 // The debugger that holds it; 0: nobody does. A stop of some microseconds, by
 // who reads its stack (another hangdbg, a profiler), is no hang: it has to be
 // in one and the same stop in each of several looks. Each stop is a switch.
-int debugger_of(const Case& of, const CaseThread& thread) {
+int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr int kStopLooks = 5;
   constexpr auto kBetweenStopLooks = std::chrono::milliseconds(40);
   std::optional<ProcStatus> first;
@@ -66,7 +65,7 @@ int debugger_of(const Case& of, const CaseThread& thread) {
 
 }  // namespace
 
-Found stopped(const Case& of, const CaseThread& thread) {
+Found stopped(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto next = [&](const std::string& command, const std::string& why) {
     return std::vector<NextStep>{{command, why}};
   };
@@ -75,11 +74,11 @@ Found stopped(const Case& of, const CaseThread& thread) {
       const bool terminal = wanted_terminal(of, thread);
       return Cause{
           .id = CauseId::Stopped,
-          .standing = Standing::Stuck,
+          .progress = Progress::Stuck,
           .confidence = Confidence::Certain,
-          .sentence = terminal ? "is stopped: it runs in the background, and "
-                                 "wanted its terminal"
-                               : "is stopped, by SIGSTOP or Ctrl-Z",
+          .summary = terminal ? "is stopped: it runs in the background, and "
+                                "wanted its terminal"
+                              : "is stopped, by SIGSTOP or Ctrl-Z",
           .evidence = {fmt::format("state T in /proc/{}/status", of.pid)},
           .next = terminal ? next("fg", "in the shell that has started it")
                            : next(fmt::format("kill -CONT {}", of.pid),
@@ -92,9 +91,9 @@ Found stopped(const Case& of, const CaseThread& thread) {
       }
       return Cause{
           .id = CauseId::Traced,
-          .standing = Standing::Stuck,
+          .progress = Progress::Stuck,
           .confidence = Confidence::Certain,
-          .sentence =
+          .summary =
               fmt::format("is held by a debugger, {}", process_text(debugger)),
           .evidence = {fmt::format("state t, TracerPid {} in /proc/{}/task/{}/"
                                    "status",

@@ -9,7 +9,7 @@
 
 namespace hangdbg::causes {
 
-Found store(const Case& of, const CaseThread& thread) {
+Found store(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   if (!of.is_python() || awaited.files.size() != 1 ||
       awaited.files[0].file.kind != FileKind::Socket) {
@@ -26,9 +26,9 @@ Found store(const Case& of, const CaseThread& thread) {
     return std::nullopt;
   }
   Cause cause{.id = CauseId::StoreWait,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
-  cause.sentence = fmt::format(
+  cause.summary = fmt::format(
       "waits in the store of its job, at {}, for what no rank has set there",
       socket->remote.text());
   cause.evidence.push_back(

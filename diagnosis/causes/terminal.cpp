@@ -13,7 +13,7 @@ namespace {
 
 // Who writes its standard input, if that is the parent, and that one waits for
 // its end in the only thread it has: so it will not write.
-std::optional<ThreadId> parent_that_waits(const Case& of) {
+std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const auto input = of.file(0);
   if (!input || input->kind != FileKind::Pipe || !of.world.saw_all_pipes()) {
     return {};
@@ -26,10 +26,11 @@ std::optional<ThreadId> parent_that_waits(const Case& of) {
     }
     writes |= end.writes;
   }
-  const Case* const its = writes ? of.world.look_at(parent) : nullptr;
-  const CaseThread* const main = its != nullptr && its->threads.size() == 1
-                                     ? its->thread(parent)
-                                     : nullptr;
+  const ProcessSnapshot* const its =
+      writes ? of.world.snapshot(parent) : nullptr;
+  const ThreadSnapshot* const main = its != nullptr && its->threads.size() == 1
+                                         ? its->thread(parent)
+                                         : nullptr;
   return main != nullptr &&
                  (main->sleeps_in("wait4") || main->sleeps_in("waitid"))
              ? std::optional(ThreadId{parent, parent})
@@ -38,7 +39,7 @@ std::optional<ThreadId> parent_that_waits(const Case& of) {
 
 }  // namespace
 
-Found terminal(const Case& of, const CaseThread& thread) {
+Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   const auto tty =
       std::ranges::find_if(awaited.files, [](const AwaitedFile& one) {
@@ -59,9 +60,9 @@ Found terminal(const Case& of, const CaseThread& thread) {
           ? "its standard input"
           : fmt::format("its terminal, {}", printable(tty->file.name));
   Cause cause{.id = CauseId::TerminalInput,
-              .standing = Standing::Idle,
+              .progress = Progress::Idle,
               .confidence = Confidence::Certain};
-  cause.sentence =
+  cause.summary =
       asks == thread.frames().end()
           ? fmt::format("waits for input from {}", where)
           : fmt::format(
@@ -72,7 +73,7 @@ Found terminal(const Case& of, const CaseThread& thread) {
       tty == awaited.files.end() ? 0 : tty->file.fd, thread.place()));
   if (tty == awaited.files.end()) {
     if (const auto parent = parent_that_waits(of)) {
-      cause.behind.push_back(*parent);
+      cause.blocked_by.push_back(*parent);
       cause.evidence.push_back(
           fmt::format("{} has the other end, and waits for the end of this one",
                       process_text(parent->pid)));

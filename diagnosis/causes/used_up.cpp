@@ -8,13 +8,13 @@
 #include "base/sizes.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg::causes {
 namespace {
 
 // Connections that nobody has accepted yet, on all ports at which it listens.
-std::int64_t waiting_connections(const Case& of) {
+std::int64_t waiting_connections(const ProcessSnapshot& of) {
   constexpr std::size_t kMost = 20000;
   std::int64_t waiting = 0;
   const auto open = read_open_files(of.pid);
@@ -33,9 +33,9 @@ std::int64_t waiting_connections(const Case& of) {
 
 void blame(Cause& cause, CauseId id, std::string what) {
   cause.id = id;
-  cause.standing = Standing::Waits;
+  cause.progress = Progress::Blocked;
   cause.confidence = Confidence::Likely;
-  cause.sentence = fmt::format("{}: it {}", std::move(what), cause.sentence);
+  cause.summary = fmt::format("{}: it {}", std::move(what), cause.summary);
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ bool retries(const Cause& cause) {
   return cause.id == CauseId::Polls || cause.id == CauseId::BusyLoop;
 }
 
-void explain_by_descriptors(const Case& of,
-                            const CaseThread& thread,
-                            Cause& cause) {
+void refine_by_descriptors(const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread,
+                           Cause& cause) {
   const bool serves =
       cause.id == CauseId::Runs ||
-      (cause.standing == Standing::Idle && awaited_files(of, thread).any);
+      (cause.progress == Progress::Idle && awaited_files(of, thread).any);
   if (!serves && !retries(cause)) {
     return;
   }
@@ -69,7 +69,7 @@ void explain_by_descriptors(const Case& of,
                                       waiting, waiting == 1 ? " is" : "s are")
                         : ""));
   if (waiting > 0) {
-    cause.standing = Standing::Stuck;
+    cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
   }
   cause.evidence.push_back(
@@ -81,7 +81,9 @@ void explain_by_descriptors(const Case& of,
                  "more of them, while it runs"}};
 }
 
-void explain_by_full_disk(const Case& of, const CaseThread&, Cause& cause) {
+void refine_by_full_disk(const ProcessSnapshot& of,
+                         const ThreadSnapshot&,
+                         Cause& cause) {
   if (!retries(cause)) {
     return;
   }
@@ -104,11 +106,13 @@ void explain_by_full_disk(const Case& of, const CaseThread&, Cause& cause) {
                  "how full it is, in that process's mounts"}};
 }
 
-void explain_by_process_limit(const Case& of, const CaseThread&, Cause& cause) {
+void refine_by_process_limit(const ProcessSnapshot& of,
+                             const ThreadSnapshot&,
+                             Cause& cause) {
   if (!retries(cause)) {
     return;
   }
-  const Surroundings& around = of.world.around(of.pid);
+  const HostContext& around = of.world.around(of.pid);
   const auto& pids = around.cgroup.pids;
   const auto most = around.limits.at_most.processes;
   const auto used = around.limits.user_threads;

@@ -15,33 +15,33 @@
 namespace hangdbg {
 namespace {
 
-LockOwner owner_of(const CaseThread& thread, const PythonFrame* frame) {
+LockOwner owner_of(const ThreadSnapshot& thread, const PythonFrame* frame) {
   return {thread.id, thread.who(), describe(thread.wait),
           frame != nullptr ? place_of(*frame) : thread.place()};
 }
 
 // A process, of which it is not told which of its threads it is.
 LockOwner owner_of(int pid) {
-  const auto wait = look_at_wait(pid, pid);
+  const auto wait = sample_wait(pid, pid);
   return {
       {pid, pid}, process_text(pid), wait ? describe(*wait) : "has ended", ""};
 }
 
 // Condition.wait() makes a Lock of its own for each that waits, which notify()
 // releases (Lib/threading.py).
-bool is_condition(const Case& of,
-                  const CaseThread& thread,
+bool is_condition(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
                   const PythonLock& lock) {
   const PythonFrame* const waits = thread.find("wait", "/threading.py", 1);
   return waits != nullptr && of.object(*waits, "waiter") == lock.object;
 }
 
 // Up to 3.12 a thread has a Lock as long as it runs.
-bool is_join(const CaseThread& thread) {
+bool is_join(const ThreadSnapshot& thread) {
   return thread.find("_wait_for_tstate_lock", "/threading.py", 1) != nullptr;
 }
 
-SeenLock seen_condition(const Case& of, const PythonLock& lock) {
+SeenLock seen_condition(const ProcessSnapshot& of, const PythonLock& lock) {
   return {.kind = LockKind::Condition,
           .key = fmt::format("{} lock {:#x}", of.pid, lock.object.value),
           .address = lock.object,
@@ -50,14 +50,14 @@ SeenLock seen_condition(const Case& of, const PythonLock& lock) {
               "or fills the queue"};
 }
 
-SeenLock seen_mutex(const Case& of, const AwaitedMutex& mutex) {
+SeenLock seen_mutex(const ProcessSnapshot& of, const AwaitedMutex& mutex) {
   SeenLock lock{
       .kind = LockKind::Mutex,
       .key = fmt::format("{} mutex {:#x}", of.pid, mutex.address.value),
       .name = mutex.type,
       .address = mutex.address};
   if (mutex.tid) {
-    if (const CaseThread* const owner = of.thread(*mutex.tid)) {
+    if (const ThreadSnapshot* const owner = of.thread(*mutex.tid)) {
       lock.owners.push_back(owner_of(*owner, nullptr));
     }
     return lock;
@@ -103,7 +103,7 @@ SeenLock seen_shared(const AwaitedSharedLock& shared) {
   return lock;
 }
 
-SeenLock seen_file_lock(const Case& of, int fd) {
+SeenLock seen_file_lock(const ProcessSnapshot& of, int fd) {
   const auto file = of.file(fd);
   SeenLock lock{.kind = LockKind::File, .name = file ? file->name : ""};
   const auto& locks = of.world.file_locks();
@@ -170,7 +170,8 @@ std::string describe(const SeenLock& lock) {
   return lock.note.empty() ? text : text + ": " + printable(lock.note);
 }
 
-std::optional<SeenLock> LockReader::awaited_by(const CaseThread& thread) const {
+std::optional<SeenLock> LockReader::awaited_by(
+    const ThreadSnapshot& thread) const {
   if (waits_for_gil(of_, thread)) {
     return gil();
   }
@@ -194,11 +195,11 @@ std::optional<SeenLock> LockReader::awaited_by(const CaseThread& thread) const {
   return fd ? std::optional(seen_file_lock(of_, *fd)) : std::nullopt;
 }
 
-std::vector<SeenLock> LockReader::held_by(const CaseThread& thread) const {
+std::vector<SeenLock> LockReader::held_by(const ThreadSnapshot& thread) const {
   std::vector<SeenLock> held;
   for (const HeldPythonLock& one : hangdbg::held_by(of_, thread)) {
     const auto named =
-        find_lock(of_.heap(), *one.frame, std::span(&one.lock.word, 1));
+        find_lock(of_.objects(), *one.frame, std::span(&one.lock.word, 1));
     held.push_back(python_lock(one.lock, named ? named->name : ""));
   }
   return held;
@@ -255,7 +256,7 @@ void LockReader::tell_parent(const PythonLock& lock, SeenLock& seen) const {
   if (!of_.forked_from(parent)) {
     return;
   }
-  const auto theirs = of_.world.look_in_time(
+  const auto theirs = of_.world.snapshot_before(
       parent, of_.world.deadline().capped(of_.world.deadline().left() / 4));
   const auto holders = theirs && *theirs != nullptr && (*theirs)->is_python()
                            ? holders_of(**theirs, lock)
@@ -275,7 +276,7 @@ void LockReader::tell_parent(const PythonLock& lock, SeenLock& seen) const {
 const LockReader::Holders& LockReader::holders() const {
   if (!holders_) {
     holders_.emplace();
-    for (const CaseThread* const one : of_.python_threads()) {
+    for (const ThreadSnapshot* const one : of_.python_threads()) {
       for (const HeldPythonLock& held : hangdbg::held_by(of_, *one)) {
         auto& known = (*holders_)[held.lock.object];
         if (known.empty() || known.back().thread != one) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/awaited_python_lock.h"
 
 namespace hangdbg {
@@ -54,12 +54,12 @@ std::string describe(const SeenLock& lock);
 // for.
 class LockReader {
  public:
-  explicit LockReader(const Case& of) : of_(of) {}
+  explicit LockReader(const ProcessSnapshot& of) : of_(of) {}
 
-  std::optional<SeenLock> awaited_by(const CaseThread& thread) const;
+  std::optional<SeenLock> awaited_by(const ThreadSnapshot& thread) const;
 
   // Those of Python that a thread has by `with`.
-  std::vector<SeenLock> held_by(const CaseThread& thread) const;
+  std::vector<SeenLock> held_by(const ThreadSnapshot& thread) const;
 
   // The GIL, if somebody has it.
   std::optional<SeenLock> gil() const;
@@ -70,7 +70,7 @@ class LockReader {
   const Holders& holders() const;
   void tell_parent(const PythonLock& lock, SeenLock& seen) const;
 
-  const Case& of_;
+  const ProcessSnapshot& of_;
   mutable std::optional<Holders> holders_;
 };
 

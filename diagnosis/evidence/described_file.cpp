@@ -6,7 +6,7 @@
 
 namespace hangdbg {
 
-Descriptor describe_file(World& world, int pid, OpenFile file) {
+Descriptor describe_file(SystemSnapshot& world, int pid, OpenFile file) {
   Descriptor one{.file = std::move(file), .tcp = {}, .other_ends = {}};
   if (one.file.kind == FileKind::Socket) {
     one.tcp = world.tcp_socket(pid, one.file.inode);

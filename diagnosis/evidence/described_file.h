@@ -1,12 +1,12 @@
 // An open file with what is at its other end.
 #pragma once
 
-#include "diagnosis/snapshot/world.h"
+#include "diagnosis/snapshot/system_snapshot.h"
 #include "tracee/net/descriptors.h"
 
 namespace hangdbg {
 
 // Of process `pid`: its TCP connection, or who else has the pipe.
-Descriptor describe_file(World& world, int pid, OpenFile file);
+Descriptor describe_file(SystemSnapshot& world, int pid, OpenFile file);
 
 }  // namespace hangdbg

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "diagnosis/evidence/lock_circles.h"
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/evidence/deadlock_cycles.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "tracee/proc/file_locks.h"
 #include "tracee/proc/open_files.h"
 #include "tracee/proc/proc_file.h"
@@ -19,9 +19,9 @@ namespace {
 
 // Of the same lock as one that is known already, what that one lacks.
 KnownLock& add(SeenLocks& all, SeenLock lock);
-void add_file_locks(const Case& of, SeenLocks& all);
+void add_file_locks(const ProcessSnapshot& of, SeenLocks& all);
 
-LockWaiter waiter(const CaseThread& thread) {
+LockWaiter waiter(const ThreadSnapshot& thread) {
   return {thread.id, thread.who(), describe(thread.wait), thread.place(),
           thread.wait.asleep_s};
 }
@@ -31,10 +31,10 @@ LockWaiter waiter(const CaseThread& thread) {
 Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   const ProcStatus status = TRY(read_status(pid));
   SeenLocks all{.pid = pid};
-  const auto world = World::make(deadline);
+  const auto world = SystemSnapshot::make(deadline);
   world->may_stop = false;
-  const Case& of =
-      *TRY(world->look_in_time(pid, deadline.capped(deadline.left() / 2)));
+  const ProcessSnapshot& of =
+      *TRY(world->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
   if (of.is_python()) {
     all.python = of.process().python.version.text();
@@ -48,7 +48,7 @@ Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   if (auto gil = locks.gil()) {
     add(all, *std::move(gil));
   }
-  for (const CaseThread& thread : of.threads) {
+  for (const ThreadSnapshot& thread : of.threads) {
     if (deadline.expired()) {
       all.skipped.emplace_back("the locks of some threads: time was up");
       break;
@@ -61,7 +61,7 @@ Result<SeenLocks> see_locks(int pid, Deadline deadline) {
     }
   }
   add_file_locks(of, all);
-  all.circles = lock_circles(of, locks);
+  all.circles = deadlock_cycles(of, locks);
   std::ranges::stable_sort(
       all.locks, {}, [](const KnownLock& one) { return one.waiters.empty(); });
   all.skipped.insert(all.skipped.end(), world->skipped().begin(),
@@ -86,7 +86,7 @@ KnownLock& add(SeenLocks& all, SeenLock lock) {
 
 // Those that it has by way of a descriptor, and who else waits for them
 // (proc_locks(5)).
-void add_file_locks(const Case& of, SeenLocks& all) {
+void add_file_locks(const ProcessSnapshot& of, SeenLocks& all) {
   const auto open = read_open_files(of.pid);
   if (!open) {
     all.skipped.push_back("file locks: " + open.error().text());
@@ -126,7 +126,7 @@ void add_file_locks(const Case& of, SeenLocks& all) {
                            other.major == lock.major &&
                            other.minor == lock.minor && other.pid > 0 &&
                            other.pid != of.pid;
-        const auto wait = waits ? look_at_wait(other.pid, other.pid)
+        const auto wait = waits ? sample_wait(other.pid, other.pid)
                                 : std::unexpected(Error());
         const bool there = std::ranges::any_of(
             known.waiters,

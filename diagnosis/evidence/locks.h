@@ -27,13 +27,13 @@ struct KnownLock {
 };
 
 // Each waits for the lock that the next one has; the last for the first's.
-struct LockCircle {
-  struct Link {
+struct DeadlockCycle {
+  struct WaitEdge {
     ThreadId id;
     std::string who;
     std::string waits_for;  // "the Lock `a`, which thread 12 "worker" has"
   };
-  std::vector<Link> links;
+  std::vector<WaitEdge> links;
 };
 
 struct SeenLocks {
@@ -41,7 +41,7 @@ struct SeenLocks {
   std::string title;
   std::string python;            // "" of one that is none
   std::vector<KnownLock> locks;  // those that somebody waits for first
-  std::vector<LockCircle> circles;
+  std::vector<DeadlockCycle> circles;
   std::vector<std::string> skipped;
 };
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "diagnosis/evidence/socket_oddities.h"
+#include "diagnosis/evidence/unusual_sockets.h"
 #include "diagnosis/snapshot/socket_holders.h"
 #include "tracee/proc/open_files.h"
 #include "tracee/proc/proc_status.h"

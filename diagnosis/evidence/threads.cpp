@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "diagnosis/evidence/described_file.h"
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_status.h"
@@ -30,11 +30,12 @@ constexpr std::size_t kThreadsMostFiles = 64;  // of one thread's call
 // By what the kernel says alone.
 SeenThread seen_by_kernel(int pid, int tid);
 // And by what its process is known to be.
-SeenThread seen_thread(const Case& of,
-                       const CaseThread& thread,
+SeenThread seen_thread(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
                        const LockReader& locks);
 std::string name_policy(unsigned policy);
-std::vector<Descriptor> files_of(const Case& of, const CaseThread& thread);
+std::vector<Descriptor> files_of(const ProcessSnapshot& of,
+                                 const ThreadSnapshot& thread);
 CodePlace place_in(const PythonFrame& frame);
 void mark_pinned(SeenThreads& all);
 
@@ -47,10 +48,10 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
       .title = fmt::format("process {} ({})", pid, printable(status.name)),
       .pending = signal_names(status.signals_pending_for_all)};
   // Shared, as one who reads memory that does not answer is left behind.
-  const auto world = World::make(deadline);
+  const auto world = SystemSnapshot::make(deadline);
   world->may_stop = false;
-  const Case& of =
-      *TRY(world->look_in_time(pid, deadline.capped(deadline.left() / 2)));
+  const ProcessSnapshot& of =
+      *TRY(world->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
   if (of.is_python()) {
     all.python = of.process().python.version.text();
@@ -63,7 +64,7 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
   const LockReader locks(of);
   all.gil = locks.gil();
   std::size_t left_out = 0;
-  for (const CaseThread& thread : of.threads) {
+  for (const ThreadSnapshot& thread : of.threads) {
     if (deadline.expired()) {
       all.threads.push_back(seen_by_kernel(pid, thread.id.tid));
       ++left_out;
@@ -86,7 +87,7 @@ namespace {
 
 SeenThread seen_by_kernel(int pid, int tid) {
   SeenThread seen{.id = {pid, tid}};
-  if (const auto wait = look_at_wait(pid, tid)) {
+  if (const auto wait = sample_wait(pid, tid)) {
     seen.comm = wait->name;
     seen.state = wait->state;
     seen.doing = describe(*wait);
@@ -112,8 +113,8 @@ SeenThread seen_by_kernel(int pid, int tid) {
   return seen;
 }
 
-SeenThread seen_thread(const Case& of,
-                       const CaseThread& thread,
+SeenThread seen_thread(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
                        const LockReader& locks) {
   SeenThread seen = seen_by_kernel(of.pid, thread.id.tid);
   // All of it from the moment that its stack is from.
@@ -163,7 +164,8 @@ std::string name_policy(unsigned policy) {
 
 // What it waits for, and what it is given besides: the epoll set itself, the
 // file that it locks.
-std::vector<Descriptor> files_of(const Case& of, const CaseThread& thread) {
+std::vector<Descriptor> files_of(const ProcessSnapshot& of,
+                                 const ThreadSnapshot& thread) {
   constexpr std::array<long, 9> kOfFirst = {
       SYS_epoll_wait, SYS_epoll_pwait, SYS_flock, SYS_fcntl,     SYS_fsync,
       SYS_fdatasync,  SYS_ioctl,       SYS_lseek, SYS_getdents64};

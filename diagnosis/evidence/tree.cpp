@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "diagnosis/diagnose.h"
 #include "inspector/cpython/runtime/python_processes.h"
 #include "tracee/proc/open_files.h"
@@ -22,7 +22,7 @@
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/process_stat.h"
 #include "tracee/proc/signals.h"
-#include "tracee/proc/wait_look.h"
+#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 namespace {
@@ -94,7 +94,7 @@ std::optional<TreeProcess> seen_process(int pid) {
   if (status->tracer_pid != 0) {
     seen.tracer = status->tracer_pid;
   }
-  if (const auto wait = look_at_wait(pid, pid)) {
+  if (const auto wait = sample_wait(pid, pid)) {
     seen.doing = describe(*wait);
   }
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
@@ -187,7 +187,7 @@ void read_usage(SeenTree& tree, Deadline deadline) {
     }
   }
   const auto finder = std::make_shared<PythonFinder>();
-  in_parallel<Memory>(
+  parallel_map<Memory>(
       pids, deadline,
       [finder](int pid) -> Result<Memory> {
         return Memory{read_command_line(pid), finder->runs_python(pid)};
@@ -265,10 +265,10 @@ void mark_waited_for(SeenTree& tree, Deadline deadline) {
   if (asked == nullptr || !asked->python || asked->state == 'D') {
     return;
   }
-  const auto world = World::make(deadline);
+  const auto world = SystemSnapshot::make(deadline);
   world->may_stop = false;
   world->may_watch = false;
-  in_parallel<Diagnosis>(
+  parallel_map<Diagnosis>(
       {tree.pid}, deadline,
       [world](int pid) { return diagnose(*world, pid, kHungAfterS); },
       [&](int, std::optional<Result<Diagnosis>> found) {

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "diagnosis/jobs/mpi_cause.h"
 #include "diagnosis/waits/awaited_call.h"
-#include "diagnosis/waits/meeting.h"
 #include "diagnosis/waits/rank_words.h"
+#include "diagnosis/waits/rendezvous.h"
 #include "inspector/jobs/choice.h"
 
 namespace hangdbg {
@@ -25,7 +25,7 @@ struct JobFinder {
   void find();
   void blame_gone(const RankSet& gone);
   void blame_odd(const RankSet& odd);
-  void blame_circle(const std::vector<int>& circle);
+  void blame_cycle(const std::vector<int>& circle);
   void blame_unread();
   void blame_network();
   void blame_nobody();
@@ -46,7 +46,7 @@ struct JobFinder {
   std::string waits_in(const RankSet& ranks) const;
 };
 
-const Link& root_of(const Diagnosis& found) {
+const WaitEdge& root_of(const Diagnosis& found) {
   return found.chain[found.root];
 }
 
@@ -147,8 +147,8 @@ void JobFinder::find() {
     job.hung = long_enough(waiters());
     return tell_of_watch(job, job.cause);
   }
-  if (const auto circle = meeting.circle(); !circle.empty()) {
-    return blame_circle(circle);
+  if (const auto circle = meeting.cycle(); !circle.empty()) {
+    return blame_cycle(circle);
   }
   if (waiters().size() < job.ranks.size()) {
     // Who is not there is not awaited there either, or could not be read.
@@ -169,14 +169,14 @@ void JobFinder::blame_gone(const RankSet& gone) {
   job.odd = gone;
   job.hung = some_long_enough(waiting);
   job.cause = {.id = CauseId::RankEnded,
-               .standing = Standing::Stuck,
+               .progress = Progress::Stuck,
                // A message may be of another rank that is there.
                .confidence = for_messages(waiting) ? Confidence::Likely
                                                    : Confidence::Certain,
-               .sentence = fmt::format(
-                   "{} {} ended; {} in {}", ranks_text(gone),
-                   gone.size() == 1 ? "has" : "have",
-                   waits_text(waiting, gone.size()), waits_in(waiting))};
+               .summary = fmt::format("{} {} ended; {} in {}", ranks_text(gone),
+                                      gone.size() == 1 ? "has" : "have",
+                                      waits_text(waiting, gone.size()),
+                                      waits_in(waiting))};
   if (job.job.launcher) {
     job.cause.next.push_back(
         {fmt::format("kill {}", *job.job.launcher),
@@ -191,15 +191,15 @@ void JobFinder::blame_odd(const RankSet& odd) {
   const RankSet waiting = waiters_for(job.odd);
   job.hung = hangs(found, waiting);
   job.cause = found.cause;
-  job.cause.sentence =
-      fmt::format("{} {}; {} in {}", each_of(job.odd), story(found),
+  job.cause.summary =
+      fmt::format("{} {}; {} in {}", each_of(job.odd), summary_line(found),
                   waits_text(waiting, job.odd.size()), waits_in(waiting));
   job.cause.evidence.push_back(fmt::format("rank {} is process {}, at {}",
                                            worst.rank, worst.pid,
                                            found.chain.front().place));
 }
 
-void JobFinder::blame_circle(const std::vector<int>& circle) {
+void JobFinder::blame_cycle(const std::vector<int>& circle) {
   RankSet all;
   std::string text;
   bool collectives = true;
@@ -210,7 +210,7 @@ void JobFinder::blame_circle(const std::vector<int>& circle) {
     text += fmt::format(
         "{}rank {} {} for {}", text.empty() ? "" : "; ", rank,
         one.call ? "waits in " + call_words(*one.call)
-                 : "waits (" + one.found->chain.front().cause.sentence + ")",
+                 : "waits (" + one.found->chain.front().cause.summary + ")",
         ranks_text(meeting.waits_for.at(rank)));
     job.cause.evidence.push_back(fmt::format("rank {}: {}, {}", rank,
                                              one.found->chain.front().place,
@@ -219,9 +219,9 @@ void JobFinder::blame_circle(const std::vector<int>& circle) {
   job.odd = all;
   job.hung = long_enough(all);
   job.cause.id = collectives ? CauseId::CollectiveMismatch : CauseId::Deadlock;
-  job.cause.standing = Standing::Stuck;
+  job.cause.progress = Progress::Stuck;
   job.cause.confidence = Confidence::Certain;
-  job.cause.sentence =
+  job.cause.summary =
       fmt::format("{} wait for each other: {}", ranks_text(all), text);
 }
 
@@ -235,9 +235,9 @@ void JobFinder::blame_unread() {
   job.odd = unread;
   job.hung = long_enough(waiters());
   job.cause = {.id = CauseId::Unknown,
-               .standing = Standing::Waits,
+               .progress = Progress::Blocked,
                .confidence = Confidence::Possible,
-               .sentence = fmt::format(
+               .summary = fmt::format(
                    "{} could not be looked at; {} in {}", ranks_text(unread),
                    waits_text(waiters(), unread.size()), waits_in(waiters()))};
 }
@@ -252,10 +252,10 @@ void JobFinder::blame_network() {
   job.hung = some_long_enough(waiters());
   job.cause = {
       .id = CauseId::PeerUnreachable,
-      .standing = Standing::Waits,
+      .progress = Progress::Blocked,
       .confidence = Confidence::Certain,
-      .sentence = fmt::format("{}; {} in {}", flow_text(worst),
-                              waits_text(waiters(), 1), waits_in(waiters()))};
+      .summary = fmt::format("{}; {} in {}", flow_text(worst),
+                             waits_text(waiters(), 1), waits_in(waiters()))};
   constexpr std::size_t kMost = 8;
   for (const PeerFlow& flow : job.stuck_flows) {
     if (job.cause.evidence.size() < kMost) {
@@ -279,9 +279,9 @@ void JobFinder::blame_nobody() {
              (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
       .id = CauseId::Collective,
-      .standing = Standing::Waits,
+      .progress = Progress::Blocked,
       .confidence = Confidence::Possible,
-      .sentence = fmt::format(
+      .summary = fmt::format(
           "{}{} wait in {}, and all have come there: {}", more ? "" : "all ",
           more ? ranks_text(waiters()) + ", those that are here,"
                : fmt::format("{} ranks", job.ranks.size()),
@@ -305,19 +305,19 @@ void JobFinder::without_waiters() {
   if (worst == nullptr) {
     job.cause = {.id = CauseId::Unknown,
                  .confidence = Confidence::Possible,
-                 .sentence = "no rank could be looked at"};
+                 .summary = "no rank could be looked at"};
     return;
   }
   const RankSet same = alike(all, *worst->found);
   job.odd = same.size() == all.size() ? RankSet() : same;
   job.hung = worst->found->hung;
   job.cause = worst->found->cause;
-  job.cause.sentence =
+  job.cause.summary =
       fmt::format("{} {}",
                   same.size() == all.size() && all.size() > 1
                       ? fmt::format("each of the {} ranks", all.size())
                       : each_of(same),
-                  story(*worst->found));
+                  summary_line(*worst->found));
 }
 
 const RankDiagnosis* JobFinder::find_rank(int rank) const {
@@ -329,7 +329,7 @@ const RankDiagnosis* JobFinder::worst_of(const RankSet& ranks) const {
   const RankDiagnosis* worst = nullptr;
   // Of what is equally bad, what the fewest do is odd.
   const auto badness = [&](const RankDiagnosis& one) {
-    return std::tuple(one.found->hung, one.found->cause.standing,
+    return std::tuple(one.found->hung, one.found->cause.progress,
                       one.found->cause.confidence,
                       job.ranks.size() - alike(ranks, *one.found).size());
   };
@@ -376,7 +376,7 @@ RankSet JobFinder::waiters_for(const RankSet& ranks) const {
 bool JobFinder::long_enough(const RankSet& ranks) const {
   return std::ranges::all_of(ranks.numbers(), [this](int rank) {
     const RankDiagnosis& one = *find_rank(rank);
-    const Link& first = one.found->chain.front();
+    const WaitEdge& first = one.found->chain.front();
     return (first.waiting_s && *first.waiting_s >= hung_after_s) ||
            (first.cause.watched && first.cause.watched->enough) ||
            (one.mpi && stands_in_mpi(job));
@@ -409,7 +409,7 @@ bool JobFinder::for_messages(const RankSet& ranks) const {
 bool JobFinder::works(int rank) const {
   const RankDiagnosis* const one = find_rank(rank);
   return one == nullptr || !one->found ||
-         one->found->cause.standing == Standing::Works;
+         one->found->cause.progress == Progress::Running;
 }
 
 // Who works lets nobody hang; who rests does, as others wait for it. Whose
@@ -420,10 +420,10 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
                           [this](int rank) { return works(rank); })) {
     return false;
   }
-  switch (odd.cause.standing) {
-    case Standing::Works:
+  switch (odd.cause.progress) {
+    case Progress::Running:
       return false;
-    case Standing::Idle:
+    case Progress::Idle:
       // A server's other ranks wait for what it is asked.
       return odd.cause.id != CauseId::Serves &&
              root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
@@ -431,10 +431,10 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
               std::ranges::any_of(waiting.numbers(), [this](int rank) {
                 return looks_again(rank);
               }));
-    case Standing::Waits:
+    case Progress::Blocked:
       return odd.hung ||
              (odd.cause.id == CauseId::Polls && long_enough(waiting));
-    case Standing::Stuck:
+    case Progress::Stuck:
       return true;
   }
   return false;

@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/jobs/job_cause.h"
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/awaited_call.h"
-#include "diagnosis/waits/idle_loops.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "diagnosis/waits/worker_loops.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "inspector/jobs/mpi_programs.h"
 #include "tracee/net/connections.h"
 
@@ -31,13 +31,13 @@ struct Seen {
 // So much time moves any healthy message but those of tens of gigabytes.
 constexpr std::chrono::milliseconds kWatchMpi{2000};
 
-Seen look_at_rank(int pid, double hung_after_s, Deadline deadline);
-void find_call(const Case& of,
-               const CaseThread& thread,
-               const std::shared_ptr<World>& world,
+Seen read_rank(int pid, double hung_after_s, Deadline deadline);
+void find_call(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
+               const std::shared_ptr<SystemSnapshot>& world,
                Seen& seen);
-bool only_one_at_work(const Case& of, const CaseThread& thread);
-Seen look_at_launcher(int pid, double hung_after_s, Deadline deadline);
+bool only_one_at_work(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Seen read_launcher(int pid, double hung_after_s, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
 void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline);
 bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank);
@@ -58,11 +58,11 @@ JobDiagnosis diagnose_job(const Job& job,
   }
   // Each leaves something for who puts it together.
   const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
-  in_parallel<Seen>(
+  parallel_map<Seen>(
       pids, theirs,
       [launcher = job.launcher, hung_after_s, theirs](int pid) -> Result<Seen> {
-        return pid == launcher ? look_at_launcher(pid, hung_after_s, theirs)
-                               : look_at_rank(pid, hung_after_s, theirs);
+        return pid == launcher ? read_launcher(pid, hung_after_s, theirs)
+                               : read_rank(pid, hung_after_s, theirs);
       },
       [&](int pid, std::optional<Result<Seen>> seen) {
         Seen one = seen ? **std::move(seen)
@@ -95,10 +95,10 @@ std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
                                            Closely how) {
   std::vector<ProcessDiagnosis> all;
   const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
-  in_parallel<Diagnosis>(
+  parallel_map<Diagnosis>(
       pids, theirs,
       [hung_after_s, theirs, how](int pid) {
-        const auto world = World::make(theirs);
+        const auto world = SystemSnapshot::make(theirs);
         world->may_stop = world->may_watch = how == Closely::AsNeeded;
         return diagnose(*world, pid, hung_after_s);
       },
@@ -112,7 +112,7 @@ std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
 std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
   std::vector<AlikeRanks> alike;
   const auto key = [this](const RankSet& ranks, const Diagnosis& found) {
-    const Link& first = found.chain.front();
+    const WaitEdge& first = found.chain.front();
     return std::tuple(odd.contains(ranks.ranges().front().first),
                       found.cause.id, found.root, first.place);
   };
@@ -140,17 +140,17 @@ std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
 
 namespace {
 
-Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
-  const auto world = World::make(deadline);
+Seen read_rank(int pid, double hung_after_s, Deadline deadline) {
+  const auto world = SystemSnapshot::make(deadline);
   world->ranks_apart = true;
   Seen seen{.found = diagnose(*world, pid, hung_after_s)};
-  const Case* const of = world->look_at(pid);
+  const ProcessSnapshot* const of = world->snapshot(pid);
   if (!seen.found || of == nullptr || !of->is_python()) {
     return seen;
   }
   seen.groups = of->process_groups();
-  const Link& root = seen.found->chain[seen.found->root];
-  const CaseThread* const thread =
+  const WaitEdge& root = seen.found->chain[seen.found->root];
+  const ThreadSnapshot* const thread =
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
   if (thread != nullptr && (seen.found->cause.id == CauseId::Collective ||
                             seen.found->cause.id == CauseId::MpiMessage)) {
@@ -160,9 +160,9 @@ Seen look_at_rank(int pid, double hung_after_s, Deadline deadline) {
 }
 
 // What it has called is read once more.
-void find_call(const Case& of,
-               const CaseThread& thread,
-               const std::shared_ptr<World>& world,
+void find_call(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
+               const std::shared_ptr<SystemSnapshot>& world,
                Seen& seen) {
   seen.call = torch_call(of, thread);
   if (seen.call) {
@@ -177,10 +177,10 @@ void find_call(const Case& of,
   }
   seen.call = pending_call(of, thread);
   if (!seen.call) {
-    Link& root = seen.found->chain[seen.found->root];
+    WaitEdge& root = seen.found->chain[seen.found->root];
     root.cause = {.id = CauseId::Runs,
-                  .standing = Standing::Works,
-                  .sentence = "runs: it has come back from what it waited in",
+                  .progress = Progress::Running,
+                  .summary = "runs: it has come back from what it waited in",
                   .evidence = {root.place}};
     seen.found->cause = root.cause;
     seen.found->hung = false;
@@ -188,18 +188,19 @@ void find_call(const Case& of,
 }
 
 // Another thread may be about to send what is waited for.
-bool only_one_at_work(const Case& of, const CaseThread& thread) {
-  return std::ranges::all_of(of.python_threads(), [&](const CaseThread* one) {
-    return one == &thread || is_idle_loop(*one);
-  });
+bool only_one_at_work(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  return std::ranges::all_of(of.python_threads(),
+                             [&](const ThreadSnapshot* one) {
+                               return one == &thread || is_idle_loop(*one);
+                             });
 }
 
 // Who it waits for are its ranks, which are looked at anyhow.
-Seen look_at_launcher(int pid, double hung_after_s, Deadline deadline) {
-  const auto world = World::make(deadline);
+Seen read_launcher(int pid, double hung_after_s, Deadline deadline) {
+  const auto world = SystemSnapshot::make(deadline);
   world->ranks_apart = true;
   world->hung_after_s = hung_after_s;
-  auto link = link_of(*world, {pid, pid});
+  auto link = wait_edge_of(*world, {pid, pid});
   if (!link) {
     return {
         .found = std::unexpected(Error{
@@ -288,7 +289,7 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   if (job.cause.id != CauseId::RankEnded || left == job.ranks.end()) {
     return;
   }
-  const auto world = World::make(deadline);
+  const auto world = SystemSnapshot::make(deadline);
   causes::explain_ended_rank(*world, job.job.zombies, left->pid, job.cause);
 }
 

@@ -34,7 +34,7 @@ struct AlikeRanks {
 struct JobDiagnosis {
   Job job;
   std::vector<RankDiagnosis> ranks;  // ascending
-  std::optional<Link> launcher;
+  std::optional<WaitEdge> launcher;
   // What does not get through; looked for where all wait in collectives.
   std::vector<PeerFlow> stuck_flows;
   // Looked for where all wait for each other, and some of them in MPI.

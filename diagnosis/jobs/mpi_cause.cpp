@@ -44,10 +44,10 @@ bool message_awaited(const JobDiagnosis& job) {
 
 Cause going_on_cause(const JobDiagnosis& job) {
   return {.id = CauseId::Runs,
-          .standing = Standing::Works,
+          .progress = Progress::Running,
           .confidence = Confidence::Likely,
-          .sentence = fmt::format("all {} ranks are in MPI, and go on: {}",
-                                  job.ranks.size(), who_is_in_what(job)),
+          .summary = fmt::format("all {} ranks are in MPI, and go on: {}",
+                                 job.ranks.size(), who_is_in_what(job)),
           .evidence = {"one came back from it or was not found there again, or "
                        "data moved between them, while they were watched"}};
 }
@@ -57,9 +57,9 @@ Cause message_cause(const JobDiagnosis& job, bool hung) {
       fmt::format("all {} ranks wait in MPI", job.ranks.size());
   Cause cause{
       .id = CauseId::MpiMessage,
-      .standing = hung ? Standing::Stuck : Standing::Waits,
+      .progress = hung ? Progress::Stuck : Progress::Blocked,
       .confidence = hung ? Confidence::Likely : Confidence::Possible,
-      .sentence = fmt::format(
+      .summary = fmt::format(
           "{}: {}",
           !job.job.elsewhere.empty()
               ? "those that are seen here wait in MPI, perhaps for others"

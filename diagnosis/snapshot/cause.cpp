@@ -2,15 +2,15 @@
 
 namespace hangdbg {
 
-std::string_view standing_name(Standing standing) {
-  switch (standing) {
-    case Standing::Works:
-      return "works";
-    case Standing::Idle:
+std::string_view progress_name(Progress progress) {
+  switch (progress) {
+    case Progress::Running:
+      return "running";
+    case Progress::Idle:
       return "idle";
-    case Standing::Waits:
-      return "waits";
-    case Standing::Stuck:
+    case Progress::Blocked:
+      return "blocked";
+    case Progress::Stuck:
       return "stuck";
   }
   return "?";

@@ -18,13 +18,13 @@ struct ThreadId {
   auto operator<=>(const ThreadId&) const = default;
 };
 
-enum class Standing {
-  Works,  // it does something
-  Idle,   // it waits for what may come, as servers and pools do
-  Waits,  // for something that does not come by itself, or does not come soon
-  Stuck,  // nothing that is there can let it go on
+enum class Progress {
+  Running,
+  Idle,     // by design: waits for what may come, as servers and pools do
+  Blocked,  // on what does not come by itself, or not soon
+  Stuck,    // nothing that exists can end the wait
 };
-std::string_view standing_name(Standing standing);  // "stuck"
+std::string_view progress_name(Progress progress);  // "stuck"
 
 enum class Confidence { Possible, Likely, Certain };
 std::string_view confidence_name(Confidence confidence);  // "likely"
@@ -45,22 +45,22 @@ struct Watched {
 
 struct Cause {
   CauseId id = CauseId::Unknown;
-  Standing standing = Standing::Waits;
+  Progress progress = Progress::Blocked;
   Confidence confidence = Confidence::Likely;
   // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...".
   // As the target names things: whoever prints it makes it safe, and all text
   // here.
-  std::string sentence;
+  std::string summary;
   std::vector<std::string> evidence = {};
   std::vector<NextStep> next = {};
-  std::vector<ThreadId> behind = {};  // who holds it up, if that is known
-  bool any_ends_it = false;           // any one of them alone
-  // They have what this thread wants, and keep it while they rest.
-  bool held = false;
+  std::vector<ThreadId> blocked_by = {};  // if that is known
+  bool any_unblocks = false;              // any one of them can end the wait
+  // They hold what this thread wants, and keep it while they are idle.
+  bool blocks_others = false;
   // So long it has waited, where its thread's own sleep does not say.
   std::optional<double> waited_s = {};
   std::optional<Watched> watched = {};
-  double patience = 1;  // so many times longer than others, before it hangs
+  double timeout_scale = 1;  // of the time after which it counts as hung
 };
 
 }  // namespace hangdbg

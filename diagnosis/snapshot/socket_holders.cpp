@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "tracee/net/tcp_sockets.h"
 #include "tracee/proc/proc_list.h"
 
@@ -19,7 +19,7 @@ struct Own {
 AllSockets read_all_sockets(Deadline deadline) {
   AllSockets all;
   const auto pids = list_processes();
-  in_parallel<Own>(
+  parallel_map<Own>(
       pids ? *pids : std::vector<int>(), deadline,
       [](int pid) -> Result<Own> {
         Own own{.sockets = TRY(socket_descriptors(pid))};

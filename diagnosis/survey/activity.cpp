@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 
 namespace hangdbg {
 namespace {
@@ -55,7 +55,7 @@ std::string call_of(const Observed& observed) {
   if (calls_for_us(observed.samples.back())) {
     return "a debugger";
   }
-  const WaitLook& wait = observed.samples.back().wait;
+  const WaitSample& wait = observed.samples.back().wait;
   const std::string call = wait.syscall.empty() ? "the kernel" : wait.syscall;
   return observed.file.empty()
              ? call
@@ -71,8 +71,8 @@ Activity asleep(const Observed& observed) {
 double cpu_of(const std::vector<Sample>& samples) {
   const std::chrono::duration<double> passed =
       samples.back().at - samples.front().at;
-  const WaitLook& first = samples.front().wait;
-  const WaitLook& last = samples.back().wait;
+  const WaitSample& first = samples.front().wait;
+  const WaitSample& last = samples.back().wait;
   const double ran_s =
       last.runs.nanoseconds > 0
           ? static_cast<double>(last.runs.nanoseconds -
@@ -148,7 +148,7 @@ Activity activity_of(const Observed& observed) {
   }
 }
 
-bool wants_more(const WaitLook& wait) {
+bool wants_more(const WaitSample& wait) {
   return wait.state == 'R' ||
          (wait.state == 'S' && !(wait.asleep_s >= kActivityMoment));
 }

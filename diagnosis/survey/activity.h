@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "inspector/cpython/stacks/python_stack.h"
-#include "tracee/proc/wait_look.h"
+#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 
 // The thread that a person would want to see, at one moment.
 struct Sample {
   std::chrono::steady_clock::time_point at;
-  WaitLook wait;
+  WaitSample wait;
   std::vector<PythonFrame> frames;  // its innermost
   std::optional<int> gil_holder;    // another thread, which has the GIL
 };
@@ -38,7 +38,7 @@ Activity activity_of(const Observed& observed);
 
 // Whether one sample is not enough: it has run a moment ago. kSamples are, if
 // they are a moment apart.
-bool wants_more(const WaitLook& wait);
+bool wants_more(const WaitSample& wait);
 constexpr std::size_t kSamples = 5;
 
 }  // namespace hangdbg

@@ -21,7 +21,7 @@ constexpr int kProcessSamplerTriesAsleep = 3;
 
 // What the call's first argument leads to, where that is a descriptor of
 // something that can be waited for.
-std::string file_of(int pid, const WaitLook& wait) {
+std::string file_of(int pid, const WaitSample& wait) {
   constexpr std::array<std::string_view, 8> kOfFiles = {
       "read",   "write",   "recvfrom", "recvmsg",
       "sendto", "sendmsg", "flock",    "fcntl"};
@@ -101,7 +101,7 @@ std::optional<Sample> ProcessSampler::see() {
   const int tid = thread_ ? *thread_->tid : pid_;
   Sample sample;
   for (int tried = 0; tried < kProcessSamplerTriesAsleep; ++tried) {
-    auto before = look_at_wait(pid_, tid);
+    auto before = sample_wait(pid_, tid);
     if (!before) {
       return {};
     }
@@ -116,7 +116,7 @@ std::optional<Sample> ProcessSampler::see() {
     if (!hangdbg::wants_more(sample.wait)) {
       return sample;  // as most, and it may be one of thousands
     }
-    const auto after = look_at_wait(pid_, tid);
+    const auto after = sample_wait(pid_, tid);
     if (!after || sample.wait.state == 'R' || after->runs == sample.wait.runs) {
       break;
     }

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "diagnosis/survey/activity.h"
 #include "inspector/cpython/runtime/gil.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "inspector/cpython/stacks/python_stack.h"
 
 namespace hangdbg {
@@ -42,7 +42,7 @@ class ProcessSampler {
   std::optional<int> gil_holder() const;
 
   int pid_;
-  std::optional<InspectedProcess> process_;
+  std::optional<PythonProcess> process_;
   std::optional<PythonStackReader> stacks_;
   std::optional<PythonVersion> version_;
   std::optional<Error> error_;

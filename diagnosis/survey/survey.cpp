@@ -12,8 +12,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/in_parallel.h"
-#include "base/start_threads.h"
+#include "base/parallel_map.h"
+#include "base/spawn_up_to.h"
 #include "base/text.h"
 #include "diagnosis/jobs/job_diagnosis.h"
 #include "diagnosis/survey/process_sampler.h"
@@ -56,7 +56,7 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
   const auto finder = std::make_shared<PythonFinder>();
   ByPid found;
   // One whose memory does not answer leaves time for the others.
-  in_parallel<Found>(
+  parallel_map<Found>(
       pids, deadline.capped(deadline.left() / 3),
       [finder](int pid) { return examine(*finder, pid); },
       [&](int pid, std::optional<Result<Found>> result) {
@@ -72,7 +72,7 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
         diagnose_all(pids, hung_after_s, deadline.capped(kLongestDiagnosis),
                      Closely::Passively);
   };
-  auto beside = start_threads(1, diagnose_them);
+  auto beside = spawn_up_to(1, diagnose_them);
   sample_more(found, deadline);
   std::ranges::for_each(beside, &std::thread::join);
   if (beside.empty()) {
@@ -179,7 +179,7 @@ std::vector<int> order_of_diagnosis(const ByPid& found) {
     if (one.process.error) {
       continue;
     }
-    const WaitLook& wait = one.sampler->observed().samples.front().wait;
+    const WaitSample& wait = one.sampler->observed().samples.front().wait;
     if (wait.state != 'Z' &&
         wait.state != 'X') {  // who has ended does not hang
       order.emplace_back(-wait.asleep_s.value_or(0), pid);
@@ -216,7 +216,7 @@ void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process) {
 // The processes at the end of the chain: more than one, where it is a circle.
 std::set<int> ends_of(const Diagnosis& found) {
   std::set<int> ends;
-  const std::size_t count = std::max<std::size_t>(found.circle, 1);
+  const std::size_t count = std::max<std::size_t>(found.cycle, 1);
   for (std::size_t i = 0; i < count; ++i) {
     ends.insert(found.chain[found.root - i].id.pid);
   }

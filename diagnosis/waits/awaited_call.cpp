@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "inspector/jobs/mpi_programs.h"
 
 namespace hangdbg {
@@ -43,8 +43,8 @@ bool waits_for_message(std::string_view function) {
 
 }  // namespace
 
-std::optional<CollectiveCall> awaited_call(const Case& of,
-                                           const CaseThread& thread) {
+std::optional<CollectiveCall> awaited_call(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread) {
   auto call = torch_call(of, thread);
   if (!call) {
     if (auto mpi = mpi_call(of, thread)) {
@@ -54,8 +54,8 @@ std::optional<CollectiveCall> awaited_call(const Case& of,
   return call;
 }
 
-std::optional<CollectiveCall> torch_call(const Case& of,
-                                         const CaseThread& thread) {
+std::optional<CollectiveCall> torch_call(const ProcessSnapshot& of,
+                                         const ThreadSnapshot& thread) {
   // What a collective calls of the program, to pickle an object, is its own
   // business.
   const auto& frames = thread.frames();
@@ -69,15 +69,17 @@ std::optional<CollectiveCall> torch_call(const Case& of,
         return is_in(frame, "/torch/distributed/");
       });
   if (!own && distributed && of.is_python()) {
-    return read_collective_call(of.heap(), thread.stack, of.process_groups());
+    return read_collective_call(of.objects(), thread.stack,
+                                of.process_groups());
   }
   return std::nullopt;
 }
 
 // By the C function that Python's has called: it runs all the while, to see
 // whether the others have come.
-std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread) {
-  const InspectedProcess* const whole = thread.python ? of.whole() : nullptr;
+std::optional<MpiCall> mpi_call(const ProcessSnapshot& of,
+                                const ThreadSnapshot& thread) {
+  const PythonProcess* const whole = thread.python ? of.whole() : nullptr;
   if (whole == nullptr ||
       std::ranges::none_of(whole->modules, is_mpi_library, &Module::path)) {
     return std::nullopt;
@@ -101,8 +103,8 @@ bool is_message(const CollectiveCall& call) {
          waits_for_message(std::string_view(call.function).substr(kMpi.size()));
 }
 
-std::optional<CollectiveCall> pending_call(const Case& of,
-                                           const CaseThread& thread) {
+std::optional<CollectiveCall> pending_call(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread) {
   if (!thread.python || !thread.sleeps_in("futex") || !of.is_python()) {
     return std::nullopt;
   }

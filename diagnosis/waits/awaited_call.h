@@ -5,18 +5,18 @@
 #include <optional>
 #include <string>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "inspector/jobs/torch/collective_calls.h"
 
 namespace hangdbg {
 
 // By its frames: it has called one, and is inside. Of MPI by its C functions,
 // which tell no group.
-std::optional<CollectiveCall> awaited_call(const Case& of,
-                                           const CaseThread& thread);
+std::optional<CollectiveCall> awaited_call(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread);
 // The first alone.
-std::optional<CollectiveCall> torch_call(const Case& of,
-                                         const CaseThread& thread);
+std::optional<CollectiveCall> torch_call(const ProcessSnapshot& of,
+                                         const ThreadSnapshot& thread);
 
 struct MpiCall {
   std::string function;  // "MPI_Recv"
@@ -24,7 +24,8 @@ struct MpiCall {
   bool operator==(const MpiCall&) const = default;
 };
 // A collective, or one that waits for a message to come or to go.
-std::optional<MpiCall> mpi_call(const Case& of, const CaseThread& thread);
+std::optional<MpiCall> mpi_call(const ProcessSnapshot& of,
+                                const ThreadSnapshot& thread);
 
 inline bool is_of_mpi(const CollectiveCall& call) {
   return call.function.starts_with("MPI_");
@@ -34,7 +35,7 @@ bool is_message(const CollectiveCall& call);
 
 // By what its process has begun and not completed, where the thread waits in C
 // code: for `work.wait()`, and for the gradients in a `backward()`.
-std::optional<CollectiveCall> pending_call(const Case& of,
-                                           const CaseThread& thread);
+std::optional<CollectiveCall> pending_call(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

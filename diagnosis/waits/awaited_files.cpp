@@ -16,7 +16,10 @@ namespace {
 
 constexpr std::size_t kMostFiles = 256;
 
-void add_file(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
+void add_file(const ProcessSnapshot& of,
+              int fd,
+              bool to_read,
+              AwaitedFiles& awaited) {
   if (awaited.files.size() < kMostFiles) {
     if (auto file = of.file(fd)) {
       awaited.files.push_back({*std::move(file), to_read});
@@ -24,7 +27,9 @@ void add_file(const Case& of, int fd, bool to_read, AwaitedFiles& awaited) {
   }
 }
 
-void add_polled(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
+void add_polled(const ProcessSnapshot& of,
+                const TaskSyscall& call,
+                AwaitedFiles& into) {
   const auto count = std::min<std::uint64_t>(call.args[1], kMostFiles);
   std::vector<pollfd> polled(count);
   if (!of.memory().read(Address{call.args[0]},
@@ -39,7 +44,9 @@ void add_polled(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
 }
 
 // Of those to read, and those to write.
-void add_selected(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
+void add_selected(const ProcessSnapshot& of,
+                  const TaskSyscall& call,
+                  AwaitedFiles& into) {
   const auto count = std::min<std::uint64_t>(call.args[0], 4096);
   for (const bool to_read : {true, false}) {
     const Address set{call.args[to_read ? 1 : 2]};
@@ -56,7 +63,7 @@ void add_selected(const Case& of, const TaskSyscall& call, AwaitedFiles& into) {
   }
 }
 
-void add_watched(const Case& of, int epoll, AwaitedFiles& into) {
+void add_watched(const ProcessSnapshot& of, int epoll, AwaitedFiles& into) {
   const auto set = of.file(epoll);
   for (const EpollWatch& watch :
        set ? set->watches : std::vector<EpollWatch>()) {
@@ -66,7 +73,8 @@ void add_watched(const Case& of, int epoll, AwaitedFiles& into) {
 
 }  // namespace
 
-AwaitedFiles awaited_files(const Case& of, const CaseThread& thread) {
+AwaitedFiles awaited_files(const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread) {
   const TaskSyscall& call = thread.wait.call;
   AwaitedFiles awaited;
   if (call.running) {
@@ -103,7 +111,7 @@ AwaitedFiles awaited_files(const Case& of, const CaseThread& thread) {
   return awaited;
 }
 
-bool gets_on(const CaseThread& thread, const AwaitedFiles& awaited) {
+bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited) {
   return thread.ran && !awaited.with_time;
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "tracee/proc/open_files.h"
 
 namespace hangdbg {
@@ -20,10 +20,11 @@ struct AwaitedFiles {
   bool with_time = false;  // and comes back by itself some time
 };
 
-AwaitedFiles awaited_files(const Case& of, const CaseThread& thread);
+AwaitedFiles awaited_files(const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread);
 
 // It has run while it was looked at, and not because a time was over: what it
 // waits for comes.
-bool gets_on(const CaseThread& thread, const AwaitedFiles& awaited);
+bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited);
 
 }  // namespace hangdbg

@@ -27,8 +27,8 @@ std::string_view type_of(std::int32_t kind) {
 
 }  // namespace
 
-std::optional<AwaitedMutex> awaited_mutex(const Case& of,
-                                          const CaseThread& thread) {
+std::optional<AwaitedMutex> awaited_mutex(const ProcessSnapshot& of,
+                                          const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   const auto operation = call.args[1] & FUTEX_CMD_MASK;
   constexpr std::uint64_t kHeldAndAwaited = 2;
@@ -55,7 +55,8 @@ std::optional<AwaitedMutex> awaited_mutex(const Case& of,
       .tid = tasks->outer(static_cast<std::uint64_t>(mutex->owner))};
 }
 
-std::optional<int> owner_in_parent(const Case& of, const AwaitedMutex& mutex) {
+std::optional<int> owner_in_parent(const ProcessSnapshot& of,
+                                   const AwaitedMutex& mutex) {
   const int parent = of.status.ppid;
   const auto theirs =
       of.forked_from(parent) ? TaskIds::read(parent) : std::unexpected(Error());

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
@@ -19,11 +19,12 @@ struct AwaitedMutex {
 };
 
 // None: it waits for something else.
-std::optional<AwaitedMutex> awaited_mutex(const Case& of,
-                                          const CaseThread& thread);
+std::optional<AwaitedMutex> awaited_mutex(const ProcessSnapshot& of,
+                                          const ThreadSnapshot& thread);
 
 // Our number of the thread that had it, if that is one of the process by which
 // this one was forked.
-std::optional<int> owner_in_parent(const Case& of, const AwaitedMutex& mutex);
+std::optional<int> owner_in_parent(const ProcessSnapshot& of,
+                                   const AwaitedMutex& mutex);
 
 }  // namespace hangdbg

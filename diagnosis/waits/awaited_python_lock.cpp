@@ -7,7 +7,8 @@ namespace hangdbg {
 namespace {
 
 // While it waits for a Condition it has let go of its lock.
-std::optional<Address> let_go(const Case& of, const CaseThread& thread) {
+std::optional<Address> let_go(const ProcessSnapshot& of,
+                              const ThreadSnapshot& thread) {
   const PythonFrame* const waits = thread.find("wait", "/threading.py", 3);
   return waits != nullptr ? of.object(*waits, "self._lock") : std::nullopt;
 }
@@ -16,17 +17,18 @@ std::optional<Address> let_go(const Case& of, const CaseThread& thread) {
 
 // The name that the outermost frame has for it says most: a library's own is
 // "self._lock". Frames further out pass it on at most.
-std::optional<AwaitedPythonLock> awaited_python_lock(const Case& of,
-                                                     const CaseThread& thread) {
+std::optional<AwaitedPythonLock> awaited_python_lock(
+    const ProcessSnapshot& of,
+    const ThreadSnapshot& thread) {
   if (!of.is_python() || thread.wait.syscall != "futex" ||
       thread.frames().empty()) {
     return std::nullopt;
   }
   constexpr std::size_t kDepth = 5;
-  const auto words = parked_by(of.heap(), thread.wait);
+  const auto words = parked_by(of.objects(), thread.wait);
   std::optional<AwaitedPythonLock> awaited;
   for (std::size_t i = 0; i < std::min(kDepth, thread.frames().size()); ++i) {
-    auto found = find_lock(of.heap(), thread.frames()[i], words);
+    auto found = find_lock(of.objects(), thread.frames()[i], words);
     if (!found && awaited) {
       break;
     }
@@ -37,15 +39,15 @@ std::optional<AwaitedPythonLock> awaited_python_lock(const Case& of,
   return awaited;
 }
 
-std::vector<PythonLockHolder> holders_of(const Case& of,
+std::vector<PythonLockHolder> holders_of(const ProcessSnapshot& of,
                                          const PythonLock& lock) {
   if (lock.owner != 0) {
-    const CaseThread* const owner = of.by_ident(lock.owner);
+    const ThreadSnapshot* const owner = of.by_ident(lock.owner);
     return owner != nullptr ? std::vector{PythonLockHolder{.thread = owner}}
                             : std::vector<PythonLockHolder>();
   }
   std::vector<PythonLockHolder> holders;
-  for (const CaseThread* const one : of.python_threads()) {
+  for (const ThreadSnapshot* const one : of.python_threads()) {
     const auto& held = held_by(of, *one);
     const auto has = std::ranges::find_if(held, [&](const auto& each) {
       return each.lock.object == lock.object;
@@ -57,8 +59,8 @@ std::vector<PythonLockHolder> holders_of(const Case& of,
   return holders;
 }
 
-const std::vector<HeldPythonLock>& held_by(const Case& of,
-                                           const CaseThread& thread) {
+const std::vector<HeldPythonLock>& held_by(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread) {
   const auto [known, fresh] = of.held_locks.try_emplace(thread.id.tid);
   std::vector<HeldPythonLock>& all = known->second;
   if (!fresh) {
@@ -66,8 +68,8 @@ const std::vector<HeldPythonLock>& held_by(const Case& of,
   }
   const auto without = let_go(of, thread);
   for (const PythonFrame& frame : thread.frames()) {
-    of.heap().allow_reads();
-    for (const PythonLock& lock : held_by_with(of.heap(), frame)) {
+    of.objects().allow_reads();
+    for (const PythonLock& lock : held_by_with(of.objects(), frame)) {
       if (lock.object != without) {
         all.push_back({lock, &frame});
       }

@@ -48,7 +48,8 @@ std::optional<Shared> shared_mapping(const Maps& maps, Address at) {
 }
 
 // What a thread waits for in futex(2), where that is shared.
-std::optional<Shared> awaited_by(const CaseThread& thread, const Maps& maps) {
+std::optional<Shared> awaited_by(const ThreadSnapshot& thread,
+                                 const Maps& maps) {
   const auto& call = thread.wait.call;
   return call.running || call.number != SYS_futex ||
                  (call.args[1] & FUTEX_PRIVATE_FLAG) != 0
@@ -68,15 +69,15 @@ struct Object {
   bool is_lock;
 };
 
-std::optional<SemLock> lock_at(const Case& of, Address object) {
+std::optional<SemLock> lock_at(const ProcessSnapshot& of, Address object) {
   const auto lock =
-      of.memory().read_value<SemLock>(object + of.heap().at().object_size);
+      of.memory().read_value<SemLock>(object + of.objects().at().object_size);
   return lock ? std::optional(*lock) : std::nullopt;
 }
 
 // The room in a Queue(1) has the numbers of a Lock, and is released by others
 // than who took it. `path`: "lock._semlock".
-bool is_bounded_semaphore(const Case& of,
+bool is_bounded_semaphore(const ProcessSnapshot& of,
                           const PythonFrame& frame,
                           std::string_view path) {
   constexpr std::string_view kAttribute = "._semlock";
@@ -86,13 +87,13 @@ bool is_bounded_semaphore(const Case& of,
   path.remove_suffix(kAttribute.size());
   const auto object = of.object(frame, path);
   const auto type =
-      object ? of.heap().type_of(*object) : std::unexpected(Error());
+      object ? of.objects().type_of(*object) : std::unexpected(Error());
   return type && (*type)->name == "BoundedSemaphore";
 }
 
 // By the names that programs and multiprocessing's own classes have for it.
-std::optional<Object> object_of(const Case& of,
-                                const CaseThread& thread,
+std::optional<Object> object_of(const ProcessSnapshot& of,
+                                const ThreadSnapshot& thread,
                                 const Maps& maps,
                                 const Shared& file,
                                 std::size_t depth) {
@@ -108,8 +109,8 @@ std::optional<Object> object_of(const Case& of,
   constexpr std::size_t kMostVariables = 30;
   for (std::size_t i = 0; i < std::min(depth, thread.frames().size()); ++i) {
     const PythonFrame& frame = thread.frames()[i];
-    of.heap().allow_reads();
-    auto variables = read_locals(of.heap(), frame.address, frame.code);
+    of.objects().allow_reads();
+    auto variables = read_locals(of.objects(), frame.address, frame.code);
     if (!variables) {
       continue;
     }
@@ -132,7 +133,7 @@ std::optional<Object> object_of(const Case& of,
 }
 
 // Relatives: who shares such a lock got it from a common parent.
-std::vector<int> sharers_of(const Case& of, const Shared& file) {
+std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
   std::vector<int> pids = {of.status.ppid};
   for (const int parent : {of.status.ppid, of.pid}) {
     const auto [begin, end] = of.world.children().equal_range(parent);
@@ -146,31 +147,31 @@ std::vector<int> sharers_of(const Case& of, const Shared& file) {
   return pids;
 }
 
-bool waits_for(const Case& of, const Shared& file, int pid) {
-  const Case* const other = of.world.look_at(pid);
-  const CaseThread* const main =
+bool waits_for(const ProcessSnapshot& of, const Shared& file, int pid) {
+  const ProcessSnapshot* const other = of.world.snapshot(pid);
+  const ThreadSnapshot* const main =
       other != nullptr ? other->thread(pid) : nullptr;
   return main != nullptr && awaited_by(*main, maps_of(pid)) == file;
 }
 
 // How often that process has it. None: that cannot be told.
-std::optional<int> count_in(const Case& of,
+std::optional<int> count_in(const ProcessSnapshot& of,
                             const Object& object,
                             const Shared& file,
                             int pid) {
   if (of.forked_from(pid)) {
     const auto lock = LiveMemory(pid).read_value<SemLock>(
-        object.at + of.heap().at().object_size);
+        object.at + of.objects().at().object_size);
     return lock && lock->handle == object.lock.handle
                ? std::optional(lock->count)
                : std::nullopt;
   }
-  const Case* const other = of.world.look_at(pid);
+  const ProcessSnapshot* const other = of.world.snapshot(pid);
   if (other == nullptr || !other->is_python()) {
     return {};
   }
   const Maps maps = maps_of(pid);
-  for (const CaseThread* const one : other->python_threads()) {
+  for (const ThreadSnapshot* const one : other->python_threads()) {
     constexpr std::size_t kDepth = 20;
     if (const auto its = object_of(*other, *one, maps, file, kDepth)) {
       return its->lock.count;
@@ -181,8 +182,9 @@ std::optional<int> count_in(const Case& of,
 
 }  // namespace
 
-std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
-                                                     const CaseThread& thread) {
+std::optional<AwaitedSharedLock> awaited_shared_lock(
+    const ProcessSnapshot& of,
+    const ThreadSnapshot& thread) {
   if (thread.wait.syscall != "futex" || !of.is_python() || of.memory_left) {
     return std::nullopt;
   }
@@ -202,7 +204,7 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
   awaited.known = true;
   awaited.is_lock = object->is_lock;
   if (!awaited.is_lock) {
-    of.world.look_at_all(awaited.sharers);
+    of.world.take_snapshots(awaited.sharers);
     std::ranges::copy_if(awaited.sharers, std::back_inserter(awaited.waiting),
                          [&](int pid) { return waits_for(of, *file, pid); });
     return awaited;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
@@ -20,13 +20,14 @@ struct AwaitedSharedLock {
   bool is_lock = false;      // else a semaphore: an Event's, a Condition's, ...
   std::vector<int> waiting;  // of a semaphore's sharers: for the same
   int own_count = 0;         // how often this process has it
-  const CaseThread* own_holder = nullptr;  // the thread that took it last
-  std::vector<int> holders;                // of the sharers
+  const ThreadSnapshot* own_holder = nullptr;  // the thread that took it last
+  std::vector<int> holders;                    // of the sharers
   bool all_told = true;  // of each sharer it could be told whether it has it
 };
 
 // None: it waits for something else.
-std::optional<AwaitedSharedLock> awaited_shared_lock(const Case& of,
-                                                     const CaseThread& thread);
+std::optional<AwaitedSharedLock> awaited_shared_lock(
+    const ProcessSnapshot& of,
+    const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

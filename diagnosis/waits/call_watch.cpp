@@ -22,7 +22,7 @@ constexpr double kShortest = 1;
 constexpr double kLongest = 10;
 
 // Leaves something for what comes after it.
-Duration time_to_watch(const World& world) {
+Duration time_to_watch(const SystemSnapshot& world) {
   constexpr std::chrono::seconds kRest{2};
   const auto wanted =
       Seconds(std::clamp(world.hung_after_s, kShortest, kLongest));
@@ -32,17 +32,20 @@ Duration time_to_watch(const World& world) {
 }
 
 // Only the thread itself binds its local variables.
-std::string variables_of(const Case& of, const CaseThread& thread) {
+std::string variables_of(const ProcessSnapshot& of,
+                         const ThreadSnapshot& thread) {
   constexpr std::size_t kFrames = 10;
   std::string text;
   if (!of.is_python()) {
     return text;
   }
   // With a memory of its own: what was read before may have changed.
-  const auto heap = Heap::open(of.process().memory, of.process().python);
+  const auto objects =
+      ObjectReader::open(of.process().memory, of.process().python);
   for (const PythonFrame& frame : thread.frames() | std::views::take(kFrames)) {
-    const auto variables = heap ? read_locals(*heap, frame.address, frame.code)
-                                : std::unexpected(heap.error());
+    const auto variables =
+        objects ? read_locals(*objects, frame.address, frame.code)
+                : std::unexpected(objects.error());
     for (const Variable& one :
          variables ? *variables : std::vector<Variable>()) {
       text += fmt::format("{} {:x}\n", one.name, one.object.value);
@@ -54,8 +57,8 @@ std::string variables_of(const Case& of, const CaseThread& thread) {
 enum class Look { In, Gone, Failed };
 
 // Whether the thread is in that call, made by the same callers.
-Look look_once(const Case& of,
-               const CaseThread& thread,
+Look look_once(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
                const std::vector<StackEntry>& from) {
   const auto calls = of.native_calls(thread);
   if (calls.empty()) {
@@ -76,8 +79,8 @@ Look look_once(const Case& of,
 }
 
 // A look at a thread that runs may miss functions.
-Look look(const Case& of,
-          const CaseThread& thread,
+Look look(const ProcessSnapshot& of,
+          const ThreadSnapshot& thread,
           const std::vector<StackEntry>& from) {
   constexpr int kTries = 3;
   Look worst = Look::Gone;
@@ -92,8 +95,8 @@ Look look(const Case& of,
 }
 
 // The call and its callers.
-std::vector<StackEntry> callers(const Case& of,
-                                const CaseThread& thread,
+std::vector<StackEntry> callers(const ProcessSnapshot& of,
+                                const ThreadSnapshot& thread,
                                 const StackEntry& call) {
   auto calls = of.native_calls(thread);
   calls.erase(calls.begin(),
@@ -106,8 +109,8 @@ std::vector<StackEntry> callers(const Case& of,
 
 }  // namespace
 
-CallWatch watch_call(const Case& of,
-                     const CaseThread& thread,
+CallWatch watch_call(const ProcessSnapshot& of,
+                     const ThreadSnapshot& thread,
                      const StackEntry& call) {
   constexpr std::chrono::milliseconds kBetweenCounts{20};
   constexpr std::chrono::milliseconds kBetweenLooks{200};

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "diagnosis/snapshot/case.h"
 #include "diagnosis/snapshot/cause.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "inspector/snapshot/merged_stack.h"
 
 namespace hangdbg {
@@ -23,11 +23,11 @@ struct CallWatch {
   std::string told;                // what was seen
 };
 
-// `call`: one of of.native_calls(thread). Takes World::hung_after_s, at least
-// 1 s and at most 10 s, or as long as the deadline permits; less if the thread
-// comes back.
-CallWatch watch_call(const Case& of,
-                     const CaseThread& thread,
+// `call`: one of of.native_calls(thread). Takes SystemSnapshot::hung_after_s,
+// at least 1 s and at most 10 s, or as long as the deadline permits; less if
+// the thread comes back.
+CallWatch watch_call(const ProcessSnapshot& of,
+                     const ThreadSnapshot& thread,
                      const StackEntry& call);
 
 // Of a thread that did not come back.

@@ -5,7 +5,7 @@
 namespace hangdbg {
 
 // The GIL's own condition lies beside its flag (struct _gil_runtime_state).
-bool waits_for_gil(const Case& of, const CaseThread& thread) {
+bool waits_for_gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr std::uint64_t kNear = 256;
   const auto& call = thread.wait.call;
   return of.gil && of.gil->locked && of.gil->holder_tid &&

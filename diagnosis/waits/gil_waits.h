@@ -1,11 +1,11 @@
 // Who waits for the GIL.
 #pragma once
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
 // While another thread has it, as far as could be seen.
-bool waits_for_gil(const Case& of, const CaseThread& thread);
+bool waits_for_gil(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

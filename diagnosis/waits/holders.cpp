@@ -13,7 +13,7 @@
 #include <ctime>
 
 #include "base/folder.h"
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "base/text.h"
 #include "tracee/proc/mounts.h"
 #include "tracee/proc/proc_file.h"
@@ -79,7 +79,7 @@ bool is_local(std::string_view type) {
 std::optional<SeenFile> seen_by(int pid, const std::string& path) {
   std::optional<SeenFile> seen;
   const std::string from = path.starts_with('/') ? "root" : "cwd/";
-  in_parallel<SeenFile>(
+  parallel_map<SeenFile>(
       {pid}, Deadline::in(kHoldersPatience),
       [=](int of) -> Result<SeenFile> {
         bool there = false;
@@ -110,7 +110,7 @@ std::string age_text(const SeenFile& file) {
       std::chrono::nanoseconds(static_cast<std::int64_t>(file.age_s * 1e9)));
 }
 
-Openers who_has_open(const Case& of, const SeenFile& file) {
+Openers who_has_open(const ProcessSnapshot& of, const SeenFile& file) {
   Openers openers;
   const auto pids = list_processes();
   for (const int pid : pids ? *pids : std::vector<int>()) {
@@ -141,7 +141,7 @@ std::vector<ThreadId> who_has_device(std::string_view name) {
   return found;
 }
 
-std::optional<int> awaited_file_lock(const CaseThread& thread) {
+std::optional<int> awaited_file_lock(const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   const bool waits =
       !call.running &&
@@ -152,7 +152,7 @@ std::optional<int> awaited_file_lock(const CaseThread& thread) {
 }
 
 // By the number that they share.
-std::vector<ThreadId> who_has_awaited(const Case& of) {
+std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of) {
   std::vector<ThreadId> holders;
   const auto& locks = of.world.file_locks();
   for (const FileLock& mine : locks) {
@@ -168,7 +168,8 @@ std::vector<ThreadId> who_has_awaited(const Case& of) {
   return holders;
 }
 
-std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file) {
+std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
+                                const SeenFile& file) {
   std::vector<ThreadId> holders;
   for (const FileLock& lock : of.world.file_locks()) {
     const bool same = lock.inode == file.inode &&

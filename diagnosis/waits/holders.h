@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 
 namespace hangdbg {
 
@@ -28,18 +28,19 @@ struct Openers {
   std::size_t unseen = 0;  // processes of which we may not see what they have
   bool elsewhere = false;  // machines that share its file system may have it
 };
-Openers who_has_open(const Case& of, const SeenFile& file);
+Openers who_has_open(const ProcessSnapshot& of, const SeenFile& file);
 
 // Those that have a descriptor which leads to that name: "/dev/fuse".
 std::vector<ThreadId> who_has_device(std::string_view name);
 
 // The descriptor whose lock a thread waits for in the kernel: flock(2),
 // fcntl(2).
-std::optional<int> awaited_file_lock(const CaseThread& thread);
+std::optional<int> awaited_file_lock(const ThreadSnapshot& thread);
 // Who holds what a thread of that process waits for there (proc_locks(5)).
-std::vector<ThreadId> who_has_awaited(const Case& of);
+std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of);
 
 // Of those that hold a lock on it, by whatever way.
-std::vector<ThreadId> who_locks(const Case& of, const SeenFile& file);
+std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
+                                const SeenFile& file);
 
 }  // namespace hangdbg

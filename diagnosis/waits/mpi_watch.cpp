@@ -75,8 +75,8 @@ Result<bool> one_has_returned(const std::vector<ExecutionCounter>& counters) {
 // A look at who runs may fail.
 bool is_there(const MpiWait& wait) {
   constexpr int kTries = 3;
-  const Case* const of = wait.world->look_at(wait.thread.pid);
-  const CaseThread* const thread =
+  const ProcessSnapshot* const of = wait.world->snapshot(wait.thread.pid);
+  const ThreadSnapshot* const thread =
       of == nullptr ? nullptr : of->thread(wait.thread.tid);
   for (int i = 0; thread != nullptr && i < kTries; ++i) {
     if (mpi_call(*of, *thread) == wait.call) {

@@ -9,13 +9,13 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "diagnosis/snapshot/world.h"
+#include "diagnosis/snapshot/system_snapshot.h"
 #include "diagnosis/waits/awaited_call.h"
 
 namespace hangdbg {
 
 struct MpiWait {
-  std::shared_ptr<World> world;  // to look at it again
+  std::shared_ptr<SystemSnapshot> world;  // to look at it again
   ThreadId thread;
   MpiCall call;
 };

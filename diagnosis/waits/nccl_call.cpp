@@ -31,8 +31,9 @@ constexpr std::array<std::string_view, 4> kOthers = {
 
 }  // namespace
 
-std::optional<NcclCall> nccl_call(const Case& of, const CaseThread& thread) {
-  const InspectedProcess* const whole = of.whole();
+std::optional<NcclCall> nccl_call(const ProcessSnapshot& of,
+                                  const ThreadSnapshot& thread) {
+  const PythonProcess* const whole = of.whole();
   if (whole == nullptr ||
       std::ranges::none_of(whole->modules, [](const Module& module) {
         return base_name(module.path).starts_with("libnccl");

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "diagnosis/snapshot/case.h"
+#include "diagnosis/snapshot/process_snapshot.h"
 #include "inspector/snapshot/merged_stack.h"
 
 namespace hangdbg {
@@ -16,6 +16,7 @@ struct NcclCall {
 };
 
 // The outermost: what the program, or torch, has called.
-std::optional<NcclCall> nccl_call(const Case& of, const CaseThread& thread);
+std::optional<NcclCall> nccl_call(const ProcessSnapshot& of,
+                                  const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

@@ -21,10 +21,10 @@ Cause mismatch_cause(const Meeting& meeting) {
     return ranks.size() == 1 ? "is" : "are";
   };
   Cause cause{.id = CauseId::CollectiveMismatch,
-              .standing = Standing::Waits,
+              .progress = Progress::Blocked,
               .confidence =
                   meeting.by_number ? Confidence::Certain : Confidence::Likely,
-              .sentence = fmt::format(
+              .summary = fmt::format(
                   "{} {} in {}, {} in {}, {}: they do not match, and wait for "
                   "each other for ever",
                   ranks_text(meeting.mismatched), verb(meeting.mismatched),

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "diagnosis/snapshot/cause.h"
-#include "diagnosis/waits/meeting.h"
+#include "diagnosis/waits/rendezvous.h"
 #include "inspector/ranks/rank_set.h"
 
 namespace hangdbg {

@@ -21,7 +21,7 @@ Status check_is_process(int pid, const ProcStatus& status);
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> preflight(int pid) {
+Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
   TRY(check_reachable(pid));
   auto status = TRY(read_status(pid));
   TRY(check_permission(pid, status));
@@ -71,9 +71,9 @@ Result<std::unique_ptr<Target>> preflight(int pid) {
   }
   const Libc libc = libc_of(danger, process.modules);
   TRY(calls_known_unread(pid, pid, libc));
-  return std::make_unique<Target>(Target{std::move(process), std::move(status),
-                                         std::move(danger), *api, libc,
-                                         std::move(taken_cpus)});
+  return std::make_unique<AttachTarget>(
+      AttachTarget{std::move(process), std::move(status), std::move(danger),
+                   *api, libc, std::move(taken_cpus)});
 }
 
 Status check_readable(int pid) {

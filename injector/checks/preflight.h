@@ -12,12 +12,12 @@
 #include "injector/checks/python_api.h"
 #include "injector/checks/real_time.h"
 #include "injector/checks/seccomp.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 
-struct Target : InspectedProcess {
+struct AttachTarget : PythonProcess {
   ProcStatus status;
   DangerousCode danger;
   TargetApi api;
@@ -28,7 +28,7 @@ struct Target : InspectedProcess {
 // Errors: those of check_reachable, check_permission (permission.h),
 // open_process, check_room, check_cpus (room.h, real_time.h),
 // calls_known_unread (seccomp.h); NotInitialized, Finalizing.
-Result<std::unique_ptr<Target>> preflight(int pid);
+Result<std::unique_ptr<AttachTarget>> preflight(int pid);
 
 // For who only reads: that there is such a process, with memory, and that we
 // may. Errors: NoSuchProcess, Zombie, KernelThread, check_permission's.

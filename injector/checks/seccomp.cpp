@@ -107,7 +107,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 }
 
 Result<AllowedCalls> read_allowed_calls(int pid,
-                                        Attachment& thread,
+                                        TracedThread& thread,
                                         Libc libc) {
   const auto filters = thread.seccomp_filters();
   // One that cannot be read (it is no classic BPF, or the kernel has no

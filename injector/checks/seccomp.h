@@ -18,7 +18,7 @@
 #include "injector/checks/danger.h"
 #include "injector/checks/target_calls.h"
 #include "tracee/proc/proc_maps.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 
@@ -31,7 +31,9 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 // The stopped thread's filter, read. Where it forbids restart_syscall and the
 // thread's call would need that, the call is made anew instead, and the thread
 // is refused. Errors: SeccompForbids, SeccompUnknown.
-Result<AllowedCalls> read_allowed_calls(int pid, Attachment& thread, Libc libc);
+Result<AllowedCalls> read_allowed_calls(int pid,
+                                        TracedThread& thread,
+                                        Libc libc);
 
 // By the library that pthread_create is in.
 Libc libc_of(const DangerousCode& danger, const std::vector<Module>& modules);

@@ -35,29 +35,29 @@ constexpr std::size_t kMostFrames = 1U << 15;
 // Smaller is better.
 enum Rank { kAsleep = 0, kAsleepAvoid = 1, kRunning = 2, kNever = 3 };
 
-Status judge(const Target& target,
+Status judge(const AttachTarget& target,
              int tid,
              const Registers& registers,
              NativeUnwinder& unwinder,
              Deadline deadline,
              std::uint64_t stack_needed);
-bool in_restartable_sequence(const Target& target,
-                             const Attachment& thread,
+bool in_restartable_sequence(const AttachTarget& target,
+                             const TracedThread& thread,
                              Address pc);
-Rank rank_of(const Target& target, int tid);
-Rank rank_of_call(const Target& target, const TaskSyscall& call);
-bool is_socket(const Target& target, std::uint64_t fd);
-bool has_own_descriptors(const Target& target, int tid);
-const Mapping* mapping_of(const Target& target, Address address);
-bool has_stack_below(const Target& target,
+Rank rank_of(const AttachTarget& target, int tid);
+Rank rank_of_call(const AttachTarget& target, const TaskSyscall& call);
+bool is_socket(const AttachTarget& target, std::uint64_t fd);
+bool has_own_descriptors(const AttachTarget& target, int tid);
+const Mapping* mapping_of(const AttachTarget& target, Address address);
+bool has_stack_below(const AttachTarget& target,
                      Address sp,
                      std::uint64_t needed = StubStack::kNeeded);
-bool is_on_own_stack(const Target& target, const Registers& registers);
+bool is_on_own_stack(const AttachTarget& target, const Registers& registers);
 bool is_look(const Registers& registers);
 
 }  // namespace
 
-Result<std::vector<int>> candidate_threads(const Target& target) {
+Result<std::vector<int>> candidate_threads(const AttachTarget& target) {
   std::vector<std::pair<Rank, int>> ranked;
   for (const int tid : TRY(list_tasks(target.pid))) {
     const Rank rank = rank_of(target, tid);
@@ -73,7 +73,7 @@ Result<std::vector<int>> candidate_threads(const Target& target) {
   return tids;
 }
 
-Status worth_stopping(const Target& target,
+Status worth_stopping(const AttachTarget& target,
                       int tid,
                       NativeUnwinder& unwinder,
                       Deadline deadline,
@@ -92,8 +92,8 @@ Status worth_stopping(const Target& target,
   return judge(target, tid, registers, unwinder, deadline, stack_needed);
 }
 
-Status check_safe(const Target& target,
-                  const Attachment& thread,
+Status check_safe(const AttachTarget& target,
+                  const TracedThread& thread,
                   const Registers& registers,
                   NativeUnwinder& unwinder,
                   Deadline deadline,
@@ -119,7 +119,7 @@ Status check_safe(const Target& target,
                stack_needed);
 }
 
-bool may_be_inside(const Target& target, int tid, AddressRange code) {
+bool may_be_inside(const AttachTarget& target, int tid, AddressRange code) {
   const auto call = read_task_syscall(target.pid, tid);
   if (!call) {
     return call.error().id != ErrorId::NoSuchThread;
@@ -141,8 +141,8 @@ namespace {
 // the sequence's beginning; one that went by the stub it would leave in the
 // middle, perhaps on another CPU (rseq(2); the allocators of some programs use
 // them).
-bool in_restartable_sequence(const Target& target,
-                             const Attachment& thread,
+bool in_restartable_sequence(const AttachTarget& target,
+                             const TracedThread& thread,
                              Address pc) {
   const Address area = thread.restartable_sequences();
   if (!area) {
@@ -158,7 +158,7 @@ bool in_restartable_sequence(const Target& target,
          pc.value - sequence->start_ip < sequence->post_commit_offset;
 }
 
-Status judge(const Target& target,
+Status judge(const AttachTarget& target,
              int tid,
              const Registers& registers,
              NativeUnwinder& unwinder,
@@ -217,12 +217,12 @@ Status judge(const Target& target,
 
 // Our channels would be made among them, and it is the main thread's that can
 // be fetched. Where nobody may compare (kcmp(2) fails), they are the same.
-bool has_own_descriptors(const Target& target, int tid) {
+bool has_own_descriptors(const AttachTarget& target, int tid) {
   return tid != target.pid &&
          ::syscall(SYS_kcmp, target.pid, tid, KCMP_FILES, 0, 0) > 0;
 }
 
-Rank rank_of(const Target& target, int tid) {
+Rank rank_of(const AttachTarget& target, int tid) {
   const auto stat = read_task_stat(target.pid, tid);
   if (!stat || is_agents_name(stat->comm) || stat->comm.starts_with("iou-") ||
       (stat->flags & kWorkerFlag) != 0 ||
@@ -247,7 +247,7 @@ Rank rank_of(const Target& target, int tid) {
 // from a bare stop already (signal(7), "Interruption of system calls by stop
 // signals"); or less than they would have; or late, since their time is
 // relative and our stop comes on top of it.
-Rank rank_of_call(const Target& target, const TaskSyscall& call) {
+Rank rank_of_call(const AttachTarget& target, const TaskSyscall& call) {
   switch (call.number) {
     case SYS_futex: {
       // A plain FUTEX_WAIT in libc is a low-level lock; whether this one is
@@ -282,14 +282,14 @@ Rank rank_of_call(const Target& target, const TaskSyscall& call) {
 
 // It may have a time limit (SO_RCVTIMEO), with which nothing is restarted, and
 // which cannot be seen from outside.
-bool is_socket(const Target& target, std::uint64_t fd) {
+bool is_socket(const AttachTarget& target, std::uint64_t fd) {
   std::error_code error;
   const auto link = std::filesystem::read_symlink(
       fmt::format("/proc/{}/fd/{}", target.pid, fd), error);
   return error || link.native().starts_with("socket:");
 }
 
-const Mapping* mapping_of(const Target& target, Address address) {
+const Mapping* mapping_of(const AttachTarget& target, Address address) {
   const auto found = std::ranges::find_if(
       target.maps, [&](const Mapping& m) { return m.contains(address); });
   return found == target.maps.end() ? nullptr : &*found;
@@ -298,7 +298,7 @@ const Mapping* mapping_of(const Target& target, Address address) {
 // A signal's alternate stack, or a coroutine's, is a few KB of some bigger
 // mapping, and what is below it is somebody else's. A thread's own stack has
 // its control block on top, in glibc and musl; main's has a name.
-bool is_on_own_stack(const Target& target, const Registers& registers) {
+bool is_on_own_stack(const AttachTarget& target, const Registers& registers) {
   if (is_look(registers)) {
     return true;  // the stop will tell
   }
@@ -312,7 +312,9 @@ bool is_look(const Registers& registers) {
   return registers.raw.fs_base == 0;
 }
 
-bool has_stack_below(const Target& target, Address sp, std::uint64_t needed) {
+bool has_stack_below(const AttachTarget& target,
+                     Address sp,
+                     std::uint64_t needed) {
   const Mapping* stack = mapping_of(target, sp);
   if (stack == nullptr || !stack->writable) {
     return false;

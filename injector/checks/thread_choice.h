@@ -10,7 +10,7 @@
 #include "injector/arch/x86_64/stub_x86_64.h"
 #include "injector/checks/preflight.h"
 #include "inspector/native/native_stack.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 
@@ -18,13 +18,13 @@ namespace hangdbg {
 // without a trace, with stack to spare; then running ones, since a busy
 // single-threaded loop has no other. Never ours, never io_uring's workers.
 // Errors: NoSuchProcess, NotPermitted.
-Result<std::vector<int>> candidate_threads(const Target& target);
+Result<std::vector<int>> candidate_threads(const AttachTarget& target);
 
 // What can be known of a sleeping thread without stopping it: a no spares it
 // the stop, and a yes leaves the unwinder with all that the stop will need, so
 // that it is short. Threads that run are always worth the stop.
 // Errors: as check_safe.
-Status worth_stopping(const Target& target,
+Status worth_stopping(const AttachTarget& target,
                       int tid,
                       NativeUnwinder& unwinder,
                       Deadline deadline,
@@ -33,8 +33,8 @@ Status worth_stopping(const Target& target,
 // Whether the stopped thread may be borrowed: its call, then a scan of its
 // stack for anything dangerous, then - if that found something - an exact
 // unwind. Errors: NoSafeThread with the reason.
-Status check_safe(const Target& target,
-                  const Attachment& thread,
+Status check_safe(const AttachTarget& target,
+                  const TracedThread& thread,
                   const Registers& registers,
                   NativeUnwinder& unwinder,
                   Deadline deadline,
@@ -43,6 +43,6 @@ Status check_safe(const Target& target,
 // Whether the thread may be in that code, or come there yet: it is out only if
 // it is seen asleep elsewhere, with no way back on its stack, as those have who
 // were called from there, and handlers of signals that came there.
-bool may_be_inside(const Target& target, int tid, AddressRange code);
+bool may_be_inside(const AttachTarget& target, int tid, AddressRange code);
 
 }  // namespace hangdbg

@@ -42,8 +42,8 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 }  // namespace
 
-Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
-                                              Attachment& thread,
+Result<BorrowedThread> BorrowedThread::borrow(const AttachTarget& target,
+                                              TracedThread& thread,
                                               const Registers& registers,
                                               const Fd& proc_mem,
                                               const RegionPlan& plan) {
@@ -69,28 +69,28 @@ Result<BorrowedThread> BorrowedThread::borrow(const Target& target,
 
   // Below the stack pointer and the red zone nothing is anybody's.
   TRY(write_proc_mem(proc_mem, stack.state, bytes_of(state)));
-  auto slack =
-      TRY(Slack::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
+  auto code_cave = TRY(
+      CodeCave::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
   checkpoint("stub-written");
   BorrowedThread borrowed(target, thread, registers, std::move(extended), mask,
-                          std::move(slack), stack);
+                          std::move(code_cave), stack);
   TRY(borrowed.enter());
   return borrowed;
 }
 
-BorrowedThread::BorrowedThread(const Target& target,
-                               Attachment& thread,
+BorrowedThread::BorrowedThread(const AttachTarget& target,
+                               TracedThread& thread,
                                const Registers& registers,
                                ExtendedState extended,
                                std::uint64_t mask,
-                               Slack slack,
+                               CodeCave code_cave,
                                StubStack stack)
     : target_(&target),
       thread_(&thread),
       registers_(registers),
       extended_(std::move(extended)),
       mask_(mask),
-      slack_(std::move(slack)),
+      slack_(std::move(code_cave)),
       stack_(stack) {}
 
 BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept

@@ -10,7 +10,7 @@
 // long (Ctrl-Z, a CPU quota). So whatever we write there is written while the
 // thread is stopped and seen inside the stub.
 //
-// Used from the tracer thread that made the Attachment, and from no other.
+// Used from the tracer thread that made the TracedThread, and from no other.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 #include "base/result.h"
 #include "injector/arch/x86_64/stub_x86_64.h"
 #include "injector/checks/preflight.h"
-#include "injector/stub/slack.h"
-#include "tracee/ptrace/attachment.h"
+#include "injector/stub/code_cave.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 
@@ -38,10 +38,10 @@ struct RegionPlan {
 
 class BorrowedThread {
  public:
-  // The attachment must be stopped at a place that check_safe likes. Writes
+  // The traced_thread must be stopped at a place that check_safe likes. Writes
   // the stub and makes the thread enter it.
-  static Result<BorrowedThread> borrow(const Target& target,
-                                       Attachment& thread,
+  static Result<BorrowedThread> borrow(const AttachTarget& target,
+                                       TracedThread& thread,
                                        const Registers& registers,
                                        const Fd& proc_mem,
                                        const RegionPlan& plan);
@@ -58,18 +58,18 @@ class BorrowedThread {
   // The region is filled: start its thread, and wait until it runs.
   Status start_thread(Deadline deadline);
 
-  // Restores the thread, detaches, and clears the slack. A thread in the
+  // Restores the thread, detaches, and clears the code_cave. A thread in the
   // middle of pthread_create is left to the stub, which restores it when that
   // returns.
   Status give_back();
 
  private:
-  BorrowedThread(const Target& target,
-                 Attachment& thread,
+  BorrowedThread(const AttachTarget& target,
+                 TracedThread& thread,
                  const Registers& registers,
                  ExtendedState extended,
                  std::uint64_t mask,
-                 Slack slack,
+                 CodeCave code_cave,
                  StubStack stack);
 
   Status enter();
@@ -85,12 +85,12 @@ class BorrowedThread {
   Result<bool> still_inside() const;
   Result<bool> must_finish_first() const;
 
-  const Target* target_;
-  Attachment* thread_;
+  const AttachTarget* target_;
+  TracedThread* thread_;
   Registers registers_;
   ExtendedState extended_;
   std::uint64_t mask_;
-  Slack slack_;
+  CodeCave slack_;
   StubStack stack_;
   std::uint64_t beats_ = 0;
   Deadline::Clock::time_point beaten_at_;

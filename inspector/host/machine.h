@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg {
 

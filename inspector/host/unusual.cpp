@@ -94,7 +94,7 @@ void tell_limits(const Limits& limits, Said& lines) {
   }
 }
 
-void tell_files(const Surroundings& around, Said& lines) {
+void tell_files(const HostContext& around, Said& lines) {
   for (const FileSystem& one : around.file_systems) {
     if (!one.is_full()) {
       continue;
@@ -113,7 +113,7 @@ void tell_files(const Surroundings& around, Said& lines) {
   }
 }
 
-void tell_process(const Surroundings& around, Said& lines) {
+void tell_process(const HostContext& around, Said& lines) {
   const ProcStatus& status = around.status;
   const std::uint64_t held_back =
       (around.usage.shared_pending | around.usage.pending) &
@@ -136,7 +136,7 @@ void tell_process(const Surroundings& around, Said& lines) {
   }
 }
 
-void tell_machine(const Surroundings& around, Said& lines) {
+void tell_machine(const HostContext& around, Said& lines) {
   const Machine& machine = around.machine;
   constexpr int kManyThreads = 8;
   if (machine.allowed_cpus == 1 && machine.cpus > 1 &&
@@ -182,7 +182,7 @@ bool ends_context(int xid) {
   return std::ranges::find(kXids, xid) != kXids.end();
 }
 
-void tell_dead_context(const Surroundings& around, Said& lines) {
+void tell_dead_context(const HostContext& around, Said& lines) {
   for (const KernelEvent& event : around.kernel_events) {
     if (event.kind == KernelEvent::Kind::GpuError && event.pid == around.pid &&
         ends_context(event.xid)) {
@@ -212,7 +212,7 @@ void tell_kernel(const std::vector<KernelEvent>& events, Said& lines) {
   }
 }
 
-void tell_adapters(const Surroundings& around, Said& lines) {
+void tell_adapters(const HostContext& around, Said& lines) {
   for (const InfinibandPort& port : around.infiniband) {
     const auto downed = port.errors.find("link_downed");
     const std::string lost =
@@ -245,7 +245,7 @@ void tell_adapters(const Surroundings& around, Said& lines) {
 
 }  // namespace
 
-std::vector<std::string> unusual_around(const Surroundings& around) {
+std::vector<std::string> environment_warnings(const HostContext& around) {
   Said lines;
   tell_cgroup(around.cgroup, lines);
   tell_limits(around.limits, lines);

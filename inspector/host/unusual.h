@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg {
 
 // As the target names things: whoever prints it makes it safe.
-std::vector<std::string> unusual_around(const Surroundings& around);
+std::vector<std::string> environment_warnings(const HostContext& around);
 
 }  // namespace hangdbg

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "inspector/cpython/runtime/python_processes.h"
 #include "inspector/jobs/grouping.h"
 #include "inspector/jobs/mpi_programs.h"
@@ -43,10 +43,10 @@ Result<Jobs> find_jobs(Deadline deadline) {
       asleep.push_back(pid);
     }
   };
-  in_parallel<PythonOfJob>(
+  parallel_map<PythonOfJob>(
       pids, deadline, [finder](int pid) { return examine_awake(*finder, pid); },
       take);
-  in_parallel<PythonOfJob>(
+  parallel_map<PythonOfJob>(
       std::vector<int>(asleep), deadline.capped(deadline.left() / 8),
       [finder](int pid) { return examine(*finder, pid); }, take);
   std::ranges::sort(pythons, {}, &PythonOfJob::pid);

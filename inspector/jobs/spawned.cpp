@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "inspector/cpython/runtime/inspected_process.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/target.h"
 #include "inspector/snapshot/process_dump.h"
 #include "tracee/proc/proc_file.h"
 
@@ -55,7 +55,7 @@ std::optional<RankIdentity> spawned_rank(int pid,
     return std::nullopt;
   }
   RankIdentity identity{.kind = std::string(kTorchKind),
-                        .job = meeting_place(environment),
+                        .job = rendezvous_address(environment),
                         .rank = *number,
                         .local_rank = *number,
                         .spawned = true};
@@ -85,7 +85,7 @@ std::optional<DumpedThread> main_thread(int pid, bool locals) {
   if (locals) {
     options.locals = kShort;
   }
-  auto main = dump_thread(LiveSubject(*process), pid, options);
+  auto main = dump_thread(LiveTarget(*process), pid, options);
   return main ? std::optional(*std::move(main)) : std::nullopt;
 }
 

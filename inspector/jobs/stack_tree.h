@@ -45,7 +45,7 @@ struct StackClass {
 
 // A class that is elsewhere than most are. Its way and theirs begin with the
 // same `fork` places, and part behind them; one may end there.
-struct OddOnes {
+struct Outliers {
   StackClass here;
   std::size_t fork = 0;
 };
@@ -62,7 +62,7 @@ struct StoppedMember {
 struct StackTree {
   StackNode root;                   // of no place; all threads are its own
   std::vector<StackClass> classes;  // the largest first
-  std::vector<OddOnes> odd;  // than the first class, if that is more than half
+  std::vector<Outliers> odd;  // than the first class, if that is more than half
   std::vector<StoppedMember> stopped;
 };
 

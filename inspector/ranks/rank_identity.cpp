@@ -60,7 +60,7 @@ std::optional<RankIdentity> rank_identity(const Environment& environment) {
   return same ? launched : torch;
 }
 
-std::string meeting_place(const Environment& environment) {
+std::string rendezvous_address(const Environment& environment) {
   const std::string host = first_variable(environment, {"MASTER_ADDR"});
   const std::string port = first_variable(environment, {"MASTER_PORT"});
   return host.empty() || port.empty() ? "" : fmt::format("{}:{}", host, port);
@@ -152,7 +152,7 @@ std::string torch_job(const Environment& environment) {
   if (!run.empty() && run != "none") {
     return run;
   }
-  return meeting_place(environment);
+  return rendezvous_address(environment);
 }
 
 // "0,1,2"; nothing of what is anything else.

@@ -48,6 +48,6 @@ struct RankOfProcess {
 std::optional<RankIdentity> rank_identity(const Environment& environment);
 
 // "HOST:PORT" of the store where torch's ranks meet; "" if it does not say.
-std::string meeting_place(const Environment& environment);
+std::string rendezvous_address(const Environment& environment);
 
 }  // namespace hangdbg

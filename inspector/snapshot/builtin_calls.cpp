@@ -20,11 +20,11 @@ constexpr std::uint64_t kBuiltinCallsTags =
 // Of a frame with all that it has, in any version; some have less.
 constexpr std::size_t kWordsOfFrame = 128;
 
-std::vector<Address> find_each(const Subject& subject,
+std::vector<Address> find_each(const Target& target,
                                std::initializer_list<const char*> names) {
   std::vector<Address> found;
   for (const char* name : names) {
-    if (const auto at = subject.python.find(subject.memory, name)) {
+    if (const auto at = target.python.find(target.memory, name)) {
       found.push_back(*at);
     }
   }
@@ -40,15 +40,15 @@ bool may_be_object(const std::vector<Mapping>& maps, Address at) {
 
 }  // namespace
 
-BuiltinCalls::BuiltinCalls(const Subject& subject)
-    : subject_(subject),
+BuiltinCalls::BuiltinCalls(const Target& target)
+    : subject_(target),
       function_types_(
-          find_each(subject, {"PyCFunction_Type", "PyCMethod_Type"})),
+          find_each(target, {"PyCFunction_Type", "PyCMethod_Type"})),
       descriptor_types_(
-          find_each(subject,
+          find_each(target,
                     {"PyMethodDescr_Type", "PyClassMethodDescr_Type"})) {
-  if (auto heap = Heap::open(subject.memory, subject.python)) {
-    heap_ = *std::move(heap);
+  if (auto objects = ObjectReader::open(target.memory, target.python)) {
+    objects_ = *std::move(objects);
   }
 }
 
@@ -83,11 +83,12 @@ std::vector<Builtin> BuiltinCalls::among_values(Address python_frame) {
 }
 
 std::optional<Builtin> BuiltinCalls::read_builtin(Address object) const {
-  if (!heap_ || !may_be_object(subject_.maps, object)) {
+  if (!objects_ || !may_be_object(subject_.maps, object)) {
     return {};
   }
-  heap_->allow_reads();
-  const auto type = heap_->pointer(object + subject_.python.layout.object_type);
+  objects_->allow_reads();
+  const auto type =
+      objects_->pointer(object + subject_.python.layout.object_type);
   const auto is_one_of = [&](const std::vector<Address>& types) {
     return type && std::ranges::find(types, *type) != types.end();
   };
@@ -100,14 +101,15 @@ std::optional<Builtin> BuiltinCalls::read_builtin(Address object) const {
 
 Result<Builtin> BuiltinCalls::read_function(Address object) const {
   const Address definition =
-      TRY(heap_->pointer(object + heap_->at().builtin_definition));
-  const Address self = TRY(heap_->pointer(object + heap_->at().builtin_self));
-  const auto name = TRY(heap_->memory().read_string(
-      TRY(heap_->pointer(definition)), kBuiltinCallsMaxName));
-  const Type* owner = self ? TRY(heap_->type_of(self)) : nullptr;
+      TRY(objects_->pointer(object + objects_->at().builtin_definition));
+  const Address self =
+      TRY(objects_->pointer(object + objects_->at().builtin_self));
+  const auto name = TRY(objects_->memory().read_string(
+      TRY(objects_->pointer(definition)), kBuiltinCallsMaxName));
+  const Type* owner = self ? TRY(objects_->type_of(self)) : nullptr;
   const bool is_method = owner != nullptr && owner->kind != Kind::Module;
   return Builtin{
-      TRY(heap_->pointer(definition + kFunction)),
+      TRY(objects_->pointer(definition + kFunction)),
       is_method ? fmt::format("<built-in method {} of {}>", name, owner->path)
                 : fmt::format("<built-in function {}>", name)};
 }
@@ -115,12 +117,12 @@ Result<Builtin> BuiltinCalls::read_function(Address object) const {
 // PyMethodDescrObject: behind the type, the name and the qualified name.
 Result<Builtin> BuiltinCalls::read_descriptor(Address object) const {
   const Address definition =
-      TRY(heap_->pointer(object + heap_->at().descriptor_name + 16));
-  const Type* owner = TRY(heap_->type_at(
-      TRY(heap_->pointer(object + heap_->at().descriptor_type))));
-  const auto name = TRY(heap_->memory().read_string(
-      TRY(heap_->pointer(definition)), kBuiltinCallsMaxName));
-  return Builtin{TRY(heap_->pointer(definition + kFunction)),
+      TRY(objects_->pointer(object + objects_->at().descriptor_name + 16));
+  const Type* owner = TRY(objects_->type_at(
+      TRY(objects_->pointer(object + objects_->at().descriptor_type))));
+  const auto name = TRY(objects_->memory().read_string(
+      TRY(objects_->pointer(definition)), kBuiltinCallsMaxName));
+  return Builtin{TRY(objects_->pointer(definition + kFunction)),
                  fmt::format("<built-in method {} of {}>", name, owner->path)};
 }
 

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "inspector/cpython/objects/heap.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/objects/object_reader.h"
+#include "inspector/cpython/stacks/target.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -30,8 +30,8 @@ struct Builtin {
 
 class BuiltinCalls {
  public:
-  // `subject` must outlive this.
-  explicit BuiltinCalls(const Subject& subject);
+  // `target` must outlive this.
+  explicit BuiltinCalls(const Target& target);
 
   // Those that some of the words point to, in the words' order.
   std::vector<Builtin> among(std::span<const std::uint64_t> words);
@@ -44,8 +44,8 @@ class BuiltinCalls {
   Result<Builtin> read_function(Address object) const;
   Result<Builtin> read_descriptor(Address object) const;
 
-  const Subject& subject_;
-  std::optional<Heap> heap_;
+  const Target& subject_;
+  std::optional<ObjectReader> objects_;
   std::vector<Address> function_types_;
   std::vector<Address> descriptor_types_;
   std::unordered_map<Address, std::optional<Builtin>> seen_;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "inspector/cpython/locks/waiting_rooms.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 
 namespace hangdbg {
 

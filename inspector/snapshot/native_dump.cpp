@@ -20,11 +20,11 @@ constexpr std::size_t kMostCallers = 8;
 
 }  // namespace
 
-NativeDump::NativeDump(const Subject& subject)
-    : subject_(subject),
-      unwinder_(subject.memory, subject.modules),
-      names_(subject.files, subject.memory, subject.modules),
-      builtins_(subject) {}
+NativeDump::NativeDump(const Target& target)
+    : subject_(target),
+      unwinder_(target.memory, target.modules),
+      names_(target.files, target.memory, target.modules),
+      builtins_(target) {}
 
 Status NativeDump::copy(const Registers& registers) {
   copy_ = TRY(copy_stack(subject_.memory, subject_.maps, registers));

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "inspector/cpython/stacks/python_stack.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 #include "inspector/native/native_names.h"
 #include "inspector/native/native_stack.h"
 #include "inspector/native/stack_copy.h"
@@ -21,10 +21,10 @@ namespace hangdbg {
 
 class NativeDump {
  public:
-  // `subject` must outlive this.
-  explicit NativeDump(const Subject& subject);
+  // `target` must outlive this.
+  explicit NativeDump(const Target& target);
 
-  // Of the next thread, as LookOptions::copy has it.
+  // Of the next thread, as SampleOptions::copy has it.
   Status copy(const Registers& registers);
 
   // Unwinds what was copied last, if this look at the thread was exact: what
@@ -40,7 +40,7 @@ class NativeDump {
                                                    const PythonStack& python);
   Address function_start(const NativeFrame& frame);  // 0 when it is unknown
 
-  const Subject& subject_;
+  const Target& subject_;
   CopyUnwinder unwinder_;
   NativeNames names_;
   StackCopy copy_;

@@ -8,16 +8,16 @@
 #include <tuple>
 #include <utility>
 
-#include "base/start_threads.h"
-#include "inspector/cpython/objects/heap.h"
+#include "base/spawn_up_to.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/stacks/python_locals.h"
-#include "inspector/cpython/stacks/thread_look.h"
 #include "inspector/cpython/stacks/thread_names.h"
+#include "inspector/cpython/stacks/thread_sample.h"
 #include "inspector/snapshot/native_dump.h"
 #include "inspector/snapshot/python_activity.h"
 #include "tracee/proc/task_ids.h"
-#include "tracee/proc/wait_look.h"
+#include "tracee/proc/wait_sample.h"
 #include "tracee/syscalls/syscall_text.h"
 
 namespace hangdbg {
@@ -29,9 +29,9 @@ constexpr int kWalks = 3;  // over the list of threads
 constexpr std::size_t kThreadsForOne = 16;
 
 struct Dumper {
-  const Subject& subject;
+  const Target& target;
   const DumpOptions& options;
-  PythonStackReader stacks{subject.memory, subject.python};
+  PythonStackReader stacks{target.memory, target.python};
   std::optional<NativeDump> native = {};  // if it is asked for
 
   DumpedThread thread(const PythonThread& thread,
@@ -41,37 +41,37 @@ struct Dumper {
                     const std::string& command,
                     bool has_gil);
   void see_objects(const PythonThread& thread, DumpedThread& dumped);
-  std::vector<std::vector<DumpedVariable>> locals(const Heap& heap,
+  std::vector<std::vector<DumpedVariable>> locals(const ObjectReader& objects,
                                                   const PythonStack& stack);
   AsyncioTasks tasks(const std::vector<PythonThread>& threads);
   Greenlets greenlets(const std::vector<PythonThread>& threads);
 };
 
-std::optional<DumpedGil> gil_of(const Subject& subject, const TaskIds& tasks) {
-  const auto gil = read_gil(subject.memory, subject.python, tasks);
+std::optional<DumpedGil> gil_of(const Target& target, const TaskIds& tasks) {
+  const auto gil = read_gil(target.memory, target.python, tasks);
   return gil && gil->enabled
              ? std::optional(DumpedGil{gil->locked, gil->holder_tid})
              : std::nullopt;
 }
 
 // They are threading's, in its dict: what a dump costs is theirs by half.
-ThreadNames greenlet_names(const Subject& subject, const DumpOptions& options) {
+ThreadNames greenlet_names(const Target& target, const DumpOptions& options) {
   if (!options.names) {
     return {};
   }
-  const auto heap = Heap::open(subject.memory, subject.python);
-  return heap ? read_thread_names(*heap, subject.python) : ThreadNames();
+  const auto objects = ObjectReader::open(target.memory, target.python);
+  return objects ? read_thread_names(*objects, target.python) : ThreadNames();
 }
 
 // A thread that ends while its list is walked may end the walk. The list's last
 // is main, as a rule: without it, it is walked again.
-Result<std::vector<PythonThread>> all_threads(const Subject& subject,
+Result<std::vector<PythonThread>> all_threads(const Target& target,
                                               const TaskIds& tasks) {
   Result<std::vector<PythonThread>> threads;
   for (int tried = 0; tried < kWalks; ++tried) {
     threads =
-        python_threads(subject.memory, subject.python, tasks, /*places=*/false);
-    if (!threads || std::ranges::find(*threads, subject.pid,
+        python_threads(target.memory, target.python, tasks, /*places=*/false);
+    if (!threads || std::ranges::find(*threads, target.pid,
                                       &PythonThread::tid) != threads->end()) {
       break;
     }
@@ -79,9 +79,9 @@ Result<std::vector<PythonThread>> all_threads(const Subject& subject,
   return threads;
 }
 
-void add_threads_without_python(const Subject& subject,
+void add_threads_without_python(const Target& target,
                                 std::vector<PythonThread>& threads) {
-  const auto tids = subject.threads();
+  const auto tids = target.threads();
   for (const int tid : tids ? *tids : std::vector<int>()) {
     if (std::ranges::find(threads, tid, &PythonThread::tid) == threads.end()) {
       threads.push_back({.tid = tid});
@@ -95,7 +95,7 @@ std::vector<DumpedThread> dump_threads(Dumper& dumper,
                                        const std::vector<PythonThread>& threads,
                                        const std::optional<DumpedGil>& gil) {
   std::vector<DumpedThread> dumped(threads.size());
-  const std::string command = dumper.subject.name();
+  const std::string command = dumper.target.name();
   std::atomic<std::size_t> next = 0;
   const auto work = [&](Dumper& with) {
     for (std::size_t i = 0; (i = next++) < threads.size();) {
@@ -104,13 +104,13 @@ std::vector<DumpedThread> dump_threads(Dumper& dumper,
       dumped[i] = with.thread(threads[i], command, has_gil);
     }
   };
-  const bool alone = dumper.native || !dumper.subject.live_pid();
+  const bool alone = dumper.native || !dumper.target.live_pid();
   std::size_t most = threads.size() / kThreadsForOne;
   if (most > 1) {  // else it need not be asked how many CPUs there are
     most = std::min<std::size_t>(most, std::thread::hardware_concurrency());
   }
-  auto helpers = start_threads(alone || most == 0 ? 0 : most - 1, [&] {
-    Dumper own{dumper.subject, dumper.options};
+  auto helpers = spawn_up_to(alone || most == 0 ? 0 : most - 1, [&] {
+    Dumper own{dumper.target, dumper.options};
     work(own);
   });
   work(dumper);
@@ -147,32 +147,32 @@ std::vector<StackEntry> DumpedThread::entries() const {
   return entries;
 }
 
-Result<ProcessDump> dump_process(const Subject& subject,
+Result<ProcessDump> dump_process(const Target& target,
                                  const DumpOptions& options) {
-  const auto tasks = TRY(subject.tasks());
-  auto threads = all_threads(subject, tasks);
+  const auto tasks = TRY(target.tasks());
+  auto threads = all_threads(target, tasks);
   if (!threads) {
     return std::unexpected(
-        name_process(subject.pid, std::move(threads).error()));
+        name_process(target.pid, std::move(threads).error()));
   }
   std::ranges::sort(*threads, {}, [&](const PythonThread& thread) {
-    return std::tuple(thread.tid != subject.pid, thread.interpreter,
+    return std::tuple(thread.tid != target.pid, thread.interpreter,
                       thread.tid.value_or(0), thread.ident);
   });
   ProcessDump dump;
-  dump.pid = subject.pid;
-  dump.python = subject.python.version.text();
-  dump.free_threaded = subject.python.free_threaded;
-  dump.command_line = subject.command_line();
-  dump.age_s = subject.age_s();
-  dump.gil = gil_of(subject, tasks);
-  const ThreadNames names = greenlet_names(subject, options);
+  dump.pid = target.pid;
+  dump.python = target.python.version.text();
+  dump.free_threaded = target.python.free_threaded;
+  dump.command_line = target.command_line();
+  dump.age_s = target.age_s();
+  dump.gil = gil_of(target, tasks);
+  const ThreadNames names = greenlet_names(target, options);
   if (options.native_all) {
-    add_threads_without_python(subject, *threads);
+    add_threads_without_python(target, *threads);
   }
-  Dumper dumper{subject, options};
+  Dumper dumper{target, options};
   if (options.native) {
-    dumper.native.emplace(subject);
+    dumper.native.emplace(target);
   }
   dump.threads = dump_threads(dumper, *threads, dump.gil);
   for (DumpedThread& thread : dump.threads) {
@@ -194,25 +194,25 @@ Result<ProcessDump> dump_process(const Subject& subject,
   return dump;
 }
 
-Result<DumpedThread> dump_thread(const Subject& subject,
+Result<DumpedThread> dump_thread(const Target& target,
                                  int tid,
                                  const DumpOptions& options) {
-  const auto tasks = TRY(subject.tasks());
-  auto threads = TRY(all_threads(subject, tasks));
+  const auto tasks = TRY(target.tasks());
+  auto threads = TRY(all_threads(target, tasks));
   if (options.native_all) {
-    add_threads_without_python(subject, threads);
+    add_threads_without_python(target, threads);
   }
   const auto found = std::ranges::find(threads, tid, &PythonThread::tid);
   if (found == threads.end()) {
     return fail(ErrorId::NoSuchThread,
                 fmt::format("thread {} runs no Python", tid));
   }
-  Dumper dumper{subject, options};
+  Dumper dumper{target, options};
   if (options.native) {
-    dumper.native.emplace(subject);
+    dumper.native.emplace(target);
   }
   std::vector<DumpedThread> dumped;
-  dumped.push_back(dumper.thread(*found, subject.name(), false));
+  dumped.push_back(dumper.thread(*found, target.name(), false));
   if (dumper.native) {
     merge(*dumper.native, dumped);
   }
@@ -222,13 +222,13 @@ Result<DumpedThread> dump_thread(const Subject& subject,
 namespace {
 
 // It was running, and let go on; or it slept, and no longer does.
-bool has_run_since(const Subject& subject,
+bool has_run_since(const Target& target,
                    const PythonThread& thread,
-                   const ThreadLook& look) {
-  if (!subject.live_pid() || !thread.tid) {
+                   const ThreadSample& look) {
+  if (!target.live_pid() || !thread.tid) {
     return false;
   }
-  const auto now = read_task_runs(*subject.live_pid(), *thread.tid);
+  const auto now = read_task_runs(*target.live_pid(), *thread.tid);
   return look.stopped.count() > 0 || !now || *now != look.wait.runs;
 }
 
@@ -249,29 +249,29 @@ DumpedThread Dumper::look(const PythonThread& thread,
                       .ident = thread.ident,
                       .interpreter = thread.interpreter,
                       .has_gil = has_gil};
-  LookOptions how{.most = options.most_frames, .may_stop = options.may_stop};
+  SampleOptions how{.most = options.most_frames, .may_stop = options.may_stop};
   if (native) {
     how.copy = [&](const Registers& registers) {
       return native->copy(registers);
     };
   }
-  auto look = subject.look(stacks, thread, how);
+  auto look = target.look(stacks, thread, how);
   if (!look) {
     dumped.error = std::move(look).error();
     return dumped;
   }
-  const WaitLook& wait = look->wait;
+  const WaitSample& wait = look->wait;
   if (wait.state != '?') {
     dumped.state = describe(wait);
   }
   // A thread that has no name of its own is called as its process.
-  dumped.name = thread.tid == subject.pid ? "MainThread"
-                : wait.name != command    ? wait.name
-                                          : "";
+  dumped.name = thread.tid == target.pid ? "MainThread"
+                : wait.name != command   ? wait.name
+                                         : "";
   if (!wait.syscall.empty()) {
     dumped.call = DumpedCall{
         wait.syscall,
-        syscall_arguments(subject.live_pid(), subject.memory, wait.call)};
+        syscall_arguments(target.live_pid(), target.memory, wait.call)};
     dumped.waiting_s = wait.asleep_s;
   }
   dumped.stopped = look->stopped;
@@ -281,7 +281,7 @@ DumpedThread Dumper::look(const PythonThread& thread,
   }
   if (options.locals) {
     dumped.locals_exact =
-        dumped.stack.exact && !has_run_since(subject, thread, *look);
+        dumped.stack.exact && !has_run_since(target, thread, *look);
   }
   return dumped;
 }
@@ -289,28 +289,28 @@ DumpedThread Dumper::look(const PythonThread& thread,
 // With a memory of its own: what another thread's look has read may have
 // changed.
 void Dumper::see_objects(const PythonThread& thread, DumpedThread& dumped) {
-  const auto heap = Heap::open(subject.memory, subject.python);
-  if (!heap) {
+  const auto objects = ObjectReader::open(target.memory, target.python);
+  if (!objects) {
     return;
   }
-  heap->allow_reads();
-  if (const auto value = handled_exception(*heap, thread.state)) {
-    const auto type = heap->type_of(*value);
+  objects->allow_reads();
+  if (const auto value = handled_exception(*objects, thread.state)) {
+    const auto type = objects->type_of(*value);
     dumped.exception = DumpedVariable{"", type ? (*type)->name : "?",
-                                      repr(*heap, *value, {.depth = 1})};
+                                      repr(*objects, *value, {.depth = 1})};
   }
   const auto interpreter =
-      heap->pointer(thread.state + subject.python.layout.thread_interpreter);
+      objects->pointer(thread.state + target.python.layout.thread_interpreter);
   dumped.collects_garbage =
       dumped.has_gil && interpreter &&
-      collects_garbage(*heap, subject.python, *interpreter);
+      collects_garbage(*objects, target.python, *interpreter);
   if (options.locals) {
-    dumped.locals = locals(*heap, dumped.stack);
+    dumped.locals = locals(*objects, dumped.stack);
   }
 }
 
 std::vector<std::vector<DumpedVariable>> Dumper::locals(
-    const Heap& heap,
+    const ObjectReader& objects,
     const PythonStack& stack) {
   std::vector<std::vector<DumpedVariable>> all;
   for (const PythonFrame& frame : stack.frames) {
@@ -318,11 +318,11 @@ std::vector<std::vector<DumpedVariable>> Dumper::locals(
       break;
     }
     auto& variables = all.emplace_back();
-    if (const auto read = read_locals(heap, frame.address, frame.code)) {
+    if (const auto read = read_locals(objects, frame.address, frame.code)) {
       for (const Variable& variable : *read) {
-        const auto type = heap.type_of(variable.object);
+        const auto type = objects.type_of(variable.object);
         variables.push_back({variable.name, type ? (*type)->name : "?",
-                             repr(heap, variable.object, *options.locals)});
+                             repr(objects, variable.object, *options.locals)});
       }
     }
   }
@@ -330,16 +330,16 @@ std::vector<std::vector<DumpedVariable>> Dumper::locals(
 }
 
 AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
-  const auto heap = Heap::open(subject.memory, subject.python);
-  return heap ? read_asyncio_tasks(*heap, subject.python, stacks, threads)
-              : AsyncioTasks{};
+  const auto objects = ObjectReader::open(target.memory, target.python);
+  return objects ? read_asyncio_tasks(*objects, target.python, stacks, threads)
+                 : AsyncioTasks{};
 }
 
 Greenlets Dumper::greenlets(const std::vector<PythonThread>& threads) {
-  const auto heap = Heap::open(subject.memory, subject.python);
-  return heap
-             ? read_greenlets(subject, *heap, stacks, threads, options.may_stop)
-             : Greenlets{};
+  const auto objects = ObjectReader::open(target.memory, target.python);
+  return objects ? read_greenlets(target, *objects, stacks, threads,
+                                  options.may_stop)
+                 : Greenlets{};
 }
 
 }  // namespace

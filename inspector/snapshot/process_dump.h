@@ -14,7 +14,7 @@
 #include "inspector/cpython/async/greenlets.h"
 #include "inspector/cpython/objects/repr.h"
 #include "inspector/cpython/stacks/python_stack.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 #include "inspector/ranks/rank_identity.h"
 #include "inspector/snapshot/merged_stack.h"
 
@@ -95,12 +95,12 @@ struct ProcessDump {
 // May wait for as long as the process is in D state. A thread that cannot be
 // read has an `error`, and costs the others nothing. Errors: NotInitialized,
 // Unreadable, NoSuchProcess, with the process named.
-Result<ProcessDump> dump_process(const Subject& subject,
+Result<ProcessDump> dump_process(const Target& target,
                                  const DumpOptions& options);
 
 // That thread alone. Errors: NoSuchThread, if it runs no Python and not all are
 // asked for; the others.
-Result<DumpedThread> dump_thread(const Subject& subject,
+Result<DumpedThread> dump_thread(const Target& target,
                                  int tid,
                                  const DumpOptions& options);
 

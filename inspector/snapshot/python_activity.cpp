@@ -7,46 +7,46 @@ namespace {
 constexpr int kMostHandlers = 100'000;
 
 // None stands for "no exception" as well as null does.
-bool is_exception(const Heap& heap, Address value) {
-  const auto type =
-      value ? heap.type_of(value) : fail(ErrorId::Unreadable, "no exception");
+bool is_exception(const ObjectReader& objects, Address value) {
+  const auto type = value ? objects.type_of(value)
+                          : fail(ErrorId::Unreadable, "no exception");
   return type && (*type)->kind != Kind::None;
 }
 
 }  // namespace
 
-std::optional<Address> handled_exception(const Heap& heap,
+std::optional<Address> handled_exception(const ObjectReader& objects,
                                          Address thread_state) {
-  if (heap.at().thread_handled_value != ObjectLayout::kAbsent) {
+  if (objects.at().thread_handled_value != ObjectLayout::kAbsent) {
     const auto value =
-        heap.pointer(thread_state + heap.at().thread_handled_value);
-    return value && is_exception(heap, *value) ? std::optional(*value)
-                                               : std::nullopt;
+        objects.pointer(thread_state + objects.at().thread_handled_value);
+    return value && is_exception(objects, *value) ? std::optional(*value)
+                                                  : std::nullopt;
   }
-  auto handler = heap.pointer(thread_state + heap.at().thread_exception);
+  auto handler = objects.pointer(thread_state + objects.at().thread_exception);
   for (int i = 0; handler && *handler && i < kMostHandlers; ++i) {
-    const auto value = heap.pointer(*handler + heap.at().handled_value);
+    const auto value = objects.pointer(*handler + objects.at().handled_value);
     if (!value) {
       break;
     }
-    if (is_exception(heap, *value)) {
+    if (is_exception(objects, *value)) {
       return *value;
     }
-    handler = heap.pointer(*handler + heap.at().handled_before);
+    handler = objects.pointer(*handler + objects.at().handled_before);
   }
   return {};
 }
 
-bool collects_garbage(const Heap& heap,
+bool collects_garbage(const ObjectReader& objects,
                       const PythonRuntime& python,
                       Address interpreter) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   const Address word = at.runtime_collecting != ObjectLayout::kAbsent
                            ? python.runtime + at.runtime_collecting
                        : at.interpreter_collecting != ObjectLayout::kAbsent
                            ? interpreter + at.interpreter_collecting
                            : python.collecting;
-  const auto collecting = heap.memory().read_value<std::int32_t>(word);
+  const auto collecting = objects.memory().read_value<std::int32_t>(word);
   return collecting && *collecting == 1;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "tracee/ptrace/traced_call.h"
 
@@ -29,13 +29,13 @@ class PythonPlaces {
  private:
   using Clock = std::chrono::steady_clock;
 
-  explicit PythonPlaces(InspectedProcess process)
+  explicit PythonPlaces(PythonProcess process)
       : process_(std::move(process)),
         memory_(process_.pid),
         stacks_(memory_, process_.python) {}
   std::optional<Address> state_of(int tid);
 
-  const InspectedProcess process_;
+  const PythonProcess process_;
   const MemoryFile memory_;
   PythonStackReader stacks_;
   std::map<int, Address> states_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/cpython/stacks/thread_look.h"
 #include "inspector/cpython/stacks/thread_names.h"
+#include "inspector/cpython/stacks/thread_sample.h"
 #include "inspector/snapshot/default_thread.h"
 #include "tracee/proc/task_ids.h"
 
@@ -18,8 +18,8 @@ namespace hangdbg {
 namespace {
 
 struct ThreadFinder {
-  const Subject& subject;
-  PythonStackReader stacks{subject.memory, subject.python};
+  const Target& target;
+  PythonStackReader stacks{target.memory, target.python};
   std::vector<FoundThread> threads = {};  // main first
 
   Status list();
@@ -32,24 +32,24 @@ std::string innermost_file(const FoundThread& found) {
   return found.stack.frames.empty() ? "" : found.stack.frames.front().file;
 }
 
-// As OutsideView's, where there is a live process to ask.
+// As OutOfProcessView's, where there is a live process to ask.
 std::string name_of(const ThreadNames& names,
-                    const Subject& subject,
+                    const Target& target,
                     const PythonThread& thread) {
-  if (subject.live_pid()) {
-    return name_of(names, subject.pid, thread);
+  if (target.live_pid()) {
+    return name_of(names, target.pid, thread);
   }
   const auto name = names.find({thread.interpreter, thread.ident});
-  return name != names.end()         ? name->second
-         : thread.tid == subject.pid ? "MainThread"
-                                     : "";
+  return name != names.end()        ? name->second
+         : thread.tid == target.pid ? "MainThread"
+                                    : "";
 }
 
 }  // namespace
 
-Result<FoundThread> find_thread(const Subject& subject,
+Result<FoundThread> find_thread(const Target& target,
                                 const std::string& wanted) {
-  ThreadFinder finder{subject};
+  ThreadFinder finder{target};
   TRY(finder.list());
   return wanted.empty() ? finder.by_default() : finder.named(wanted);
 }
@@ -57,29 +57,29 @@ Result<FoundThread> find_thread(const Subject& subject,
 namespace {
 
 Status ThreadFinder::list() {
-  const auto tasks = TRY(subject.tasks());
-  auto known = python_threads(subject.memory, subject.python, tasks);
+  const auto tasks = TRY(target.tasks());
+  auto known = python_threads(target.memory, target.python, tasks);
   if (!known) {
-    return std::unexpected(name_process(subject.pid, std::move(known).error()));
+    return std::unexpected(name_process(target.pid, std::move(known).error()));
   }
-  const auto heap = Heap::open(subject.memory, subject.python);
+  const auto objects = ObjectReader::open(target.memory, target.python);
   const ThreadNames names =
-      heap ? read_thread_names(*heap, subject.python) : ThreadNames();
+      objects ? read_thread_names(*objects, target.python) : ThreadNames();
   for (const PythonThread& thread : *known) {
     const std::string own =
-        subject.live_pid() ? kernel_name(subject.pid, thread) : "";
+        target.live_pid() ? kernel_name(target.pid, thread) : "";
     if (!is_agents_name(own)) {
-      threads.push_back({thread, name_of(names, subject, thread), {}});
+      threads.push_back({thread, name_of(names, target, thread), {}});
     }
   }
   std::ranges::sort(threads, {}, [&](const FoundThread& found) {
-    return std::tuple(found.thread.tid != subject.pid, found.thread.interpreter,
+    return std::tuple(found.thread.tid != target.pid, found.thread.interpreter,
                       found.thread.tid.value_or(0), found.thread.ident);
   });
   return threads.empty() ? fail(ErrorId::NoSuchThread,
                                 fmt::format("no thread of process {} runs "
                                             "Python",
-                                            subject.pid))
+                                            target.pid))
                          : Status{};
 }
 
@@ -104,7 +104,7 @@ Result<FoundThread> ThreadFinder::named(const std::string& wanted) {
     const std::string number =
         found.thread.tid ? std::to_string(*found.thread.tid) : "?";
     if (wanted == number || (wanted == found.name && !wanted.empty()) ||
-        (wanted == "main" && found.thread.tid == subject.pid)) {
+        (wanted == "main" && found.thread.tid == target.pid)) {
       return look(found);
     }
     there += fmt::format("{}{} \"{}\"", there.empty() ? "" : ", ", number,
@@ -116,7 +116,7 @@ Result<FoundThread> ThreadFinder::named(const std::string& wanted) {
 }
 
 Result<FoundThread> ThreadFinder::look(FoundThread found) {
-  found.stack = std::move(TRY(subject.look(stacks, found.thread, {})).stack);
+  found.stack = std::move(TRY(target.look(stacks, found.thread, {})).stack);
   return found;
 }
 

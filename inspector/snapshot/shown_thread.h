@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/stacks/python_stack.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 
 namespace hangdbg {
 
@@ -20,7 +20,7 @@ struct FoundThread {
 // (default_thread.h). To be called on a thread of ours that
 // traces nothing else of that process.
 // Errors: NoSuchThread, naming those there are; NotInitialized, Unreadable.
-Result<FoundThread> find_thread(const Subject& subject,
+Result<FoundThread> find_thread(const Target& target,
                                 const std::string& wanted);
 
 }  // namespace hangdbg

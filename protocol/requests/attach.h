@@ -35,7 +35,8 @@ struct Attach {
     std::optional<LooseText> ranks;
     std::optional<std::int64_t>
         hold_for;  // s, that ranks of a job stand at most
-    std::optional<std::string> overseer;  // oversee.h: of who has asked for it
+    std::optional<std::string>
+        coordinator;  // coordinate.h: of who has asked for it
     std::optional<LooseText> thread;
     std::optional<std::string> way;
     std::optional<std::string> token;  // of the server, where it wants one
@@ -48,7 +49,7 @@ struct Attach {
       v("job", job);
       v("ranks", ranks);
       v("holdFor", hold_for);
-      v("hangdbg/overseer", overseer);
+      v("hangdbg/coordinator", coordinator);
       v("thread", thread);
       v("way", way);
       v("token", token);

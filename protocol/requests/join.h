@@ -1,5 +1,5 @@
-// This session is looked after by the one that oversees the process under that
-// name (oversee.h).
+// This session is looked after by the one that coordinates the process under
+// that name (coordinate.h).
 #pragma once
 
 #include <string>

@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "protocol/events/continued.h"
+#include "protocol/events/coordinator_left.h"
 #include "protocol/events/exited.h"
 #include "protocol/events/output.h"
-#include "protocol/events/overseer_left.h"
 #include "protocol/events/stopped.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminated.h"
@@ -324,7 +324,7 @@ Status DebugSession::check_new() const {
 }
 
 void DebugSession::attach(Injection made,
-                          ThreadLooks before,
+                          ThreadSamples before,
                           std::string thread,
                           Translation translation) {
   before_ = std::move(before);
@@ -410,8 +410,8 @@ asio::awaitable<void> DebugSession::write_messages() {
 
 asio::awaitable<void> DebugSession::pass_events() {
   while (auto event = co_await agent_->next_event(Deadline::in(kNever))) {
-    if (event->event == dap::OverseerLeft::event) {
-      co_await tell_overseer_left();
+    if (event->event == dap::CoordinatorLeft::event) {
+      co_await tell_coordinator_left();
       continue;
     }
     translation_->outward_event(*event);
@@ -447,7 +447,7 @@ asio::awaitable<void> DebugSession::tell_early_stops() {
 }
 
 // A rank's session is over with the job's: nobody keeps the others alive now.
-asio::awaitable<void> DebugSession::tell_overseer_left() {
+asio::awaitable<void> DebugSession::tell_coordinator_left() {
   co_await note("the session of the whole job has ended, and this one with it");
   dap::Terminated::Body last;
   co_await say<dap::Terminated>(std::move(last));

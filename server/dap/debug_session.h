@@ -28,9 +28,9 @@
 #include "server/coroutines/queue.h"
 #include "server/coroutines/run_on.h"
 #include "server/coroutines/task_group.h"
+#include "server/dap/detached_children.h"
 #include "server/dap/job_session.h"
 #include "server/dap/launched_program.h"
-#include "server/dap/left_programs.h"
 #include "server/dap/questions.h"
 #include "server/dap/remote_terminal.h"
 #include "server/dap/shown_places.h"
@@ -40,7 +40,7 @@
 #include "server/dap/transport.h"
 #include "server/session/agent_session.h"
 #include "server/session/hung_thread.h"
-#include "server/session/outside_values.h"
+#include "server/session/out_of_process_values.h"
 
 namespace hangdbg {
 
@@ -52,7 +52,7 @@ class DebugSession {
     boost::asio::io_context& io;
     boost::asio::thread_pool& pool;
     Deadline::Clock::duration timeout;  // of one request
-    LeftPrograms* left = nullptr;       // who takes those, if anybody
+    DetachedChildren* left = nullptr;   // who takes those, if anybody
   };
 
   // How far the editor has come.
@@ -102,13 +102,13 @@ class DebugSession {
   std::unique_ptr<AgentSession> agent_for(Injection made);
   // From here on there is an agent.
   void attach(Injection made,
-              ThreadLooks before,
+              ThreadSamples before,
               std::string thread,
               Translation translation);
   AgentSession& agent() { return *agent_; }
   Translation& translation() { return *translation_; }
   // How the threads waited before we came; which one the user wants to see.
-  const ThreadLooks& looks_before() const { return before_; }
+  const ThreadSamples& looks_before() const { return before_; }
   const std::string& wanted_thread() const { return wanted_thread_; }
 
   // Of which threads the editor knows; from watch_threads() on it hears of
@@ -127,7 +127,7 @@ class DebugSession {
   ShownPlaces& shown() { return shown_; }
 
   // What is known of frames that the agent has no number for.
-  OutsideValues& outside() { return *outside_; }
+  OutOfProcessValues& outside() { return *outside_; }
 
   // Ends a request that waits or is under way.
   void cancel(std::int64_t request);
@@ -204,7 +204,7 @@ class DebugSession {
   boost::asio::awaitable<void> pass_events();
   boost::asio::awaitable<void> tell_early_stops();
   boost::asio::awaitable<void> tell_end();
-  boost::asio::awaitable<void> tell_overseer_left();
+  boost::asio::awaitable<void> tell_coordinator_left();
   boost::asio::awaitable<void> pass_terminal();
   boost::asio::awaitable<void> end_unless_attached();
   boost::asio::awaitable<void> close_after(Deadline::Clock::duration time);
@@ -237,10 +237,10 @@ class DebugSession {
   dap::Initialize::Arguments editor_;
   dap::DebugOptions options_;
   std::optional<Translation> translation_;
-  ThreadLooks before_;
+  ThreadSamples before_;
   std::string wanted_thread_;
   std::unique_ptr<AgentSession> agent_;
-  std::optional<OutsideValues> outside_;
+  std::optional<OutOfProcessValues> outside_;
   std::unique_ptr<JobSession> job_;
   std::unique_ptr<RemoteTerminal> terminal_;
   std::unique_ptr<LaunchedProgram> program_;

@@ -120,19 +120,19 @@ constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
 // ---- those that the agent answers, but for what was read from outside
 
 bool is_outside(const dap::Variables::Arguments& wanted) {
-  return OutsideValues::is_ours(wanted.variables_reference);
+  return OutOfProcessValues::is_ours(wanted.variables_reference);
 }
 
 bool is_outside(const dap::Evaluate::Arguments& wanted) {
-  return wanted.frame_id && OutsideValues::is_ours(*wanted.frame_id);
+  return wanted.frame_id && OutOfProcessValues::is_ours(*wanted.frame_id);
 }
 
-Result<dap::Variables::Body> read(OutsideValues& from,
+Result<dap::Variables::Body> read(OutOfProcessValues& from,
                                   const dap::Variables::Arguments& wanted) {
   return from.variables(wanted);
 }
 
-Result<dap::Evaluate::Body> read(OutsideValues& from,
+Result<dap::Evaluate::Body> read(OutOfProcessValues& from,
                                  const dap::Evaluate::Arguments& wanted) {
   return from.evaluate(wanted);
 }

@@ -12,10 +12,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "protocol/events/standing.h"
+#include "protocol/events/suspended.h"
 #include "protocol/events/terminated.h"
+#include "protocol/requests/coordinate.h"
 #include "protocol/requests/limit.h"
-#include "protocol/requests/oversee.h"
 #include "protocol/requests/set_breakpoints.h"
 #include "protocol/requests/set_exception_breakpoints.h"
 #include "protocol/requests/set_function_breakpoints.h"
@@ -181,8 +181,8 @@ asio::awaitable<void> JobSession::close() {
 asio::awaitable<void> JobSession::listen(Rank& rank) {
   const auto for_ever = Deadline::in(std::chrono::hours(24 * 365));
   while (auto event = co_await rank.agent->next_event(for_ever)) {
-    if (event->event == dap::Standing::event) {
-      const auto body = dap::body_of<dap::Standing>(*event);
+    if (event->event == dap::Suspended::event) {
+      const auto body = dap::body_of<dap::Suspended>(*event);
       if (!body || body->number <= rank.counted) {
         continue;  // a newer one was faster
       }
@@ -212,7 +212,7 @@ asio::awaitable<void> JobSession::listen(Rank& rank) {
 }
 
 asio::awaitable<void> JobSession::bring_in(Rank& rank) {
-  const Status overseen = co_await oversee(rank, false, {});
+  const Status overseen = co_await coordinate(rank, false, {});
   co_await await_turn(rank);
   if (rank.wanted) {
     tasks_.spawn(open_session(rank, overseen.has_value()));
@@ -240,12 +240,14 @@ asio::awaitable<void> JobSession::await_turn(const Rank& rank) {
   }
 }
 
-asio::awaitable<Status>
-JobSession::oversee(Rank& rank, bool live, std::vector<dap::Collective> after) {
+asio::awaitable<Status> JobSession::coordinate(
+    Rank& rank,
+    bool live,
+    std::vector<dap::Collective> after) {
   const Deadline deadline = live ? Deadline::in(kWatch) : session_.deadline();
   CO_CHECK(co_await rank.agent->need("engine", deadline));
-  CO_CHECK(co_await rank.agent->need("oversight", deadline));
-  dap::Oversee::Arguments wanted{.job = id_, .live = live};
+  CO_CHECK(co_await rank.agent->need("coordination", deadline));
+  dap::Coordinate::Arguments wanted{.job = id_, .live = live};
   if (live) {
     wanted.milliseconds = raised_.longest().count();
   }
@@ -253,7 +255,7 @@ JobSession::oversee(Rank& rank, bool live, std::vector<dap::Collective> after) {
     wanted.after = std::move(after);
   }
   const auto done =
-      co_await rank.agent->call<dap::Oversee>(std::move(wanted), deadline);
+      co_await rank.agent->call<dap::Coordinate>(std::move(wanted), deadline);
   co_return done ? Status() : std::unexpected(done.error());
 }
 
@@ -264,7 +266,7 @@ asio::awaitable<void> JobSession::open_session(Rank& rank, bool overseen) {
   wanted.attach.ranks.reset();
   wanted.attach.hold_for.reset();
   if (overseen) {
-    wanted.attach.overseer = id_;
+    wanted.attach.coordinator = id_;
   } else {
     co_await session_.note(fmt::format(
         "rank {} is not looked after: what its session holds stands for as "
@@ -357,9 +359,9 @@ asio::awaitable<std::string> JobSession::say(
 }
 
 asio::awaitable<void> JobSession::let_hold() {
-  standstill_.emplace(raised_.longest());
+  stop_budget_.emplace(raised_.longest());
   for (const auto& rank : ranks_) {
-    standstill_->watch(rank->who.pid);
+    stop_budget_->watch(rank->who.pid);
   }
   // All are to have their breakpoints, which are let live at once.
   const Deadline deadline = Deadline::in(kToOpen);
@@ -402,14 +404,14 @@ asio::awaitable<void> JobSession::let_live_together() {
         deadline.expired() || session_.leaving()) {
       co_return;
     }
-    place = meeting_place(before, now);
+    place = rendezvous_point(before, now);
     before = std::move(now);
   }
 }
 
 asio::awaitable<void> JobSession::let_live(std::vector<dap::Collective> after) {
   co_await in_each([&](Rank& rank) -> asio::awaitable<void> {
-    const Status live = co_await oversee(rank, true, after);
+    const Status live = co_await coordinate(rank, true, after);
     if (!live && !std::exchange(rank.said_dead, true)) {
       co_await session_.note(fmt::format("rank {} stops nowhere yet: {}",
                                          rank.who.rank, live.error().text()));
@@ -441,11 +443,11 @@ asio::awaitable<void> JobSession::keep_time() {
       standing.insert(rank->who.pid);
     }
   }
-  const auto limits = standstill_->follow(standing);
+  const auto limits = stop_budget_->follow(standing);
   co_await tell(limits);
-  if (standstill_->wants() != Standstill::Ask::Nothing) {
+  if (stop_budget_->wants() != StopBudget::Ask::Nothing) {
     co_await ask_how_far();
-    const auto all = standstill_->asked();
+    const auto all = stop_budget_->asked();
     co_await tell(all);
   }
   co_await watch_fixed_timeouts();
@@ -453,11 +455,11 @@ asio::awaitable<void> JobSession::keep_time() {
 }
 
 asio::awaitable<void> JobSession::ask_how_far() {
-  const Standstill::Ask what = standstill_->wants();
-  OldCollectives& left = standstill_->left();
+  const StopBudget::Ask what = stop_budget_->wants();
+  CollectivesWithOriginalTimeout& left = stop_budget_->left();
   co_await in_each([&](Rank& rank) -> asio::awaitable<void> {
     const auto groups = co_await process_groups(rank, std::nullopt);
-    if (groups && what == Standstill::Ask::Begin) {
+    if (groups && what == StopBudget::Ask::Begin) {
       left.begin(rank.who.rank, *groups);
     } else if (groups) {
       left.look(rank.who.rank, *groups);
@@ -467,7 +469,8 @@ asio::awaitable<void> JobSession::ask_how_far() {
 }
 
 // They are in no collective.
-void JobSession::forget_ended(OldCollectives& collectives) const {
+void JobSession::forget_ended(
+    CollectivesWithOriginalTimeout& collectives) const {
   for (const auto& rank : ranks_) {
     if (rank->over) {
       collectives.look(rank->who.rank, {});
@@ -476,7 +479,7 @@ void JobSession::forget_ended(OldCollectives& collectives) const {
 }
 
 asio::awaitable<void> JobSession::watch_fixed_timeouts() {
-  if (!standstill_->end() || !next_watch_.expired()) {
+  if (!stop_budget_->end() || !next_watch_.expired()) {
     co_return;
   }
   next_watch_ = Deadline::in(kWatch);
@@ -486,9 +489,9 @@ asio::awaitable<void> JobSession::watch_fixed_timeouts() {
     }
     const auto groups = co_await process_groups(rank, std::nullopt);
     const auto found = groups ? raised_.shorter(rank.who.rank, *groups)
-                              : std::vector<RaisedTimeouts::Shorter>();
+                              : std::vector<TimeoutOverride::Shorter>();
     for (const auto& [time, why] : found) {
-      if (standstill_->shorten(time)) {
+      if (stop_budget_->shorten(time)) {
         co_await session_.note(
             fmt::format("{}: all go on in {}", why, timeout_text(time)));
       }
@@ -497,7 +500,7 @@ asio::awaitable<void> JobSession::watch_fixed_timeouts() {
 }
 
 asio::awaitable<void> JobSession::count_down(const std::set<int>& standing) {
-  const auto end = standstill_->end();
+  const auto end = stop_budget_->end();
   if (!end || standing.empty()) {
     said_left_.reset();
     co_return;
@@ -522,10 +525,10 @@ asio::awaitable<void> JobSession::count_down(const std::set<int>& standing) {
 }
 
 asio::awaitable<void> JobSession::tell(
-    const std::vector<Standstill::Limit>& limits) {
+    const std::vector<StopBudget::Limit>& limits) {
   co_await in_each([&](Rank& rank) -> asio::awaitable<void> {
     const auto limit =
-        std::ranges::find(limits, rank.who.pid, &Standstill::Limit::pid);
+        std::ranges::find(limits, rank.who.pid, &StopBudget::Limit::pid);
     if (limit == limits.end()) {
       co_return;
     }
@@ -534,7 +537,7 @@ asio::awaitable<void> JobSession::tell(
     const auto told = co_await rank.agent->call<dap::Limit>(
         std::move(wanted), Deadline::in(kWatch));
     if (!told) {
-      standstill_->missed(rank.who.pid);
+      stop_budget_->missed(rank.who.pid);
       log::warn(log::Area::Dap, "no new limit for {}: {}", rank.who.pid,
                 told.error().text());
     }

@@ -6,7 +6,8 @@
 // ranks, raises the timeouts of their process groups, lets nobody hold a thread
 // while a collective is under way that began before, keeps the time for which
 // ranks may stand, and has all go on when it ends, however that is. It meets
-// the ranks' sessions in the agents (agent/oversight.py; docs/decisions/0061).
+// the ranks' sessions in the agents (agent/coordination.py;
+// docs/decisions/0061).
 //
 // Threads: only the one that runs the io_context.
 #pragma once
@@ -26,9 +27,9 @@
 #include "protocol/message.h"
 #include "protocol/requests/attach.h"
 #include "server/coroutines/task_group.h"
-#include "server/rank_breakpoints/meeting_place.h"
-#include "server/rank_breakpoints/raised_timeouts.h"
-#include "server/rank_breakpoints/standstill.h"
+#include "server/rank_breakpoints/rendezvous_point.h"
+#include "server/rank_breakpoints/stop_budget.h"
+#include "server/rank_breakpoints/timeout_override.h"
 #include "server/session/agent_session.h"
 
 namespace hangdbg {
@@ -77,9 +78,9 @@ class JobSession {
   boost::asio::awaitable<void> listen(Rank& rank);
   boost::asio::awaitable<void> bring_in(Rank& rank);
   boost::asio::awaitable<void> await_turn(const Rank& rank);
-  boost::asio::awaitable<Status> oversee(Rank& rank,
-                                         bool live,
-                                         std::vector<dap::Collective> after);
+  boost::asio::awaitable<Status> coordinate(Rank& rank,
+                                            bool live,
+                                            std::vector<dap::Collective> after);
   boost::asio::awaitable<void> open_session(Rank& rank, bool overseen);
   boost::asio::awaitable<void> await_old();
   boost::asio::awaitable<std::string> say(
@@ -91,13 +92,13 @@ class JobSession {
   boost::asio::awaitable<void> let_live(std::vector<dap::Collective> after);
   boost::asio::awaitable<CommonGroups> how_far();
   bool any_stands() const;
-  void forget_ended(OldCollectives& collectives) const;
+  void forget_ended(CollectivesWithOriginalTimeout& collectives) const;
   boost::asio::awaitable<void> keep_time();
   boost::asio::awaitable<void> ask_how_far();
   boost::asio::awaitable<void> watch_fixed_timeouts();
   boost::asio::awaitable<void> count_down(const std::set<int>& standing);
   boost::asio::awaitable<void> tell(
-      const std::vector<Standstill::Limit>& limits);
+      const std::vector<StopBudget::Limit>& limits);
   AgentSession::Awaitable<dap::ProcessGroups::Body> process_groups(
       Rank& rank,
       std::optional<std::chrono::milliseconds> raise_by);
@@ -108,9 +109,9 @@ class JobSession {
   std::string id_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   bool attached_ = false;  // as far as they could be
-  RaisedTimeouts raised_;
-  std::optional<Standstill> standstill_;  // once threads may be held
-  boost::asio::steady_timer turns_;       // until then
+  TimeoutOverride raised_;
+  std::optional<StopBudget> stop_budget_;  // once threads may be held
+  boost::asio::steady_timer turns_;        // until then
   boost::asio::steady_timer wake_;
   Deadline next_watch_ = Deadline::in({});
   std::optional<std::chrono::seconds> said_left_;

@@ -130,10 +130,11 @@ std::size_t unfinished(std::string_view text) {
 
 // By what an editor's terminal has started; nothing: it does not start it, or
 // the editor leaves.
-asio::awaitable<std::optional<int>> number_told(DebugSession& session,
-                                                LeftPrograms::Stream& from) {
+asio::awaitable<std::optional<int>> number_told(
+    DebugSession& session,
+    DetachedChildren::Stream& from) {
   asio::steady_timer patience(session.io(), kTerminal);
-  co_await (from.async_wait(LeftPrograms::Stream::wait_read, as_result) ||
+  co_await (from.async_wait(DetachedChildren::Stream::wait_read, as_result) ||
             session.nap(patience));
   std::array<char, 32> line{};
   pollfd there{from.native_handle(), POLLIN, 0};
@@ -274,7 +275,7 @@ void LaunchedProgram::send(int signal) {
   }
 }
 
-asio::awaitable<void> LaunchedProgram::close(LeftPrograms* left) {
+asio::awaitable<void> LaunchedProgram::close(DetachedChildren* left) {
   if (ours_to_end_) {
     terminate();
     const auto ended = co_await end(Deadline::in(kLaunchedProgramToEnd));

@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "protocol/requests/launch.h"
 #include "server/coroutines/task_group.h"
-#include "server/dap/left_programs.h"
+#include "server/dap/detached_children.h"
 #include "server/session/program.h"
 
 namespace hangdbg {
@@ -56,10 +56,10 @@ class LaunchedProgram {
   void leave_alone() { ours_to_end_ = false; }
   // With the editor gone: SIGTERM, then SIGKILL. One that was to be left alone
   // is for `left`, if there is one.
-  boost::asio::awaitable<void> close(LeftPrograms* left);
+  boost::asio::awaitable<void> close(DetachedChildren* left);
 
  private:
-  using Stream = LeftPrograms::Stream;
+  using Stream = DetachedChildren::Stream;
 
   LaunchedProgram(DebugSession& session,
                   boost::asio::io_context& io,

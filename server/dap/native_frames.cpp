@@ -49,7 +49,7 @@ bool same_functions(const DumpedThread& thread,
 }
 
 dap::StackFrame native_frame(const NativeSymbol& symbol,
-                             OutsideValues& numbers) {
+                             OutOfProcessValues& numbers) {
   dap::StackFrame frame;
   frame.id = numbers.add({});
   frame.name = symbol.text();
@@ -66,7 +66,7 @@ dap::StackFrame native_frame(const NativeSymbol& symbol,
   return frame;
 }
 
-dap::StackFrame label(std::string text, OutsideValues& numbers) {
+dap::StackFrame label(std::string text, OutOfProcessValues& numbers) {
   dap::StackFrame frame;
   frame.id = numbers.add({});
   frame.name = std::move(text);
@@ -77,14 +77,14 @@ dap::StackFrame label(std::string text, OutsideValues& numbers) {
 }  // namespace
 
 std::vector<dap::StackFrame> with_native_frames(
-    const Target& target,
+    const AttachTarget& target,
     std::int64_t thread,
     std::vector<dap::StackFrame> python,
-    OutsideValues& numbers) {
+    OutOfProcessValues& numbers) {
   DumpOptions options;
   options.native = true;
   const auto dumped =
-      dump_thread(LiveSubject(target), static_cast<int>(thread), options);
+      dump_thread(LiveTarget(target), static_cast<int>(thread), options);
   if (!dumped || dumped->error) {
     const Error& error = dumped ? *dumped->error : dumped.error();
     python.push_back(label("C functions: " + error.message, numbers));

@@ -9,7 +9,7 @@
 
 #include "injector/checks/preflight.h"
 #include "protocol/stack_frame.h"
-#include "server/session/outside_values.h"
+#include "server/session/out_of_process_values.h"
 
 namespace hangdbg {
 
@@ -18,9 +18,9 @@ namespace hangdbg {
 // together, the C functions stand below the others, and a line in between says
 // why.
 std::vector<dap::StackFrame> with_native_frames(
-    const Target& target,
+    const AttachTarget& target,
     std::int64_t thread,
     std::vector<dap::StackFrame> python,
-    OutsideValues& numbers);
+    OutOfProcessValues& numbers);
 
 }  // namespace hangdbg

@@ -61,7 +61,7 @@ class Server {
   bool websocket_;
   std::string token_;
   std::optional<Tls> tls_;
-  LeftPrograms left_;
+  DetachedChildren left_;
   bool stopped_ = false;
   std::set<DebugSession*> sessions_;
   Strangers strangers_;

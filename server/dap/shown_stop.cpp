@@ -59,7 +59,7 @@ asio::awaitable<void> show_the_one_that_hangs(DebugSession& session) {
     co_return;
   }
   const auto look = session.looks_before().find(thread->tid);
-  std::optional<WaitLook> before;
+  std::optional<WaitSample> before;
   if (look != session.looks_before().end()) {
     before = look->second;
   }

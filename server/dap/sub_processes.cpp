@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "inspector/cpython/runtime/inspected_process.h"
 #include "inspector/cpython/runtime/interpreters.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "protocol/requests/start_debugging.h"
 #include "server/dap/debug_session.h"
 #include "tracee/proc/proc_list.h"

@@ -143,7 +143,7 @@ asio::awaitable<std::unique_ptr<Transport>> encrypt_and_upgrade(
   co_return co_await upgrade(Link(std::move(stream)));
 }
 
-asio::awaitable<std::unique_ptr<Transport>> in_time(
+asio::awaitable<std::unique_ptr<Transport>> run_with_deadline(
     asio::any_io_executor executor,
     asio::awaitable<std::unique_ptr<Transport>> handshake) {
   asio::steady_timer patience(executor, kWebsocketTransportHandshake);
@@ -178,15 +178,15 @@ asio::awaitable<Result<std::unique_ptr<Transport>>> ask_for_upgrade(
 asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     asio::ip::tcp::socket socket) {
   const asio::any_io_executor executor = socket.get_executor();
-  return in_time(executor, upgrade(Link(std::move(socket))));
+  return run_with_deadline(executor, upgrade(Link(std::move(socket))));
 }
 
 asio::awaitable<std::unique_ptr<Transport>> accept_websocket(
     asio::ip::tcp::socket socket,
     const Tls& tls) {
   const asio::any_io_executor executor = socket.get_executor();
-  return in_time(executor, encrypt_and_upgrade(Link::Encrypted(
-                               std::move(socket), tls.context())));
+  return run_with_deadline(executor, encrypt_and_upgrade(Link::Encrypted(
+                                         std::move(socket), tls.context())));
 }
 
 asio::awaitable<Result<std::unique_ptr<Transport>>> connect_websocket(

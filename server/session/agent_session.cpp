@@ -134,7 +134,7 @@ auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
 
 asio::awaitable<bool> AgentSession::read_only() {
   if (owes_answer_ && alive_) {
-    const GilLook look = co_await look_at_gil();
+    const GilSample look = co_await sample_gil();
     enter_if(look.verdict, connection_->call_number());
     owes_answer_ = !connection_->answered();
   }
@@ -293,7 +293,7 @@ auto AgentSession::exchange(dap::Request request, Deadline deadline)
   if (!owes_answer_) {
     sent = true;
     if (target_->python.free_threaded) {
-      const GilLook look = co_await look_at_gil();
+      const GilSample look = co_await sample_gil();
       enter_if(look.verdict, connection_->next_number());
     }
     response = co_await connection_->call(std::move(request), deadline);
@@ -324,7 +324,7 @@ asio::awaitable<void> AgentSession::watch_gil() {
     if (!waits_for_gil(*stage) && !owes_answer_) {
       continue;
     }
-    const GilLook look = co_await look_at_gil();
+    const GilSample look = co_await sample_gil();
     enter_if(look.verdict, connection_->call_number());
     if (look.verdict != GilWatch::Verdict::Stands || !calling_) {
       continue;
@@ -343,10 +343,10 @@ asio::awaitable<void> AgentSession::watch_gil() {
   }
 }
 
-asio::awaitable<AgentSession::GilLook> AgentSession::look_at_gil() {
+asio::awaitable<AgentSession::GilSample> AgentSession::sample_gil() {
   return result_on(looks_, [this] {
     const auto verdict = gil_watch_.look();
-    return GilLook{verdict, gil_watch_.stood()};
+    return GilSample{verdict, gil_watch_.stood()};
   });
 }
 

@@ -35,7 +35,7 @@
 #include "server/coroutines/task_group.h"
 #include "server/session/agent_connection.h"
 #include "server/session/gil_watch.h"
-#include "server/session/outside_view.h"
+#include "server/session/out_of_process_view.h"
 
 namespace hangdbg {
 
@@ -78,8 +78,9 @@ class AgentSession {
   // Which Python it is; the threads that run Python; the stack of one. Threads
   // go by our numbers here; the agent has those of the target's PID namespace.
   // While the GIL is not to be had, the answers are made from outside
-  // (outside_view.h); its frames have no number, so that a question about one
-  // is answered with NoSuchFrame. Errors: those of call(), Unreadable.
+  // (out_of_process_view.h); its frames have no number, so that a question
+  // about one is answered with NoSuchFrame. Errors: those of call(),
+  // Unreadable.
   Awaitable<dap::Hello::Body> hello(Deadline deadline);
   Awaitable<dap::Threads::Body> threads(Deadline deadline);
   Awaitable<dap::StackTrace::Body> stack(dap::StackTrace::Arguments wanted,
@@ -154,7 +155,7 @@ class AgentSession {
   // Readable when the agent says something.
   int descriptor() const { return connection_->descriptor(); }
 
-  const Target& target() const { return *target_; }
+  const AttachTarget& target() const { return *target_; }
 
   // The GIL right now, read from outside. Errors: read_gil()'s.
   Result<GilState> gil() const;
@@ -164,7 +165,7 @@ class AgentSession {
 
  private:
   enum class WhileHeld { Wait, GiveUp };  // the GIL
-  struct GilLook {
+  struct GilSample {
     GilWatch::Verdict verdict;
     Deadline::Clock::duration stood;
   };
@@ -177,7 +178,7 @@ class AgentSession {
                                WhileHeld then);
   Awaitable<dap::Response> exchange(dap::Request request, Deadline deadline);
   boost::asio::awaitable<void> watch_gil();
-  boost::asio::awaitable<GilLook> look_at_gil();
+  boost::asio::awaitable<GilSample> sample_gil();
   boost::asio::awaitable<void> stop_watching();
   void enter_if(GilWatch::Verdict verdict, std::uint32_t call_number);
   Awaitable<dap::Response> end_call(bool sent);
@@ -189,13 +190,13 @@ class AgentSession {
     return outside_allowed_ && !answer && answer.error().id == ErrorId::GilHeld;
   }
 
-  std::unique_ptr<Target> target_;
+  std::unique_ptr<AttachTarget> target_;
   Steps steps_;
   OnNotice on_notice_;
   std::shared_ptr<AgentConnection> connection_;
   boost::asio::any_io_executor looks_;  // where gil_watch_ is used
   GilWatch gil_watch_;
-  OutsideView view_;
+  OutOfProcessView view_;
   std::set<std::string> loaded_;
   std::int64_t interpreter_ = 0;  // in which the requests run
   bool alive_ = true;

@@ -13,7 +13,7 @@
 #include "inspector/cpython/stacks/python_stack.h"
 #include "server/session/hung_thread.h"
 #include "tracee/proc/proc_tasks.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -39,7 +39,7 @@ std::optional<Registers> stop_and_read(int pid, int tid) {
     return {};
   }
   return run_as_tracer([&]() -> std::optional<Registers> {
-    auto thread = Attachment::seize(tid);
+    auto thread = TracedThread::seize(tid);
     if (!thread || !thread->interrupt(Deadline::in(kGilWatchPatience))) {
       return {};
     }
@@ -159,7 +159,7 @@ std::string GilWatch::holder() {
         frame.qualname, frame.file.substr(frame.file.rfind('/') + 1),
         frame.line);
   }
-  const auto wait = look_at_wait(target_.pid, *holder_->tid);
+  const auto wait = sample_wait(target_.pid, *holder_->tid);
   const auto stands_for =
       wait && wait->asleep_s
           ? std::chrono::duration_cast<Deadline::Clock::duration>(

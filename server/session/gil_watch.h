@@ -23,7 +23,7 @@ namespace hangdbg {
 
 class GilWatch {
  public:
-  explicit GilWatch(const Target& target) : target_(target) {}
+  explicit GilWatch(const AttachTarget& target) : target_(target) {}
 
   enum class Verdict {
     Free,     // or has been since the last look
@@ -57,7 +57,7 @@ class GilWatch {
                                              const HiddenName& hidden) const;
   std::optional<std::string> hidden_name(std::size_t module, Address code);
 
-  const Target& target_;
+  const AttachTarget& target_;
   std::int64_t interpreter_ = 0;
   bool has_gil_ = true;
   std::vector<PythonThread> holders_;   // one, if there is a GIL

@@ -48,7 +48,7 @@ AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
                                              std::int64_t tid,
                                              Deadline deadline);
 asio::awaitable<void> nap(Deadline::Clock::duration time);
-Result<std::int64_t> number_of(const Target& target, std::int64_t tid);
+Result<std::int64_t> number_of(const AttachTarget& target, std::int64_t tid);
 template <class T>
 bool was_interrupted(const Result<T>& result) {
   return !result && result.error().id == ErrorId::Interrupted;
@@ -332,7 +332,7 @@ asio::awaitable<void> nap(Deadline::Clock::duration time) {
 }
 
 // The number by which the agent knows the thread.
-Result<std::int64_t> number_of(const Target& target, std::int64_t tid) {
+Result<std::int64_t> number_of(const AttachTarget& target, std::int64_t tid) {
   const auto ids = TRY(TaskIds::read(target.pid));
   const auto inner = ids.inner(static_cast<int>(tid));
   return inner ? static_cast<std::int64_t>(*inner) : tid;

@@ -25,7 +25,7 @@ constexpr double kLongAsleep = 1.0;  // seconds
 constexpr int kTriesAsleep = 5;
 constexpr auto kHungThreadBetweenTries = std::chrono::milliseconds(2);
 constexpr int kLooksAtLine = 5;
-constexpr auto kHungThreadBetweenLooks = std::chrono::milliseconds(50);
+constexpr auto kHungThreadBetweenSamples = std::chrono::milliseconds(50);
 
 asio::awaitable<void> sleep_for(Deadline::Clock::duration time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
@@ -46,9 +46,9 @@ AgentSession::Awaitable<ShownThread> read_stack(AgentSession& session,
     if (i > 0) {
       co_await sleep_for(kHungThreadBetweenTries);
     }
-    const auto before = look_at_wait(pid, tid);
+    const auto before = sample_wait(pid, tid);
     CO_TRY(shown.stack, co_await session.stack(whole, deadline));
-    const auto after = look_at_wait(pid, tid);
+    const auto after = sample_wait(pid, tid);
     // One that runs all the time has no such frame.
     if (!before || !after || before->state == 'R' ||
         after->runs == before->runs) {
@@ -116,10 +116,10 @@ AgentSession::Awaitable<ShownThread> choose_here(AgentSession& session,
 
 }  // namespace
 
-ThreadLooks look_at_threads(int pid) {
-  ThreadLooks looks;
+ThreadSamples sample_threads(int pid) {
+  ThreadSamples looks;
   for (const int tid : list_tasks(pid).value_or(std::vector<int>())) {
-    if (const auto look = look_at_wait(pid, tid)) {
+    if (const auto look = sample_wait(pid, tid)) {
       looks.emplace(tid, *look);
     }
   }
@@ -155,7 +155,7 @@ Result<ShownThread> choose_thread(Session& session,
 
 asio::awaitable<std::string> describe_wait(AgentSession& session,
                                            std::int64_t thread,
-                                           std::optional<WaitLook> before,
+                                           std::optional<WaitSample> before,
                                            Deadline deadline) {
   if (before && before->asleep_s && *before->asleep_s > kLongAsleep &&
       !before->syscall.empty()) {
@@ -166,14 +166,14 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
   }
   const int pid = session.target().pid;
   const int tid = static_cast<int>(thread);
-  const auto first = look_at_wait(pid, tid);
+  const auto first = sample_wait(pid, tid);
   const auto started = Deadline::Clock::now();
   const dap::StackTrace::Arguments innermost{thread, {}, 1};
   std::set<std::string> places;
   bool moved = false;
   for (int i = 0; i < kLooksAtLine && !deadline.expired(); ++i) {
     if (i > 0) {
-      co_await sleep_for(kHungThreadBetweenLooks);
+      co_await sleep_for(kHungThreadBetweenSamples);
     }
     const auto stack = co_await session.stack(innermost, deadline);
     if (!stack || stack->stack_frames.empty()) {
@@ -184,7 +184,7 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
     places.insert(
         fmt::format("{}:{}", path.substr(path.rfind('/') + 1), top.line));
   }
-  const auto last = look_at_wait(pid, tid);
+  const auto last = sample_wait(pid, tid);
   if (!first || !last) {
     co_return "has ended";
   }
@@ -211,7 +211,7 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
 
 std::string describe_wait(Session& session,
                           std::int64_t tid,
-                          const std::optional<WaitLook>& before,
+                          const std::optional<WaitSample>& before,
                           Deadline deadline) {
   SessionLoop& loop = session.loop();
   const auto describe = [&]() -> AgentSession::Awaitable<std::string> {

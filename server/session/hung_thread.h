@@ -13,7 +13,7 @@
 #include "protocol/requests/threads.h"
 #include "server/session/agent_session.h"
 #include "server/session/session.h"
-#include "tracee/proc/wait_look.h"
+#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 
@@ -26,8 +26,8 @@ struct ShownThread {
 // How each thread waits right now; those that are gone before we come to them
 // are left out. To be taken before an attach, which wakes the thread that it
 // borrows.
-using ThreadLooks = std::map<std::int64_t, WaitLook>;
-ThreadLooks look_at_threads(int pid);
+using ThreadSamples = std::map<std::int64_t, WaitSample>;
+ThreadSamples sample_threads(int pid);
 
 // `wanted` is a tid, a thread's name, "main", or empty for the default one
 // (inspector/snapshot/default_thread.h).
@@ -45,11 +45,11 @@ Result<ShownThread> choose_thread(Session& session,
 boost::asio::awaitable<std::string> describe_wait(
     AgentSession& session,
     std::int64_t tid,
-    std::optional<WaitLook> before,
+    std::optional<WaitSample> before,
     Deadline deadline);
 std::string describe_wait(Session& session,
                           std::int64_t tid,
-                          const std::optional<WaitLook>& before,
+                          const std::optional<WaitSample>& before,
                           Deadline deadline);
 
 }  // namespace hangdbg

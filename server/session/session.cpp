@@ -93,7 +93,7 @@ int Session::descriptor() const {
   return loop_->agent().descriptor();
 }
 
-const Target& Session::target() const {
+const AttachTarget& Session::target() const {
   return loop_->agent().target();
 }
 

@@ -23,7 +23,7 @@
 
 namespace hangdbg {
 
-struct Target;
+struct AttachTarget;
 class SessionLoop;
 
 class Session {
@@ -76,7 +76,7 @@ class Session {
   bool over() const;
   // Readable when the agent says something; nobody is to read from it.
   int descriptor() const;
-  const Target& target() const;
+  const AttachTarget& target() const;
   Result<GilState> gil() const;
   Steps& steps();
 

@@ -51,7 +51,7 @@ std::optional<int> wait_status_of_gone(int pidfd) {
 }
 
 // execve(2) keeps the number and nothing else. Empty maps are an end.
-bool runs_another_program(const Target& target) {
+bool runs_another_program(const AttachTarget& target) {
   const Module& python = target.modules[target.python.module];
   const auto maps = read_maps(target.pid);
   return maps && !maps->empty() &&
@@ -62,7 +62,7 @@ bool runs_another_program(const Target& target) {
 
 }  // namespace
 
-Error explain_loss(const Target& target) {
+Error explain_loss(const AttachTarget& target) {
   const int pid = target.pid;
   if (runs_another_program(target)) {
     const auto name = read_proc_file(pid, "comm");

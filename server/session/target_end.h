@@ -11,7 +11,7 @@ namespace hangdbg {
 // The channels are closed: the process has ended, has started another program,
 // or is still there and the agent has left it (it closed our descriptors, or
 // Python has ended). Waits a moment for an end that is under way.
-Error explain_loss(const Target& target);
+Error explain_loss(const AttachTarget& target);
 
 // A process that has ended: with what, as long as its parent has not asked.
 Error explain_end(int pid);

@@ -4,6 +4,7 @@
 #include "protocol/events/breakpoint.h"
 #include "protocol/events/capabilities.h"
 #include "protocol/events/continued.h"
+#include "protocol/events/coordinator_left.h"
 #include "protocol/events/exited.h"
 #include "protocol/events/failure.h"
 #include "protocol/events/initialized.h"
@@ -11,13 +12,12 @@
 #include "protocol/events/loaded_source.h"
 #include "protocol/events/module.h"
 #include "protocol/events/output.h"
-#include "protocol/events/overseer_left.h"
 #include "protocol/events/process.h"
 #include "protocol/events/progress_end.h"
 #include "protocol/events/progress_start.h"
 #include "protocol/events/progress_update.h"
-#include "protocol/events/standing.h"
 #include "protocol/events/stopped.h"
+#include "protocol/events/suspended.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminal_output.h"
 #include "protocol/events/terminated.h"
@@ -29,6 +29,7 @@
 #include "protocol/requests/completions.h"
 #include "protocol/requests/configuration_done.h"
 #include "protocol/requests/continue.h"
+#include "protocol/requests/coordinate.h"
 #include "protocol/requests/debug.h"
 #include "protocol/requests/disconnect.h"
 #include "protocol/requests/evaluate.h"
@@ -47,7 +48,6 @@
 #include "protocol/requests/modules.h"
 #include "protocol/requests/next.h"
 #include "protocol/requests/object_source.h"
-#include "protocol/requests/oversee.h"
 #include "protocol/requests/pause.h"
 #include "protocol/requests/process_groups.h"
 #include "protocol/requests/restart_frame.h"
@@ -107,7 +107,7 @@ inline constexpr Each<Attach,
                       Modules,
                       Next,
                       ObjectSource,
-                      Oversee,
+                      Coordinate,
                       Pause,
                       ProcessGroups,
                       RestartFrame,
@@ -143,12 +143,12 @@ inline constexpr Each<BreakpointEvent,
                       LoadedSource,
                       ModuleEvent,
                       Output,
-                      OverseerLeft,
+                      CoordinatorLeft,
                       Process,
                       ProgressEnd,
                       ProgressStart,
                       ProgressUpdate,
-                      Standing,
+                      Suspended,
                       Stopped,
                       TerminalEnded,
                       TerminalOutput,

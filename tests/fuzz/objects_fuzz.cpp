@@ -15,12 +15,12 @@
 #include <string_view>
 #include <utility>
 
-#include "inspector/cpython/async/greenlet_words.h"
+#include "inspector/cpython/async/greenlet_memory.h"
 #include "inspector/cpython/expressions/expression.h"
 #include "inspector/cpython/expressions/peek.h"
 #include "inspector/cpython/layout/layout.h"
 #include "inspector/cpython/layout/object_layout.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/objects/repr.h"
 #include "inspector/cpython/objects/tracked.h"
 #include "inspector/cpython/stacks/python_locals.h"
@@ -155,7 +155,7 @@ void read_all(std::span<const std::uint8_t> data, int minor, bool threaded) {
   python.layout = *generated_layout(std::min(minor, 12));
   python.layout.object_type = at.object_size - 8;
   const LyingMemory memory(data, at);
-  const auto heap = Heap::open(memory, python);
+  const auto heap = ObjectReader::open(memory, python);
   const Address object{std::uint64_t{data[0]} << 3};
   const std::string text = repr(*heap, object, {.depth = 5});
   if (text.empty() || text.size() > 10'000) {

@@ -173,6 +173,6 @@ def run_long_steps(evidence, targets, hang):
                                 seconds=40).json()
         evidence.expect("diagnose says that it waits for the GPU, and goes on",
                         said and not said["hung"] and said["cause"] == "cuda-synchronize"
-                        and said["sentence"].endswith("goes on"), said)
+                        and said["summary"].endswith("goes on"), said)
     evidence.look("target", target.pid)
     finish(evidence, target, hang)

@@ -54,7 +54,7 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
     keep(made, cause, said)
     assert said["cause"] in _any_of(cause), (made, said)
     assert confidence in (None, said["confidence"]), (made, said)
-    assert re.search(sentence, said["sentence"]), (made, said)
+    assert re.search(sentence, said["summary"]), (made, said)
     assert said["evidence"], (made, said)
     runs = any(link["state"].startswith("running") for link in said.get("chain", ()))
     if ask is diagnosed and not runs and said["cause"] not in CLOSER:

@@ -34,7 +34,8 @@ PROGRAM = Path(os.environ.get("HANGDBG", ROOT / "build" / "hangdbg"))
 NOBODY = 65534
 NORMAL_EXIT = 7  # tests/targets/common.py
 PATIENCE = 60.0  # seconds; for what takes milliseconds on a quiet machine
-AGENT_GONE = 3.0  # seconds from the end of hangdbg until nothing of it is left
+AGENT_GONE = PATIENCE  # from the end of hangdbg until nothing of it is left
+BACK_FROM_PRINT_NS = 10 ** 7  # of CPU time, within which ready() has returned
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -117,12 +118,13 @@ class Target:
         the same context switches in three looks. One that loops is asleep if
         one look finds it there; one that has no call is to run."""
         expected = [processes.syscall_name(call) for call in self.ready["syscalls"]]
-        looks = []
+        looks, ran = [], processes.ran_ns(self.pid, self.tid)
 
         def hung():
             looks.append(processes.thread_activity(self.pid, self.tid))
-            if not expected:
-                return looks[-1].syscall == "running"
+            if not expected:  # once it has run on after it printed its line
+                return (looks[-1].syscall == "running"
+                        and processes.ran_ns(self.pid, self.tid) > ran + BACK_FROM_PRINT_NS)
             if looks[-1].syscall not in expected:
                 return False
             if self.ready.get("loops"):
@@ -206,7 +208,7 @@ class Target:
         return processes.snapshot(self.pid)
 
     def assert_as_before(self, before, arenas=2):
-        """Nothing of hangdbg is left in the target within AGENT_GONE seconds."""
+        """Nothing of hangdbg is left in the target in the target, soon."""
         differences = []
 
         def same():
@@ -344,11 +346,11 @@ def track(process):
 
 
 def kill_group(process):
-    """Kills the process group that `process` leads, and waits for it."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    """Kills the process group that `process` leads, and waits for it. Once that one has been
+    waited for, its number may be another's: the kernel gives none of a group that is left."""
+    if process.poll() is None or not os.path.exists("/proc/%d" % process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait(10)
 
 

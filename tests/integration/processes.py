@@ -52,6 +52,11 @@ def thread_activity(pid, tid):
     )
 
 
+def ran_ns(pid, tid):
+    """How long a thread has run, in ns. Source: Documentation/scheduler/sched-stats.rst"""
+    return int((_read("/proc/%d/task/%d/schedstat" % (pid, tid)).split() or ["0"])[0])
+
+
 def syscall_name(word):
     """The name of a call that a name, a number or "running" stands for."""
     return _SYSCALLS.get(int(word), word) if word.isdigit() else word

@@ -76,7 +76,7 @@ def test_a_lock_file_that_somebody_has_open(some_python, tmp_path):
     with open(path):
         said = diagnosed(target.pid)
     assert said["chain"][0]["cause"] == "lock-file", said
-    assert "process %d " % os.getpid() in said["chain"][0]["sentence"], said
+    assert "process %d " % os.getpid() in said["chain"][0]["summary"], said
     target.finish()
 
 

@@ -42,7 +42,7 @@ def test_who_is_throttled_is_slow_and_does_not_hang(newest_python):
         group.take(target.pid)
         until("throttled", lambda: group.entry("cpu.stat", "nr_throttled") > 5)
         said = well_by("a CPU quota", target.pid, "cpu-throttled")
-        assert "it is slow because its cgroup lets it have 0.02 CPUs" in said["sentence"], said
+        assert "it is slow because its cgroup lets it have 0.02 CPUs" in said["summary"], said
         assert any(line.startswith("cgroup: CPU throttled in ") for line in said["around"]), said
         text = hangdbg("diagnose", target.pid)
         assert "\naround\n  cgroup: CPU throttled in " in text.out, text

@@ -100,7 +100,7 @@ def test_who_comes_back_from_it_is_well(function, counts, some_python, libcudart
         assert not said["hung"], said
         return said["cause"] == "cuda-synchronize" and said
     said = until("it is seen in the call", seen_in_it)
-    assert said["sentence"].endswith("and goes on"), said
+    assert said["summary"].endswith("and goes on"), said
     assert said["evidence"][0].startswith(
         "whether it comes back was not counted: " if not counts else "it came back") or (
             counts and "not counted" in said["evidence"][0]), said
@@ -123,7 +123,7 @@ def test_who_compiles_for_the_gpu_is_at_work(some_python, library):
 def test_the_kernel_is_at_work_for_an_allocation(some_python, libcudart):
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaHostRegister"])
     not_hung("cudaHostRegister, which pins", target.pid)
-    until("it is seen in the call", lambda: diagnosed(target.pid)["sentence"].endswith(
+    until("it is seen in the call", lambda: diagnosed(target.pid)["summary"].endswith(
         "and the kernel is at work for it"))
 
 
@@ -132,7 +132,7 @@ def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
     target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
     seen = until("it is seen in the call",
                  lambda: told_of_call(diagnosed(target.pid, after="9")))
-    assert not seen["hung"] and seen["sentence"].endswith("and goes on"), seen
+    assert not seen["hung"] and seen["summary"].endswith("and goes on"), seen
     said = until("it is seen for a second", lambda: told_if_hung(diagnosed(target.pid)))
     assert said["cause"] == "cuda-synchronize", said
     link = said["chain"][0]

@@ -86,7 +86,7 @@ def test_a_peer_that_does_not_read(some_python):
 def test_who_asks_on_a_terminal_is_well(case, sentence, some_python):
     target = Target([some_python, TARGETS / "causes_terminal.py", case])
     child = target.ready["child"]
-    assert sentence in well_by("a terminal: " + case, child, "terminal-input")["sentence"]
+    assert sentence in well_by("a terminal: " + case, child, "terminal-input")["summary"]
 
 
 def test_a_background_process_that_wants_its_terminal(some_python):

@@ -77,7 +77,7 @@ class Job:
             said[:] = [self.diagnosed()]
             first.extend(said if said[0]["hung"] and not first else [])
             return (said[0]["hung"] and said[0]["cause"] == cause
-                    and re.search(sentence, said[0]["sentence"]))
+                    and re.search(sentence, said[0]["summary"]))
         try:
             until(cause, told, IMPORT)
         except AssertionError:
@@ -124,7 +124,7 @@ def test_the_odd_rank_is_named_first(torch_python, tmp_path):
             (tmp_path / "lock-0").touch()
         cause, sure, does = ODD[way]
         said = job.until_said(cause, "^rank 2 %s" % does)
-        assert said["sentence"].endswith("; ranks 0,1 wait for it in all_reduce"), said
+        assert said["summary"].endswith("; ranks 0,1 wait for it in all_reduce"), said
         assert (said["odd"], said["missing"]) == ([2], []), said
         assert said["confidence"] in sure and said["evidence"], said
         assert [one["ranks"] for one in said["alike"]] == [[2], [0, 1]], said
@@ -241,7 +241,7 @@ def test_a_server_between_two_requests_is_well(torch_python, tmp_path):
                 and all((one["waiting_s"] or 0) > float(AFTER) for one in first))
     until("they wait for so long", all_rest, IMPORT)
     said = not_hung("job: a server", job, ask=Job.diagnosed)
-    assert said["sentence"] == (
+    assert said["summary"] == (
         "rank 2 waits for who connects; ranks 0,1 wait for it in all_reduce"), said
     with socket.create_connection(("127.0.0.1", int((tmp_path / "port").read_text()))):
         job.turn_is_over()
@@ -266,7 +266,7 @@ def test_under_torchrun(torch_python, tmp_path):
     alone = hangdbg("diagnose", pids[0], "--json").json()
     assert alone["cause"] == "stale-lock-file" and alone["hung"], alone
     assert [link["pid"] for link in alone["chain"]] == [pids[0], pids[1]], alone
-    assert "for rank 1, which has not come there" in alone["chain"][0]["sentence"], alone
+    assert "for rank 1, which has not come there" in alone["chain"][0]["summary"], alone
     # Of some ranks: all are looked at, these are shown.
     shown = job.diagnosed("--ranks", "0")
     assert [one["rank"] for one in shown["ranks"]] == [0] and shown["odd"] == [1], shown
@@ -320,7 +320,7 @@ def test_a_node_does_not_come(way, torch_python, tmp_path):
         said = diagnosed("0.5")
         return said["cause"] == "rendezvous" and said["hung"] and said
     said = until("it waits", told, IMPORT)
-    assert "until the launchers of %s are there" % whom in said["sentence"], said
+    assert "until the launchers of %s are there" % whom in said["summary"], said
     assert not diagnosed("60")["hung"]
 
 

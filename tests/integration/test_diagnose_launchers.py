@@ -122,7 +122,7 @@ def test_in_a_message_of_mpi(begin, launcher, monkeypatch):
     odd_one_first(job, "reads", "; ranks 0,1,3 wait for it in MPI_Recv")
     said = named_first("another one of them", listed(job)[1]["rank", 0], "writer-gone", "likely",
                        ODD["reads"][2])
-    assert said["chain"][0]["sentence"] == (
+    assert said["chain"][0]["summary"] == (
         "waits in MPI_Recv for a message, perhaps of rank 2, which is in no call of MPI"), said
 
 
@@ -183,7 +183,7 @@ def test_where_nothing_counts_how_often_they_come_back(launch, monkeypatch):
         done = filtered("diagnose", *named_by(job), "--json", "--hung-after", AFTER)
         assert done.rc == 0 and done.err == "", done
         said = done.json()
-        assert (said["hung"], said["cause"], said["confidence"], said["sentence"]) == (
+        assert (said["hung"], said["cause"], said["confidence"], said["summary"]) == (
             False, "mpi-message", "possible",
             "all 4 ranks wait in MPI: ranks 0-3 in MPI_Recv"), said
         return any(re.fullmatch(r"whether they come back was not counted: perf_event_open of a "

@@ -84,4 +84,4 @@ def test_who_goes_round(case, some_python, tmp_path):
     target = begin(case, some_python, tmp_path)
     cause, sentence = ROUND[case]
     said = well_by(case, target.pid, cause)
-    assert re.search(sentence, said["sentence"]), said
+    assert re.search(sentence, said["summary"]), said

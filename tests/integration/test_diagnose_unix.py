@@ -43,7 +43,7 @@ time.sleep(1000)
     said = diagnosed(pid)
     first = said["chain"][0]
     assert first["cause"] == "peer-silent", said
-    assert "what process %d " % child in first["sentence"], said
+    assert "what process %d " % child in first["summary"], said
     assert said["chain"][1]["pid"] == child and said["chain"][1]["cause"] == "sleeps", said
 
 
@@ -58,7 +58,7 @@ time.sleep(1000)
     first = until("it is full", lambda: [
         said["chain"][0] for said in [diagnosed(pid)]
         if said["chain"][0]["cause"] == "peer-does-not-read"])[0]
-    assert "until process %d " % child in first["sentence"], first
+    assert "until process %d " % child in first["summary"], first
 
 
 def test_a_pair_of_its_own(newest_python):

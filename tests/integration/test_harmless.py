@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import signal
+import statistics
 import struct
 import subprocess
 import time
@@ -19,6 +20,7 @@ from test_restart import ends_on_time
 
 CYCLES = 100
 SOON = 1.5  # seconds; some hundred milliseconds on a quiet machine
+AGENT_GONE_SOON = 3.0  # seconds from the end of hangdbg; some 50 ms on a quiet machine
 
 
 def test_python_is_as_before(python):
@@ -37,6 +39,19 @@ def test_python_is_as_before(python):
     assert result["streams"] == 2 and result["kept_globals"] == 0, result
     # Its own lists come to 17; the agent would be a hundred.
     assert result["more_objects"] < 30, result
+
+
+def test_nothing_is_left_soon(edge_python):
+    """Mostly: a busy machine may take its time now and then."""
+    target = start("lock_main", edge_python)
+    before, took = target.snapshot(), []
+    for _ in range(5):
+        assert evaluate(target, "answer") == "41"
+        begun = time.monotonic()
+        target.assert_as_before(before)
+        took.append(time.monotonic() - begun)
+    assert statistics.median(took) < AGENT_GONE_SOON, took
+    target.finish()
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ def test_what_never_comes(parted):
                        "^rank 2 waits in Event.wait")
     assert said["odd"] == [2], said
     waits = "; ranks 0,1,3 wait for it in all_reduce"
-    assert said["sentence"].endswith(waits) == (job.waits == "gloo"), said
+    assert said["summary"].endswith(waits) == (job.waits == "gloo"), said
 
 
 @pytest.mark.parametrize("launcher", launchers.ALL, ids=lambda one: one.name)

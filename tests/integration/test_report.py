@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import processes
 from harness import (PROGRAM, as_nobody, behind, die_with_us, hangdbg, outcome, start,
                      start_hangdbg, track, until)
 from test_jobs import ranks_of
@@ -205,9 +206,11 @@ def caught(word, target, path, *words):
                 try:
                     if word in Path("/proc/%s/cmdline" % pid).read_text().split("\0"):
                         os.kill(int(pid), signal.SIGSTOP)
-                        return running, int(pid)
-                except OSError:
-                    pass
+                        until("stopped, or over", lambda: processes.state(int(pid)) in "TZX")
+                        if processes.state(int(pid)) == "T":
+                            return running, int(pid)
+                except (OSError, IndexError):
+                    pass  # it is over
         assert outcome(running).rc == 0
         path.unlink()
     raise AssertionError("no part was seen")

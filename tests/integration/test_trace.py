@@ -215,15 +215,17 @@ def test_a_reader_that_does_not_read(target):
     assert trace.returncode == 130
 
 
-def test_a_terminal_that_nobody_reads(target):
+@pytest.mark.parametrize("seconds", ["1", "1000"], ids=["over", "traced"])
+def test_a_terminal_that_nobody_reads(target, seconds):
+    """One Ctrl-C is enough, also while it still traces."""
     reader, terminal = os.openpty()
-    trace = track(subprocess.Popen([PROGRAM, "trace", str(target.pid), "--for", "1"],
+    trace = track(subprocess.Popen([PROGRAM, "trace", str(target.pid), "--for", seconds],
                                    stdout=terminal, stderr=subprocess.DEVNULL,
                                    start_new_session=True, preexec_fn=harness.die_with_us))
     until("the trace", lambda: is_traced(target.pid))
     target.tell("storm 0 20000")
     target.said("done storm")
-    until("the time is over", lambda: not is_traced(target.pid))
+    until("the time is over", lambda: seconds != "1" or not is_traced(target.pid))
     trace.send_signal(signal.SIGINT)
     assert trace.wait(harness.PATIENCE) == 130
     os.close(reader)

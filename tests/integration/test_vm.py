@@ -84,7 +84,7 @@ def test_who_wants_more_than_memory_high(tmp_path):
     assert said["hung"], lines
     keep("a cgroup of version 2 above its memory.high", "memory-limit", said)
     assert (said["cause"], said["confidence"]) == ("memory-limit", "certain"), said
-    assert "more memory than the 40 MiB above which" in said["sentence"], said
+    assert "more memory than the 40 MiB above which" in said["summary"], said
     assert "mem_cgroup_handle_over_high" in str(said["evidence"]), said
     assert said["next"][0]["command"] == "echo 83886080 > /cgroup/job/memory.high", said
 

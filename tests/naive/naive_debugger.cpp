@@ -26,7 +26,7 @@
 #include "tracee/memory/memory.h"
 #include "tracee/proc/proc_maps.h"
 #include "tracee/proc/proc_tasks.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -73,7 +73,7 @@ Status write_byte(const Fd& proc_mem, Address to, std::byte byte) {
 }
 
 // Runs `function` on the stopped thread until it comes to the breakpoint.
-Result<std::uint64_t> call(Attachment& thread,
+Result<std::uint64_t> call(TracedThread& thread,
                            const LiveMemory& memory,
                            const Registers& own,
                            Address function,
@@ -115,7 +115,7 @@ Status debug(int pid, unsigned seed) {
       ::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDWR | O_CLOEXEC));
   const auto tids = TRY(list_tasks(pid));
 
-  auto thread = TRY(Attachment::seize(tids[seed % tids.size()]));
+  auto thread = TRY(TracedThread::seize(tids[seed % tids.size()]));
   TRY(thread.interrupt(Deadline::in(kCallTime)));
   const auto own = TRY(thread.registers());
   const auto extended = TRY(thread.extended_state());

@@ -64,10 +64,10 @@ static void* device_1(void*) {
 static void backward_by(void* (*device)(void*)) {
   using namespace torch::autograd;
   ::sem_init(&over, 0, 0);
-  pthread_t at_work;
+  pthread_t other_running_thread;
   pthread_t idle;
-  ::pthread_create(&at_work, nullptr, device, nullptr);
-  ::pthread_setname_np(at_work, "pt_autograd_0");
+  ::pthread_create(&other_running_thread, nullptr, device, nullptr);
+  ::pthread_setname_np(other_running_thread, "pt_autograd_0");
   ::pthread_create(&idle, nullptr, device_1, nullptr);
   ::pthread_setname_np(idle, "pt_autograd_1");
   Engine().execute();

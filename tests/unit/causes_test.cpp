@@ -38,7 +38,7 @@ std::vector<PythonFrame> own_frames() {
 }
 
 Cause cause_of(MadeUpWorld& world, int pid) {
-  const Case* const of = world.look_at(pid);
+  const ProcessSnapshot* const of = world.snapshot(pid);
   return hangdbg::cause_of(*of, of->threads.front());
 }
 
@@ -52,7 +52,7 @@ TEST(Causes, APipeThatNobodyWritesInto) {
   world.ends = {{.pid = kOne, .fd = 5, .inode = kPipe, .reads = true}};
   const Cause cause = cause_of(world, kOne);
   EXPECT_EQ(cause.id, CauseId::WriterGone);
-  EXPECT_EQ(cause.standing, Standing::Stuck);
+  EXPECT_EQ(cause.progress, Progress::Stuck);
   EXPECT_EQ(cause.confidence, Confidence::Certain);
   EXPECT_TRUE(diagnose(world, kOne, 1000)->hung) << "at once";
 }
@@ -66,7 +66,7 @@ TEST(Causes, APipeIntoWhichAnotherWrites) {
   world.ends = {{.pid = kOther, .fd = 1, .inode = kPipe, .writes = true}};
   const Cause cause = cause_of(world, kOne);
   EXPECT_EQ(cause.id, CauseId::PipeRead);
-  EXPECT_THAT(cause.behind, ElementsAre(ThreadId{kOther, kOther}));
+  EXPECT_THAT(cause.blocked_by, ElementsAre(ThreadId{kOther, kOther}));
 }
 
 TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
@@ -85,7 +85,7 @@ TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
     ASSERT_TRUE(found) << found.error().text();
     EXPECT_TRUE(found->hung);
     EXPECT_EQ(found->cause.id, CauseId::SubprocessPipe);
-    EXPECT_EQ(found->circle, 2);
+    EXPECT_EQ(found->cycle, 2);
     EXPECT_EQ(found->chain.front().id.pid, pid);
   }
 }
@@ -102,9 +102,9 @@ TEST(Causes, AUnixSocketWhoseOtherEndSleeps) {
   const Cause cause = cause_of(world, kOne);
   EXPECT_EQ(cause.id, CauseId::PeerSilent);
   EXPECT_EQ(cause.confidence, Confidence::Likely);
-  EXPECT_THAT(cause.behind, ElementsAre(ThreadId{kOther, kOther}));
+  EXPECT_THAT(cause.blocked_by, ElementsAre(ThreadId{kOther, kOther}));
   world.peers[kSocket] = {kOne};
-  EXPECT_THAT(cause_of(world, kOne).behind, IsEmpty());
+  EXPECT_THAT(cause_of(world, kOne).blocked_by, IsEmpty());
   EXPECT_EQ(cause_of(world, kOne).confidence, Confidence::Possible);
 }
 
@@ -149,7 +149,7 @@ TEST(Causes, APeerThatCannotBeSeen) {
   one.open_socket(5, kSocket);
   world.peers[kSocket] = {};
   EXPECT_FALSE(diagnose(world, kOne, 10)->hung);
-  EXPECT_THAT(cause_of(world, kOne).sentence, HasSubstr("not to be seen"));
+  EXPECT_THAT(cause_of(world, kOne).summary, HasSubstr("not to be seen"));
 }
 
 TEST(Causes, AnEventLoopThatWakesItselfIsIdle) {
@@ -161,7 +161,7 @@ TEST(Causes, AnEventLoopThatWakesItselfIsIdle) {
   one.files[6] = {.fd = 6, .watches = {{.fd = 5, .events = 1}}};
   world.peers[kSocket] = {kOne};
   const Cause cause = cause_of(world, kOne);
-  EXPECT_EQ(cause.standing, Standing::Idle) << cause.sentence;
+  EXPECT_EQ(cause.progress, Progress::Idle) << cause.summary;
   EXPECT_FALSE(diagnose(world, kOne, 10)->hung);
 }
 
@@ -202,7 +202,7 @@ TEST(Causes, AChildThatWorks) {
   child.sleeps_in(SYS_read, {}).wait.state = 'R';
   child.threads.front().wait.call.running = true;
   const auto found = diagnose(world, kOne, 10);
-  EXPECT_FALSE(found->hung) << story(*found);
+  EXPECT_FALSE(found->hung) << summary_line(*found);
   EXPECT_EQ(found->chain.front().cause.id, CauseId::Child);
 }
 
@@ -240,7 +240,7 @@ TEST(Causes, AWorkerOfAPoolHasNothingToDo) {
       {frame("/usr/lib/python3.11/concurrent/futures/thread.py", "_worker")});
   const Cause cause = cause_of(world, kOne);
   EXPECT_EQ(cause.id, CauseId::Idle);
-  EXPECT_EQ(cause.standing, Standing::Idle);
+  EXPECT_EQ(cause.progress, Progress::Idle);
 }
 
 TEST(Causes, WhatNoRuleKnows) {
@@ -249,7 +249,7 @@ TEST(Causes, WhatNoRuleKnows) {
   const Cause cause = cause_of(world, kOne);
   EXPECT_EQ(cause.id, CauseId::Unknown);
   EXPECT_EQ(cause.confidence, Confidence::Possible);
-  EXPECT_THAT(cause.sentence, HasSubstr("train.py:12 in load"));
+  EXPECT_THAT(cause.summary, HasSubstr("train.py:12 in load"));
   EXPECT_THAT(cause.evidence.front(), HasSubstr("ruled out"));
 }
 

@@ -97,13 +97,13 @@ TEST(Diff, FactsOfBothSidesTheOddFirst) {
   const auto a = parsed(report_with(R"(
     {"part":"fds","pid":7,"json":{"descriptors":[{"kind":"pipe"}]}},
     {"part":"diagnosis","pid":null,"json":{"pid":7,"hung":false,"cause":"sleeps",
-     "sentence":"process 7 sleeps"}},
+     "summary":"process 7 sleeps"}},
     {"part":"around","pid":7,"json":{"environment":{"OMP_NUM_THREADS":"1",
      "MASTER_PORT":"1"},"libraries":[{"name":"libgomp","path":"/a"}]}})"));
   const auto b = parsed(report_with(R"(
     {"part":"fds","pid":7,"json":{"descriptors":[{"kind":"pipe"},{"kind":"pipe"}]}},
     {"part":"diagnosis","pid":null,"json":{"pid":7,"hung":true,"cause":"sleeps",
-     "sentence":"process 8 sleeps"}},
+     "summary":"process 8 sleeps"}},
     {"part":"around","pid":7,"json":{"environment":{"MASTER_PORT":"2","X":"y"},
      "libraries":[{"name":"libgomp","path":"/a"},{"name":"libgomp","path":"/b"}]}})"));
   const auto found = compare(a, b);

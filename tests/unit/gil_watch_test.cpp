@@ -16,8 +16,8 @@ using Verdict = GilWatch::Verdict;
 class FakePython : public testing::Test {
  protected:
   FakePython()
-      : target_{InspectedProcess{.pid = ::getpid(),
-                                 .memory = LiveMemory(::getpid())}} {
+      : target_{PythonProcess{.pid = ::getpid(),
+                              .memory = LiveMemory(::getpid())}} {
     target_.python.version = {3, 10, {}};
     target_.python.layout = *generated_layout(10);
     target_.python.runtime = address(runtime_);
@@ -60,7 +60,7 @@ class FakePython : public testing::Test {
   std::vector<std::byte> state_ = runtime_;
   std::vector<std::byte> pthread_ = runtime_;
   std::vector<std::byte> frame_ = runtime_;
-  Target target_;
+  AttachTarget target_;
 };
 
 TEST_F(FakePython, FreeGil) {

@@ -16,13 +16,13 @@
 #include "base/fd.h"
 #include "injector/checks/danger.h"
 #include "inspector/cpython/runtime/gil.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "inspector/cpython/runtime/python_runtime.h"
 #include "inspector/native/native_stack.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 #include "tracee/proc/proc_tasks.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -54,7 +54,7 @@ struct Stopped {
 
 Result<Stopped> stop_and_unwind(int tid, const Look& look) {
   return run_as_tracer([&]() -> Result<Stopped> {
-    auto thread = TRY(Attachment::seize(tid));
+    auto thread = TRY(TracedThread::seize(tid));
     TRY(thread.interrupt(Deadline::in(std::chrono::seconds(5))));
     Stopped stopped;
     stopped.registers = TRY(thread.registers());

@@ -253,9 +253,9 @@ TEST(Layers, ABadIncludeIsFound) {
 TEST(Layers, ARoomAboveIsNotIncluded) {
   EXPECT_THAT(broken_includes("tracee/proc/signals.cpp",
                               "#include \"tracee/memory/memory.h\"\n"
-                              "#include \"tracee/ptrace/attachment.h\"\n"),
+                              "#include \"tracee/ptrace/traced_thread.h\"\n"),
               ElementsAre("tracee/proc/signals.cpp includes "
-                          "tracee/ptrace/attachment.h"));
+                          "tracee/ptrace/traced_thread.h"));
   EXPECT_THAT(broken_includes("injector/inject.cpp",
                               "#include \"inspector/host/room.h\"\n"
                               "#include \"diagnosis/diagnose.h\"\n"),

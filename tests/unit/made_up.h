@@ -1,5 +1,5 @@
-// Processes and a machine that a test makes up, for what asks a Case and a
-// World: no process is started, and nothing is read from one.
+// Processes and a machine that a test makes up, for what asks a ProcessSnapshot
+// and a SystemSnapshot: no process is started, and nothing is read from one.
 #pragma once
 
 #include <unistd.h>
@@ -10,15 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/snapshot/case.h"
-#include "diagnosis/snapshot/world.h"
-#include "inspector/host/surroundings.h"
+#include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/snapshot/system_snapshot.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg {
 
-class MadeUpProcess : public Case {
+class MadeUpProcess : public ProcessSnapshot {
  public:
-  MadeUpProcess(int pid, World& world) : Case(pid, world, Memory::Left) {
+  MadeUpProcess(int pid, SystemSnapshot& world)
+      : ProcessSnapshot(pid, world, Memory::Left) {
     threads.clear();
     status.state = 'S';
   }
@@ -31,21 +32,20 @@ class MadeUpProcess : public Case {
 
   // CPython 3.11, of which no object can be read.
   MadeUpProcess& python() {
-    InspectedProcess process{.pid = ::getpid(),
-                             .memory = LiveMemory(::getpid())};
+    PythonProcess process{.pid = ::getpid(), .memory = LiveMemory(::getpid())};
     process.python.version.minor = 11;
     process.python.layout.object_type = 8;
     process_ = std::move(process);
-    heap_ = *Heap::open(*memory_, process_->python);
+    objects_ = *ObjectReader::open(*memory_, process_->python);
     return *this;
   }
 
   // A thread that has slept in a system call for a minute. Of Python, if it
   // has frames.
-  CaseThread& sleeps_in(long call,
-                        std::vector<std::uint64_t> args,
-                        std::vector<PythonFrame> frames = {}) {
-    CaseThread thread;
+  ThreadSnapshot& sleeps_in(long call,
+                            std::vector<std::uint64_t> args,
+                            std::vector<PythonFrame> frames = {}) {
+    ThreadSnapshot thread;
     thread.id = {pid, pid + static_cast<int>(threads.size())};
     thread.wait.state = 'S';
     thread.wait.syscall = syscall_name(call);
@@ -95,12 +95,12 @@ class MadeUpProcess : public Case {
     return found == files.end() ? std::nullopt : std::optional(found->second);
   }
   bool forked_from(int one) const override { return parent == one; }
-  const InspectedProcess* whole() const override { return nullptr; }
+  const PythonProcess* whole() const override { return nullptr; }
   const ProcessGroups& process_groups() const override { return groups_; }
-  std::vector<std::string> native(const CaseThread&) const override {
+  std::vector<std::string> native(const ThreadSnapshot&) const override {
     return native_functions;
   }
-  std::vector<StackEntry> native_calls(const CaseThread&) const override {
+  std::vector<StackEntry> native_calls(const ThreadSnapshot&) const override {
     return {};
   }
 
@@ -108,9 +108,9 @@ class MadeUpProcess : public Case {
   ProcessGroups groups_;
 };
 
-class MadeUpWorld : public World {
+class MadeUpWorld : public SystemSnapshot {
  public:
-  MadeUpWorld() : World(Deadline::in(std::chrono::minutes(1))) {
+  MadeUpWorld() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
     may_stop = may_watch = false;
   }
 
@@ -126,7 +126,7 @@ class MadeUpWorld : public World {
   std::map<std::uint64_t, std::vector<int>> peers;  // of Unix sockets
   std::multimap<int, int> parents;                  // child by parent
 
-  const Case* look_at(int pid) override {
+  const ProcessSnapshot* snapshot(int pid) override {
     const auto found = processes_.find(pid);
     return found == processes_.end() ? nullptr : found->second.get();
   }
@@ -147,11 +147,11 @@ class MadeUpWorld : public World {
     return found == peers.end() ? std::nullopt : std::optional(found->second);
   }
   const std::multimap<int, int>& children() override { return parents; }
-  const Surroundings& around(int) override { return around_; }
+  const HostContext& around(int) override { return around_; }
 
  private:
   std::map<int, std::unique_ptr<MadeUpProcess>> processes_;
-  Surroundings around_;
+  HostContext around_;
 };
 
 }  // namespace hangdbg

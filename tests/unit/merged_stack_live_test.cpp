@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inspector/cpython/stacks/thread_look.h"
+#include "inspector/cpython/stacks/thread_sample.h"
 #include "inspector/native/stack_copy.h"
 #include "inspector/snapshot/merged_stack.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -146,8 +146,8 @@ const std::map<std::string, Between> kKnown = {
     {"code", {"<module>", "builtin_exec", "code"}},
 };
 
-struct Target {
-  explicit Target(const std::string& python)
+struct AttachTarget {
+  explicit AttachTarget(const std::string& python)
       : child(python, kShapes), look(child.pid()) {
     maps = read_maps(child.pid()).value();
     runtime = *find_python(look.memory, look.modules);
@@ -160,19 +160,19 @@ struct Target {
       bool stop) {
     PythonStackReader reader(look.memory, runtime);
     StackCopy copy;
-    LookOptions options;
+    SampleOptions options;
     options.copy = [&](const Registers& registers) -> Status {
       copy = TRY(copy_stack(look.memory, maps, registers));
       return {};
     };
-    const auto seen = look_at_thread(child.pid(), look.memory, runtime, reader,
-                                     thread, options);
+    const auto seen = sample_thread(child.pid(), look.memory, runtime, reader,
+                                    thread, options);
     EXPECT_TRUE(seen && seen->stack.exact);
     if (stop) {
-      auto attachment = Attachment::seize(*thread.tid).value();
-      EXPECT_TRUE(attachment.interrupt(patience()));
-      copy =
-          copy_stack(look.memory, maps, attachment.registers().value()).value();
+      auto traced_thread = TracedThread::seize(*thread.tid).value();
+      EXPECT_TRUE(traced_thread.interrupt(patience()));
+      copy = copy_stack(look.memory, maps, traced_thread.registers().value())
+                 .value();
     }
     CopyUnwinder unwinder(look.memory, look.modules);
     const auto native = unwinder.unwind(copy, patience()).value();
@@ -213,7 +213,7 @@ bool has_names(const std::string& python) {
 }
 
 TEST_P(MergedStackLive, IsWhatTheScriptCalled) {
-  Target target(path_);
+  AttachTarget target(path_);
   int compared = 0;
   for (const std::string_view said : split(target.child.said(), '\x1d')) {
     const auto fields = split(said, '\x1e');

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "inspector/cpython/objects/dict.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/objects/repr.h"
 #include "tests/unit/interpreters.h"
 
@@ -167,8 +167,8 @@ TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
   const Look look(target.pid());
   const auto python = find_python(look.memory, look.modules);
   ASSERT_TRUE(python) << python.error().text();
-  const auto heap = Heap::open(look.memory, *python);
-  ASSERT_TRUE(heap) << heap.error().text();
+  const auto objects = ObjectReader::open(look.memory, *python);
+  ASSERT_TRUE(objects) << objects.error().text();
   ReprLimits limits;
   limits.characters = 10'000;
   std::size_t compared = 0;
@@ -177,7 +177,8 @@ TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
     ASSERT_EQ(fields.size(), 3) << target.said();
     const auto address = parse_number<std::uint64_t>(fields[1]);
     ASSERT_TRUE(address) << line;
-    EXPECT_EQ(repr(*heap, Address{*address}, limits), fields[2]) << fields[0];
+    EXPECT_EQ(repr(*objects, Address{*address}, limits), fields[2])
+        << fields[0];
     ++compared;
   }
   EXPECT_GT(compared, 100);
@@ -209,16 +210,16 @@ TEST_P(ObjectsLive, KeysAreFoundAmongMany) {
   const Look look(target.pid());
   const auto python = find_python(look.memory, look.modules);
   ASSERT_TRUE(python) << python.error().text();
-  const auto heap = Heap::open(look.memory, *python);
-  ASSERT_TRUE(heap) << heap.error().text();
-  heap->allow_reads();
+  const auto objects = ObjectReader::open(look.memory, *python);
+  ASSERT_TRUE(objects) << objects.error().text();
+  objects->allow_reads();
   std::size_t sought = 0;
   for (const std::string_view line : split(target.said(), '\x1e')) {
     const auto fields = split(line, '\x1f');
     ASSERT_EQ(fields.size(), 3) << target.said();
     const Address dict{parse_number<std::uint64_t>(fields[0]).value()};
     const Address value{parse_number<std::uint64_t>(fields[2]).value()};
-    const auto found = find_key(*heap, dict, fields[1]);
+    const auto found = find_key(*objects, dict, fields[1]);
     ASSERT_TRUE(found) << line << found.error().text();
     EXPECT_EQ(found->value_or(Address{}).value, value.value) << line;
     ++sought;
@@ -293,10 +294,10 @@ TEST_P(ObjectsLive, ThatAreBrokenEnd) {
     const auto fields = split(line, '\x1f');
     ASSERT_EQ(fields.size(), 2) << line;
     const Address object{parse_number<std::uint64_t>(fields[1]).value()};
-    const auto heap = Heap::open(look.memory, *python);
-    ASSERT_TRUE(heap);
+    const auto objects = ObjectReader::open(look.memory, *python);
+    ASSERT_TRUE(objects);
     const auto started = std::chrono::steady_clock::now();
-    const std::string text = repr(*heap, object, {.depth = 100});
+    const std::string text = repr(*objects, object, {.depth = 100});
     const auto took = std::chrono::steady_clock::now() - started;
     EXPECT_LT(took, std::chrono::seconds(2)) << fields[0];
     EXPECT_LT(text.size(), 3000) << fields[0];

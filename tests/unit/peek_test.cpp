@@ -210,16 +210,16 @@ TEST_P(PeekLive, AnswersAsPython) {
   PythonStackReader stacks(look.memory, *python);
   const auto stack = stacks.read(threads->front().state);
   ASSERT_TRUE(stack);
-  const auto heap = Heap::open(look.memory, *python);
-  ASSERT_TRUE(heap);
+  const auto objects = ObjectReader::open(look.memory, *python);
+  ASSERT_TRUE(objects);
   std::size_t compared = 0;
   for (const std::string_view line : split(target.said(), '\x1e')) {
     const auto fields = split(line, '\x1f');
     ASSERT_EQ(fields.size(), 2) << line;
     const auto expression = parse_expression(fields[0]);
     ASSERT_TRUE(expression) << fields[0];
-    heap->allow_reads();
-    const auto peeked = peek(*heap, stack->frames.front(), *expression,
+    objects->allow_reads();
+    const auto peeked = peek(*objects, stack->frames.front(), *expression,
                              {.depth = 5, .items = 100, .text = 1000});
     if (peeked) {
       EXPECT_EQ(peeked->text, fields[1]) << fields[0];

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/unit/processes.h"
-#include "tracee/ptrace/attachment.h"
+#include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
@@ -73,7 +73,7 @@ TEST(CheckReachable, AThreadIsToldFromItsProcess) {
 
 TEST(CheckReachable, ATracedOneNamesItsTracer) {
   const Child child([] { ::pause(); });
-  const auto thread = Attachment::seize(child.pid());
+  const auto thread = TracedThread::seize(child.pid());
   ASSERT_TRUE(thread) << thread.error().text();
   const auto error = refusal(child.pid());
   EXPECT_EQ(error.id, ErrorId::TracedAlready) << error.text();

@@ -163,15 +163,16 @@ Variables expected_variables(std::string_view frame) {
   return variables;
 }
 
-Variables read_variables(const Heap& heap, const PythonFrame& frame) {
+Variables read_variables(const ObjectReader& objects,
+                         const PythonFrame& frame) {
   Variables variables;
-  const auto locals = read_locals(heap, frame.address, frame.code);
+  const auto locals = read_locals(objects, frame.address, frame.code);
   EXPECT_TRUE(locals) << locals.error().text();
   for (const Variable& variable : *locals) {
-    const auto type = heap.type_of(variable.object);
+    const auto type = objects.type_of(variable.object);
     EXPECT_TRUE(type) << variable.name;
     variables.emplace(variable.name, is_simple((*type)->kind)
-                                         ? repr(heap, variable.object)
+                                         ? repr(objects, variable.object)
                                          : (*type)->name);
   }
   return variables;
@@ -196,11 +197,11 @@ TEST_P(PythonLocalsLive, AreWhatTheInterpreterSays) {
     ASSERT_TRUE(sleeps_in(target.pid(), *thread->tid, "futex"));
     const auto stack = stacks.read(thread->state);
     ASSERT_TRUE(stack) << stack.error().text();
-    const auto heap = Heap::open(look.memory, *python);
-    ASSERT_TRUE(heap);
+    const auto objects = ObjectReader::open(look.memory, *python);
+    ASSERT_TRUE(objects);
     for (std::size_t i = 1; i < frames.size(); ++i) {
       const PythonFrame& frame = stack->frames.at(i - 1);
-      Variables read = read_variables(*heap, frame);
+      Variables read = read_variables(*objects, frame);
       const Variables expected = expected_variables(frames[i]);
       if (frame.function == "Inner" || frame.function == "<module>") {
         // Shown besides: what a class body sees of the function around it, and
@@ -239,8 +240,8 @@ called(1, 2, 3, only=4, other=5)
   ASSERT_TRUE(stack);
   const PythonFrame& frame = stack->frames.front();
   ASSERT_EQ(frame.function, "called");
-  const auto heap = Heap::open(look.memory, *python);
-  const auto locals = read_locals(*heap, frame.address, frame.code);
+  const auto objects = ObjectReader::open(look.memory, *python);
+  const auto locals = read_locals(*objects, frame.address, frame.code);
   ASSERT_TRUE(locals) << locals.error().text();
   std::string names;
   for (const Variable& variable : *locals) {
@@ -248,10 +249,10 @@ called(1, 2, 3, only=4, other=5)
   }
   EXPECT_EQ(names, "a b only rest others inner z y ");
 
-  heap->allow_reads();
+  objects->allow_reads();
   const auto name = [&](const char* of) {
-    const auto found = find_name(*heap, frame.address, frame.code, of);
-    return found ? repr(*heap, *found) : found.error().text();
+    const auto found = find_name(*objects, frame.address, frame.code, of);
+    return found ? repr(*objects, *found) : found.error().text();
   };
   EXPECT_EQ(name("rest"), "(3,)");
   EXPECT_EQ(name("__name__"), "'__main__'");

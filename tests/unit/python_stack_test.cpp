@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "inspector/cpython/layout/line_table.h"
-#include "inspector/cpython/stacks/thread_look.h"
+#include "inspector/cpython/stacks/thread_sample.h"
 #include "tests/unit/interpreters.h"
 #include "tests/unit/processes.h"
 
@@ -170,8 +170,8 @@ Result<PythonStack> exact_stack(int pid,
                                 const PythonThread& thread) {
   const auto deadline = patience();
   for (;;) {
-    auto seen = look_at_thread(pid, look.memory, python, reader, thread,
-                               {.may_stop = false});
+    auto seen = sample_thread(pid, look.memory, python, reader, thread,
+                              {.may_stop = false});
     if ((seen && seen->stack.exact) || deadline.expired()) {
       return std::move(TRY(seen).stack);
     }

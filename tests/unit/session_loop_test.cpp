@@ -38,7 +38,7 @@ class FakeAgent : public testing::Test {
     dap_ = std::move(dap);
     control_ = std::move(control);
     Injection made{
-        std::make_unique<Target>(Target{InspectedProcess{
+        std::make_unique<AttachTarget>(AttachTarget{PythonProcess{
             .pid = child_.pid(), .memory = LiveMemory(child_.pid())}}),
         Channels{std::move(control_ours), std::move(dap_ours)}, Steps()};
     loop_ = std::make_unique<SessionLoop>(

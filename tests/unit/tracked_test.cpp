@@ -52,8 +52,8 @@ class Tracked : public testing::Test {
   Status walk(std::size_t most = 1000) {
     FakeMemory memory;
     memory.add(kInterpreter, bytes);
-    const auto heap = Heap::open(memory, python);
-    return each_tracked(memory, *heap, python, kInterpreter,
+    const auto objects = ObjectReader::open(memory, python);
+    return each_tracked(memory, *objects, python, kInterpreter,
                         {most, Deadline::in(std::chrono::seconds(10))},
                         [&](Address object, Address type) {
                           EXPECT_EQ(type, kType);

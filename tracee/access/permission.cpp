@@ -84,7 +84,7 @@ TraceFacts find_facts(int pid, const ProcStatus& status) {
   facts.same_user_namespace =
       ours && theirs ? *ours == *theirs : in_first_user_namespace();
   facts.ptrace_scope = ptrace_scope();
-  facts.surroundings = surroundings();
+  facts.surroundings = containment();
   return facts;
 }
 
@@ -214,7 +214,7 @@ Status check_trace_calls() {
   if (seize_errno == ESRCH && readv_errno == 0) {
     return {};  // as nearly always, without a look around
   }
-  return judge_trace_calls(seize_errno, readv_errno, surroundings());
+  return judge_trace_calls(seize_errno, readv_errno, containment());
 }
 
 Status judge_trace_calls(int seize_errno, int readv_errno, Containment where) {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "tracee/access/surroundings.h"
+#include "tracee/access/containment.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg {

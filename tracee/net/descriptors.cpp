@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "tracee/proc/proc_list.h"
 
 namespace hangdbg {
@@ -68,7 +68,7 @@ void find_other_ends(Descriptors& found, Deadline deadline) {
     }
   }
   const auto pids = list_processes();
-  in_parallel<Ends>(
+  parallel_map<Ends>(
       pids ? *pids : std::vector<int>(), deadline,
       [](int pid) { return read_pipe_ends(pid); },
       [&](int, std::optional<Result<Ends>> ends) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/start_threads.h"
+#include "base/spawn_up_to.h"
 #include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
@@ -41,7 +41,7 @@ Result<Fd> open_netlink(int pid, int protocol) {
     return fail_errno(fmt::format("cannot open {}", path));
   }
   Result<Fd> made = fail(ErrorId::System, "no thread of ours can be had");
-  for (std::thread& thread : start_threads(1, [&] {
+  for (std::thread& thread : spawn_up_to(1, [&] {
          if (::setns(space.get(), CLONE_NEWNET) == 0) {
            made = netlink_socket(protocol);
          } else {

@@ -84,18 +84,18 @@ Result<std::string> read_task_wchan(int pid, int tid) {
   return name == "0" ? std::string() : std::string(trim(name));
 }
 
-Result<TaskRuns> read_task_runs(int pid, int tid) {
+Result<SchedStats> read_task_runs(int pid, int tid) {
   if (const auto text =
           read_proc_record(pid, fmt::format("task/{}/schedstat", tid))) {
     unsigned long long ran = 0;
     unsigned long long times = 0;
     if (std::sscanf(text->c_str(), "%llu %*u %llu", &ran, &times) == 2 &&
         times > 0) {
-      return TaskRuns{times, ran};
+      return SchedStats{times, ran};
     }
   }
   const auto status = TRY(read_task_status(pid, tid));
-  return TaskRuns{status.voluntary_switches + status.involuntary_switches, 0};
+  return SchedStats{status.voluntary_switches + status.involuntary_switches, 0};
 }
 
 }  // namespace hangdbg

@@ -49,15 +49,15 @@ Result<std::string> read_task_wchan(int pid, int tid);
 
 // How often and how long the thread has run. A thread that sleeps, and whose
 // numbers are the same later, has not run meanwhile.
-struct TaskRuns {
+struct SchedStats {
   std::uint64_t times = 0;
   std::uint64_t nanoseconds = 0;  // 0 where the kernel does not say
 
-  bool operator==(const TaskRuns&) const = default;
+  bool operator==(const SchedStats&) const = default;
 };
 // From /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst),
 // or the switches in its status, where the kernel lacks the former.
-Result<TaskRuns> read_task_runs(int pid, int tid);
+Result<SchedStats> read_task_runs(int pid, int tid);
 
 // "futex"; "syscall_436" for those without a name here.
 std::string syscall_name(long number);

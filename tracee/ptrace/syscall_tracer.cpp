@@ -40,7 +40,7 @@ bool set_registers(int tid, const Registers& registers);
 WaitStatus status_in(const siginfo_t& seen);
 TracedEnd end_in(WaitStatus status);
 bool is_syscall_stop(WaitStatus status);
-bool is_caught(const TracedThread& thread, int signal);
+bool is_caught(const TraceThread& thread, int signal);
 
 }  // namespace
 
@@ -428,7 +428,7 @@ void SyscallTracer::on_child(const Thread& parent) {
   if (ptrace_call(PTRACE_GETEVENTMSG, parent.id.tid, nullptr, &tid) != 0) {
     return;
   }
-  const TracedThread by = parent.id;  // `add` may move it
+  const TraceThread by = parent.id;  // `add` may move it
   const Thread* thread = find(static_cast<int>(tid));
   if (thread == nullptr) {
     thread = add(static_cast<int>(tid));
@@ -461,7 +461,7 @@ void SyscallTracer::on_end(int tid, const TracedEnd& how) {
   if (found == threads_.end()) {
     return;
   }
-  const TracedThread id = found->second.id;
+  const TraceThread id = found->second.id;
   threads_.erase(found);
   left_alone_.erase(tid);
   observer_.ended(id, how);
@@ -583,7 +583,7 @@ bool is_syscall_stop(WaitStatus status) {
 
 // Whether a handler will run, or the signal end or stop the process: what ends
 // a call without us too.
-bool is_caught(const TracedThread& thread, int signal) {
+bool is_caught(const TraceThread& thread, int signal) {
   const auto status = read_task_status(thread.pid, thread.tid);
   if (!status) {
     return true;

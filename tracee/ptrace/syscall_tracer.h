@@ -38,21 +38,21 @@ class TraceObserver {
   virtual ~TraceObserver() = default;
 
   // Whether its exit is to be told too.
-  virtual bool entered(const TracedThread& thread, const TracedCall& call) = 0;
-  virtual void left(const TracedThread& thread, const TracedResult& result) = 0;
+  virtual bool entered(const TraceThread& thread, const TracedCall& call) = 0;
+  virtual void left(const TraceThread& thread, const TracedResult& result) = 0;
   // It was in that call already, and is left in peace until it comes out.
-  virtual void left_alone(const TracedThread& thread,
+  virtual void left_alone(const TraceThread& thread,
                           const TaskSyscall& call) = 0;
-  virtual void signalled(const TracedThread& thread, const siginfo_t& info) = 0;
+  virtual void signalled(const TraceThread& thread, const siginfo_t& info) = 0;
   // By a signal, all of it.
   virtual void stopped(int pid, int signal) = 0;
   // A thread, or a process with its first thread.
-  virtual void started(const TracedThread& thread,
-                       const TracedThread& parent) = 0;
+  virtual void started(const TraceThread& thread,
+                       const TraceThread& parent) = 0;
   // Another program. The process has but this thread now, whose number is its
   // own: it was `former` when it called.
   virtual void executed(int pid, int former) = 0;
-  virtual void ended(const TracedThread& thread, const TracedEnd& how) = 0;
+  virtual void ended(const TraceThread& thread, const TracedEnd& how) = 0;
 };
 
 class SyscallTracer {
@@ -83,7 +83,7 @@ class SyscallTracer {
 
  private:
   struct Thread {
-    TracedThread id;
+    TraceThread id;
     bool in_call = false;
     bool wanted = false;  // the exit is to be told
     // It will enter again the call in which it was stopped.

@@ -8,7 +8,7 @@
 
 namespace hangdbg {
 
-struct TracedThread {
+struct TraceThread {
   int pid = 0;
   int tid = 0;
 };

@@ -394,7 +394,7 @@ JsonMachine to_json(const Machine& machine) {
 
 }  // namespace
 
-Json around_json(const Surroundings& around) {
+Json around_json(const HostContext& around) {
   const ProcStatus& status = around.status;
   JsonAround json{.pid = around.pid,
                   .threads = status.threads,
@@ -403,7 +403,7 @@ Json around_json(const Surroundings& around) {
                   .cgroup = to_json(around.cgroup),
                   .limits = to_json(around.limits),
                   .machine = to_json(around.machine)};
-  for (const std::string& line : unusual_around(around)) {
+  for (const std::string& line : environment_warnings(around)) {
     json.unusual.push_back(to_utf8(line));
   }
   for (const std::string& word : around.command_line) {

@@ -37,23 +37,23 @@ class Page {
 };
 
 std::vector<std::string> cgroup_lines(const CgroupState& group);
-std::vector<std::string> process_lines(const Surroundings& around);
+std::vector<std::string> process_lines(const HostContext& around);
 std::vector<std::string> machine_lines(const Machine& machine);
-std::vector<std::string> file_lines(const Surroundings& around);
+std::vector<std::string> file_lines(const HostContext& around);
 std::vector<std::string> library_lines(const std::vector<Library>& all);
 std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus);
-std::vector<std::string> network_lines(const Surroundings& around);
+std::vector<std::string> network_lines(const HostContext& around);
 
 }  // namespace
 
-std::string around_text(const Surroundings& around, const Palette& out) {
+std::string around_text(const HostContext& around, const Palette& out) {
   Page page(out);
   page.line(
       out.bold(fmt::format("Process {} · {}", around.pid,
                            around.command_line.empty()
                                ? printable(around.status.name)
                                : printable(shell_quote(around.command_line)))));
-  const auto unusual = unusual_around(around);
+  const auto unusual = environment_warnings(around);
   if (unusual.empty()) {
     page.line("  nothing unusual around it");
   }
@@ -93,7 +93,7 @@ std::string size(std::optional<std::uint64_t> bytes) {
   return bytes ? human_size(*bytes) : "";
 }
 
-std::vector<std::string> process_lines(const Surroundings& around) {
+std::vector<std::string> process_lines(const HostContext& around) {
   const ProcStatus& status = around.status;
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
@@ -183,7 +183,7 @@ std::vector<std::string> machine_lines(const Machine& machine) {
   return lines;
 }
 
-std::vector<std::string> file_lines(const Surroundings& around) {
+std::vector<std::string> file_lines(const HostContext& around) {
   std::vector<std::string> lines;
   for (const FileSystem& one : around.file_systems) {
     lines.push_back(fmt::format(
@@ -216,7 +216,7 @@ std::vector<std::string> gpu_lines(const std::vector<Gpu>& gpus) {
   return lines;
 }
 
-std::vector<std::string> network_lines(const Surroundings& around) {
+std::vector<std::string> network_lines(const HostContext& around) {
   std::vector<std::string> lines;
   for (const NetworkInterface& one : around.interfaces) {
     lines.push_back(one.receive_errors + one.send_errors == 0

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "client/terminal/render.h"
-#include "inspector/host/surroundings.h"
+#include "inspector/host/host_context.h"
 
 namespace hangdbg {
 
 // What is unusual comes first.
-std::string around_text(const Surroundings& around, const Palette& out);
+std::string around_text(const HostContext& around, const Palette& out);
 
 }  // namespace hangdbg

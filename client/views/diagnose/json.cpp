@@ -21,7 +21,7 @@ struct JsonStep {
 
 struct JsonLink {
   std::int64_t pid = 0, tid = 0;
-  std::string who, place, state, id, sentence, standing;
+  std::string who, place, state, id, summary, progress;
   std::optional<double> waiting_s;
   std::optional<double> watched_s;  // it polls, and waits for longer
 
@@ -33,8 +33,8 @@ struct JsonLink {
     v("place", place);
     v("state", state);
     v("cause", id);
-    v("sentence", sentence);
-    v("standing", standing);
+    v("summary", summary);
+    v("progress", progress);
     v.nullable("waiting_s", waiting_s);
     v.nullable("watched_s", watched_s);
   }
@@ -43,7 +43,7 @@ struct JsonLink {
 struct JsonDiagnosis {
   std::int64_t pid = 0;
   bool hung = false;
-  std::string cause, sentence, standing, confidence;
+  std::string cause, summary, progress, confidence;
   std::vector<std::string> evidence;
   std::vector<JsonStep> next;
   std::vector<JsonLink> chain, also;
@@ -54,8 +54,8 @@ struct JsonDiagnosis {
     v("pid", pid);
     v("hung", hung);
     v("cause", cause);
-    v("sentence", sentence);
-    v("standing", standing);
+    v("summary", summary);
+    v("progress", progress);
     v("confidence", confidence);
     v("evidence", evidence);
     v("next", next);
@@ -107,13 +107,13 @@ struct JsonRank {
 
 struct JsonAlike {
   std::vector<int> ranks;
-  std::string cause, sentence, place;
+  std::string cause, summary, place;
 
   template <class V>
   void fields(V& v) {
     v("ranks", ranks);
     v("cause", cause);
-    v("sentence", sentence);
+    v("summary", summary);
     v("place", place);
   }
 };
@@ -122,7 +122,7 @@ struct JsonJob {
   std::string job, kind;
   std::optional<std::int64_t> world_size;
   bool hung = false;
-  std::string cause, sentence, standing, confidence;
+  std::string cause, summary, progress, confidence;
   std::vector<int> odd, missing;
   std::vector<std::string> evidence;
   std::vector<JsonStep> next;
@@ -138,8 +138,8 @@ struct JsonJob {
     v.nullable("world_size", world_size);
     v("hung", hung);
     v("cause", cause);
-    v("sentence", sentence);
-    v("standing", standing);
+    v("summary", summary);
+    v("progress", progress);
     v("confidence", confidence);
     v("odd", odd);
     v("missing", missing);
@@ -160,15 +160,15 @@ std::vector<JsonStep> steps_of(const Cause& cause) {
   return steps;
 }
 
-JsonLink fields_of(const Link& link) {
+JsonLink fields_of(const WaitEdge& link) {
   return {.pid = link.id.pid,
           .tid = link.id.tid,
           .who = link.who,
           .place = link.place,
           .state = link.state,
           .id = std::string(cause_name(link.cause.id)),
-          .sentence = link.cause.sentence,
-          .standing = std::string(standing_name(link.cause.standing)),
+          .summary = link.cause.summary,
+          .progress = std::string(progress_name(link.cause.progress)),
           .waiting_s = link.waiting_s,
           .watched_s = link.cause.watched
                            ? std::optional(link.cause.watched->seconds)
@@ -181,17 +181,17 @@ JsonDiagnosis fields_of(const Diagnosis& found) {
       .pid = found.pid,
       .hung = found.hung,
       .cause = std::string(cause_name(cause.id)),
-      .sentence = cause.sentence,
-      .standing = std::string(standing_name(cause.standing)),
+      .summary = cause.summary,
+      .progress = std::string(progress_name(cause.progress)),
       .confidence = std::string(confidence_name(cause.confidence)),
       .evidence = cause.evidence,
       .next = steps_of(cause),
       .around = found.around,
       .skipped = found.skipped};
-  for (const Link& link : found.chain) {
+  for (const WaitEdge& link : found.chain) {
     json.chain.push_back(fields_of(link));
   }
-  for (const Link& link : found.also) {
+  for (const WaitEdge& link : found.also) {
     json.also.push_back(fields_of(link));
   }
   return json;
@@ -220,8 +220,8 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
                .kind = found.job.kind,
                .hung = found.hung,
                .cause = std::string(cause_name(cause.id)),
-               .sentence = cause.sentence,
-               .standing = std::string(standing_name(cause.standing)),
+               .summary = cause.summary,
+               .progress = std::string(progress_name(cause.progress)),
                .confidence = std::string(confidence_name(cause.confidence)),
                .odd = found.odd.numbers(),
                .missing = found.job.missing.numbers(),
@@ -232,10 +232,10 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
     json.world_size = *found.job.world_size;
   }
   for (const AlikeRanks& alike : found.alike(shown)) {
-    const Link& first = alike.first->chain.front();
+    const WaitEdge& first = alike.first->chain.front();
     json.alike.push_back({alike.ranks.numbers(),
                           std::string(cause_name(first.cause.id)),
-                          first.cause.sentence, first.place});
+                          first.cause.summary, first.place});
   }
   for (const RankDiagnosis& rank : found.ranks) {
     if (shown.contains(rank.rank)) {

@@ -46,9 +46,9 @@ std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
   for (const std::string& evidence : found.cause.evidence) {
     text += fmt::format("  {}\n", printable(evidence));
   }
-  for (const Link& link : found.also) {
+  for (const WaitEdge& link : found.also) {
     text += fmt::format("also: {}\n",
-                        printable(link.who + " " + link.cause.sentence));
+                        printable(link.who + " " + link.cause.summary));
   }
   return text + around_lines("around", found, out) +
          details(found.cause, found.skipped, out);
@@ -59,7 +59,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
                                const Palette& out) {
   std::string text =
       headline(job_text(found.job), verdict(found.hung, found.cause),
-               found.cause.sentence, out) +
+               found.cause.summary, out) +
       sure(found.cause, out) + out.bold("who is where") + "\n";
   for (const AlikeRanks& alike : found.alike(shown)) {
     text += alike_text(alike);
@@ -73,7 +73,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
   if (found.launcher) {
     text += fmt::format(
         "  the launcher, {}\n    {} · {}\n",
-        printable(found.launcher->who + ", " + found.launcher->cause.sentence),
+        printable(found.launcher->who + ", " + found.launcher->cause.summary),
         found.launcher->state, printable(found.launcher->place));
   }
   if (!found.cause.evidence.empty()) {
@@ -118,10 +118,10 @@ namespace {
 
 // What the one that was asked for waits for, and who is at the end of that.
 std::string first_words(const Diagnosis& found) {
-  const Link& first = found.chain.front();
+  const WaitEdge& first = found.chain.front();
   return (is_at_end(found)
               ? ""
-              : fmt::format("{} {}; ", first.who, first.cause.sentence)) +
+              : fmt::format("{} {}; ", first.who, first.cause.summary)) +
          end_of_chain(found);
 }
 
@@ -154,9 +154,9 @@ std::string sure(const Cause& cause, const Palette& out) {
 
 std::string chain_text(const Diagnosis& found, const std::string& indent) {
   std::string text;
-  for (const Link& link : found.chain) {
+  for (const WaitEdge& link : found.chain) {
     text += fmt::format("{}{}\n{}  {} · {}\n", indent,
-                        printable(link.who + " " + link.cause.sentence), indent,
+                        printable(link.who + " " + link.cause.summary), indent,
                         link.state, printable(link.place));
   }
   return text;
@@ -164,16 +164,16 @@ std::string chain_text(const Diagnosis& found, const std::string& indent) {
 
 // Of the first of them; what it names of itself is that one's.
 std::string alike_text(const AlikeRanks& alike) {
-  const Link& link = alike.first->chain.front();
+  const WaitEdge& link = alike.first->chain.front();
   std::string text =
       fmt::format("  {}: {}\n    {} · {}\n", ranks_text(alike.ranks),
                   printable((alike.ranks.size() == 1 ? link.who + " " : "") +
-                            link.cause.sentence),
+                            link.cause.summary),
                   link.state, printable(link.place));
   for (std::size_t i = 1; i < alike.first->chain.size(); ++i) {
-    const Link& next = alike.first->chain[i];
+    const WaitEdge& next = alike.first->chain[i];
     text += fmt::format("    {}\n      {} · {}\n",
-                        printable(next.who + " " + next.cause.sentence),
+                        printable(next.who + " " + next.cause.summary),
                         next.state, printable(next.place));
   }
   return text;
@@ -208,8 +208,8 @@ std::string details(const Cause& cause,
 bool same_answer(const Diagnosis& one, const Diagnosis& other) {
   return one.hung == other.hung && one.cause.id == other.cause.id &&
          one.chain.size() == other.chain.size() &&
-         std::ranges::equal(one.chain, other.chain, {}, &Link::place,
-                            &Link::place);
+         std::ranges::equal(one.chain, other.chain, {}, &WaitEdge::place,
+                            &WaitEdge::place);
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ void add(Comparison& into,
   }
 }
 
-// A sentence may name a process or a time.
+// A summary may name a process or a time.
 bool same(const std::string& a, const std::string& b) {
   return a == b ||
          (a.find(' ') != a.npos && without_numbers(a) == without_numbers(b));

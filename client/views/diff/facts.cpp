@@ -32,12 +32,12 @@ struct DescriptorKinds {
 
 struct CauseFields {
   std::optional<bool> hung;
-  std::optional<std::string> cause, sentence;
+  std::optional<std::string> cause, summary;
   template <class V>
   void fields(V& v) {
     v("hung", hung);
     v("cause", cause);
-    v("sentence", sentence);
+    v("summary", summary);
   }
 };
 
@@ -259,7 +259,7 @@ namespace {
 void add_cause(Facts& facts, const CauseFields& cause) {
   facts[{"diagnosis", "hung"}] = cause.hung.value_or(false) ? "yes" : "no";
   facts[{"diagnosis", "cause"}] = cause.cause.value_or("");
-  facts[{"diagnosis", "says"}] = cause.sentence.value_or("");
+  facts[{"diagnosis", "says"}] = cause.summary.value_or("");
 }
 
 void add_around(Facts& facts, const Around& around) {

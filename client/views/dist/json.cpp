@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/host_name.h"
-#include "client/options/question.h"
+#include "client/options/expression_args.h"
 #include "client/terminal/json_error.h"
 #include "client/views/dist/words.h"
 

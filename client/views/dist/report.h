@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "inspector/jobs/choice.h"
-#include "inspector/jobs/torch/dist_look.h"
+#include "inspector/jobs/torch/dist_snapshot.h"
 #include "inspector/jobs/torch/group_progress.h"
 #include "inspector/jobs/torch/peers.h"
 #include "protocol/requests/process_groups.h"
@@ -20,7 +20,7 @@ namespace hangdbg {
 struct DistRank {
   int pid = 0;
   int rank = 0;  // of what is no rank of a job: its PID
-  Result<DistLook> look;
+  Result<DistSnapshot> look;
   // What its own Python says, where that was asked for.
   std::optional<Result<dap::ProcessGroups::Body>> asked = {};
 };

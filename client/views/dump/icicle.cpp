@@ -81,7 +81,7 @@ namespace {
 
 Marks marks_of(const StackTree& tree) {
   Marks marks;
-  for (const OddOnes& odd : tree.odd) {
+  for (const Outliers& odd : tree.odd) {
     marks.odd.add(odd.here.members);
     const StackNode* const end = end_of(tree, odd.here.way);
     if (odd.fork == odd.here.way.size() && end != nullptr) {

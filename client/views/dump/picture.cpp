@@ -281,7 +281,7 @@ std::vector<Finding> findings_of(const Picture& picture) {
   add_each(found, tree.stopped, true, [&](const StoppedMember& one) {
     return name_of(set_of(one.member), labels) + ": " + why(one);
   });
-  add_each(found, tree.odd, true, [&](const OddOnes& odd) {
+  add_each(found, tree.odd, true, [&](const Outliers& odd) {
     return name_of(odd.here.members, labels) + ": " +
            why(tree, odd, labels, full, "; ");
   });

@@ -256,7 +256,7 @@ std::string tree_text(const StackTree& tree,
     printer.text +=
         out.red(name_of(set_of(one.member), labels) + ": ") + why(one) + "\n";
   }
-  for (const OddOnes& odd : tree.odd) {
+  for (const Outliers& odd : tree.odd) {
     printer.text += out.red(name_of(odd.here.members, labels) + ": ") +
                     why(tree, odd, labels, style.full_filenames, "\n    ") +
                     "\n";
@@ -277,7 +277,7 @@ Json tree_json(const StackTree& tree,
     const RankSet set = set_of(one.member);
     json.odd.push_back({ranks_of(set, labels), pids_of(set, labels), why(one)});
   }
-  for (const OddOnes& odd : tree.odd) {
+  for (const Outliers& odd : tree.odd) {
     json.odd.push_back({ranks_of(odd.here.members, labels),
                         pids_of(odd.here.members, labels),
                         why(tree, odd, labels, true, "; ")});

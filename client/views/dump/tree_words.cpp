@@ -108,7 +108,7 @@ std::string who_text(const StackNode& node,
 }
 
 std::string why(const StackTree& tree,
-                const OddOnes& odd,
+                const Outliers& odd,
                 const TreeLabels& labels,
                 bool full,
                 const char* between) {

@@ -38,7 +38,7 @@ std::string who_text(const StackNode& node,
 
 // Why these are odd: where they are, `between`, where most are.
 std::string why(const StackTree& tree,
-                const OddOnes& odd,
+                const Outliers& odd,
                 const TreeLabels& labels,
                 bool full,
                 const char* between);

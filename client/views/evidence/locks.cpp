@@ -117,9 +117,9 @@ std::string held_lock_text(const KnownLock& known, const Palette& out) {
   return text;
 }
 
-std::string circle_text(const LockCircle& circle, const Palette& out) {
+std::string format_cycle(const DeadlockCycle& circle, const Palette& out) {
   std::string text;
-  for (const LockCircle::Link& link : circle.links) {
+  for (const DeadlockCycle::WaitEdge& link : circle.links) {
     text += fmt::format("{}{} waits for {}", text.empty() ? "circle: " : "; ",
                         link.who, link.waits_for);
   }
@@ -136,8 +136,8 @@ std::string locks_text(const SeenLocks& all, const Palette& out) {
                            all.python.empty() ? "" : " · python ", all.python,
                            all.locks.size(), all.locks.size() == 1 ? "" : "s"));
   text += "\n";
-  for (const LockCircle& circle : all.circles) {
-    text += circle_text(circle, out);
+  for (const DeadlockCycle& circle : all.circles) {
+    text += format_cycle(circle, out);
   }
   for (const KnownLock& known : all.locks) {
     text += held_lock_text(known, out);
@@ -161,9 +161,9 @@ Json locks_json(const SeenLocks& all) {
     }
     json.locks.push_back(std::move(one));
   }
-  for (const LockCircle& circle : all.circles) {
+  for (const DeadlockCycle& circle : all.circles) {
     auto& links = json.circles.emplace_back();
-    for (const LockCircle::Link& link : circle.links) {
+    for (const DeadlockCycle::WaitEdge& link : circle.links) {
       links.push_back({link.id.pid, link.id.tid, link.who, link.waits_for});
     }
   }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "client/options/only_hung.h"
+#include "client/options/default_target.h"
 #include "client/terminal/json_error.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
@@ -50,7 +50,7 @@ Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
     }
   };
   if (pids.empty()) {
-    add(TRY(only_hung_process(deadline)));
+    add(TRY(default_target(deadline)));
   }
   if (pids.size() == 1) {
     TRY(read_status(pids[0]));  // whether there is one

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_parallel.h"
+#include "base/parallel_map.h"
 #include "client/options/processes_or_job.h"
 #include "protocol/json.h"
 
@@ -64,7 +64,7 @@ int show_each(const CommonOptions& common,
               const std::function<Json(const T&)>& json) {
   EvidenceOutput output(common, command, pids.size());
   const Deadline deadline = common.deadline();
-  in_parallel<T>(
+  parallel_map<T>(
       pids, deadline,
       [see, theirs = deadline.capped(deadline.left() * 8 / 10)](int pid) {
         return see(pid, theirs);

@@ -40,7 +40,7 @@ std::string line_of(const std::string& whose,
 std::string line_of(const Job& job,
                     const JobDiagnosis& found,
                     const Palette& out) {
-  return line_of(job_text(job) + ": ", found.cause.sentence, found.cause,
+  return line_of(job_text(job) + ": ", found.cause.summary, found.cause,
                  job.launcher ? fmt::format("{}", *job.launcher)
                               : "--job " + shell_quote(job.id),
                  out);
@@ -95,8 +95,9 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     text += line_of(*job, found, out);
   }
   for (const SurveyedProcess* const one : alone) {
-    text += line_of(fmt::format("process {} ", one->pid), story(*one->found),
-                    one->found->cause, fmt::format("{}", one->pid), out);
+    text +=
+        line_of(fmt::format("process {} ", one->pid), summary_line(*one->found),
+                one->found->cause, fmt::format("{}", one->pid), out);
   }
   // Who waits in MPI runs, and may hang all the same.
   std::size_t looked_at = 0;

@@ -79,7 +79,7 @@ double seconds(auto duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-JsonEvent event_now(const char* name, const TracedThread& thread) {
+JsonEvent event_now(const char* name, const TraceThread& thread) {
   return {.event = name,
           .at = seconds(system_clock::now().time_since_epoch()),
           .pid = thread.pid,
@@ -122,7 +122,7 @@ void TraceJson::call(const CallRecord& record) {
   put(output_, json);
 }
 
-void TraceJson::signal(const TracedThread& thread, const siginfo_t& info) {
+void TraceJson::signal(const TraceThread& thread, const siginfo_t& info) {
   JsonEvent json = event_now("signal", thread);
   json.signal = signal_name(info.si_signo);
   if (info.si_code <= 0) {
@@ -137,8 +137,7 @@ void TraceJson::stopped(int pid, int signal) {
   put(output_, json);
 }
 
-void TraceJson::started(const TracedThread& thread,
-                        const TracedThread& parent) {
+void TraceJson::started(const TraceThread& thread, const TraceThread& parent) {
   JsonEvent json = event_now("started", thread);
   json.by = parent.tid;
   put(output_, json);
@@ -148,7 +147,7 @@ void TraceJson::executed(int pid) {
   put(output_, event_now("executed", {pid, pid}));
 }
 
-void TraceJson::ended(const TracedThread& thread, const TracedEnd& how) {
+void TraceJson::ended(const TraceThread& thread, const TracedEnd& how) {
   JsonEvent json = event_now("ended", thread);
   if (how.signal) {
     json.signal = signal_name(*how.signal);

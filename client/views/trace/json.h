@@ -11,11 +11,11 @@ class TraceJson final : public TraceView {
   explicit TraceJson(TraceOutput& output) : output_(output) {}
 
   void call(const CallRecord& record) override;
-  void signal(const TracedThread& thread, const siginfo_t& info) override;
+  void signal(const TraceThread& thread, const siginfo_t& info) override;
   void stopped(int pid, int signal) override;
-  void started(const TracedThread& thread, const TracedThread& parent) override;
+  void started(const TraceThread& thread, const TraceThread& parent) override;
   void executed(int pid) override;
-  void ended(const TracedThread& thread, const TracedEnd& how) override;
+  void ended(const TraceThread& thread, const TracedEnd& how) override;
   bool wants_words() const override { return true; }
   void end() override {}
 

@@ -62,7 +62,9 @@ Result<bool> TraceOutput::write_some() {
   if (put < 0 && errno != EINTR && errno != EAGAIN) {
     return fail_errno("what was traced cannot be written");
   }
-  written_ += put > 0 ? static_cast<std::size_t>(put) : 0;
+  const auto more = put > 0 ? static_cast<std::size_t>(put) : 0;
+  written_ += more;
+  total_ += more;
   return put > 0;
 }
 

@@ -27,6 +27,7 @@ class TraceOutput {
 
   int fd() const { return fd_; }
   std::size_t left_out() const { return left_out_; }
+  std::size_t written() const { return total_; }  // bytes
 
  private:
   static constexpr std::size_t kMostWaiting = 64U << 20;
@@ -43,6 +44,7 @@ class TraceOutput {
   // Main's own.
   std::string writing_;
   std::size_t written_ = 0;
+  std::size_t total_ = 0;
 };
 
 }  // namespace hangdbg

@@ -42,7 +42,7 @@ void Recorder::tell_rest() {
   }
 }
 
-bool Recorder::entered(const TracedThread& thread, const TracedCall& call) {
+bool Recorder::entered(const TraceThread& thread, const TracedCall& call) {
   if (!options_.calls.contains(call.number)) {
     // A descriptor that is closed unseen is none any more.
     const std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ bool Recorder::entered(const TracedThread& thread, const TracedCall& call) {
   return true;
 }
 
-void Recorder::left(const TracedThread& thread, const TracedResult& result) {
+void Recorder::left(const TraceThread& thread, const TracedResult& result) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(thread.tid);
   if (found == calls_.end()) {
@@ -96,7 +96,7 @@ void Recorder::left(const TracedThread& thread, const TracedResult& result) {
   record.told_before = true;
 }
 
-void Recorder::left_alone(const TracedThread& thread, const TaskSyscall& call) {
+void Recorder::left_alone(const TraceThread& thread, const TaskSyscall& call) {
   const std::lock_guard lock(mutex_);
   if (!options_.calls.contains(call.number)) {
     return;
@@ -110,7 +110,7 @@ void Recorder::left_alone(const TracedThread& thread, const TaskSyscall& call) {
   tell_waiting(one, CallRecord::State::Alone);
 }
 
-void Recorder::signalled(const TracedThread& thread, const siginfo_t& info) {
+void Recorder::signalled(const TraceThread& thread, const siginfo_t& info) {
   const std::lock_guard lock(mutex_);
   view_.signal(thread, info);
 }
@@ -120,7 +120,7 @@ void Recorder::stopped(int pid, int signal) {
   view_.stopped(pid, signal);
 }
 
-void Recorder::started(const TracedThread& thread, const TracedThread& parent) {
+void Recorder::started(const TraceThread& thread, const TraceThread& parent) {
   const std::lock_guard lock(mutex_);
   view_.started(thread, parent);
 }
@@ -140,7 +140,7 @@ void Recorder::executed(int pid, int former) {
   view_.executed(pid);
 }
 
-void Recorder::ended(const TracedThread& thread, const TracedEnd& how) {
+void Recorder::ended(const TraceThread& thread, const TracedEnd& how) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(thread.tid);
   if (found != calls_.end()) {

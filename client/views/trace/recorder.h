@@ -37,7 +37,7 @@ struct CallRecord {
     Gone,     // the thread has ended in it
   };
 
-  TracedThread thread;
+  TraceThread thread;
   State state = State::Over;
   TracedCall call;
   std::chrono::system_clock::time_point at;  // of its entry
@@ -54,12 +54,12 @@ class TraceView {
  public:
   virtual ~TraceView() = default;
   virtual void call(const CallRecord& record) = 0;
-  virtual void signal(const TracedThread& thread, const siginfo_t& info) = 0;
+  virtual void signal(const TraceThread& thread, const siginfo_t& info) = 0;
   virtual void stopped(int pid, int signal) = 0;
-  virtual void started(const TracedThread& thread,
-                       const TracedThread& parent) = 0;
+  virtual void started(const TraceThread& thread,
+                       const TraceThread& parent) = 0;
   virtual void executed(int pid) = 0;
-  virtual void ended(const TracedThread& thread, const TracedEnd& how) = 0;
+  virtual void ended(const TraceThread& thread, const TracedEnd& how) = 0;
   // Whether arguments and results are wanted in words.
   virtual bool wants_words() const = 0;
   virtual void end() = 0;
@@ -88,14 +88,14 @@ class Recorder final : public TraceObserver {
   // All that are not over, when we leave.
   void tell_rest();
 
-  bool entered(const TracedThread& thread, const TracedCall& call) override;
-  void left(const TracedThread& thread, const TracedResult& result) override;
-  void left_alone(const TracedThread& thread, const TaskSyscall& call) override;
-  void signalled(const TracedThread& thread, const siginfo_t& info) override;
+  bool entered(const TraceThread& thread, const TracedCall& call) override;
+  void left(const TraceThread& thread, const TracedResult& result) override;
+  void left_alone(const TraceThread& thread, const TaskSyscall& call) override;
+  void signalled(const TraceThread& thread, const siginfo_t& info) override;
   void stopped(int pid, int signal) override;
-  void started(const TracedThread& thread, const TracedThread& parent) override;
+  void started(const TraceThread& thread, const TraceThread& parent) override;
   void executed(int pid, int former) override;
-  void ended(const TracedThread& thread, const TracedEnd& how) override;
+  void ended(const TraceThread& thread, const TracedEnd& how) override;
 
  private:
   using Clock = std::chrono::steady_clock;

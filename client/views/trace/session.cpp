@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "client/terminal/render.h"
 #include "injector/injection_lock.h"
-#include "inspector/cpython/runtime/inspected_process.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
@@ -43,7 +43,7 @@ class Session {
   bool is_held_up();
   [[noreturn]] void give_up(bool interrupted);
   bool wait(bool all_written);
-  Result<bool> write_all();
+  Result<bool> write_all(bool interrupted);
 
   const TraceSession& what_;
   Recorder& recorder_;
@@ -103,7 +103,7 @@ Result<TraceEnd> Session::run(TraceView& view) {
   TRY(interrupted);
   recorder_.tell_rest();
   view.end();
-  const bool again = TRY(write_all());
+  const bool again = TRY(write_all(*interrupted));
   return *interrupted || again ? TraceEnd::Interrupted : TraceEnd::Done;
 }
 
@@ -206,10 +206,17 @@ bool Session::wait(bool all_written) {
   return ::read(signals_.get(), &came, sizeof came) == sizeof came;
 }
 
-// Nothing is traced any more: the reader may take his time. Ctrl-C ends that.
-Result<bool> Session::write_all() {
+// Nothing is traced any more: the reader may take his time. Ctrl-C ends that;
+// one that came before, once nothing has been read for a while.
+Result<bool> Session::write_all(bool interrupted) {
+  std::size_t written = output_.written();
+  Deadline patience = Deadline::in(kToEnd);
   while (TRY(output_.write())) {
-    if (wait(false)) {
+    if (output_.written() != written) {
+      written = output_.written();
+      patience = Deadline::in(kToEnd);
+    }
+    if (wait(false) || (interrupted && patience.expired())) {
       return true;
     }
   }

@@ -16,11 +16,11 @@ class TraceSummary final : public TraceView {
   TraceSummary(TraceOutput& output, bool json) : output_(output), json_(json) {}
 
   void call(const CallRecord& record) override;
-  void signal(const TracedThread&, const siginfo_t&) override {}
+  void signal(const TraceThread&, const siginfo_t&) override {}
   void stopped(int, int) override {}
-  void started(const TracedThread&, const TracedThread&) override {}
+  void started(const TraceThread&, const TraceThread&) override {}
   void executed(int) override {}
-  void ended(const TracedThread&, const TracedEnd&) override {}
+  void ended(const TraceThread&, const TracedEnd&) override {}
   bool wants_words() const override { return false; }
   void end() override;
 

@@ -47,7 +47,7 @@ void TraceText::call(const CallRecord& record) {
   line(record.thread.tid, record.at, text + place(record.python));
 }
 
-void TraceText::signal(const TracedThread& thread, const siginfo_t& info) {
+void TraceText::signal(const TraceThread& thread, const siginfo_t& info) {
   remark(thread.tid, "--- " + signal_name(info.si_signo) + sender_of(info));
 }
 
@@ -55,8 +55,7 @@ void TraceText::stopped(int pid, int signal) {
   remark(pid, fmt::format("--- stopped by {}", signal_name(signal)));
 }
 
-void TraceText::started(const TracedThread& thread,
-                        const TracedThread& parent) {
+void TraceText::started(const TraceThread& thread, const TraceThread& parent) {
   remark(
       parent.tid,
       fmt::format("--- started {} {}",
@@ -67,7 +66,7 @@ void TraceText::executed(int pid) {
   remark(pid, "--- runs another program");
 }
 
-void TraceText::ended(const TracedThread& thread, const TracedEnd& how) {
+void TraceText::ended(const TraceThread& thread, const TracedEnd& how) {
   if (how.signal) {
     remark(thread.tid,
            fmt::format("+++ killed by {}", signal_name(*how.signal)));

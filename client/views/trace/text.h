@@ -19,11 +19,11 @@ class TraceText final : public TraceView {
       : output_(output), palette_(palette), options_(options) {}
 
   void call(const CallRecord& record) override;
-  void signal(const TracedThread& thread, const siginfo_t& info) override;
+  void signal(const TraceThread& thread, const siginfo_t& info) override;
   void stopped(int pid, int signal) override;
-  void started(const TracedThread& thread, const TracedThread& parent) override;
+  void started(const TraceThread& thread, const TraceThread& parent) override;
   void executed(int pid) override;
-  void ended(const TracedThread& thread, const TracedEnd& how) override;
+  void ended(const TraceThread& thread, const TracedEnd& how) override;
   bool wants_words() const override { return true; }
   void end() override {}
 

@@ -45,7 +45,7 @@ struct Fields {
 };
 
 struct TaskReader {
-  const Heap& heap;
+  const ObjectReader& objects;
   PythonStackReader& stacks;
   std::set<Address> found = {};
   AsyncioTasks all = {};
@@ -73,13 +73,13 @@ struct TaskReader {
 
 }  // namespace
 
-AsyncioTasks read_asyncio_tasks(const Heap& heap,
+AsyncioTasks read_asyncio_tasks(const ObjectReader& objects,
                                 const PythonRuntime& python,
                                 PythonStackReader& stacks,
                                 const std::vector<PythonThread>& threads) {
-  heap.allow_reads(kMostReads);
-  TaskReader reader{heap, stacks};
-  const auto interpreters = read_interpreters(heap.memory(), python);
+  objects.allow_reads(kMostReads);
+  TaskReader reader{objects, stacks};
+  const auto interpreters = read_interpreters(objects.memory(), python);
   reader.all.complete = interpreters.has_value();
   for (const Interpreter& interpreter :
        interpreters ? *interpreters : std::vector<Interpreter>()) {
@@ -108,16 +108,16 @@ namespace {
 void TaskReader::find(Address interpreter,
                       const std::vector<PythonThread>& threads) {
   const auto modules =
-      heap.pointer(interpreter + heap.at().interpreter_modules);
-  const auto module = modules ? find_key(heap, *modules, "asyncio.tasks")
+      objects.pointer(interpreter + objects.at().interpreter_modules);
+  const auto module = modules ? find_key(objects, *modules, "asyncio.tasks")
                               : Result<std::optional<Address>>(std::nullopt);
   if (!module || !*module) {
     return;
   }
-  const bool sets = (heap.at().minor == 6 ? find_in_sets_36(**module)
-                                          : find_in_sets(**module))
+  const bool sets = (objects.at().minor == 6 ? find_in_sets_36(**module)
+                                             : find_in_sets(**module))
                         .has_value();
-  const bool lists = heap.at().thread_tasks == ObjectLayout::kAbsent ||
+  const bool lists = objects.at().thread_tasks == ObjectLayout::kAbsent ||
                      find_in_lists(**module, interpreter, threads).has_value();
   all.complete &= sets && lists;
 }
@@ -125,18 +125,18 @@ void TaskReader::find(Address interpreter,
 // Of 3.6 Python's own kind of task keeps a set in its class, C's kind in a
 // variable of its module, which lies behind its type and has no other.
 Status TaskReader::find_in_sets_36(Address module) {
-  const Type& type = *TRY(heap.type_of(module));
-  const auto own = TRY(find_in_instance(heap, module, type, "_PyTask"));
-  const auto set =
-      own ? TRY(find_in_class(heap, *TRY(heap.type_at(*own)), "_all_tasks"))
-          : std::nullopt;
+  const Type& type = *TRY(objects.type_of(module));
+  const auto own = TRY(find_in_instance(objects, module, type, "_PyTask"));
+  const auto set = own ? TRY(find_in_class(objects, *TRY(objects.type_at(*own)),
+                                           "_all_tasks"))
+                       : std::nullopt;
   if (!set) {
     return nothing_at("set of tasks", module);
   }
   TRY(find_in_set(*set));
-  const auto native = TRY(find_in_instance(heap, module, type, "_CTask"));
+  const auto native = TRY(find_in_instance(objects, module, type, "_CTask"));
   return native ? find_in_set(
-                      TRY(find_variable(*native, *TRY(heap.type_of(*set)))))
+                      TRY(find_variable(*native, *TRY(objects.type_of(*set)))))
                 : Status{};
 }
 
@@ -145,10 +145,10 @@ Result<Address> TaskReader::find_variable(Address from, const Type& type) {
   from.value &= ~(kAsyncioTasksPage - 1);
   std::array<Address, kAsyncioTasksPage / 8> words{};
   for (std::size_t page = 0; page < kMostPages; ++page) {
-    TRY(heap.memory().read(from + page * kAsyncioTasksPage,
-                           std::as_writable_bytes(std::span(words))));
+    TRY(objects.memory().read(from + page * kAsyncioTasksPage,
+                              std::as_writable_bytes(std::span(words))));
     for (const Address word : words) {
-      const auto found = heap.pointer(word + heap.layout().object_type);
+      const auto found = objects.pointer(word + objects.layout().object_type);
       if (found && *found == type.address) {
         return word;
       }
@@ -160,16 +160,17 @@ Result<Address> TaskReader::find_variable(Address from, const Type& type) {
 // Up to 3.11 there is one set, then one for eager tasks beside it; from 3.14 on
 // they have only what is not C's own kind of task.
 Status TaskReader::find_in_sets(Address module) {
-  const Type& type = *TRY(heap.type_of(module));
+  const Type& type = *TRY(objects.type_of(module));
   for (const auto* const name : {"_all_tasks", "_scheduled_tasks"}) {
-    const auto weak = TRY(find_in_instance(heap, module, type, name));
+    const auto weak = TRY(find_in_instance(objects, module, type, name));
     if (weak) {
       TRY(find_in_set(*weak));
     }
   }
   if (const auto eager =
-          TRY(find_in_instance(heap, module, type, "_eager_tasks"))) {
-    const Items tasks = TRY(read_items(heap, *eager, Kind::Set, 0, kMostTasks));
+          TRY(find_in_instance(objects, module, type, "_eager_tasks"))) {
+    const Items tasks =
+        TRY(read_items(objects, *eager, Kind::Set, 0, kMostTasks));
     all.complete &= tasks.items.size() == tasks.size;
     std::ranges::for_each(tasks.items, [&](Address task) { add(task); });
   }
@@ -179,12 +180,12 @@ Status TaskReader::find_in_sets(Address module) {
 // A WeakSet.
 Status TaskReader::find_in_set(Address weak) {
   const auto data =
-      TRY(find_in_instance(heap, weak, *TRY(heap.type_of(weak)), "data"));
+      TRY(find_in_instance(objects, weak, *TRY(objects.type_of(weak)), "data"));
   if (!data) {
     return {};
   }
   const Items references =
-      TRY(read_items(heap, *data, Kind::Set, 0, kMostTasks));
+      TRY(read_items(objects, *data, Kind::Set, 0, kMostTasks));
   all.complete &= references.items.size() == references.size;
   for (const Address reference : references.items) {
     const auto task = referred(reference);
@@ -195,26 +196,27 @@ Status TaskReader::find_in_set(Address weak) {
 }
 
 Result<Address> TaskReader::referred(Address reference) {
-  if (TRY(heap.type_of(reference))->kind != Kind::WeakReference) {
+  if (TRY(objects.type_of(reference))->kind != Kind::WeakReference) {
     return nothing_at("weak reference", reference);
   }
-  return heap.pointer(reference + heap.at().weakref_object);
+  return objects.pointer(reference + objects.at().weakref_object);
 }
 
 // A list of each thread, and the interpreter's of threads that have ended.
 Status TaskReader::find_in_lists(Address module,
                                  Address interpreter,
                                  const std::vector<PythonThread>& threads) {
-  const auto native =
-      TRY(find_in_instance(heap, module, *TRY(heap.type_of(module)), "_CTask"));
+  const auto native = TRY(find_in_instance(
+      objects, module, *TRY(objects.type_of(module)), "_CTask"));
   if (!native) {
     return {};
   }
-  const Type& type = *TRY(heap.type_at(*native));
-  Status walked = find_in_list(interpreter + heap.at().interpreter_tasks, type);
+  const Type& type = *TRY(objects.type_at(*native));
+  Status walked =
+      find_in_list(interpreter + objects.at().interpreter_tasks, type);
   for (const PythonThread& thread : threads) {
     const Status more =
-        find_in_list(thread.state + heap.at().thread_tasks, type);
+        find_in_list(thread.state + objects.at().thread_tasks, type);
     walked = walked ? more : walked;
   }
   return walked;
@@ -224,16 +226,16 @@ Status TaskReader::find_in_lists(Address module,
 // task's is its last field, but for the thread's id in a free-threaded one.
 Status TaskReader::find_in_list(Address head, const Type& task) {
   const std::uint64_t node_in_task =
-      task.basic_size - (heap.at().free_threaded ? 24 : 16);
+      task.basic_size - (objects.at().free_threaded ? 24 : 16);
   Address last = head;
-  Address node = TRY(heap.pointer(head));
+  Address node = TRY(objects.pointer(head));
   for (std::size_t i = 0; node && node != head && i < kMostTasks; ++i) {
-    if (TRY(heap.pointer(node + 8)) != last) {
+    if (TRY(objects.pointer(node + 8)) != last) {
       return nothing_at("list of tasks", head);
     }
     add(node - node_in_task);
     last = node;
-    node = TRY(heap.pointer(node));
+    node = TRY(objects.pointer(node));
   }
   all.complete &= !node || node == head;
   return {};
@@ -255,7 +257,8 @@ Result<std::optional<AsyncioTask>> TaskReader::read(Address object) {
   if (!fields.coroutine) {
     return std::nullopt;
   }
-  AwaitChain chain = TRY(read_await_chain(heap, fields.coroutine, kMostFrames));
+  AwaitChain chain =
+      TRY(read_await_chain(objects, fields.coroutine, kMostFrames));
   if (chain.state == "closed") {
     return std::nullopt;
   }
@@ -279,24 +282,26 @@ Result<std::optional<AsyncioTask>> TaskReader::read(Address object) {
 // said, but what awaits, what is awaited and the name lie side by side in each
 // version, and no field before them is ever a coroutine.
 Result<Fields> TaskReader::fields_of(Address object) {
-  const Type& type = *TRY(heap.type_of(object));
-  if (const auto own = TRY(find_in_instance(heap, object, type, "_coro"))) {
+  const Type& type = *TRY(objects.type_of(object));
+  if (const auto own = TRY(find_in_instance(objects, object, type, "_coro"))) {
     const auto get = [&](const char* name) {
-      const auto value = find_in_instance(heap, object, type, name);
+      const auto value = find_in_instance(objects, object, type, name);
       return value && *value ? **value : Address{};
     };
     Fields fields{*own, get("_fut_waiter"), get("_name")};
-    if (fields.waiter && TRY(heap.type_of(fields.waiter))->kind == Kind::None) {
+    if (fields.waiter &&
+        TRY(objects.type_of(fields.waiter))->kind == Kind::None) {
       fields.waiter = {};
     }
     return fields;
   }
   std::vector<Address> words(
       std::min<std::size_t>(type.basic_size / 8, kMostWords));
-  TRY(heap.memory().read(object, std::as_writable_bytes(std::span(words))));
-  for (std::size_t i = heap.at().object_size / 8; i + 1 < words.size(); ++i) {
+  TRY(objects.memory().read(object, std::as_writable_bytes(std::span(words))));
+  for (std::size_t i = objects.at().object_size / 8; i + 1 < words.size();
+       ++i) {
     const auto field =
-        words[i] ? heap.type_of(words[i]) : nothing_at("object", object);
+        words[i] ? objects.type_of(words[i]) : nothing_at("object", object);
     if (field && is_coroutine((*field)->kind)) {
       return Fields{words[i], words[i - 1], words[i + 1]};
     }
@@ -306,13 +311,13 @@ Result<Fields> TaskReader::fields_of(Address object) {
 
 // A number, while nobody has asked for the name; from 3.12 on.
 std::string TaskReader::name_of(Address name) {
-  const auto type = name ? heap.type_of(name) : nothing_at("name", name);
+  const auto type = name ? objects.type_of(name) : nothing_at("name", name);
   if (type && (*type)->kind == Kind::Int) {
-    const auto text = int_text(heap, name);
+    const auto text = int_text(objects, name);
     return text ? "Task-" + *text : "";
   }
   const auto text = type && (*type)->kind == Kind::Str
-                        ? heap.name(name)
+                        ? objects.name(name)
                         : Result<std::string>("");
   return text ? *text : "";
 }
@@ -321,9 +326,10 @@ std::string TaskReader::name_of(Address name) {
 
 // A future, perhaps a task, or gather()'s.
 Status TaskReader::add_waited_for(AsyncioTask& task, Address waiter) {
-  const Type& type = *TRY(heap.type_of(waiter));
+  const Type& type = *TRY(objects.type_of(waiter));
   task.future = type.name;
-  const auto children = TRY(find_in_instance(heap, waiter, type, "_children"));
+  const auto children =
+      TRY(find_in_instance(objects, waiter, type, "_children"));
   return add_each(task, children.value_or(waiter));
 }
 
@@ -337,22 +343,23 @@ Status TaskReader::add_waited_for(AsyncioTask& task, const PythonFrame& frame) {
     return {};
   }
   const Address local =
-      TRY(find_name(heap, frame.address, frame.code, waiter->local));
+      TRY(find_name(objects, frame.address, frame.code, waiter->local));
   if (waiter->attribute.empty()) {
     return add_each(task, local);
   }
   const auto inner = TRY(find_in_instance(
-      heap, local, *TRY(heap.type_of(local)), waiter->attribute));
+      objects, local, *TRY(objects.type_of(local)), waiter->attribute));
   return inner ? add_each(task, *inner) : Status{};
 }
 
 // Of the object, or of the list or set that it is, what is a task.
 Status TaskReader::add_each(AsyncioTask& task, Address object) {
-  const Kind kind = TRY(heap.type_of(object))->kind;
-  const auto objects =
-      has_items(kind) ? TRY(read_items(heap, object, kind, 0, kMostTasks)).items
-                      : std::vector{object};
-  for (const Address one : objects) {
+  const Kind kind = TRY(objects.type_of(object))->kind;
+  const auto addresses =
+      has_items(kind)
+          ? TRY(read_items(objects, object, kind, 0, kMostTasks)).items
+          : std::vector{object};
+  for (const Address one : addresses) {
     if (found.contains(one)) {
       task.waits_for.push_back(one);
     }

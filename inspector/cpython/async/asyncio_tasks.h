@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/runtime/python_runtime.h"
 #include "inspector/cpython/stacks/python_stack.h"
@@ -31,7 +31,7 @@ struct AsyncioTasks {
 };
 
 // None, where nothing has imported asyncio.
-AsyncioTasks read_asyncio_tasks(const Heap& heap,
+AsyncioTasks read_asyncio_tasks(const ObjectReader& objects,
                                 const PythonRuntime& python,
                                 PythonStackReader& stacks,
                                 const std::vector<PythonThread>& threads);

@@ -24,21 +24,24 @@ constexpr std::string_view kWrappers[] = {
     "anext_awaitable",
 };
 
-Result<bool> follow_awaits(const Heap& heap, Address& next, FrameChain& chain);
-Result<Address> unwrap(const Heap& heap, Address object);
-Result<Address> frame_of(const Heap& heap, Address coroutine);
-Result<Address> top_of_stack(const Heap& heap, const RawFrame& frame);
+Result<bool> follow_awaits(const ObjectReader& objects,
+                           Address& next,
+                           FrameChain& chain);
+Result<Address> unwrap(const ObjectReader& objects, Address object);
+Result<Address> frame_of(const ObjectReader& objects, Address coroutine);
+Result<Address> top_of_stack(const ObjectReader& objects,
+                             const RawFrame& frame);
 
 }  // namespace
 
-Result<AwaitChain> read_await_chain(const Heap& heap,
+Result<AwaitChain> read_await_chain(const ObjectReader& objects,
                                     Address coroutine,
                                     std::size_t most) {
-  if (!is_coroutine(TRY(heap.type_of(coroutine))->kind)) {
+  if (!is_coroutine(TRY(objects.type_of(coroutine))->kind)) {
     return nothing_at("coroutine", coroutine);
   }
   AwaitChain chain;
-  chain.state = TRY(generator_state(heap, coroutine));
+  chain.state = TRY(generator_state(objects, coroutine));
   std::set<Address> met;
   Address next = coroutine;
   while (next) {
@@ -46,7 +49,7 @@ Result<AwaitChain> read_await_chain(const Heap& heap,
       chain.frames.complete = false;
       break;
     }
-    const auto more = follow_awaits(heap, next, chain.frames);
+    const auto more = follow_awaits(objects, next, chain.frames);
     if (!more || !*more) {
       chain.frames.complete = more.has_value();
       break;
@@ -65,59 +68,62 @@ namespace {
 
 // Adds the frame of `next`, and makes that what the frame awaits. False at the
 // end.
-Result<bool> follow_awaits(const Heap& heap, Address& next, FrameChain& chain) {
-  const Address object = TRY(unwrap(heap, next));
-  if (!is_coroutine(TRY(heap.type_of(object))->kind)) {
+Result<bool> follow_awaits(const ObjectReader& objects,
+                           Address& next,
+                           FrameChain& chain) {
+  const Address object = TRY(unwrap(objects, next));
+  if (!is_coroutine(TRY(objects.type_of(object))->kind)) {
     return false;
   }
-  const std::string state = TRY(generator_state(heap, object));
+  const std::string state = TRY(generator_state(objects, object));
   if (state != "suspended" && state != "created") {
     return false;
   }
-  const RawFrame frame = TRY(
-      read_frame(heap.memory(), heap.layout(), TRY(frame_of(heap, object))));
+  const RawFrame frame = TRY(read_frame(objects.memory(), objects.layout(),
+                                        TRY(frame_of(objects, object))));
   const CodeWords words =
-      TRY(read_code_words(heap.memory(), heap.layout(), frame.code));
+      TRY(read_code_words(objects.memory(), objects.layout(), frame.code));
   chain.codes.emplace(frame.code, words);
   chain.frames.push_back(frame);
-  next = state == "suspended" ? TRY(top_of_stack(heap, frame)) : Address{};
+  next = state == "suspended" ? TRY(top_of_stack(objects, frame)) : Address{};
   return true;
 }
 
-Result<Address> unwrap(const Heap& heap, Address object) {
+Result<Address> unwrap(const ObjectReader& objects, Address object) {
   for (int i = 0; i < kMaxWrappers; ++i) {
-    const Type& type = *TRY(heap.type_of(object));
+    const Type& type = *TRY(objects.type_of(object));
     if (std::ranges::find(kWrappers, type.path) == std::end(kWrappers)) {
       return object;
     }
-    object = TRY(heap.pointer(object + heap.at().object_size));
+    object = TRY(objects.pointer(object + objects.at().object_size));
   }
   return nothing_at("coroutine", object);
 }
 
-Result<Address> frame_of(const Heap& heap, Address coroutine) {
-  const ObjectLayout& at = heap.at();
+Result<Address> frame_of(const ObjectReader& objects, Address coroutine) {
+  const ObjectLayout& at = objects.at();
   return at.generator_iframe != ObjectLayout::kAbsent
              ? coroutine + at.generator_iframe
-             : heap.pointer(coroutine + at.generator_frame);
+             : objects.pointer(coroutine + at.generator_frame);
 }
 
 // None where the stack is empty.
-Result<Address> top_of_stack(const Heap& heap, const RawFrame& frame) {
-  const ObjectLayout& at = heap.at();
+Result<Address> top_of_stack(const ObjectReader& objects,
+                             const RawFrame& frame) {
+  const ObjectLayout& at = objects.at();
   Address begin = frame.address + at.frame_values;
   Address base = begin;
   if (at.frame_stack != ObjectLayout::kAbsent) {
-    begin = base = TRY(heap.pointer(frame.address + at.frame_stack));
+    begin = base = TRY(objects.pointer(frame.address + at.frame_stack));
   } else {
-    const Address names = TRY(heap.pointer(frame.code + at.code_names));
-    base = begin + TRY(read_size(heap, names, Kind::Tuple)) * 8;
+    const Address names = TRY(objects.pointer(frame.code + at.code_names));
+    base = begin + TRY(read_size(objects, names, Kind::Tuple)) * 8;
   }
   Address end;
   if (at.frame_stack_top != ObjectLayout::kAbsent) {
-    end = TRY(heap.pointer(frame.address + at.frame_stack_top));
+    end = TRY(objects.pointer(frame.address + at.frame_stack_top));
   } else {
-    const auto depth = TRY(heap.memory().read_value<std::int32_t>(
+    const auto depth = TRY(objects.memory().read_value<std::int32_t>(
         frame.address + at.frame_stack_depth));
     if (depth < 0 || depth > kMaxStack) {
       return nothing_at("frame", frame.address);
@@ -125,7 +131,7 @@ Result<Address> top_of_stack(const Heap& heap, const RawFrame& frame) {
     end = begin + static_cast<std::uint64_t>(depth) * 8;
   }
   return end.value > base.value
-             ? Address{TRY(heap.word(end - 8)) & ~kAwaitChainTags}
+             ? Address{TRY(objects.word(end - 8)) & ~kAwaitChainTags}
              : Address{};
 }
 

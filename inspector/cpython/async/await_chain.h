@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/frame_chain.h"
 #include "tracee/memory/address.h"
 
@@ -22,7 +22,7 @@ struct AwaitChain {
 
 // At most `most` frames. One that cannot be read ends the chain, which is then
 // not complete. Errors: Unreadable, when it is no coroutine.
-Result<AwaitChain> read_await_chain(const Heap& heap,
+Result<AwaitChain> read_await_chain(const ObjectReader& objects,
                                     Address coroutine,
                                     std::size_t most);
 

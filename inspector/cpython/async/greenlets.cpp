@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "inspector/cpython/async/greenlet_words.h"
+#include "inspector/cpython/async/greenlet_memory.h"
 #include "inspector/cpython/objects/attributes.h"
 #include "inspector/cpython/objects/dict.h"
 #include "inspector/cpython/objects/tracked.h"
@@ -39,8 +39,8 @@ struct SeenGreenlets {
 };
 
 struct GreenletReader {
-  const Subject& subject;
-  const Heap& heap;
+  const Target& target;
+  const ObjectReader& objects;
   PythonStackReader& stacks;
   const std::vector<PythonThread>& threads;
   bool may_stop;
@@ -56,9 +56,9 @@ struct GreenletReader {
 
   const PythonThread* thread_of(const GreenletWords& words) const;
   std::optional<SeenGreenlets> first_look(Address object) const;
-  void see(const PythonThread* thread, std::span<const Address> objects);
+  void see(const PythonThread* thread, std::span<const Address> addresses);
   bool see_at_once(const PythonThread& thread,
-                   std::span<const Address> objects,
+                   std::span<const Address> addresses,
                    bool stops);
   Result<SeenGreenlets> see(Address object) const;
 
@@ -72,14 +72,14 @@ struct GreenletReader {
 
 }  // namespace
 
-Greenlets read_greenlets(const Subject& subject,
-                         const Heap& heap,
+Greenlets read_greenlets(const Target& target,
+                         const ObjectReader& objects,
                          PythonStackReader& stacks,
                          const std::vector<PythonThread>& threads,
                          bool may_stop) {
-  heap.allow_reads(kGreenletsMostReads);
-  GreenletReader reader{subject, heap, stacks, threads, may_stop};
-  const auto interpreters = read_interpreters(heap.memory(), subject.python);
+  objects.allow_reads(kGreenletsMostReads);
+  GreenletReader reader{target, objects, stacks, threads, may_stop};
+  const auto interpreters = read_interpreters(objects.memory(), target.python);
   if (!interpreters) {
     reader.all.missing = interpreters.error().message;
   } else {
@@ -93,8 +93,8 @@ Greenlets read_greenlets(const Subject& subject,
       reader.seen.emplace(object, *std::move(look));
     }
   }
-  for (const auto& [thread, objects] : by_thread) {
-    reader.see(thread, objects);
+  for (const auto& [thread, addresses] : by_thread) {
+    reader.see(thread, addresses);
   }
   for (const auto& [object, look] : reader.seen) {
     reader.all.greenlets.push_back(reader.read(object, look));
@@ -117,7 +117,7 @@ void GreenletReader::find(Address interpreter) {
   }
   std::map<Address, bool> known;
   const Status walked =
-      each_tracked(subject.memory, heap, subject.python, interpreter,
+      each_tracked(target.memory, objects, target.python, interpreter,
                    {kMostObjects, search}, [&](Address object, Address type) {
                      const auto [it, fresh] = known.try_emplace(type, false);
                      if (fresh) {
@@ -137,16 +137,16 @@ void GreenletReader::find(Address interpreter) {
 // Errors: Unreadable, also where it has not been imported.
 Result<const Type*> GreenletReader::greenlet_class(Address interpreter) const {
   const Address modules =
-      TRY(heap.pointer(interpreter + heap.at().interpreter_modules));
-  const auto module = TRY(find_key(heap, modules, "greenlet"));
+      TRY(objects.pointer(interpreter + objects.at().interpreter_modules));
+  const auto module = TRY(find_key(objects, modules, "greenlet"));
   const auto type =
-      module ? TRY(find_in_instance(heap, *module, *TRY(heap.type_of(*module)),
-                                    "greenlet"))
+      module ? TRY(find_in_instance(objects, *module,
+                                    *TRY(objects.type_of(*module)), "greenlet"))
              : std::nullopt;
-  if (!type || TRY(heap.type_at(*type))->path != "greenlet.greenlet") {
+  if (!type || TRY(objects.type_at(*type))->path != "greenlet.greenlet") {
     return nothing_at("greenlet module", modules);
   }
-  return heap.type_at(*type);
+  return objects.type_at(*type);
 }
 
 bool GreenletReader::is_greenlet(Address type, const Type& greenlet) const {
@@ -154,7 +154,7 @@ bool GreenletReader::is_greenlet(Address type, const Type& greenlet) const {
     if (type == greenlet.address) {
       return true;
     }
-    const auto base = heap.type_at(type);
+    const auto base = objects.type_at(type);
     type = base ? (*base)->base : Address{};
   }
   return false;
@@ -168,8 +168,8 @@ const PythonThread* GreenletReader::thread_of(
     const GreenletWords& words) const {
   const Address place = words.main() ? words.start : words.stop - 1;
   const auto after =
-      std::ranges::upper_bound(subject.maps, place, {}, &Mapping::start);
-  if (after == subject.maps.begin() || !std::prev(after)->contains(place)) {
+      std::ranges::upper_bound(target.maps, place, {}, &Mapping::start);
+  if (after == target.maps.begin() || !std::prev(after)->contains(place)) {
     return nullptr;
   }
   const Mapping& stack = *std::prev(after);
@@ -181,9 +181,9 @@ const PythonThread* GreenletReader::thread_of(
     return &*thread;
   }
   // Mappings of a core file have no such names.
-  const auto main = std::ranges::find(threads, subject.pid, &PythonThread::tid);
+  const auto main = std::ranges::find(threads, target.pid, &PythonThread::tid);
   return main != threads.end() &&
-                 (stack.path == "[stack]" || !subject.live_pid())
+                 (stack.path == "[stack]" || !target.live_pid())
              ? &*main
              : nullptr;
 }
@@ -201,10 +201,10 @@ std::optional<SeenGreenlets> GreenletReader::first_look(Address object) const {
 
 // Many at once while their thread sleeps; else it is stopped for each.
 void GreenletReader::see(const PythonThread* thread,
-                         std::span<const Address> objects) {
-  while (thread != nullptr && !objects.empty()) {
-    const auto some = objects.first(std::min(objects.size(), kAtOnce));
-    objects = objects.subspan(some.size());
+                         std::span<const Address> addresses) {
+  while (thread != nullptr && !addresses.empty()) {
+    const auto some = addresses.first(std::min(addresses.size(), kAtOnce));
+    addresses = addresses.subspan(some.size());
     if (see_at_once(*thread, some, false)) {
       continue;
     }
@@ -218,25 +218,25 @@ void GreenletReader::see(const PythonThread* thread,
 
 // True if all of them were seen at a moment at which the thread did not run.
 bool GreenletReader::see_at_once(const PythonThread& thread,
-                                 std::span<const Address> objects,
+                                 std::span<const Address> addresses,
                                  bool stops) {
   std::map<Address, SeenGreenlets> fresh;
-  LookOptions how{.most = 0, .may_stop = stops};
+  SampleOptions how{.most = 0, .may_stop = stops};
   how.copy = [&](const Registers&) -> Status {
     fresh.clear();
-    for (const Address object : objects) {
+    for (const Address object : addresses) {
       if (auto look = see(object)) {
         fresh.emplace(object, *std::move(look));
       }
     }
     return {};
   };
-  const auto look = subject.look(stacks, thread, how);
+  const auto look = target.look(stacks, thread, how);
   if (!look || !look->stack.exact) {
     return false;
   }
   all.longest_stop = std::max(all.longest_stop, look->stopped);
-  for (const Address object : objects) {
+  for (const Address object : addresses) {
     seen.erase(object);  // it may be gone by now
   }
   for (auto& [object, one] : fresh) {
@@ -250,16 +250,16 @@ bool GreenletReader::see_at_once(const PythonThread& thread,
 Result<SeenGreenlets> GreenletReader::see(Address object) const {
   const Found& one = found.at(object);
   const auto type =
-      subject.memory.read_address(object + subject.python.layout.object_type);
+      target.memory.read_address(object + target.python.layout.object_type);
   if (TRY(type) != one.type) {
     return nothing_at("greenlet", object);
   }
-  SeenGreenlets look{.words = TRY(read_greenlet_words(subject.memory, heap,
+  SeenGreenlets look{.words = TRY(read_greenlet_words(target.memory, objects,
                                                       *one.greenlet, object))};
   if (look.words.suspended()) {
     const auto before = seen.find(object);
     auto frames = read_greenlet_frames(
-        subject.memory, heap, look.words, kGreenletsMostFrames,
+        target.memory, objects, look.words, kGreenletsMostFrames,
         before != seen.end() ? &before->second.frames : nullptr);
     look.frames = frames ? *std::move(frames) : FrameChain{.complete = false};
   }
@@ -271,7 +271,7 @@ Result<SeenGreenlets> GreenletReader::see(Address object) const {
 Greenlet GreenletReader::read(Address object, const SeenGreenlets& look) {
   const GreenletWords& words = look.words;
   Greenlet one{.address = object, .main = words.main()};
-  const auto type = heap.type_of(object);
+  const auto type = objects.type_of(object);
   one.type = type ? (*type)->name : "";
   one.state = words.suspended() ? "suspended"
               : words.active()  ? "runs"
@@ -295,15 +295,15 @@ Greenlet GreenletReader::read(Address object, const SeenGreenlets& look) {
 // Gevent's have one of their own, or at least keep what they run.
 std::string GreenletReader::name_of(Address object,
                                     const GreenletWords& words) const {
-  const auto type = heap.type_of(object);
+  const auto type = objects.type_of(object);
   const auto attribute = [&](const char* name) {
     const auto value =
-        type ? find_in_instance(heap, object, **type, name) : std::nullopt;
+        type ? find_in_instance(objects, object, **type, name) : std::nullopt;
     return value && *value ? **value : Address{};
   };
   if (const Address name = attribute("name")) {
-    const auto is = heap.type_of(name);
-    const auto text = is && (*is)->kind == Kind::Str ? heap.name(name)
+    const auto is = objects.type_of(name);
+    const auto text = is && (*is)->kind == Kind::Str ? objects.name(name)
                                                      : Result<std::string>("");
     return text ? *text : "";
   }
@@ -317,17 +317,17 @@ std::string GreenletReader::name_of(Address object,
 }
 
 std::string GreenletReader::function_name(Address callable) const {
-  auto type = heap.type_of(callable);
+  auto type = objects.type_of(callable);
   if (type && (*type)->kind == Kind::Method) {
-    callable =
-        heap.pointer(callable + heap.at().method_function).value_or(Address{});
-    type = heap.type_of(callable);
+    callable = objects.pointer(callable + objects.at().method_function)
+                   .value_or(Address{});
+    type = objects.type_of(callable);
   }
   if (!type || (*type)->kind != Kind::Function) {
     return "";
   }
-  const auto name = heap.pointer(callable + heap.at().function_qualname);
-  const auto text = name ? heap.name(*name) : Result<std::string>("");
+  const auto name = objects.pointer(callable + objects.at().function_qualname);
+  const auto text = name ? objects.name(*name) : Result<std::string>("");
   return text ? *text : "";
 }
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/stacks/python_stack.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -36,8 +36,8 @@ struct Greenlets {
 
 // None, where nothing has imported greenlet. A thread that runs is stopped for
 // each of its suspended ones, if it may be.
-Greenlets read_greenlets(const Subject& subject,
-                         const Heap& heap,
+Greenlets read_greenlets(const Target& target,
+                         const ObjectReader& objects,
                          PythonStackReader& stacks,
                          const std::vector<PythonThread>& threads,
                          bool may_stop);

@@ -41,12 +41,12 @@ std::string text_of(std::uint64_t word, const Integral& as) {
                         static_cast<std::int64_t>(shift));
 }
 
-Result<Value> read_member(const Heap& heap,
+Result<Value> read_member(const ObjectReader& objects,
                           Address object,
                           const Member& member) {
   const Address place = object + static_cast<std::uint64_t>(member.offset);
   if (member.is_object()) {
-    const Address value = TRY(heap.pointer(place));
+    const Address value = TRY(objects.pointer(place));
     if (value) {
       return value;
     }
@@ -57,26 +57,26 @@ Result<Value> read_member(const Heap& heap,
                      fmt::format("{} is a slot that is not set", member.name));
   }
   if (member.type == kDouble) {
-    return Scalar(TRY(heap.memory().read_value<double>(place)));
+    return Scalar(TRY(objects.memory().read_value<double>(place)));
   }
   if (member.type == kBool) {
-    return Scalar(TRY(heap.memory().read_value<char>(place)) != 0);
+    return Scalar(TRY(objects.memory().read_value<char>(place)) != 0);
   }
   const auto* as = std::ranges::find(kIntegrals, member.type, &Integral::type);
   if (as == std::end(kIntegrals)) {
     return runs_code(member.name + " is made by C code");
   }
   std::uint64_t word = 0;
-  TRY(heap.memory().read(
+  TRY(objects.memory().read(
       place, std::as_writable_bytes(std::span(&word, 1)).first(as->size)));
   return integer(text_of(word, *as));
 }
 
-Result<std::optional<Member>> find_member(const Heap& heap,
+Result<std::optional<Member>> find_member(const ObjectReader& objects,
                                           const Type& type,
                                           std::string_view name) {
-  for (const Type* base : TRY(bases_of(heap, type))) {
-    const auto members = TRY(members_of(heap, *base));
+  for (const Type* base : TRY(bases_of(objects, type))) {
+    const auto members = TRY(members_of(objects, *base));
     const auto found = std::ranges::find(members, name, &Member::name);
     if (found != members.end()) {
       return *found;
@@ -86,7 +86,7 @@ Result<std::optional<Member>> find_member(const Heap& heap,
 }
 
 // What an array or a tensor is; none for its other attributes.
-Result<std::optional<Value>> read_of_array(const Heap& heap,
+Result<std::optional<Value>> read_of_array(const ObjectReader& objects,
                                            Address object,
                                            Kind kind,
                                            std::string_view name) {
@@ -97,7 +97,7 @@ Result<std::optional<Value>> read_of_array(const Heap& heap,
     return std::nullopt;
   }
   const ArrayShape shape =
-      TRY(tensor ? read_tensor(heap, object) : read_array(heap, object));
+      TRY(tensor ? read_tensor(objects, object) : read_array(objects, object));
   if (name == "ndim") {
     return integer(std::to_string(shape.sizes.size()));
   }
@@ -112,7 +112,7 @@ Result<std::optional<Value>> read_of_array(const Heap& heap,
 }
 
 // What every object has, and no dict in memory shows.
-Result<std::optional<Value>> read_special(const Heap& heap,
+Result<std::optional<Value>> read_special(const ObjectReader& objects,
                                           Address object,
                                           const Type& type,
                                           std::string_view name) {
@@ -120,28 +120,28 @@ Result<std::optional<Value>> read_special(const Heap& heap,
     return type.address;
   }
   if (name == "__name__" && type.kind == Kind::Type) {
-    return Scalar(to_utf32(TRY(heap.type_at(object))->name));
+    return Scalar(to_utf32(TRY(objects.type_at(object))->name));
   }
   if (name == "__qualname__" && type.kind == Kind::Function) {
-    return TRY(heap.pointer(object + heap.at().function_qualname));
+    return TRY(objects.pointer(object + objects.at().function_qualname));
   }
   if (name == "args" && type.kind == Kind::Exception) {
-    return TRY(heap.pointer(object + heap.at().exception_args));
+    return TRY(objects.pointer(object + objects.at().exception_args));
   }
   if (name == "__self__" && type.kind == Kind::Method) {
-    return TRY(heap.pointer(object + heap.at().method_self));
+    return TRY(objects.pointer(object + objects.at().method_self));
   }
   return type.kind == Kind::Array || type.kind == Kind::Tensor
-             ? read_of_array(heap, object, type.kind, name)
+             ? read_of_array(objects, object, type.kind, name)
              : std::nullopt;
 }
 
 // What the class has under that name, as the instance shows it.
-Result<Value> bind(const Heap& heap,
+Result<Value> bind(const ObjectReader& objects,
                    const Type& type,
                    Address found,
                    const std::string& name) {
-  const Type* const kind = TRY(heap.type_of(found));
+  const Type* const kind = TRY(objects.type_of(found));
   switch (kind->kind) {
     case Kind::Property:
       return runs_code(fmt::format("{} is a property of {}", name, type.name));
@@ -149,27 +149,27 @@ Result<Value> bind(const Heap& heap,
       return runs_code(name + " is made by C code");
     case Kind::StaticMethod:
     case Kind::ClassMethod:
-      return TRY(heap.pointer(found + heap.at().object_size));
+      return TRY(objects.pointer(found + objects.at().object_size));
     default:
-      return TRY(has_own_method(heap, *kind, "__get__"))
+      return TRY(has_own_method(objects, *kind, "__get__"))
                  ? runs_code(fmt::format("{} is a {}, a descriptor of {}", name,
                                          kind->name, type.name))
                  : Result<Value>(found);
   }
 }
 
-Result<bool> is_data_descriptor(const Heap& heap, Address found) {
-  const Type* const kind = TRY(heap.type_of(found));
+Result<bool> is_data_descriptor(const ObjectReader& objects, Address found) {
+  const Type* const kind = TRY(objects.type_of(found));
   return kind->kind == Kind::Property || kind->kind == Kind::GetSetDescriptor ||
          kind->kind == Kind::MemberDescriptor ||
-         TRY(has_own_method(heap, *kind, "__set__"));
+         TRY(has_own_method(objects, *kind, "__set__"));
 }
 
-Result<Value> missing_attribute(const Heap& heap,
+Result<Value> missing_attribute(const ObjectReader& objects,
                                 const Type& type,
                                 const std::string& name) {
   for (const char* hook : {"__getattr__", "__getattribute__"}) {
-    if (TRY(has_own_method(heap, type, hook))) {
+    if (TRY(has_own_method(objects, type, hook))) {
       return runs_code(fmt::format("{} has a {} of its own", type.name, hook));
     }
   }
@@ -180,43 +180,43 @@ Result<Value> missing_attribute(const Heap& heap,
 
 }  // namespace
 
-Result<Value> read_attribute(const Heap& heap,
+Result<Value> read_attribute(const ObjectReader& objects,
                              Address object,
                              const std::string& name) {
-  const Type* const type = TRY(heap.type_of(object));
-  if (const auto special = TRY(read_special(heap, object, *type, name))) {
+  const Type* const type = TRY(objects.type_of(object));
+  if (const auto special = TRY(read_special(objects, object, *type, name))) {
     return *special;
   }
-  const auto in_class = TRY(find_in_class(heap, *type, name));
-  const auto member = TRY(find_member(heap, *type, name));
-  if (in_class && !member && TRY(is_data_descriptor(heap, *in_class))) {
-    return bind(heap, *type, *in_class, name);
+  const auto in_class = TRY(find_in_class(objects, *type, name));
+  const auto member = TRY(find_member(objects, *type, name));
+  if (in_class && !member && TRY(is_data_descriptor(objects, *in_class))) {
+    return bind(objects, *type, *in_class, name);
   }
   if (member) {
-    return read_member(heap, object, *member);
+    return read_member(objects, object, *member);
   }
   // The attributes of a class are its own and its bases', shown as they are.
   if (type->kind == Kind::Type) {
-    const Type* const self = TRY(heap.type_at(object));
-    if (const auto found = TRY(find_in_class(heap, *self, name))) {
+    const Type* const self = TRY(objects.type_at(object));
+    if (const auto found = TRY(find_in_class(objects, *self, name))) {
       return *found;
     }
   } else if (const auto found =
-                 TRY(find_in_instance(heap, object, *type, name))) {
+                 TRY(find_in_instance(objects, object, *type, name))) {
     return *found;
   }
-  return in_class ? bind(heap, *type, *in_class, name)
-                  : missing_attribute(heap, *type, name);
+  return in_class ? bind(objects, *type, *in_class, name)
+                  : missing_attribute(objects, *type, name);
 }
 
-Result<bool> has_own_method(const Heap& heap,
+Result<bool> has_own_method(const ObjectReader& objects,
                             const Type& type,
                             std::string_view name) {
   if (!type.on_heap()) {
     return false;
   }
-  const auto found = TRY(find_in_class(heap, type, name));
-  return found && TRY(heap.type_of(*found))->kind == Kind::Function;
+  const auto found = TRY(find_in_class(objects, type, name));
+  return found && TRY(objects.type_of(*found))->kind == Kind::Function;
 }
 
 }  // namespace hangdbg

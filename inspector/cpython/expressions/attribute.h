@@ -7,19 +7,19 @@
 
 #include "base/result.h"
 #include "inspector/cpython/expressions/value.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
 
 // Errors: ExpressionFailed, Unreadable.
-Result<Value> read_attribute(const Heap& heap,
+Result<Value> read_attribute(const ObjectReader& objects,
                              Address object,
                              const std::string& name);
 
 // Whether a class written in Python has that method of its own. Errors:
 // Unreadable.
-Result<bool> has_own_method(const Heap& heap,
+Result<bool> has_own_method(const ObjectReader& objects,
                             const Type& type,
                             std::string_view name);
 

@@ -79,14 +79,16 @@ std::optional<std::partial_ordering> order(const Scalar& a, const Scalar& b) {
   return std::get<Bytes>(a) <=> std::get<Bytes>(b);
 }
 
-Result<bool> same_object(const Heap& heap, const Value& a, const Value& b) {
+Result<bool> same_object(const ObjectReader& objects,
+                         const Value& a,
+                         const Value& b) {
   const auto* a_object = std::get_if<Address>(&a);
   const auto* b_object = std::get_if<Address>(&b);
   if (a_object != nullptr && b_object != nullptr) {
     return *a_object == *b_object;
   }
-  const auto a_scalar = TRY(scalar_of(heap, a));
-  const auto b_scalar = TRY(scalar_of(heap, b));
+  const auto a_scalar = TRY(scalar_of(objects, a));
+  const auto b_scalar = TRY(scalar_of(objects, b));
   const auto is_single = [](const std::optional<Scalar>& scalar) {
     return scalar && scalar->index() <= 1;  // None, True, False
   };
@@ -100,17 +102,19 @@ Result<bool> same_object(const Heap& heap, const Value& a, const Value& b) {
 
 // Two values of which one is neither number, text nor None are equal only if
 // code says so.
-Result<bool> equal_values(const Heap& heap, const Value& a, const Value& b) {
-  const auto a_scalar = TRY(scalar_of(heap, a));
-  const auto b_scalar = TRY(scalar_of(heap, b));
+Result<bool> equal_values(const ObjectReader& objects,
+                          const Value& a,
+                          const Value& b) {
+  const auto a_scalar = TRY(scalar_of(objects, a));
+  const auto b_scalar = TRY(scalar_of(objects, b));
   if (a_scalar && b_scalar) {
     return equal(*a_scalar, *b_scalar);
   }
   for (const Value* side : {&a, &b}) {
     const auto* object = std::get_if<Address>(side);
     if (object != nullptr) {
-      const Type* const type = TRY(heap.type_of(*object));
-      if (TRY(has_own_method(heap, *type, "__eq__"))) {
+      const Type* const type = TRY(objects.type_of(*object));
+      if (TRY(has_own_method(objects, *type, "__eq__"))) {
         return runs_code(type->name + " has an __eq__ of its own");
       }
     }
@@ -131,9 +135,11 @@ Result<bool> contains_text(const Scalar& part, const Scalar& whole) {
   return text->find(*wanted) != text->npos;
 }
 
-Result<bool> contains(const Heap& heap, const Value& item, const Value& in) {
-  const auto wanted = TRY(scalar_of(heap, item));
-  if (const auto whole = TRY(scalar_of(heap, in)); whole && wanted) {
+Result<bool> contains(const ObjectReader& objects,
+                      const Value& item,
+                      const Value& in) {
+  const auto wanted = TRY(scalar_of(objects, item));
+  if (const auto whole = TRY(scalar_of(objects, in)); whole && wanted) {
     return contains_text(*wanted, *whole);
   }
   const auto* object = std::get_if<Address>(&in);
@@ -141,22 +147,22 @@ Result<bool> contains(const Heap& heap, const Value& item, const Value& in) {
     return fail(ErrorId::Usage, "peek looks for numbers, text and None only",
                 kEvalHint);
   }
-  const Type* const type = TRY(heap.type_of(*object));
-  if (TRY(has_own_method(heap, *type, "__contains__"))) {
+  const Type* const type = TRY(objects.type_of(*object));
+  if (TRY(has_own_method(objects, *type, "__contains__"))) {
     return runs_code(type->name + " has a __contains__ of its own");
   }
   bool found = false;
   const auto look = [&](Address at) {
-    const auto scalar = scalar_of(heap, at);
+    const auto scalar = scalar_of(objects, at);
     found = scalar && *scalar && equal(**scalar, *wanted);
     return !found;
   };
   if (is_dict(type->kind)) {
-    TRY(each_entry(heap, *object,
+    TRY(each_entry(objects, *object,
                    [&](const DictEntry& entry) { return look(entry.key); }));
   } else if (has_items(type->kind)) {
     const Items items =
-        TRY(read_items(heap, *object, type->kind, 0, kMaxItems));
+        TRY(read_items(objects, *object, type->kind, 0, kMaxItems));
     (void)std::ranges::all_of(items.items, look);
   } else {
     return runs_code("what is in a " + type->name + " is told by its code");
@@ -166,34 +172,34 @@ Result<bool> contains(const Heap& heap, const Value& item, const Value& in) {
 
 }  // namespace
 
-Result<bool> compare(const Heap& heap,
+Result<bool> compare(const ObjectReader& objects,
                      const Value& left,
                      Comparing how,
                      const Value& right) {
   switch (how) {
     case Comparing::Equal:
-      return equal_values(heap, left, right);
+      return equal_values(objects, left, right);
     case Comparing::NotEqual:
-      return !TRY(equal_values(heap, left, right));
+      return !TRY(equal_values(objects, left, right));
     case Comparing::Is:
-      return same_object(heap, left, right);
+      return same_object(objects, left, right);
     case Comparing::IsNot:
-      return !TRY(same_object(heap, left, right));
+      return !TRY(same_object(objects, left, right));
     case Comparing::In:
-      return contains(heap, left, right);
+      return contains(objects, left, right);
     case Comparing::NotIn:
-      return !TRY(contains(heap, left, right));
+      return !TRY(contains(objects, left, right));
     default:
       break;
   }
-  const auto a = TRY(scalar_of(heap, left));
-  const auto b = TRY(scalar_of(heap, right));
+  const auto a = TRY(scalar_of(objects, left));
+  const auto b = TRY(scalar_of(objects, right));
   const auto ordering = a && b ? order(*a, *b) : std::nullopt;
   if (!ordering) {
-    return raised(
-        "TypeError",
-        fmt::format("'{}' is not known between {} and {}", sign_of(how),
-                    TRY(describe(heap, left)), TRY(describe(heap, right))));
+    return raised("TypeError",
+                  fmt::format("'{}' is not known between {} and {}",
+                              sign_of(how), TRY(describe(objects, left)),
+                              TRY(describe(objects, right))));
   }
   switch (how) {
     case Comparing::Less:

@@ -3,13 +3,13 @@
 
 #include "base/result.h"
 #include "inspector/cpython/expressions/value.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 
 namespace hangdbg {
 
 // Errors: ExpressionFailed for what Python would refuse, or must run code for;
 // Unreadable.
-Result<bool> compare(const Heap& heap,
+Result<bool> compare(const ObjectReader& objects,
                      const Value& left,
                      Comparing how,
                      const Value& right);

@@ -44,10 +44,12 @@ std::optional<std::int64_t> index_of(const Scalar& key) {
                             : std::nullopt;
 }
 
-Result<Value> entry_of(const Heap& heap, Address dict, const Scalar& key) {
+Result<Value> entry_of(const ObjectReader& objects,
+                       Address dict,
+                       const Scalar& key) {
   std::optional<Address> found;
-  TRY(each_entry(heap, dict, [&](const DictEntry& entry) {
-    const auto scalar = scalar_of(heap, entry.key);
+  TRY(each_entry(objects, dict, [&](const DictEntry& entry) {
+    const auto scalar = scalar_of(objects, entry.key);
     if (scalar && *scalar && equal(**scalar, key)) {
       found = entry.value;
     }
@@ -115,10 +117,11 @@ Result<Value> slice_of(const Scalar& of, const SlicePart& slice) {
   return Scalar(std::move(part));
 }
 
-Result<std::uint64_t> range_length(const Heap& heap, Address range) {
+Result<std::uint64_t> range_length(const ObjectReader& objects, Address range) {
   // start, stop, step, length
-  const Address length = TRY(heap.pointer(range + heap.at().object_size + 24));
-  const auto value = TRY(int_value(heap, length));
+  const Address length =
+      TRY(objects.pointer(range + objects.at().object_size + 24));
+  const auto value = TRY(int_value(objects, length));
   return value && *value >= 0
              ? Result<std::uint64_t>(static_cast<std::uint64_t>(*value))
              : nothing_at("range", range);
@@ -129,11 +132,11 @@ bool is_ordered(Kind kind) {
 }
 
 // Refuses a class in Python that has a method of its own for this.
-Result<const Type*> type_without(const Heap& heap,
+Result<const Type*> type_without(const ObjectReader& objects,
                                  Address object,
                                  const char* method) {
-  const Type* const type = TRY(heap.type_of(object));
-  if (TRY(has_own_method(heap, *type, method))) {
+  const Type* const type = TRY(objects.type_of(object));
+  if (TRY(has_own_method(objects, *type, method))) {
     return runs_code(fmt::format("{} has a {} of its own", type->name, method));
   }
   return type;
@@ -145,8 +148,10 @@ std::unexpected<Error> no_items(const std::string& what) {
 
 }  // namespace
 
-Result<Value> read_item(const Heap& heap, const Value& of, const Value& index) {
-  const auto key = TRY(scalar_of(heap, index));
+Result<Value> read_item(const ObjectReader& objects,
+                        const Value& of,
+                        const Value& index) {
+  const auto key = TRY(scalar_of(objects, index));
   if (!key) {
     return fail(ErrorId::Usage, "peek takes numbers, text and None as a key",
                 kEvalHint);
@@ -154,12 +159,12 @@ Result<Value> read_item(const Heap& heap, const Value& of, const Value& index) {
   const auto* object = std::get_if<Address>(&of);
   const Type* type = nullptr;
   if (object != nullptr) {
-    type = TRY(type_without(heap, *object, "__getitem__"));
+    type = TRY(type_without(objects, *object, "__getitem__"));
     if (is_dict(type->kind)) {
-      return entry_of(heap, *object, *key);
+      return entry_of(objects, *object, *key);
     }
   }
-  const auto text = TRY(scalar_of(heap, of));
+  const auto text = TRY(scalar_of(objects, of));
   const auto* slice = std::get_if<SliceOf>(&of);
   std::uint64_t size = 0;
   if (slice != nullptr) {
@@ -167,9 +172,9 @@ Result<Value> read_item(const Heap& heap, const Value& of, const Value& index) {
   } else if (text && is_sequence(*text)) {
     size = length_of(*text);
   } else if (type != nullptr && is_ordered(type->kind)) {
-    size = TRY(read_size(heap, *object, type->kind));
+    size = TRY(read_size(objects, *object, type->kind));
   } else {
-    return no_items(TRY(describe(heap, of)));
+    return no_items(TRY(describe(objects, of)));
   }
   const auto wanted = index_of(*key);
   if (!wanted) {
@@ -189,32 +194,33 @@ Result<Value> read_item(const Heap& heap, const Value& of, const Value& index) {
   if (slice != nullptr) {
     return slice->items.items[place];
   }
-  const Items items = TRY(read_items(heap, *object, type->kind, place, 1));
+  const Items items = TRY(read_items(objects, *object, type->kind, place, 1));
   return items.items.empty() ? Result<Value>(nothing_at("item", *object))
                              : items.items.front();
 }
 
-Result<Value> read_slice(const Heap& heap,
+Result<Value> read_slice(const ObjectReader& objects,
                          const Value& of,
                          const SlicePart& slice) {
-  if (const auto text = TRY(scalar_of(heap, of)); text && is_sequence(*text)) {
+  if (const auto text = TRY(scalar_of(objects, of));
+      text && is_sequence(*text)) {
     return slice_of(*text, slice);
   }
   const auto* object = std::get_if<Address>(&of);
   if (object == nullptr) {
-    return no_items(TRY(describe(heap, of)));
+    return no_items(TRY(describe(objects, of)));
   }
-  const Type* const type = TRY(type_without(heap, *object, "__getitem__"));
+  const Type* const type = TRY(type_without(objects, *object, "__getitem__"));
   if (!is_ordered(type->kind) || type->kind == Kind::Deque) {
-    return no_items(TRY(describe(heap, of)));
+    return no_items(TRY(describe(objects, of)));
   }
-  const auto size = TRY(read_size(heap, *object, type->kind));
+  const auto size = TRY(read_size(objects, *object, type->kind));
   const auto indices = chosen(slice, size);
   SliceOf part{type->kind, {}};
   if (!indices.empty()) {
     const auto [low, high] = std::ranges::minmax(indices);
     const Items read =
-        TRY(read_items(heap, *object, type->kind, low, high - low + 1));
+        TRY(read_items(objects, *object, type->kind, low, high - low + 1));
     for (const auto index : indices) {
       part.items.items.push_back(read.items.at(index - low));
     }
@@ -223,7 +229,7 @@ Result<Value> read_slice(const Heap& heap,
   return part;
 }
 
-Result<Value> read_length(const Heap& heap, const Value& of) {
+Result<Value> read_length(const ObjectReader& objects, const Value& of) {
   const auto number = [](std::uint64_t size) -> Value {
     return integer(std::to_string(size));
   };
@@ -233,32 +239,33 @@ Result<Value> read_length(const Heap& heap, const Value& of) {
   if (const auto* scalar = std::get_if<Scalar>(&of)) {
     return is_sequence(*scalar)
                ? Result<Value>(number(length_of(*scalar)))
-               : raised("TypeError", TRY(describe(heap, of)) + " has no len()");
+               : raised("TypeError",
+                        TRY(describe(objects, of)) + " has no len()");
   }
   const auto* place = std::get_if<Address>(&of);
   if (place == nullptr) {
-    return raised("TypeError", TRY(describe(heap, of)) + " has no len()");
+    return raised("TypeError", TRY(describe(objects, of)) + " has no len()");
   }
   const Address object = *place;
-  const Type* const type = TRY(heap.type_of(object));
+  const Type* const type = TRY(objects.type_of(object));
   if (type->kind == Kind::Array || type->kind == Kind::Tensor) {
     const ArrayShape shape =
-        TRY(type->kind == Kind::Array ? read_array(heap, object)
-                                      : read_tensor(heap, object));
+        TRY(type->kind == Kind::Array ? read_array(objects, object)
+                                      : read_tensor(objects, object));
     return shape.sizes.empty()
                ? Result<Value>(raised("TypeError", "it has no dimensions"))
                : number(static_cast<std::uint64_t>(shape.sizes[0]));
   }
-  TRY(type_without(heap, object, "__len__"));
+  TRY(type_without(objects, object, "__len__"));
   if (type->kind == Kind::Range) {
-    return number(TRY(range_length(heap, object)));
+    return number(TRY(range_length(objects, object)));
   }
   if (has_items(type->kind) || is_dict(type->kind) || type->kind == Kind::Str ||
       type->kind == Kind::Bytes || type->kind == Kind::ByteArray) {
-    return number(TRY(read_size(heap, object, type->kind)));
+    return number(TRY(read_size(objects, object, type->kind)));
   }
   return raised("TypeError",
-                TRY(describe(heap, of)) + " has no len() in memory");
+                TRY(describe(objects, of)) + " has no len() in memory");
 }
 
 }  // namespace hangdbg

@@ -6,16 +6,18 @@
 
 #include "base/result.h"
 #include "inspector/cpython/expressions/value.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 
 namespace hangdbg {
 
 // Errors of all: ExpressionFailed for what Python would refuse, or must run
 // code for; Unreadable.
-Result<Value> read_item(const Heap& heap, const Value& of, const Value& index);
-Result<Value> read_slice(const Heap& heap,
+Result<Value> read_item(const ObjectReader& objects,
+                        const Value& of,
+                        const Value& index);
+Result<Value> read_slice(const ObjectReader& objects,
                          const Value& of,
                          const SlicePart& slice);
-Result<Value> read_length(const Heap& heap, const Value& of);
+Result<Value> read_length(const ObjectReader& objects, const Value& of);
 
 }  // namespace hangdbg

@@ -15,7 +15,7 @@ namespace hangdbg {
 namespace {
 
 struct Evaluator {
-  const Heap& heap;
+  const ObjectReader& objects;
   const PythonFrame& frame;
 
   Result<Value> operator()(const Expression& expression) const {
@@ -25,36 +25,36 @@ struct Evaluator {
   Result<Value> operator()(const Scalar& literal) const { return literal; }
 
   Result<Value> operator()(const NamePart& part) const {
-    return TRY(find_name(heap, frame.address, frame.code, part.name));
+    return TRY(find_name(objects, frame.address, frame.code, part.name));
   }
 
   Result<Value> operator()(const AttributePart& part) const {
     const Value of = TRY((*this)(*part.of));
     const auto* object = std::get_if<Address>(&of);
     if (object == nullptr) {
-      return raised("AttributeError",
-                    TRY(describe(heap, of)) + " has no attributes in memory");
+      return raised("AttributeError", TRY(describe(objects, of)) +
+                                          " has no attributes in memory");
     }
-    return read_attribute(heap, *object, part.name);
+    return read_attribute(objects, *object, part.name);
   }
 
   Result<Value> operator()(const ItemPart& part) const {
     const Value of = TRY((*this)(*part.of));
-    return read_item(heap, of, TRY((*this)(*part.index)));
+    return read_item(objects, of, TRY((*this)(*part.index)));
   }
 
   Result<Value> operator()(const SlicePart& part) const {
-    return read_slice(heap, TRY((*this)(*part.of)), part);
+    return read_slice(objects, TRY((*this)(*part.of)), part);
   }
 
   Result<Value> operator()(const LengthPart& part) const {
-    return read_length(heap, TRY((*this)(*part.of)));
+    return read_length(objects, TRY((*this)(*part.of)));
   }
 
   Result<Value> operator()(const ComparisonPart& part) const {
     const Value left = TRY((*this)(*part.left));
     const Value right = TRY((*this)(*part.right));
-    return Scalar(TRY(compare(heap, left, part.how, right)));
+    return Scalar(TRY(compare(objects, left, part.how, right)));
   }
 };
 
@@ -80,8 +80,10 @@ Peeked show(const Scalar& scalar, const ReprLimits& limits) {
                           : Peeked{"bool", *truth ? "True" : "False"};
 }
 
-Peeked show(const Heap& heap, const SliceOf& slice, const ReprLimits& limits) {
-  ReprWriter writer(heap, limits);
+Peeked show(const ObjectReader& objects,
+            const SliceOf& slice,
+            const ReprLimits& limits) {
+  ReprWriter writer(objects, limits);
   const bool tuple = slice.kind == Kind::Tuple;
   Listing listing(writer, tuple ? "(" : "[", slice.items.size);
   for (std::size_t i = 0; listing.next(); ++i) {
@@ -93,29 +95,29 @@ Peeked show(const Heap& heap, const SliceOf& slice, const ReprLimits& limits) {
 
 }  // namespace
 
-Result<Value> evaluate(const Heap& heap,
+Result<Value> evaluate(const ObjectReader& objects,
                        const PythonFrame& frame,
                        const Expression& expression) {
-  return Evaluator{heap, frame}(expression);
+  return Evaluator{objects, frame}(expression);
 }
 
-Result<Peeked> peek(const Heap& heap,
+Result<Peeked> peek(const ObjectReader& objects,
                     const PythonFrame& frame,
                     const Expression& expression,
                     const ReprLimits& limits) {
-  const Value value = TRY(evaluate(heap, frame, expression));
+  const Value value = TRY(evaluate(objects, frame, expression));
   if (const auto* scalar = std::get_if<Scalar>(&value)) {
     return show(*scalar, limits);
   }
   if (const auto* slice = std::get_if<SliceOf>(&value)) {
-    return show(heap, *slice, limits);
+    return show(objects, *slice, limits);
   }
   if (const auto* told = std::get_if<Told>(&value)) {
     return Peeked{told->type, printable(told->text)};
   }
   const Address object = std::get<Address>(value);
-  const Type* const type = TRY(heap.type_of(object));
-  return Peeked{type->name, repr(heap, object, limits)};
+  const Type* const type = TRY(objects.type_of(object));
+  return Peeked{type->name, repr(objects, object, limits)};
 }
 
 }  // namespace hangdbg

@@ -8,13 +8,13 @@
 #include "base/result.h"
 #include "inspector/cpython/expressions/expression.h"
 #include "inspector/cpython/expressions/value.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/objects/repr.h"
 #include "inspector/cpython/stacks/python_stack.h"
 
 namespace hangdbg {
 
-// To be allowed to the heap, so that a dict of a million keys is searched to
+// To be allowed to the objects, so that a dict of a million keys is searched to
 // its end.
 constexpr std::uint64_t kReadsOfASearch = 30'000'000;
 
@@ -30,14 +30,14 @@ struct Peeked {
 };
 
 // What the expression comes to. Errors: as peek().
-Result<Value> evaluate(const Heap& heap,
+Result<Value> evaluate(const ObjectReader& objects,
                        const PythonFrame& frame,
                        const Expression& expression);
 
 // Errors: ExpressionFailed, "NameError: ...", as the expression would raise,
 // or where it would have to run code (the hint is kEvalHint then); Usage for
 // what peek does not compute; Unreadable, also when the function has returned.
-Result<Peeked> peek(const Heap& heap,
+Result<Peeked> peek(const ObjectReader& objects,
                     const PythonFrame& frame,
                     const Expression& expression,
                     const ReprLimits& limits);

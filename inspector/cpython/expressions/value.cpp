@@ -16,15 +16,15 @@ constexpr std::size_t kValueMaxText = 1'000'000;
 constexpr const char* kTypes[] = {"NoneType", "bool", "int",
                                   "float",    "str",  "bytes"};
 
-Result<std::optional<Scalar>> bytes_at(const Heap& heap,
+Result<std::optional<Scalar>> bytes_at(const ObjectReader& objects,
                                        Address object,
                                        Address data) {
-  const auto size = TRY(read_size(heap, object, Kind::Bytes));
+  const auto size = TRY(read_size(objects, object, Kind::Bytes));
   if (size > kValueMaxText) {
     return std::nullopt;
   }
   Bytes bytes(size);
-  TRY(heap.memory().read(data, bytes));
+  TRY(objects.memory().read(data, bytes));
   return Scalar(std::move(bytes));
 }
 
@@ -34,21 +34,22 @@ Scalar integer(std::string decimal) {
   return Scalar(std::in_place_type<Integer>, std::move(decimal));
 }
 
-Result<std::optional<Scalar>> scalar_of(const Heap& heap, Address object) {
-  const Type* const type = TRY(heap.type_of(object));
+Result<std::optional<Scalar>> scalar_of(const ObjectReader& objects,
+                                        Address object) {
+  const Type* const type = TRY(objects.type_of(object));
   switch (type->kind) {
     case Kind::None:
       return Scalar();
     case Kind::Bool:
-      return Scalar(TRY(int_value(heap, object)) != 0);
+      return Scalar(TRY(int_value(objects, object)) != 0);
     case Kind::Int:
-      return integer(TRY(int_text(heap, object)));
+      return integer(TRY(int_text(objects, object)));
     case Kind::Float:
-      return Scalar(TRY(
-          heap.memory().read_value<double>(object + heap.at().float_value)));
+      return Scalar(TRY(objects.memory().read_value<double>(
+          object + objects.at().float_value)));
     case Kind::Str: {
-      auto points = TRY(read_code_points(heap.memory(), heap.layout(), object,
-                                         kValueMaxText));
+      auto points = TRY(read_code_points(objects.memory(), objects.layout(),
+                                         object, kValueMaxText));
       if (points.text.size() < points.length) {
         return std::nullopt;
       }
@@ -57,27 +58,29 @@ Result<std::optional<Scalar>> scalar_of(const Heap& heap, Address object) {
       return text;
     }
     case Kind::Bytes:
-      return bytes_at(heap, object, object + heap.layout().bytes_data);
+      return bytes_at(objects, object, object + objects.layout().bytes_data);
     case Kind::ByteArray:
-      return bytes_at(heap, object,
-                      TRY(heap.pointer(object + heap.at().bytearray_start)));
+      return bytes_at(
+          objects, object,
+          TRY(objects.pointer(object + objects.at().bytearray_start)));
     default:
       return std::nullopt;
   }
 }
 
-Result<std::optional<Scalar>> scalar_of(const Heap& heap, const Value& value) {
+Result<std::optional<Scalar>> scalar_of(const ObjectReader& objects,
+                                        const Value& value) {
   if (const auto* object = std::get_if<Address>(&value)) {
-    return scalar_of(heap, *object);
+    return scalar_of(objects, *object);
   }
   const auto* scalar = std::get_if<Scalar>(&value);
   return scalar != nullptr ? std::optional(*scalar) : std::nullopt;
 }
 
-Result<std::string> describe(const Heap& heap, const Value& value) {
+Result<std::string> describe(const ObjectReader& objects, const Value& value) {
   std::string name = "list";
   if (const auto* object = std::get_if<Address>(&value)) {
-    name = TRY(heap.type_of(*object))->name;
+    name = TRY(objects.type_of(*object))->name;
   } else if (const auto* scalar = std::get_if<Scalar>(&value)) {
     name = kTypes[scalar->index()];
   } else if (const auto* told = std::get_if<Told>(&value)) {

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "inspector/cpython/expressions/expression.h"
-#include "inspector/cpython/objects/heap.h"
 #include "inspector/cpython/objects/items.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -33,11 +33,13 @@ Scalar integer(std::string decimal);
 
 // What can be compared in that object; none, if it is no number, text or None.
 // Errors: Unreadable.
-Result<std::optional<Scalar>> scalar_of(const Heap& heap, Address object);
-Result<std::optional<Scalar>> scalar_of(const Heap& heap, const Value& value);
+Result<std::optional<Scalar>> scalar_of(const ObjectReader& objects,
+                                        Address object);
+Result<std::optional<Scalar>> scalar_of(const ObjectReader& objects,
+                                        const Value& value);
 
 // "'int' object": as Python's messages name what they are about.
-Result<std::string> describe(const Heap& heap, const Value& value);
+Result<std::string> describe(const ObjectReader& objects, const Value& value);
 
 // The expression itself is wrong: "KeyError: 'a'".
 std::unexpected<Error> raised(std::string_view type,

@@ -19,20 +19,22 @@ constexpr int kMutexMinor = 13;  // from which on there are PyMutexes
 constexpr std::size_t kStackPlaces = 32;
 constexpr std::size_t kMostAttributes = 200;  // of one variable
 
-std::optional<PythonLock> lock_with(const Heap& heap,
+std::optional<PythonLock> lock_with(const ObjectReader& objects,
                                     Address object,
                                     std::span<const Address> words);
-std::optional<NamedLock> find_in_attributes(const Heap& heap,
+std::optional<NamedLock> find_in_attributes(const ObjectReader& objects,
                                             const Variable& variable,
                                             std::span<const Address> words);
-std::optional<Address> lock_of_call(const Heap& heap, Address callable);
+std::optional<Address> lock_of_call(const ObjectReader& objects,
+                                    Address callable);
 
 }  // namespace
 
 // Up to 3.13 that of a semaphore. A PyMutex is waited for on a semaphore of the
 // waiter's own, in a record that has the mutex's address before it (struct
 // wait_entry, Python/parking_lot.c).
-std::vector<Address> parked_by(const Heap& heap, const WaitLook& wait) {
+std::vector<Address> parked_by(const ObjectReader& objects,
+                               const WaitSample& wait) {
   const auto& call = wait.call;
   const auto operation = call.args[1] & FUTEX_CMD_MASK;
   if (call.running || call.number != SYS_futex ||
@@ -41,50 +43,50 @@ std::vector<Address> parked_by(const Heap& heap, const WaitLook& wait) {
   }
   const Address word{call.args[0]};
   std::vector<Address> words = {word};
-  const auto parked = heap.pointer(word - 8);
-  if (parked && heap.at().minor >= kMutexMinor) {
+  const auto parked = objects.pointer(word - 8);
+  if (parked && objects.at().minor >= kMutexMinor) {
     words.push_back(*parked);
   }
   return words;
 }
 
-std::optional<NamedLock> find_lock(const Heap& heap,
+std::optional<NamedLock> find_lock(const ObjectReader& objects,
                                    const PythonFrame& frame,
                                    std::span<const Address> words) {
-  heap.allow_reads();
-  auto variables = read_locals(heap, frame.address, frame.code);
-  const auto globals = read_globals(heap, frame.address, frame.code);
+  objects.allow_reads();
+  auto variables = read_locals(objects, frame.address, frame.code);
+  const auto globals = read_globals(objects, frame.address, frame.code);
   if (variables && globals) {
     variables->insert(variables->end(), globals->begin(), globals->end());
   }
   for (const Variable& variable :
        variables ? *variables : std::vector<Variable>()) {
-    if (const auto lock = lock_with(heap, variable.object, words)) {
+    if (const auto lock = lock_with(objects, variable.object, words)) {
       return NamedLock{variable.name, *lock};
     }
   }
   for (const Variable& variable :
        variables ? *variables : std::vector<Variable>()) {
-    if (auto found = find_in_attributes(heap, variable, words)) {
+    if (auto found = find_in_attributes(objects, variable, words)) {
       return found;
     }
   }
-  for (const Address value : possible_values(heap, frame, kStackPlaces)) {
-    const auto of_call = lock_of_call(heap, value);
-    if (const auto lock = lock_with(heap, of_call.value_or(value), words)) {
+  for (const Address value : possible_values(objects, frame, kStackPlaces)) {
+    const auto of_call = lock_of_call(objects, value);
+    if (const auto lock = lock_with(objects, of_call.value_or(value), words)) {
       return NamedLock{"", *lock};
     }
   }
   return {};
 }
 
-std::vector<PythonLock> held_by_with(const Heap& heap,
+std::vector<PythonLock> held_by_with(const ObjectReader& objects,
                                      const PythonFrame& frame) {
   std::vector<PythonLock> held;
-  const auto values = values_below_handler(heap, frame);
+  const auto values = values_below_handler(objects, frame);
   for (const Address value : values ? *values : std::vector<Address>()) {
-    const auto object = lock_of_call(heap, value);
-    const auto lock = read_python_lock(heap, object.value_or(value));
+    const auto object = lock_of_call(objects, value);
+    const auto lock = read_python_lock(objects, object.value_or(value));
     if (lock && lock->locked &&
         std::ranges::find(held, lock->object, &PythonLock::object) ==
             held.end()) {
@@ -96,28 +98,28 @@ std::vector<PythonLock> held_by_with(const Heap& heap,
 
 namespace {
 
-std::optional<PythonLock> lock_with(const Heap& heap,
+std::optional<PythonLock> lock_with(const ObjectReader& objects,
                                     Address object,
                                     std::span<const Address> words) {
-  const auto lock = read_python_lock(heap, object);
+  const auto lock = read_python_lock(objects, object);
   return lock && std::ranges::find(words, lock->word) != words.end()
              ? std::optional(*lock)
              : std::nullopt;
 }
 
-std::optional<NamedLock> find_in_attributes(const Heap& heap,
+std::optional<NamedLock> find_in_attributes(const ObjectReader& objects,
                                             const Variable& variable,
                                             std::span<const Address> words) {
-  const auto type = heap.type_of(variable.object);
+  const auto type = objects.type_of(variable.object);
   if (!type || !(*type)->in_python()) {
     return {};
   }
   std::optional<NamedLock> found;
   std::size_t seen = 0;
   (void)each_attribute(
-      heap, variable.object, **type,
+      objects, variable.object, **type,
       [&](const std::string& name, Address value) {
-        if (const auto lock = lock_with(heap, value, words)) {
+        if (const auto lock = lock_with(objects, value, words)) {
           found = {fmt::format("{}.{}", variable.name, name), *lock};
         }
         return !found && ++seen < kMostAttributes;
@@ -126,17 +128,19 @@ std::optional<NamedLock> find_in_attributes(const Heap& heap,
 }
 
 // Of a bound __exit__ or acquire: the lock. A Condition's methods are Python's.
-std::optional<Address> lock_of_call(const Heap& heap, Address callable) {
-  const auto type = heap.type_of(callable);
+std::optional<Address> lock_of_call(const ObjectReader& objects,
+                                    Address callable) {
+  const auto type = objects.type_of(callable);
   if (!type) {
     return {};
   }
   const auto self = (*type)->kind == Kind::Builtin
-                        ? heap.pointer(callable + heap.at().builtin_self)
+                        ? objects.pointer(callable + objects.at().builtin_self)
                     : (*type)->kind == Kind::Method
-                        ? heap.pointer(callable + heap.at().method_self)
+                        ? objects.pointer(callable + objects.at().method_self)
                         : Result<Address>(callable);
-  const auto self_type = self ? heap.type_of(*self) : std::unexpected(Error());
+  const auto self_type =
+      self ? objects.type_of(*self) : std::unexpected(Error());
   if (!self_type) {
     return {};
   }
@@ -146,7 +150,7 @@ std::optional<Address> lock_of_call(const Heap& heap, Address callable) {
   if ((*self_type)->name != "Condition") {
     return {};
   }
-  const auto inner = find_in_instance(heap, *self, **self_type, "_lock");
+  const auto inner = find_in_instance(objects, *self, **self_type, "_lock");
   return inner && *inner ? **inner : std::optional<Address>();
 }
 

@@ -11,17 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "inspector/cpython/objects/heap.h"
 #include "inspector/cpython/objects/locks.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "tracee/memory/address.h"
-#include "tracee/proc/wait_look.h"
+#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 
 // What a thread asleep in futex(2) may be parked by, as PythonLock::word has
 // it. None, if it sleeps in another call.
-std::vector<Address> parked_by(const Heap& heap, const WaitLook& wait);
+std::vector<Address> parked_by(const ObjectReader& objects,
+                               const WaitSample& wait);
 
 // A lock, and by which name the code in a frame has it: "lock", "self._lock".
 struct NamedLock {
@@ -32,7 +33,7 @@ struct NamedLock {
 // The lock with one of these words, among what a frame can reach: its value
 // stack, its variables and their attributes, its module's names. Nothing: it is
 // not there.
-std::optional<NamedLock> find_lock(const Heap& heap,
+std::optional<NamedLock> find_lock(const ObjectReader& objects,
                                    const PythonFrame& frame,
                                    std::span<const Address> words);
 
@@ -44,7 +45,7 @@ struct HeldPythonLock {
 
 // The locks whose `with` blocks a frame is in; a Condition's is its own.
 // Unreadable ones are left out.
-std::vector<PythonLock> held_by_with(const Heap& heap,
+std::vector<PythonLock> held_by_with(const ObjectReader& objects,
                                      const PythonFrame& frame);
 
 }  // namespace hangdbg

@@ -55,24 +55,24 @@ struct Numpy {
   std::vector<std::int64_t> sizes;
 };
 
-Result<std::vector<std::int64_t>> read_sizes(const Heap& heap,
+Result<std::vector<std::int64_t>> read_sizes(const ObjectReader& objects,
                                              Address from,
                                              std::size_t count) {
   if (count > kMostDimensions) {
     return nothing_at("array", from);
   }
   std::vector<std::int64_t> sizes(count);
-  TRY(heap.memory().read(from, std::as_writable_bytes(std::span(sizes))));
+  TRY(objects.memory().read(from, std::as_writable_bytes(std::span(sizes))));
   return sizes;
 }
 
-Result<Numpy> read_numpy(const Heap& heap, Address object) {
+Result<Numpy> read_numpy(const ObjectReader& objects, Address object) {
   Numpy read;
-  read.array =
-      TRY(heap.memory().read_value<NumpyArray>(object + heap.at().object_size));
-  read.type = TRY(heap.memory().read_value<NumpyType>(read.array.descriptor +
-                                                      heap.at().object_size));
-  read.sizes = TRY(read_sizes(heap, read.array.sizes,
+  read.array = TRY(objects.memory().read_value<NumpyArray>(
+      object + objects.at().object_size));
+  read.type = TRY(objects.memory().read_value<NumpyType>(
+      read.array.descriptor + objects.at().object_size));
+  read.sizes = TRY(read_sizes(objects, read.array.sizes,
                               static_cast<std::size_t>(read.array.dimensions)));
   return read;
 }
@@ -155,7 +155,7 @@ std::optional<std::string> device_text(const DtypeAndDevice& of) {
                    : fmt::format("{}:{}", kTorchDevices[kind], index);
 }
 
-Result<std::optional<ArrayShape>> tensor_at(const Heap& heap,
+Result<std::optional<ArrayShape>> tensor_at(const ObjectReader& objects,
                                             Address tensor,
                                             const Words& words,
                                             std::size_t place) {
@@ -173,7 +173,7 @@ Result<std::optional<ArrayShape>> tensor_at(const Heap& heap,
   const Address sizes = count <= kInlineSizes ? tensor + (place + 1) * 8
                                               : Address{words[place + 1]};
   ArrayShape shape;
-  shape.sizes = TRY(read_sizes(heap, sizes, count));
+  shape.sizes = TRY(read_sizes(objects, sizes, count));
   std::uint64_t product = 1;
   for (const std::int64_t size : shape.sizes) {
     if (size < 0 || __builtin_mul_overflow(
@@ -201,8 +201,8 @@ std::string ArrayShape::text() const {
   return text + (sizes.size() == 1 ? ",)" : ")");
 }
 
-Result<ArrayShape> read_array(const Heap& heap, Address object) {
-  const Numpy read = TRY(read_numpy(heap, object));
+Result<ArrayShape> read_array(const ObjectReader& objects, Address object) {
+  const Numpy read = TRY(read_numpy(objects, object));
   const auto number = static_cast<std::size_t>(read.type.number);
   return ArrayShape{read.sizes,
                     number < std::size(kNumpyDtypes)
@@ -211,10 +211,10 @@ Result<ArrayShape> read_array(const Heap& heap, Address object) {
                     ""};
 }
 
-Result<std::vector<std::string>> array_values(const Heap& heap,
+Result<std::vector<std::string>> array_values(const ObjectReader& objects,
                                               Address object,
                                               std::size_t most) {
-  const Numpy read = TRY(read_numpy(heap, object));
+  const Numpy read = TRY(read_numpy(objects, object));
   const auto number = static_cast<std::size_t>(read.type.number);
   const std::size_t size =
       number < std::size(kNumpyDtypes) ? kNumpyDtypes[number].size : 0;
@@ -231,7 +231,7 @@ Result<std::vector<std::string>> array_values(const Heap& heap,
     return std::vector<std::string>{};
   }
   std::vector<std::byte> bytes(count * size);
-  TRY(heap.memory().read(read.array.data, bytes));
+  TRY(objects.memory().read(read.array.data, bytes));
   std::vector<std::string> values;
   for (std::size_t i = 0; i < count; ++i) {
     values.push_back(element_text(std::span(bytes).subspan(i * size, size),
@@ -240,7 +240,7 @@ Result<std::vector<std::string>> array_values(const Heap& heap,
   return values;
 }
 
-Result<std::string> array_scalar(const Heap& heap,
+Result<std::string> array_scalar(const ObjectReader& objects,
                                  Address object,
                                  const Type& type) {
   const std::string name = type.name == "bool_" ? "bool" : type.name;
@@ -249,18 +249,18 @@ Result<std::string> array_scalar(const Heap& heap,
     return nothing_at("number", object);
   }
   std::vector<std::byte> bytes(dtype->size);
-  TRY(heap.memory().read(object + heap.at().object_size, bytes));
+  TRY(objects.memory().read(object + objects.at().object_size, bytes));
   return element_text(bytes, name);
 }
 
-Result<ArrayShape> read_tensor(const Heap& heap, Address object) {
-  const Address first = object + heap.at().object_size;
+Result<ArrayShape> read_tensor(const ObjectReader& objects, Address object) {
+  const Address first = object + objects.at().object_size;
   for (const Address holder : {first, first + 8}) {
-    const Address tensor = TRY(heap.pointer(holder));
-    const auto words = heap.memory().read_value<Words>(tensor);
+    const Address tensor = TRY(objects.pointer(holder));
+    const auto words = objects.memory().read_value<Words>(tensor);
     for (std::size_t place = kFirstPlace; words && place <= kLastPlace;
          ++place) {
-      if (auto shape = TRY(tensor_at(heap, tensor, *words, place))) {
+      if (auto shape = TRY(tensor_at(objects, tensor, *words, place))) {
         return *std::move(shape);
       }
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -21,20 +21,20 @@ struct ArrayShape {
 };
 
 // Errors: Unreadable, also for one of a numpy that is laid out otherwise.
-Result<ArrayShape> read_array(const Heap& heap, Address object);
+Result<ArrayShape> read_array(const ObjectReader& objects, Address object);
 
 // The values of a small one, flat, as far as they are plain numbers in a row;
 // else none. Errors: Unreadable.
-Result<std::vector<std::string>> array_values(const Heap& heap,
+Result<std::vector<std::string>> array_values(const ObjectReader& objects,
                                               Address object,
                                               std::size_t most);
 
 // Of an object of numpy's that is one number: its value. Errors: Unreadable.
-Result<std::string> array_scalar(const Heap& heap,
+Result<std::string> array_scalar(const ObjectReader& objects,
                                  Address object,
                                  const Type& type);
 
 // Errors: Unreadable, also for one of a torch that is laid out otherwise.
-Result<ArrayShape> read_tensor(const Heap& heap, Address object);
+Result<ArrayShape> read_tensor(const ObjectReader& objects, Address object);
 
 }  // namespace hangdbg

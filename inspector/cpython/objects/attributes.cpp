@@ -25,17 +25,17 @@ struct InstanceDict {
   Address keys, values;  // or neither
 };
 
-Result<InstanceDict> managed_dict(const Heap& heap,
+Result<InstanceDict> managed_dict(const ObjectReader& objects,
                                   Address object,
                                   const Type& type) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   const Address place = object - at.managed_dict_before;
   const Address keys =
-      TRY(heap.pointer(type.address + at.heap_type_cached_keys));
-  const auto word = TRY(heap.word(place));
+      TRY(objects.pointer(type.address + at.heap_type_cached_keys));
+  const auto word = TRY(objects.word(place));
   switch (at.instance_values) {
     case InstanceValues::BeforeDict: {
-      const Address values = TRY(heap.pointer(place - 8));
+      const Address values = TRY(objects.pointer(place - 8));
       return values ? InstanceDict{{}, keys, values}
                     : InstanceDict{Address{word}, {}, {}};
     }
@@ -49,7 +49,7 @@ Result<InstanceDict> managed_dict(const Heap& heap,
       // capacity, size, embedded, valid
       const Address values = object + type.basic_size;
       const auto valid =
-          TRY(heap.memory().read_value<std::uint8_t>(values + 3));
+          TRY(objects.memory().read_value<std::uint8_t>(values + 3));
       return valid != 0 ? InstanceDict{{}, keys, values} : InstanceDict{};
     }
     case InstanceValues::None:
@@ -58,12 +58,12 @@ Result<InstanceDict> managed_dict(const Heap& heap,
   return InstanceDict{};
 }
 
-Result<InstanceDict> instance_dict(const Heap& heap,
+Result<InstanceDict> instance_dict(const ObjectReader& objects,
                                    Address object,
                                    const Type& type) {
   if (type.has_managed_dict() &&
-      heap.at().instance_values != InstanceValues::None) {
-    return managed_dict(heap, object, type);
+      objects.at().instance_values != InstanceValues::None) {
+    return managed_dict(objects, object, type);
   }
   if (type.dict_offset == 0) {
     return InstanceDict{};
@@ -71,57 +71,59 @@ Result<InstanceDict> instance_dict(const Heap& heap,
   // Modulo 2^64 throughout, as nothing of this need be true.
   auto offset = static_cast<std::uint64_t>(type.dict_offset);
   if (type.dict_offset < 0) {  // from the end, behind the items
-    const auto size = TRY(heap.word(object + heap.at().size));
+    const auto size = TRY(objects.word(object + objects.at().size));
     const std::uint64_t count = size >> 63 != 0 ? -size : size;
     const auto items = count * static_cast<std::uint64_t>(type.item_size);
     offset += (type.basic_size + items + 7) & ~std::uint64_t{7};
   }
-  return InstanceDict{TRY(heap.pointer(object + offset)), {}, {}};
+  return InstanceDict{TRY(objects.pointer(object + offset)), {}, {}};
 }
 
 }  // namespace
 
-Status each_in_instance(const Heap& heap,
+Status each_in_instance(const ObjectReader& objects,
                         Address object,
                         const Type& type,
                         const VisitEntry& visit) {
-  const InstanceDict in = TRY(instance_dict(heap, object, type));
+  const InstanceDict in = TRY(instance_dict(objects, object, type));
   if (in.dict) {
-    return each_entry(heap, in.dict, visit);
+    return each_entry(objects, in.dict, visit);
   }
-  return in.values ? each_value(heap, in.keys, in.values, visit) : Status{};
+  return in.values ? each_value(objects, in.keys, in.values, visit) : Status{};
 }
 
-Result<std::vector<Member>> members_of(const Heap& heap, const Type& type) {
+Result<std::vector<Member>> members_of(const ObjectReader& objects,
+                                       const Type& type) {
   std::vector<Member> members;
   for (std::size_t i = 0; type.members && i < kMaxMembers; ++i) {
-    const auto definition = TRY(heap.memory().read_value<MemberDefinition>(
+    const auto definition = TRY(objects.memory().read_value<MemberDefinition>(
         type.members + i * sizeof(MemberDefinition)));
     if (!definition.name) {
       break;
     }
     members.push_back(
-        {TRY(heap.memory().read_string(definition.name, kMaxMemberName)),
+        {TRY(objects.memory().read_string(definition.name, kMaxMemberName)),
          definition.type, definition.offset});
   }
   return members;
 }
 
-Result<std::vector<const Type*>> bases_of(const Heap& heap, const Type& type) {
-  const Items mro = TRY(read_tuple(heap, type.mro, kMaxBases));
+Result<std::vector<const Type*>> bases_of(const ObjectReader& objects,
+                                          const Type& type) {
+  const Items mro = TRY(read_tuple(objects, type.mro, kMaxBases));
   std::vector<const Type*> bases;
   for (const Address base : mro.items) {
-    bases.push_back(TRY(heap.type_at(base)));
+    bases.push_back(TRY(objects.type_at(base)));
   }
   return bases;
 }
 
-Result<std::optional<Address>> find_in_class(const Heap& heap,
+Result<std::optional<Address>> find_in_class(const ObjectReader& objects,
                                              const Type& type,
                                              std::string_view name) {
-  for (const Type* base : TRY(bases_of(heap, type))) {
+  for (const Type* base : TRY(bases_of(objects, type))) {
     if (base->dict) {
-      if (const auto found = TRY(find_key(heap, base->dict, name))) {
+      if (const auto found = TRY(find_key(objects, base->dict, name))) {
         return found;
       }
     }
@@ -129,58 +131,60 @@ Result<std::optional<Address>> find_in_class(const Heap& heap,
   return std::nullopt;
 }
 
-Result<std::optional<Address>> find_in_instance(const Heap& heap,
+Result<std::optional<Address>> find_in_instance(const ObjectReader& objects,
                                                 Address object,
                                                 const Type& type,
                                                 std::string_view name) {
-  const InstanceDict in = TRY(instance_dict(heap, object, type));
+  const InstanceDict in = TRY(instance_dict(objects, object, type));
   if (in.dict) {
-    return find_key(heap, in.dict, name);
+    return find_key(objects, in.dict, name);
   }
   std::optional<Address> found;
   if (in.values) {
-    TRY(each_value(heap, in.keys, in.values, look_for(heap, name, found)));
+    TRY(each_value(objects, in.keys, in.values,
+                   look_for(objects, name, found)));
   }
   return found;
 }
 
 Status each_attribute(
-    const Heap& heap,
+    const ObjectReader& objects,
     Address object,
     const Type& type,
     const std::function<bool(const std::string& name, Address value)>& visit) {
-  auto bases = TRY(bases_of(heap, type));
+  auto bases = TRY(bases_of(objects, type));
   std::ranges::reverse(bases);
   for (const Type* base : bases) {
     if (!base->in_python()) {
       continue;
     }
-    for (const Member& member : TRY(members_of(heap, *base))) {
+    for (const Member& member : TRY(members_of(objects, *base))) {
       if (!member.is_object() || member.name.starts_with("__")) {
         continue;
       }
-      const Address value =
-          TRY(heap.pointer(object + static_cast<std::uint64_t>(member.offset)));
+      const Address value = TRY(
+          objects.pointer(object + static_cast<std::uint64_t>(member.offset)));
       if (value && !visit(member.name, value)) {
         return {};
       }
     }
   }
-  return each_in_instance(heap, object, type, [&](const DictEntry& entry) {
-    const auto name = heap.name(entry.key);
+  return each_in_instance(objects, object, type, [&](const DictEntry& entry) {
+    const auto name = objects.name(entry.key);
     return visit(name ? *name : "?", entry.value);
   });
 }
 
-Result<std::string> qualified_name(const Heap& heap, const Type& type) {
+Result<std::string> qualified_name(const ObjectReader& objects,
+                                   const Type& type) {
   if (!type.on_heap()) {
     return type.path.starts_with("builtins.") ? type.name : type.path;
   }
-  const auto qualname = TRY(heap.name(
-      TRY(heap.pointer(type.address + heap.at().heap_type_qualname))));
-  const auto module = TRY(find_key(heap, type.dict, "__module__"));
+  const auto qualname = TRY(objects.name(
+      TRY(objects.pointer(type.address + objects.at().heap_type_qualname))));
+  const auto module = TRY(find_key(objects, type.dict, "__module__"));
   const auto module_name =
-      module ? heap.name(*module) : Result<std::string>("builtins");
+      module ? objects.name(*module) : Result<std::string>("builtins");
   return !module_name || *module_name == "builtins"
              ? qualname
              : *module_name + "." + qualname;

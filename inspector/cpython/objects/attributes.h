@@ -10,14 +10,14 @@
 
 #include "base/result.h"
 #include "inspector/cpython/objects/dict.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
 
 // The entries of the instance's own __dict__, if it has one.
 // Errors: Unreadable.
-Status each_in_instance(const Heap& heap,
+Status each_in_instance(const ObjectReader& objects,
                         Address object,
                         const Type& type,
                         const VisitEntry& visit);
@@ -33,19 +33,21 @@ struct Member {
 };
 
 // Those that this class itself adds. Errors: Unreadable.
-Result<std::vector<Member>> members_of(const Heap& heap, const Type& type);
+Result<std::vector<Member>> members_of(const ObjectReader& objects,
+                                       const Type& type);
 
 // The class and its bases, in the order of lookup. Errors: Unreadable.
-Result<std::vector<const Type*>> bases_of(const Heap& heap, const Type& type);
+Result<std::vector<const Type*>> bases_of(const ObjectReader& objects,
+                                          const Type& type);
 
 // In the class or one of its bases, as it lies there: a method is a function.
 // Errors: Unreadable.
-Result<std::optional<Address>> find_in_class(const Heap& heap,
+Result<std::optional<Address>> find_in_class(const ObjectReader& objects,
                                              const Type& type,
                                              std::string_view name);
 
 // In the __dict__ of the instance. Errors: Unreadable.
-Result<std::optional<Address>> find_in_instance(const Heap& heap,
+Result<std::optional<Address>> find_in_instance(const ObjectReader& objects,
                                                 Address object,
                                                 const Type& type,
                                                 std::string_view name);
@@ -53,12 +55,13 @@ Result<std::optional<Address>> find_in_instance(const Heap& heap,
 // What a plain class written in Python gave its instance: slots, the most
 // basic class's first, then the __dict__. Errors: Unreadable.
 Status each_attribute(
-    const Heap& heap,
+    const ObjectReader& objects,
     Address object,
     const Type& type,
     const std::function<bool(const std::string& name, Address value)>& visit);
 
 // "collections.deque", "__main__.Outer.Inner", "int". Errors: Unreadable.
-Result<std::string> qualified_name(const Heap& heap, const Type& type);
+Result<std::string> qualified_name(const ObjectReader& objects,
+                                   const Type& type);
 
 }  // namespace hangdbg

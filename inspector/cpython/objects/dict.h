@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -27,22 +27,24 @@ constexpr bool is_dict(Kind kind) {
 
 // The entries in order. Errors: Unreadable, also when there is no dict, or one
 // too large to go through.
-Status each_entry(const Heap& heap, Address dict, const VisitEntry& visit);
+Status each_entry(const ObjectReader& objects,
+                  Address dict,
+                  const VisitEntry& visit);
 
 // The same of attributes that an instance keeps beside the `keys` of its
 // class. Errors: Unreadable.
-Status each_value(const Heap& heap,
+Status each_value(const ObjectReader& objects,
                   Address keys,
                   Address values,
                   const VisitEntry& visit);
 
 // The value of a key that is a str; none if there is none. Errors: Unreadable.
-Result<std::optional<Address>> find_key(const Heap& heap,
+Result<std::optional<Address>> find_key(const ObjectReader& objects,
                                         Address dict,
                                         std::string_view key);
 
 // A visitor that looks for this name, and leaves its value in `found`.
-VisitEntry look_for(const Heap& heap,
+VisitEntry look_for(const ObjectReader& objects,
                     std::string_view name,
                     std::optional<Address>& found);
 

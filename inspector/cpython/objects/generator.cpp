@@ -15,15 +15,16 @@ std::string state_name(int state, int minor) {
 
 }  // namespace
 
-Result<std::string> generator_state(const Heap& heap, Address object) {
-  const ObjectLayout& at = heap.at();
-  const MemoryReader& memory = heap.memory();
+Result<std::string> generator_state(const ObjectReader& objects,
+                                    Address object) {
+  const ObjectLayout& at = objects.at();
+  const MemoryReader& memory = objects.memory();
   if (at.generator_state != ObjectLayout::kAbsent) {
     return state_name(
         TRY(memory.read_value<std::int8_t>(object + at.generator_state)),
         at.minor);
   }
-  const Address frame = TRY(heap.pointer(object + at.generator_frame));
+  const Address frame = TRY(objects.pointer(object + at.generator_frame));
   if (!frame) {
     return "closed";
   }
@@ -35,7 +36,7 @@ Result<std::string> generator_state(const Heap& heap, Address object) {
     return "running";
   }
   const auto last = TRY(
-      memory.read_value<std::int32_t>(frame + heap.layout().frame_position));
+      memory.read_value<std::int32_t>(frame + objects.layout().frame_position));
   return last < 0 ? "created" : "suspended";
 }
 

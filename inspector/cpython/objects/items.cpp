@@ -14,12 +14,12 @@ constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxBlocks = 100'000;
 
-Result<std::vector<Address>> read_pointers(const Heap& heap,
+Result<std::vector<Address>> read_pointers(const ObjectReader& objects,
                                            Address from,
                                            std::size_t count) {
   std::vector<Address> pointers(count);
   static_assert(sizeof(Address) == sizeof(std::uint64_t));
-  TRY(heap.memory().read(from, std::as_writable_bytes(std::span(pointers))));
+  TRY(objects.memory().read(from, std::as_writable_bytes(std::span(pointers))));
   return pointers;
 }
 
@@ -34,12 +34,12 @@ constexpr std::uint64_t kBlockItems = 64;
 constexpr std::uint64_t kBlockFirst = 8;
 constexpr std::uint64_t kBlockNext = kBlockFirst + kBlockItems * 8;
 
-Result<std::vector<Address>> read_deque(const Heap& heap,
+Result<std::vector<Address>> read_deque(const ObjectReader& objects,
                                         Address object,
                                         std::uint64_t first,
                                         std::size_t count) {
   const auto deque =
-      TRY(heap.memory().read_value<Deque>(object + heap.at().size));
+      TRY(objects.memory().read_value<Deque>(object + objects.at().size));
   if (deque.left_index >= kBlockItems) {
     return nothing_at("deque", object);
   }
@@ -54,12 +54,12 @@ Result<std::vector<Address>> read_deque(const Heap& heap,
       const auto here =
           std::min<std::size_t>(kBlockItems - index, count - items.size());
       const auto part =
-          TRY(read_pointers(heap, block + kBlockFirst + index * 8, here));
+          TRY(read_pointers(objects, block + kBlockFirst + index * 8, here));
       items.insert(items.end(), part.begin(), part.end());
       index = kBlockItems;
     }
     index -= kBlockItems;
-    block = TRY(heap.pointer(block + kBlockNext));
+    block = TRY(objects.pointer(block + kBlockNext));
   }
   return items;
 }
@@ -71,13 +71,13 @@ struct Slot {
   std::int64_t hash;
 };
 
-Result<std::vector<Address>> read_set(const Heap& heap,
+Result<std::vector<Address>> read_set(const ObjectReader& objects,
                                       Address object,
                                       std::uint64_t first,
                                       std::size_t count) {
-  const ObjectLayout& at = heap.at();
-  const auto slots = TRY(heap.word(object + at.set_mask)) + 1;
-  const Address table = TRY(heap.pointer(object + at.set_table));
+  const ObjectLayout& at = objects.at();
+  const auto slots = TRY(objects.word(object + at.set_mask)) + 1;
+  const Address table = TRY(objects.pointer(object + at.set_table));
   std::vector<Address> items;
   std::array<Slot, 64> some;
   for (std::uint64_t i = 0;
@@ -85,8 +85,8 @@ Result<std::vector<Address>> read_set(const Heap& heap,
        i += some.size()) {
     const std::span here =
         std::span(some).first(std::min<std::size_t>(some.size(), slots - i));
-    TRY(heap.memory().read(table + i * sizeof(Slot),
-                           std::as_writable_bytes(here)));
+    TRY(objects.memory().read(table + i * sizeof(Slot),
+                              std::as_writable_bytes(here)));
     for (const Slot& slot : here) {
       if (slot.key && slot.hash != -1 && items.size() < count) {
         if (first > 0) {
@@ -102,41 +102,45 @@ Result<std::vector<Address>> read_set(const Heap& heap,
 
 }  // namespace
 
-Result<Items> read_items(const Heap& heap,
+Result<Items> read_items(const ObjectReader& objects,
                          Address object,
                          Kind kind,
                          std::uint64_t first,
                          std::size_t most) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   Items read;
-  read.size = TRY(read_size(heap, object, kind));
+  read.size = TRY(read_size(objects, object, kind));
   if (first >= read.size) {
     return read;
   }
   const auto count = std::min<std::uint64_t>(read.size - first, most);
   if (kind == Kind::Deque) {
-    read.items = TRY(read_deque(heap, object, first, count));
+    read.items = TRY(read_deque(objects, object, first, count));
   } else if (kind == Kind::Set || kind == Kind::FrozenSet) {
-    read.items = TRY(read_set(heap, object, first, count));
+    read.items = TRY(read_set(objects, object, first, count));
   } else {
     const Address items = kind == Kind::Tuple
                               ? object + at.tuple_items
-                              : TRY(heap.pointer(object + at.list_items));
-    read.items = TRY(read_pointers(heap, items + first * 8, count));
+                              : TRY(objects.pointer(object + at.list_items));
+    read.items = TRY(read_pointers(objects, items + first * 8, count));
   }
   return read;
 }
 
-Result<Items> read_tuple(const Heap& heap, Address object, std::size_t most) {
-  const Type* const type = TRY(heap.type_of(object));
+Result<Items> read_tuple(const ObjectReader& objects,
+                         Address object,
+                         std::size_t most) {
+  const Type* const type = TRY(objects.type_of(object));
   if (type->kind != Kind::Tuple) {
     return nothing_at("tuple", object);
   }
-  return read_items(heap, object, Kind::Tuple, 0, most);
+  return read_items(objects, object, Kind::Tuple, 0, most);
 }
 
-Result<std::uint64_t> read_size(const Heap& heap, Address object, Kind kind) {
-  const ObjectLayout& at = heap.at();
+Result<std::uint64_t> read_size(const ObjectReader& objects,
+                                Address object,
+                                Kind kind) {
+  const ObjectLayout& at = objects.at();
   Address place = object + at.size;  // of PyVarObject, and of list
   switch (kind) {
     case Kind::Set:
@@ -149,12 +153,12 @@ Result<std::uint64_t> read_size(const Heap& heap, Address object, Kind kind) {
       place = object + at.dict_used;
       break;
     case Kind::Str:
-      place = object + heap.layout().str_length;
+      place = object + objects.layout().str_length;
       break;
     default:
       break;
   }
-  const auto size = TRY(heap.word(place));
+  const auto size = TRY(objects.word(place));
   if (size > kMaxSize) {
     return nothing_at("object of a size that can be", object);
   }

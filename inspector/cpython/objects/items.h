@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -23,16 +23,20 @@ constexpr bool has_items(Kind kind) {
 
 // At most `most` from the `first` on, in the order of iteration.
 // Errors: Unreadable, also when there is no such object of that kind.
-Result<Items> read_items(const Heap& heap,
+Result<Items> read_items(const ObjectReader& objects,
                          Address object,
                          Kind kind,
                          std::uint64_t first,
                          std::size_t most);
 
 // The same of a tuple that must be one: of names, bases, arguments.
-Result<Items> read_tuple(const Heap& heap, Address object, std::size_t most);
+Result<Items> read_tuple(const ObjectReader& objects,
+                         Address object,
+                         std::size_t most);
 
 // How many a container or text holds, as len() would say. Errors: Unreadable.
-Result<std::uint64_t> read_size(const Heap& heap, Address object, Kind kind);
+Result<std::uint64_t> read_size(const ObjectReader& objects,
+                                Address object,
+                                Kind kind);
 
 }  // namespace hangdbg

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -19,7 +19,8 @@ struct PythonLock {
 };
 
 // Errors: Unreadable, also when that is no lock.
-Result<PythonLock> read_python_lock(const Heap& heap, Address object);
+Result<PythonLock> read_python_lock(const ObjectReader& objects,
+                                    Address object);
 
 constexpr bool is_lock(Kind kind) {
   return kind == Kind::Lock || kind == Kind::RLock;

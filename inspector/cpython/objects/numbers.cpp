@@ -23,9 +23,11 @@ struct Int {
 };
 
 // The digits, if there are no more than `most`.
-Result<Int> read_int(const Heap& heap, Address object, std::uint64_t most) {
-  const ObjectLayout& at = heap.at();
-  const auto tag = TRY(heap.word(object + at.int_size));
+Result<Int> read_int(const ObjectReader& objects,
+                     Address object,
+                     std::uint64_t most) {
+  const ObjectLayout& at = objects.at();
+  const auto tag = TRY(objects.word(object + at.int_size));
   Int read;
   if (at.int_size_shift == 0) {
     read.negative = static_cast<std::int64_t>(tag) < 0;
@@ -39,8 +41,8 @@ Result<Int> read_int(const Heap& heap, Address object, std::uint64_t most) {
   }
   if (read.size <= most) {
     read.digits.resize(read.size);
-    TRY(heap.memory().read(object + at.int_digits,
-                           std::as_writable_bytes(std::span(read.digits))));
+    TRY(objects.memory().read(object + at.int_digits,
+                              std::as_writable_bytes(std::span(read.digits))));
   }
   return read;
 }
@@ -109,20 +111,20 @@ std::string shortest(Float value, bool point) {
 
 }  // namespace
 
-Result<std::string> int_text(const Heap& heap, Address object) {
-  const std::uint32_t bits = heap.at().int_digit_bits;
+Result<std::string> int_text(const ObjectReader& objects, Address object) {
+  const std::uint32_t bits = objects.at().int_digit_bits;
   // A decimal digit is 3.32 bits.
-  const Int value = TRY(read_int(heap, object, kMaxDigits * 10 / 3 / bits));
+  const Int value = TRY(read_int(objects, object, kMaxDigits * 10 / 3 / bits));
   if (value.digits.size() < value.size) {
     return fmt::format("<int of {} bits>", value.size * bits);
   }
   return (value.negative ? "-" : "") + decimal(value.digits, bits);
 }
 
-Result<std::optional<std::int64_t>> int_value(const Heap& heap,
+Result<std::optional<std::int64_t>> int_value(const ObjectReader& objects,
                                               Address object) {
-  const std::uint32_t bits = heap.at().int_digit_bits;
-  const Int read = TRY(read_int(heap, object, 64 / bits + 1));
+  const std::uint32_t bits = objects.at().int_digit_bits;
+  const Int read = TRY(read_int(objects, object, 64 / bits + 1));
   if (read.digits.size() < read.size) {
     return std::nullopt;
   }

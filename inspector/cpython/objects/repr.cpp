@@ -31,9 +31,11 @@ std::string_view self_reference(Kind kind) {
 
 }  // namespace
 
-std::string repr(const Heap& heap, Address object, const ReprLimits& limits) {
-  heap.allow_reads();
-  ReprWriter writer(heap, limits);
+std::string repr(const ObjectReader& objects,
+                 Address object,
+                 const ReprLimits& limits) {
+  objects.allow_reads();
+  ReprWriter writer(objects, limits);
   writer.write(object);
   return printable(writer.text());
 }
@@ -46,7 +48,7 @@ void ReprWriter::write(Address object) {
   if (full()) {
     return;
   }
-  const auto type = heap.type_of(object);
+  const auto type = objects.type_of(object);
   if (!object || !type) {
     put(object ? fmt::format("<unreadable at {:#x}>", object.value) : "<NULL>");
     return;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -20,7 +20,7 @@ struct ReprLimits {
 
 // Never fails: what cannot be read is "<unreadable at 0x7f…>", what is left
 // out "…". Safe to print: control characters are escaped.
-std::string repr(const Heap& heap,
+std::string repr(const ObjectReader& objects,
                  Address object,
                  const ReprLimits& limits = {});
 

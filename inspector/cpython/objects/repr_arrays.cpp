@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t kMostValues = 16;
 
 Status write_numpy(ReprWriter& to, Address object, const Type& type) {
-  const ArrayShape shape = TRY(read_array(to.heap, object));
+  const ArrayShape shape = TRY(read_array(to.objects, object));
   to.put(fmt::format("<{} shape={} dtype={}", type.name, shape.text(),
                      shape.dtype));
-  const auto values = TRY(array_values(to.heap, object, kMostValues));
+  const auto values = TRY(array_values(to.objects, object, kMostValues));
   for (std::size_t i = 0; i < values.size(); ++i) {
     to.put((i == 0 ? " values=[" : ", ") + values[i]);
   }
@@ -30,10 +30,10 @@ Status write_array(ReprWriter& to, Address object, const Type& type) {
   }
   if (type.kind == Kind::ArrayScalar) {
     to.put(fmt::format("np.{}({})", type.name,
-                       TRY(array_scalar(to.heap, object, type))));
+                       TRY(array_scalar(to.objects, object, type))));
     return {};
   }
-  const auto shape = read_tensor(to.heap, object);
+  const auto shape = read_tensor(to.objects, object);
   if (!shape) {  // of a torch to come
     return write_plain(to, object, type);
   }

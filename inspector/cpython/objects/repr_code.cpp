@@ -15,32 +15,33 @@ namespace {
 
 constexpr std::size_t kMaxBuiltinName = 200;
 
-Result<std::string> builtin_name(const Heap& heap, Address definition) {
-  return heap.memory().read_string(TRY(heap.pointer(definition)),
-                                   kMaxBuiltinName);
+Result<std::string> builtin_name(const ObjectReader& objects,
+                                 Address definition) {
+  return objects.memory().read_string(TRY(objects.pointer(definition)),
+                                      kMaxBuiltinName);
 }
 
 Status write_method(ReprWriter& to, Address object) {
-  const ObjectLayout& at = to.heap.at();
-  const Address function = TRY(to.heap.pointer(object + at.method_function));
-  const Type* const type = TRY(to.heap.type_of(function));
+  const ObjectLayout& at = to.objects.at();
+  const Address function = TRY(to.objects.pointer(object + at.method_function));
+  const Type* const type = TRY(to.objects.type_of(function));
   const std::string name =
       type->kind == Kind::Function
-          ? TRY(to.heap.name(
-                TRY(to.heap.pointer(function + at.function_qualname))))
+          ? TRY(to.objects.name(
+                TRY(to.objects.pointer(function + at.function_qualname))))
           : "?";
   to.put(fmt::format("<bound method {} of ", name));
-  to.write(TRY(to.heap.pointer(object + at.method_self)));
+  to.write(TRY(to.objects.pointer(object + at.method_self)));
   to.put(">");
   return {};
 }
 
 Status write_builtin(ReprWriter& to, Address object) {
-  const ObjectLayout& at = to.heap.at();
+  const ObjectLayout& at = to.objects.at();
   const auto name = TRY(builtin_name(
-      to.heap, TRY(to.heap.pointer(object + at.builtin_definition))));
-  const Address self = TRY(to.heap.pointer(object + at.builtin_self));
-  const Type* const owner = self ? TRY(to.heap.type_of(self)) : nullptr;
+      to.objects, TRY(to.objects.pointer(object + at.builtin_definition))));
+  const Address self = TRY(to.objects.pointer(object + at.builtin_self));
+  const Type* const owner = self ? TRY(to.objects.type_of(self)) : nullptr;
   if (owner == nullptr || owner->kind == Kind::Module) {
     to.put(fmt::format("<built-in function {}>", name));
   } else {
@@ -51,11 +52,11 @@ Status write_builtin(ReprWriter& to, Address object) {
 }
 
 Status write_descriptor(ReprWriter& to, Address object, const Type& type) {
-  const ObjectLayout& at = to.heap.at();
-  const auto name =
-      TRY(to.heap.name(TRY(to.heap.pointer(object + at.descriptor_name))));
-  const Type* const owner =
-      TRY(to.heap.type_at(TRY(to.heap.pointer(object + at.descriptor_type))));
+  const ObjectLayout& at = to.objects.at();
+  const auto name = TRY(
+      to.objects.name(TRY(to.objects.pointer(object + at.descriptor_name))));
+  const Type* const owner = TRY(
+      to.objects.type_at(TRY(to.objects.pointer(object + at.descriptor_type))));
   const char* what = type.kind == Kind::MethodDescriptor    ? "method"
                      : type.kind == Kind::WrapperDescriptor ? "slot wrapper"
                      : type.kind == Kind::MemberDescriptor  ? "member"
@@ -64,24 +65,24 @@ Status write_descriptor(ReprWriter& to, Address object, const Type& type) {
   return {};
 }
 
-Result<std::optional<std::string>> str_in(const Heap& heap,
+Result<std::optional<std::string>> str_in(const ObjectReader& objects,
                                           Address object,
                                           const char* name) {
-  const Type* const type = TRY(heap.type_of(object));
-  const auto found = TRY(find_in_instance(heap, object, *type, name));
-  if (!found || TRY(heap.type_of(*found))->kind != Kind::Str) {
+  const Type* const type = TRY(objects.type_of(object));
+  const auto found = TRY(find_in_instance(objects, object, *type, name));
+  if (!found || TRY(objects.type_of(*found))->kind != Kind::Str) {
     return std::nullopt;
   }
-  return TRY(heap.name(*found));
+  return TRY(objects.name(*found));
 }
 
 // Where it is from is in its __spec__, and in __file__ if it has none.
 Status write_module(ReprWriter& to, Address object, const Type& type) {
-  const auto name = TRY(str_in(to.heap, object, "__name__"));
+  const auto name = TRY(str_in(to.objects, object, "__name__"));
   to.put(fmt::format("<module '{}'", name.value_or("?")));
-  std::optional<std::string> file = TRY(str_in(to.heap, object, "__file__"));
-  const auto spec = TRY(find_in_instance(to.heap, object, type, "__spec__"));
-  const auto origin = spec ? str_in(to.heap, *spec, "origin")
+  std::optional<std::string> file = TRY(str_in(to.objects, object, "__file__"));
+  const auto spec = TRY(find_in_instance(to.objects, object, type, "__spec__"));
+  const auto origin = spec ? str_in(to.objects, *spec, "origin")
                            : Result<std::optional<std::string>>();
   if (origin && *origin && (**origin == "built-in" || **origin == "frozen")) {
     to.put(fmt::format(" ({})", **origin));
@@ -93,63 +94,64 @@ Status write_module(ReprWriter& to, Address object, const Type& type) {
 }
 
 Status write_type(ReprWriter& to, Address object, const Type& type) {
-  const Type* const self = TRY(to.heap.type_at(object));
+  const Type* const self = TRY(to.objects.type_at(object));
   const bool is_enum = type.name == "EnumMeta" || type.name == "EnumType";
   to.put(is_enum ? fmt::format("<enum '{}'>", self->name)
                  : fmt::format("<class '{}'>",
-                               TRY(qualified_name(to.heap, *self))));
+                               TRY(qualified_name(to.objects, *self))));
   return {};
 }
 
 Status write_code_object(ReprWriter& to, Address object) {
-  const CPythonLayout& at = to.heap.layout();
+  const CPythonLayout& at = to.objects.layout();
   const auto name =
-      TRY(to.heap.name(TRY(to.heap.pointer(object + at.code_name))));
+      TRY(to.objects.name(TRY(to.objects.pointer(object + at.code_name))));
   const auto file =
-      TRY(to.heap.name(TRY(to.heap.pointer(object + at.code_filename))));
-  const auto line = TRY(
-      to.heap.memory().read_value<std::int32_t>(object + at.code_first_line));
+      TRY(to.objects.name(TRY(to.objects.pointer(object + at.code_filename))));
+  const auto line = TRY(to.objects.memory().read_value<std::int32_t>(
+      object + at.code_first_line));
   to.put(fmt::format("<code object {} at {:#x}, file \"{}\", line {}>", name,
                      object.value, file, line));
   return {};
 }
 
 Status write_cell(ReprWriter& to, Address object) {
-  const Address value = TRY(to.heap.pointer(object + to.heap.at().cell_value));
+  const Address value =
+      TRY(to.objects.pointer(object + to.objects.at().cell_value));
   to.put(fmt::format("<cell at {:#x}: ", object.value));
   to.put(value ? fmt::format("{} object at {:#x}>",
-                             TRY(to.heap.type_of(value))->path, value.value)
+                             TRY(to.objects.type_of(value))->path, value.value)
                : "empty>");
   return {};
 }
 
 Status write_generator(ReprWriter& to, Address object, const Type& type) {
-  const auto name = TRY(to.heap.name(
-      TRY(to.heap.pointer(object + to.heap.at().generator_qualname))));
+  const auto name = TRY(to.objects.name(
+      TRY(to.objects.pointer(object + to.objects.at().generator_qualname))));
   to.put(fmt::format("<{} object {} at {:#x}, {}>", type.name, name,
-                     object.value, TRY(generator_state(to.heap, object))));
+                     object.value, TRY(generator_state(to.objects, object))));
   return {};
 }
 
 Status write_exception(ReprWriter& to, Address object, const Type& type) {
   to.put(type.name);
   const Address args =
-      TRY(to.heap.pointer(object + to.heap.at().exception_args));
-  const Items items = TRY(read_tuple(to.heap, args, to.limits.items));
+      TRY(to.objects.pointer(object + to.objects.at().exception_args));
+  const Items items = TRY(read_tuple(to.objects, args, to.limits.items));
   Listing listing(to, "(", items.size);
   for (std::size_t i = 0; listing.next(); ++i) {
     to.write(i < items.items.size() ? items.items[i] : Address{});
   }
   // 3.6 shows the tuple that they are.
-  const bool one = items.size == 1 && to.heap.at().minor == 6;
+  const bool one = items.size == 1 && to.objects.at().minor == 6;
   listing.close(one && !to.deep() ? ",)" : ")");
   return {};
 }
 
 Status write_weak_reference(ReprWriter& to, Address object) {
   const Address target =
-      TRY(to.heap.pointer(object + to.heap.at().weakref_object));
-  const Type* const type = TRY(to.heap.type_of(target));
+      TRY(to.objects.pointer(object + to.objects.at().weakref_object));
+  const Type* const type = TRY(to.objects.type_of(target));
   to.put(fmt::format("<weakref at {:#x}; ", object.value));
   to.put(type->kind == Kind::None
              ? "dead>"
@@ -158,7 +160,7 @@ Status write_weak_reference(ReprWriter& to, Address object) {
 }
 
 Status write_lock(ReprWriter& to, Address object, const Type& type) {
-  const PythonLock lock = TRY(read_python_lock(to.heap, object));
+  const PythonLock lock = TRY(read_python_lock(to.objects, object));
   const std::string owner =
       lock.kind == Kind::RLock
           ? fmt::format(" owner={} count={}", lock.owner, lock.count)
@@ -175,8 +177,8 @@ Status write_code(ReprWriter& to, Address object, const Type& type) {
   switch (type.kind) {
     case Kind::Function:
       to.put(fmt::format("<function {} at {:#x}>",
-                         TRY(to.heap.name(TRY(to.heap.pointer(
-                             object + to.heap.at().function_qualname)))),
+                         TRY(to.objects.name(TRY(to.objects.pointer(
+                             object + to.objects.at().function_qualname)))),
                          object.value));
       return {};
     case Kind::Method:

@@ -20,7 +20,8 @@ Status write_items(ReprWriter& to,
                    Kind kind,
                    std::string_view open,
                    std::string_view close) {
-  const Items read = TRY(read_items(to.heap, object, kind, 0, to.limits.items));
+  const Items read =
+      TRY(read_items(to.objects, object, kind, 0, to.limits.items));
   Listing listing(to, open, read.size);
   for (std::size_t i = 0; listing.next(); ++i) {
     if (i >= read.items.size()) {
@@ -36,7 +37,7 @@ Status write_items(ReprWriter& to,
 
 Status write_set(ReprWriter& to, Address object, const Type& type) {
   const bool literal = type.kind == Kind::Set && type.name == "set";
-  if (TRY(read_size(to.heap, object, type.kind)) == 0) {
+  if (TRY(read_size(to.objects, object, type.kind)) == 0) {
     to.put(type.name + "()");
     return {};
   }
@@ -46,8 +47,8 @@ Status write_set(ReprWriter& to, Address object, const Type& type) {
 
 Status write_deque(ReprWriter& to, Address object, const Type& type) {
   // struct dequeobject: the size, two blocks, two indices, a state.
-  const auto max_length = TRY(to.heap.memory().read_value<std::int64_t>(
-      object + to.heap.at().size + 48));
+  const auto max_length = TRY(to.objects.memory().read_value<std::int64_t>(
+      object + to.objects.at().size + 48));
   return write_items(
       to, object, type.kind, type.name + "([",
       max_length < 0 ? "])" : fmt::format("], maxlen={})", max_length));
@@ -56,10 +57,10 @@ Status write_deque(ReprWriter& to, Address object, const Type& type) {
 // Counter's own __repr__ prints the most common first.
 Status write_counter(ReprWriter& to, Address object, const Type& type) {
   std::vector<std::pair<std::int64_t, DictEntry>> counts;
-  TRY(each_entry(to.heap, object, [&](const DictEntry& entry) {
-    const auto value_type = to.heap.type_of(entry.value);
+  TRY(each_entry(to.objects, object, [&](const DictEntry& entry) {
+    const auto value_type = to.objects.type_of(entry.value);
     const auto count = value_type && (*value_type)->kind == Kind::Int
-                           ? int_value(to.heap, entry.value)
+                           ? int_value(to.objects, entry.value)
                            : std::optional<std::int64_t>();
     counts.emplace_back(
         count && *count ? **count : std::numeric_limits<std::int64_t>::min(),
@@ -84,12 +85,12 @@ Status write_counter(ReprWriter& to, Address object, const Type& type) {
 
 Status write_ordered_dict(ReprWriter& to, Address object, const Type& type) {
   to.put(type.name + "(");
-  if (TRY(read_size(to.heap, object, type.kind)) > 0) {
-    if (to.heap.at().minor >= 12) {
+  if (TRY(read_size(to.objects, object, type.kind)) > 0) {
+    if (to.objects.at().minor >= 12) {
       TRY(write_entries(to, object, type.kind));
     } else {
-      Listing listing(to, "[", TRY(read_size(to.heap, object, type.kind)));
-      TRY(each_entry(to.heap, object, [&](const DictEntry& entry) {
+      Listing listing(to, "[", TRY(read_size(to.objects, object, type.kind)));
+      TRY(each_entry(to.objects, object, [&](const DictEntry& entry) {
         if (!listing.next()) {
           return false;
         }
@@ -109,13 +110,13 @@ Status write_ordered_dict(ReprWriter& to, Address object, const Type& type) {
 
 // struct rangeobject, and slice: start, stop, step.
 Status write_range(ReprWriter& to, Address object) {
-  const Address first = object + to.heap.at().object_size;
-  const Address step = TRY(to.heap.pointer(first + 16));
+  const Address first = object + to.objects.at().object_size;
+  const Address step = TRY(to.objects.pointer(first + 16));
   to.put("range(");
-  to.write(TRY(to.heap.pointer(first)));
+  to.write(TRY(to.objects.pointer(first)));
   to.put(", ");
-  to.write(TRY(to.heap.pointer(first + 8)));
-  if (TRY(int_value(to.heap, step)) != 1) {
+  to.write(TRY(to.objects.pointer(first + 8)));
+  if (TRY(int_value(to.objects, step)) != 1) {
     to.put(", ");
     to.write(step);
   }
@@ -124,20 +125,20 @@ Status write_range(ReprWriter& to, Address object) {
 }
 
 Status write_slice(ReprWriter& to, Address object) {
-  const ObjectLayout& at = to.heap.at();
+  const ObjectLayout& at = to.objects.at();
   to.put("slice(");
-  to.write(TRY(to.heap.pointer(object + at.slice_start)));
+  to.write(TRY(to.objects.pointer(object + at.slice_start)));
   to.put(", ");
-  to.write(TRY(to.heap.pointer(object + at.slice_stop)));
+  to.write(TRY(to.objects.pointer(object + at.slice_stop)));
   to.put(", ");
-  to.write(TRY(to.heap.pointer(object + at.slice_step)));
+  to.write(TRY(to.objects.pointer(object + at.slice_step)));
   to.put(")");
   return {};
 }
 
 Status write_namespace(ReprWriter& to, Address object, const Type& type) {
   std::vector<DictEntry> entries;
-  TRY(each_in_instance(to.heap, object, type, [&](const DictEntry& entry) {
+  TRY(each_in_instance(to.objects, object, type, [&](const DictEntry& entry) {
     entries.push_back(entry);
     return true;
   }));
@@ -145,7 +146,7 @@ Status write_namespace(ReprWriter& to, Address object, const Type& type) {
       to, (type.name == "SimpleNamespace" ? "namespace" : type.name) + "(",
       entries.size());
   for (std::size_t i = 0; listing.next(); ++i) {
-    to.put(TRY(to.heap.name(entries[i].key)) + "=");
+    to.put(TRY(to.objects.name(entries[i].key)) + "=");
     to.write(entries[i].value);
   }
   listing.close(")");
@@ -155,9 +156,9 @@ Status write_namespace(ReprWriter& to, Address object, const Type& type) {
 }  // namespace
 
 Status write_entries(ReprWriter& to, Address dict, Kind kind) {
-  Listing listing(to, "{", TRY(read_size(to.heap, dict, kind)));
+  Listing listing(to, "{", TRY(read_size(to.objects, dict, kind)));
   if (!to.deep()) {
-    TRY(each_entry(to.heap, dict, [&](const DictEntry& entry) {
+    TRY(each_entry(to.objects, dict, [&](const DictEntry& entry) {
       if (!listing.next()) {
         return false;
       }
@@ -184,7 +185,7 @@ Status write_container(ReprWriter& to, Address object, const Type& type) {
       return write_ordered_dict(to, object, type);
     case Kind::DefaultDict:
       to.put(type.name + "(");
-      to.write(TRY(to.heap.pointer(object + to.heap.at().dict_size)));
+      to.write(TRY(to.objects.pointer(object + to.objects.at().dict_size)));
       to.put(", ");
       TRY(write_entries(to, object, type.kind));
       to.put(")");
@@ -200,7 +201,7 @@ Status write_container(ReprWriter& to, Address object, const Type& type) {
       return write_slice(to, object);
     case Kind::MappingProxy:
       to.put("mappingproxy(");
-      to.write(TRY(to.heap.pointer(object + to.heap.at().object_size)));
+      to.write(TRY(to.objects.pointer(object + to.objects.at().object_size)));
       to.put(")");
       return {};
     case Kind::Namespace:

@@ -19,7 +19,7 @@ Result<Attributes> attributes_of(ReprWriter& to,
                                  Address object,
                                  const Type& type) {
   Attributes found;
-  TRY(each_attribute(to.heap, object, type,
+  TRY(each_attribute(to.objects, object, type,
                      [&](const std::string& name, Address value) {
                        found.emplace_back(name, value);
                        return true;
@@ -39,21 +39,21 @@ void write_attributes(ReprWriter& to,
   listing.close(close);
 }
 
-bool is_enum(const Heap& heap, const Type& type) {
-  const auto metatype = heap.type_at(type.metatype);
+bool is_enum(const ObjectReader& objects, const Type& type) {
+  const auto metatype = objects.type_at(type.metatype);
   return metatype &&
          ((*metatype)->name == "EnumMeta" || (*metatype)->name == "EnumType");
 }
 
 Result<bool> write_enum(ReprWriter& to, Address object, const Type& type) {
-  const auto name = TRY(find_in_instance(to.heap, object, type, "_name_"));
-  const auto value = TRY(find_in_instance(to.heap, object, type, "_value_"));
+  const auto name = TRY(find_in_instance(to.objects, object, type, "_name_"));
+  const auto value = TRY(find_in_instance(to.objects, object, type, "_value_"));
   if (!value) {
     return false;
   }
   to.put("<" + type.name);
-  if (name && TRY(to.heap.type_of(*name))->kind == Kind::Str) {
-    to.put("." + TRY(to.heap.name(*name)));
+  if (name && TRY(to.objects.type_of(*name))->kind == Kind::Str) {
+    to.put("." + TRY(to.objects.name(*name)));
   }
   to.put(": ");
   to.write(*value);
@@ -64,19 +64,19 @@ Result<bool> write_enum(ReprWriter& to, Address object, const Type& type) {
 Result<bool> write_named_tuple(ReprWriter& to,
                                Address object,
                                const Type& type) {
-  const auto fields = TRY(find_in_class(to.heap, type, "_fields"));
+  const auto fields = TRY(find_in_class(to.objects, type, "_fields"));
   if (!fields) {
     return false;
   }
-  const Items names = TRY(read_tuple(to.heap, *fields, to.limits.items + 1));
+  const Items names = TRY(read_tuple(to.objects, *fields, to.limits.items + 1));
   const Items values =
-      TRY(read_items(to.heap, object, Kind::Tuple, 0, to.limits.items + 1));
+      TRY(read_items(to.objects, object, Kind::Tuple, 0, to.limits.items + 1));
   if (names.size != values.size) {
     return false;
   }
   Listing listing(to, type.name + "(", names.size);
   for (std::size_t i = 0; listing.next(); ++i) {
-    to.put(TRY(to.heap.name(names.items[i])) + "=");
+    to.put(TRY(to.objects.name(names.items[i])) + "=");
     to.write(values.items[i]);
   }
   listing.close(")");
@@ -89,14 +89,14 @@ Result<Attributes> shown_fields(ReprWriter& to,
                                 const Attributes& attributes) {
   Attributes shown;
   for (const auto& attribute : attributes) {
-    const auto field = TRY(find_key(to.heap, fields, attribute.first));
+    const auto field = TRY(find_key(to.objects, fields, attribute.first));
     bool show = field.has_value();
     if (field) {
-      const Type* const type = TRY(to.heap.type_of(*field));
-      TRY(each_attribute(to.heap, *field, *type,
+      const Type* const type = TRY(to.objects.type_of(*field));
+      TRY(each_attribute(to.objects, *field, *type,
                          [&](const std::string& name, Address value) {
                            if (name == "repr") {
-                             const auto on = int_value(to.heap, value);
+                             const auto on = int_value(to.objects, value);
                              show = !on || *on != 0;
                            }
                            return name != "repr";
@@ -115,7 +115,7 @@ Result<bool> write_special(ReprWriter& to, Address object, const Type& type) {
   if (!type.in_python()) {
     return false;
   }
-  if (is_enum(to.heap, type)) {
+  if (is_enum(to.objects, type)) {
     return write_enum(to, object, type);
   }
   return type.kind == Kind::Tuple ? write_named_tuple(to, object, type)
@@ -127,11 +127,12 @@ Status write_instance(ReprWriter& to, Address object, const Type& type) {
     return write_plain(to, object, type);
   }
   const auto attributes = TRY(attributes_of(to, object, type));
-  const auto fields = TRY(find_in_class(to.heap, type, "__dataclass_fields__"));
+  const auto fields =
+      TRY(find_in_class(to.objects, type, "__dataclass_fields__"));
   if (fields && !to.deep()) {
     write_attributes(to,
-                     TRY(to.heap.name(TRY(to.heap.pointer(
-                         type.address + to.heap.at().heap_type_qualname)))) +
+                     TRY(to.objects.name(TRY(to.objects.pointer(
+                         type.address + to.objects.at().heap_type_qualname)))) +
                          "(",
                      TRY(shown_fields(to, *fields, attributes)), ")");
     return {};
@@ -144,8 +145,8 @@ Status write_instance(ReprWriter& to, Address object, const Type& type) {
 }
 
 Status write_plain(ReprWriter& to, Address object, const Type& type) {
-  to.put(fmt::format("<{} object at {:#x}>", TRY(qualified_name(to.heap, type)),
-                     object.value));
+  to.put(fmt::format("<{} object at {:#x}>",
+                     TRY(qualified_name(to.objects, type)), object.value));
   return {};
 }
 

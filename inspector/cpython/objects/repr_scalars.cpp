@@ -17,18 +17,18 @@ struct Complex {
 };
 
 Status write_str(ReprWriter& to, Address object) {
-  TRY(read_size(to.heap, object, Kind::Str));  // or it has none
+  TRY(read_size(to.objects, object, Kind::Str));  // or it has none
   const CodePoints points = TRY(read_code_points(
-      to.heap.memory(), to.heap.layout(), object, to.limits.text));
+      to.objects.memory(), to.objects.layout(), object, to.limits.text));
   to.put(python_quoted(points.text));
   to.put(rest_of(points.length, points.text.size()));
   return {};
 }
 
 Status write_bytes(ReprWriter& to, Address object, Address data) {
-  const auto size = TRY(read_size(to.heap, object, Kind::Bytes));
+  const auto size = TRY(read_size(to.objects, object, Kind::Bytes));
   std::vector<std::byte> bytes(std::min<std::uint64_t>(size, to.limits.text));
-  TRY(to.heap.memory().read(data, bytes));
+  TRY(to.objects.memory().read(data, bytes));
   to.put(python_quoted(bytes));
   to.put(rest_of(size, bytes.size()));
   return {};
@@ -37,8 +37,8 @@ Status write_bytes(ReprWriter& to, Address object, Address data) {
 }  // namespace
 
 Status write_scalar(ReprWriter& to, Address object, const Type& type) {
-  const MemoryReader& memory = to.heap.memory();
-  const ObjectLayout& at = to.heap.at();
+  const MemoryReader& memory = to.objects.memory();
+  const ObjectLayout& at = to.objects.at();
   switch (type.kind) {
     case Kind::None:
       to.put("None");
@@ -50,10 +50,10 @@ Status write_scalar(ReprWriter& to, Address object, const Type& type) {
       to.put("NotImplemented");
       return {};
     case Kind::Bool:
-      to.put(TRY(int_value(to.heap, object)) == 0 ? "False" : "True");
+      to.put(TRY(int_value(to.objects, object)) == 0 ? "False" : "True");
       return {};
     case Kind::Int:
-      to.put(TRY(int_text(to.heap, object)));
+      to.put(TRY(int_text(to.objects, object)));
       return {};
     case Kind::Float:
       to.put(
@@ -68,11 +68,11 @@ Status write_scalar(ReprWriter& to, Address object, const Type& type) {
     case Kind::Str:
       return write_str(to, object);
     case Kind::Bytes:
-      return write_bytes(to, object, object + to.heap.layout().bytes_data);
+      return write_bytes(to, object, object + to.objects.layout().bytes_data);
     case Kind::ByteArray:
       to.put(type.name + "(");
       TRY(write_bytes(to, object,
-                      TRY(to.heap.pointer(object + at.bytearray_start))));
+                      TRY(to.objects.pointer(object + at.bytearray_start))));
       to.put(")");
       return {};
     default:

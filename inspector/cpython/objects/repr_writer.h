@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "inspector/cpython/objects/dict.h"
-#include "inspector/cpython/objects/heap.h"
 #include "inspector/cpython/objects/items.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/objects/repr.h"
 #include "tracee/memory/address.h"
 
@@ -20,10 +20,10 @@ namespace hangdbg {
 class ReprWriter {
  public:
   // Both must outlive this.
-  ReprWriter(const Heap& heap, const ReprLimits& limits)
-      : heap(heap), limits(limits) {}
+  ReprWriter(const ObjectReader& objects, const ReprLimits& limits)
+      : objects(objects), limits(limits) {}
 
-  const Heap& heap;
+  const ObjectReader& objects;
   const ReprLimits& limits;
 
   void put(std::string_view text) { text_ += text; }

@@ -54,12 +54,12 @@ std::unexpected<Error> changes();
 }  // namespace
 
 Status each_tracked(const MemoryReader& memory,
-                    const Heap& heap,
+                    const ObjectReader& objects,
                     const PythonRuntime& python,
                     Address interpreter,
                     const TrackedLimits& limits,
                     const VisitTracked& visit) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   if (at.gc_head_size == ObjectLayout::kAbsent) {
     return fail(ErrorId::UnsupportedPython,
                 "a free-threaded interpreter has no list of its objects");
@@ -71,7 +71,7 @@ Status each_tracked(const MemoryReader& memory,
                             : python.generations;
   // 3.6 has no gc.freeze().
   const std::size_t rings = at.minor == 6 ? 3 : 4;
-  Walk walk{memory, heap.layout(), at, limits, visit, rings};
+  Walk walk{memory, objects.layout(), at, limits, visit, rings};
   // A ring that changes under us is walked again.
   Status walked;
   for (int tried = 0; tried < kTrackedTries; ++tried) {

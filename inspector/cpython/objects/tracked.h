@@ -12,7 +12,7 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/python_runtime.h"
 #include "tracee/memory/address.h"
 #include "tracee/memory/memory.h"
@@ -30,7 +30,7 @@ using VisitTracked = std::function<void(Address object, Address type)>;
 // Unreadable, with the reason why these are not all; UnsupportedPython, where
 // there are no rings (free-threaded builds).
 Status each_tracked(const MemoryReader& memory,
-                    const Heap& heap,
+                    const ObjectReader& objects,
                     const PythonRuntime& python,
                     Address interpreter,
                     const TrackedLimits& limits,

@@ -31,33 +31,34 @@ bool is_interpreters_own(std::string_view name) {
 }
 
 // What a module imports and defines, rather than what it has come to.
-bool is_code(const Heap& heap, Address object) {
-  const auto type = heap.type_of(object);
+bool is_code(const ObjectReader& objects, Address object) {
+  const auto type = objects.type_of(object);
   return type &&
          ((*type)->kind == Kind::Module || (*type)->kind == Kind::Type ||
           (*type)->kind == Kind::Function || (*type)->kind == Kind::Builtin);
 }
 
-Result<Address> content_of_cell(const Heap& heap, Address object) {
-  const Type* const type = TRY(heap.type_of(object));
-  return type->kind == Kind::Cell ? heap.pointer(object + heap.at().cell_value)
-                                  : Result<Address>(object);
+Result<Address> content_of_cell(const ObjectReader& objects, Address object) {
+  const Type* const type = TRY(objects.type_of(object));
+  return type->kind == Kind::Cell
+             ? objects.pointer(object + objects.at().cell_value)
+             : Result<Address>(object);
 }
 
 // Adds those with the names in a tuple, beginning with the value `first`.
-Status read_values(const Heap& heap,
+Status read_values(const ObjectReader& objects,
                    Address frame,
                    Address names,
                    std::size_t first,
                    std::vector<Fast>& fast) {
-  const Items read = TRY(read_tuple(heap, names, kMaxVariables));
+  const Items read = TRY(read_tuple(objects, names, kMaxVariables));
   std::vector<std::uint64_t> words(read.items.size());
-  TRY(heap.memory().read(frame + heap.at().frame_values + first * 8,
-                         std::as_writable_bytes(std::span(words))));
-  const std::uint64_t tags = heap.at().minor >= 14 ? kPythonLocalsTags : 0;
+  TRY(objects.memory().read(frame + objects.at().frame_values + first * 8,
+                            std::as_writable_bytes(std::span(words))));
+  const std::uint64_t tags = objects.at().minor >= 14 ? kPythonLocalsTags : 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_int = tags != 0 && (words[i] & tags) == kTaggedInt;
-    fast.push_back({TRY(heap.name(read.items[i])),
+    fast.push_back({TRY(objects.name(read.items[i])),
                     Address{is_int ? 0 : words[i] & ~tags}});
   }
   return {};
@@ -65,17 +66,17 @@ Status read_values(const Heap& heap,
 
 // Up to 3.10: the locals, then the cells, then those of the functions around.
 // An argument that inner functions use lies in a cell, its own place empty.
-Result<std::vector<Fast>> read_fast_310(const Heap& heap,
+Result<std::vector<Fast>> read_fast_310(const ObjectReader& objects,
                                         Address frame,
                                         Address code) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   std::vector<Fast> fast;
-  TRY(read_values(heap, frame, TRY(heap.pointer(code + at.code_names)), 0,
+  TRY(read_values(objects, frame, TRY(objects.pointer(code + at.code_names)), 0,
                   fast));
   const std::size_t locals = fast.size();
   for (const auto names : {at.code_cell_names, at.code_free_names}) {
-    TRY(read_values(heap, frame, TRY(heap.pointer(code + names)), fast.size(),
-                    fast));
+    TRY(read_values(objects, frame, TRY(objects.pointer(code + names)),
+                    fast.size(), fast));
   }
   for (std::size_t i = locals; i < fast.size(); ++i) {
     fast[i].may_be_cell = true;
@@ -92,20 +93,20 @@ Result<std::vector<Fast>> read_fast_310(const Heap& heap,
   return fast;
 }
 
-Result<std::vector<Fast>> read_fast(const Heap& heap,
+Result<std::vector<Fast>> read_fast(const ObjectReader& objects,
                                     Address frame,
                                     Address code) {
-  const ObjectLayout& at = heap.at();
+  const ObjectLayout& at = objects.at();
   if (at.code_kinds == ObjectLayout::kAbsent) {
-    return read_fast_310(heap, frame, code);
+    return read_fast_310(objects, frame, code);
   }
   std::vector<Fast> fast;
-  TRY(read_values(heap, frame, TRY(heap.pointer(code + at.code_names)), 0,
+  TRY(read_values(objects, frame, TRY(objects.pointer(code + at.code_names)), 0,
                   fast));
-  const Address kinds = TRY(heap.pointer(code + at.code_kinds));
+  const Address kinds = TRY(objects.pointer(code + at.code_kinds));
   std::vector<std::uint8_t> kind(fast.size());
-  TRY(heap.memory().read(kinds + heap.layout().bytes_data,
-                         std::as_writable_bytes(std::span(kind))));
+  TRY(objects.memory().read(kinds + objects.layout().bytes_data,
+                            std::as_writable_bytes(std::span(kind))));
   for (std::size_t i = 0; i < fast.size(); ++i) {
     fast[i].may_be_cell = (kind[i] & kCellOrFree) != 0;
   }
@@ -113,14 +114,14 @@ Result<std::vector<Fast>> read_fast(const Heap& heap,
 }
 
 // What the body of a class or a module has given names to.
-Status read_names(const Heap& heap,
+Status read_names(const ObjectReader& objects,
                   Address names,
                   std::vector<Variable>& variables) {
   if (!names) {
     return {};
   }
-  return each_entry(heap, names, [&](const DictEntry& entry) {
-    const auto name = heap.name(entry.key);
+  return each_entry(objects, names, [&](const DictEntry& entry) {
+    const auto name = objects.name(entry.key);
     if (name) {
       variables.push_back({*name, entry.value});
     }
@@ -128,29 +129,30 @@ Status read_names(const Heap& heap,
   });
 }
 
-Status check_stands(const Heap& heap, Address frame, Address code) {
-  const auto now =
-      TRY(heap.word(frame + heap.layout().frame_code)) & ~kPythonLocalsTags;
+Status check_stands(const ObjectReader& objects, Address frame, Address code) {
+  const auto now = TRY(objects.word(frame + objects.layout().frame_code)) &
+                   ~kPythonLocalsTags;
   if (now != code.value) {
     return fail(ErrorId::Unreadable, "the function has returned meanwhile");
   }
   return {};
 }
 
-Result<std::vector<Variable>> read_all(const Heap& heap,
+Result<std::vector<Variable>> read_all(const ObjectReader& objects,
                                        Address frame,
                                        Address code) {
-  TRY(check_stands(heap, frame, code));
+  TRY(check_stands(objects, frame, code));
   std::vector<Variable> variables;
-  const auto flags =
-      TRY(heap.memory().read_value<std::uint32_t>(code + heap.at().code_flags));
+  const auto flags = TRY(objects.memory().read_value<std::uint32_t>(
+      code + objects.at().code_flags));
   if ((flags & kOptimized) == 0) {
-    TRY(read_names(heap, TRY(heap.pointer(frame + heap.at().frame_locals)),
+    TRY(read_names(objects,
+                   TRY(objects.pointer(frame + objects.at().frame_locals)),
                    variables));
   }
-  for (Fast& fast : TRY(read_fast(heap, frame, code))) {
+  for (Fast& fast : TRY(read_fast(objects, frame, code))) {
     if (fast.object && fast.may_be_cell) {
-      fast.object = TRY(content_of_cell(heap, fast.object));
+      fast.object = TRY(content_of_cell(objects, fast.object));
     }
     if (fast.object && std::ranges::find(variables, fast.name,
                                          &Variable::name) == variables.end()) {
@@ -162,27 +164,29 @@ Result<std::vector<Variable>> read_all(const Heap& heap,
 
 }  // namespace
 
-Result<std::vector<Variable>> read_locals(const Heap& heap,
+Result<std::vector<Variable>> read_locals(const ObjectReader& objects,
                                           Address frame,
                                           Address code) {
-  heap.allow_reads();
-  auto variables = TRY(read_all(heap, frame, code));
-  const bool of_module = TRY(heap.pointer(frame + heap.at().frame_locals)) ==
-                         TRY(heap.pointer(frame + heap.at().frame_globals));
+  objects.allow_reads();
+  auto variables = TRY(read_all(objects, frame, code));
+  const bool of_module =
+      TRY(objects.pointer(frame + objects.at().frame_locals)) ==
+      TRY(objects.pointer(frame + objects.at().frame_globals));
   std::erase_if(variables, [&](const Variable& variable) {
     return is_interpreters_own(variable.name) ||
-           (of_module && is_code(heap, variable.object));
+           (of_module && is_code(objects, variable.object));
   });
   return variables;
 }
 
-Result<std::vector<Variable>> read_globals(const Heap& heap,
+Result<std::vector<Variable>> read_globals(const ObjectReader& objects,
                                            Address frame,
                                            Address code) {
-  heap.allow_reads();
-  TRY(check_stands(heap, frame, code));
+  objects.allow_reads();
+  TRY(check_stands(objects, frame, code));
   std::vector<Variable> variables;
-  TRY(read_names(heap, TRY(heap.pointer(frame + heap.at().frame_globals)),
+  TRY(read_names(objects,
+                 TRY(objects.pointer(frame + objects.at().frame_globals)),
                  variables));
   std::erase_if(variables, [](const Variable& variable) {
     return is_interpreters_own(variable.name);
@@ -190,18 +194,19 @@ Result<std::vector<Variable>> read_globals(const Heap& heap,
   return variables;
 }
 
-Result<Address> find_name(const Heap& heap,
+Result<Address> find_name(const ObjectReader& objects,
                           Address frame,
                           Address code,
                           std::string_view name) {
-  for (const Variable& variable : TRY(read_all(heap, frame, code))) {
+  for (const Variable& variable : TRY(read_all(objects, frame, code))) {
     if (variable.name == name) {
       return variable.object;
     }
   }
-  for (const auto names : {heap.at().frame_globals, heap.at().frame_builtins}) {
-    const Address dict = TRY(heap.pointer(frame + names));
-    if (const auto found = TRY(find_key(heap, dict, name))) {
+  for (const auto names :
+       {objects.at().frame_globals, objects.at().frame_builtins}) {
+    const Address dict = TRY(objects.pointer(frame + names));
+    if (const auto found = TRY(find_key(objects, dict, name))) {
       return *found;
     }
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -23,18 +23,18 @@ struct Variable {
 // Those that are set, but for __names__ of the interpreter's own: a function's
 // locals, a class body's names so far, and a module's, without what it imports
 // and defines. Errors: Unreadable.
-Result<std::vector<Variable>> read_locals(const Heap& heap,
+Result<std::vector<Variable>> read_locals(const ObjectReader& objects,
                                           Address frame,
                                           Address code);
 
 // Those of the frame's module, likewise. Errors: Unreadable.
-Result<std::vector<Variable>> read_globals(const Heap& heap,
+Result<std::vector<Variable>> read_globals(const ObjectReader& objects,
                                            Address frame,
                                            Address code);
 
 // What the name means in that frame: a local, a global, or a builtin.
 // Errors: ExpressionFailed when nothing has that name; Unreadable.
-Result<Address> find_name(const Heap& heap,
+Result<Address> find_name(const ObjectReader& objects,
                           Address frame,
                           Address code,
                           std::string_view name);

@@ -3,7 +3,7 @@
 //
 // What a thread's words say (frame_chain.h) becomes names and lines here. Of a
 // thread that runs meanwhile the words may be torn, from two moments; who must
-// not be, see thread_look.h.
+// not be, see thread_sample.h.
 #pragma once
 
 #include <cstddef>

@@ -11,41 +11,41 @@
 namespace hangdbg {
 namespace {
 
-Result<std::optional<Address>> attribute(const Heap& heap,
+Result<std::optional<Address>> attribute(const ObjectReader& objects,
                                          Address object,
                                          std::string_view name) {
-  return find_in_instance(heap, object, *TRY(heap.type_of(object)), name);
+  return find_in_instance(objects, object, *TRY(objects.type_of(object)), name);
 }
 
 // Of the module threading.
-Result<std::optional<Address>> threadings(const Heap& heap,
+Result<std::optional<Address>> threadings(const ObjectReader& objects,
                                           Address interpreter,
                                           std::string_view name) {
   const Address modules =
-      TRY(heap.pointer(interpreter + heap.at().interpreter_modules));
-  const auto threading = TRY(find_key(heap, modules, "threading"));
+      TRY(objects.pointer(interpreter + objects.at().interpreter_modules));
+  const auto threading = TRY(find_key(objects, modules, "threading"));
   if (!threading) {
     return std::nullopt;
   }
-  return attribute(heap, *threading, name);
+  return attribute(objects, *threading, name);
 }
 
-Result<std::string> name_in(const Heap& heap, Address thread) {
-  const auto name = TRY(attribute(heap, thread, "_name"));
-  return name ? heap.name(*name) : nothing_at("name of a thread", thread);
+Result<std::string> name_in(const ObjectReader& objects, Address thread) {
+  const auto name = TRY(attribute(objects, thread, "_name"));
+  return name ? objects.name(*name) : nothing_at("name of a thread", thread);
 }
 
-Status read_of(const Heap& heap,
+Status read_of(const ObjectReader& objects,
                const Interpreter& interpreter,
                ThreadNames& names) {
   // By ident.
-  const auto active = TRY(threadings(heap, interpreter.state, "_active"));
+  const auto active = TRY(threadings(objects, interpreter.state, "_active"));
   if (!active) {
     return {};
   }
-  return each_entry(heap, *active, [&](const DictEntry& entry) {
-    const auto ident = int_value(heap, entry.key);
-    const auto name = name_in(heap, entry.value);
+  return each_entry(objects, *active, [&](const DictEntry& entry) {
+    const auto ident = int_value(objects, entry.key);
+    const auto name = name_in(objects, entry.value);
     if (ident && *ident && name) {
       names.emplace(
           std::pair(interpreter.id, static_cast<std::uint64_t>(**ident)),
@@ -56,39 +56,41 @@ Status read_of(const Heap& heap,
 }
 
 // Up to 3.8 only the main thread's object is marked.
-Result<bool> is_shut_down(const Heap& heap, Address interpreter) {
-  if (const auto down = TRY(threadings(heap, interpreter, "_SHUTTING_DOWN"))) {
-    return TRY(int_value(heap, *down)).value_or(0) != 0;
+Result<bool> is_shut_down(const ObjectReader& objects, Address interpreter) {
+  if (const auto down =
+          TRY(threadings(objects, interpreter, "_SHUTTING_DOWN"))) {
+    return TRY(int_value(objects, *down)).value_or(0) != 0;
   }
-  const auto main = TRY(threadings(heap, interpreter, "_main_thread"));
+  const auto main = TRY(threadings(objects, interpreter, "_main_thread"));
   const auto stopped =
-      main ? TRY(attribute(heap, *main, "_is_stopped")) : std::nullopt;
-  return stopped && TRY(int_value(heap, *stopped)).value_or(0) != 0;
+      main ? TRY(attribute(objects, *main, "_is_stopped")) : std::nullopt;
+  return stopped && TRY(int_value(objects, *stopped)).value_or(0) != 0;
 }
 
 }  // namespace
 
-bool is_at_exit(const Heap& heap, const PythonRuntime& python) {
-  heap.allow_reads();
-  const auto interpreters = read_interpreters(heap.memory(), python);
+bool is_at_exit(const ObjectReader& objects, const PythonRuntime& python) {
+  objects.allow_reads();
+  const auto interpreters = read_interpreters(objects.memory(), python);
   for (const Interpreter& one :
        interpreters ? *interpreters : std::vector<Interpreter>()) {
     if (one.id == 0) {
-      return is_shut_down(heap, one.state).value_or(false);
+      return is_shut_down(objects, one.state).value_or(false);
     }
   }
   return false;
 }
 
-ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python) {
-  heap.allow_reads();
+ThreadNames read_thread_names(const ObjectReader& objects,
+                              const PythonRuntime& python) {
+  objects.allow_reads();
   ThreadNames names;
-  const auto interpreters = read_interpreters(heap.memory(), python);
+  const auto interpreters = read_interpreters(objects.memory(), python);
   if (!interpreters) {
     return names;
   }
   for (const Interpreter& interpreter : *interpreters) {
-    (void)read_of(heap, interpreter, names);  // the next may be readable
+    (void)read_of(objects, interpreter, names);  // the next may be readable
   }
   return names;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "inspector/cpython/runtime/python_runtime.h"
 
@@ -19,12 +19,13 @@ using ThreadNames =
     std::map<std::pair<std::int64_t, std::uint64_t>, std::string>;
 
 // Those that can be read: none, where nothing has imported threading.
-ThreadNames read_thread_names(const Heap& heap, const PythonRuntime& python);
+ThreadNames read_thread_names(const ObjectReader& objects,
+                              const PythonRuntime& python);
 
 // Whether threading has been told that the program has come to its end
 // (threading._shutdown): what its main thread runs from then on are handlers of
 // atexit and the like. No, where that cannot be read.
-bool is_at_exit(const Heap& heap, const PythonRuntime& python);
+bool is_at_exit(const ObjectReader& objects, const PythonRuntime& python);
 
 // As threading calls a thread of that process; where that does not know it,
 // "MainThread" or the kernel's own name for it, which may be none.

@@ -17,34 +17,35 @@ constexpr std::uint64_t kValueStackMostValues = 1000;
 constexpr std::uint64_t kMostTable = 1U << 20;  // bytes
 constexpr std::int64_t kUnit = 2;               // bytes of an instruction
 
-Result<Address> bottom_of_stack(const Heap& heap, const PythonFrame& frame);
-Result<std::uint64_t> depth_by_blocks(const Heap& heap,
+Result<Address> bottom_of_stack(const ObjectReader& objects,
+                                const PythonFrame& frame);
+Result<std::uint64_t> depth_by_blocks(const ObjectReader& objects,
                                       const PythonFrame& frame);
-Result<std::uint64_t> depth_by_table(const Heap& heap,
+Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame);
 std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset);
 
 }  // namespace
 
-Result<std::vector<Address>> values_below_handler(const Heap& heap,
+Result<std::vector<Address>> values_below_handler(const ObjectReader& objects,
                                                   const PythonFrame& frame) {
-  const bool has_table = heap.layout().code_instructions !=
+  const bool has_table = objects.layout().code_instructions !=
                          CPythonLayout::kAbsent;  // from 3.11 on
-  const auto depth = TRY(has_table ? depth_by_table(heap, frame)
-                                   : depth_by_blocks(heap, frame));
+  const auto depth = TRY(has_table ? depth_by_table(objects, frame)
+                                   : depth_by_blocks(objects, frame));
   if (depth > kValueStackMostValues) {
     return nothing_at("frame", frame.address);
   }
-  return possible_values(heap, frame, depth);
+  return possible_values(objects, frame, depth);
 }
 
-std::vector<Address> possible_values(const Heap& heap,
+std::vector<Address> possible_values(const ObjectReader& objects,
                                      const PythonFrame& frame,
                                      std::size_t most) {
   std::vector<std::uint64_t> words(most);
-  const auto bottom = bottom_of_stack(heap, frame);
-  if (!bottom ||
-      !heap.memory().read(*bottom, std::as_writable_bytes(std::span(words)))) {
+  const auto bottom = bottom_of_stack(objects, frame);
+  if (!bottom || !objects.memory().read(
+                     *bottom, std::as_writable_bytes(std::span(words)))) {
     return {};
   }
   std::vector<Address> values;
@@ -59,30 +60,32 @@ std::vector<Address> possible_values(const Heap& heap,
 
 namespace {
 
-Result<Address> bottom_of_stack(const Heap& heap, const PythonFrame& frame) {
-  const ObjectLayout& at = heap.at();
+Result<Address> bottom_of_stack(const ObjectReader& objects,
+                                const PythonFrame& frame) {
+  const ObjectLayout& at = objects.at();
   if (at.frame_stack != ObjectLayout::kAbsent) {
-    return heap.pointer(frame.address + at.frame_stack);
+    return objects.pointer(frame.address + at.frame_stack);
   }
-  const Address names = TRY(heap.pointer(frame.code + at.code_names));
+  const Address names = TRY(objects.pointer(frame.code + at.code_names));
   return frame.address + at.frame_values +
-         TRY(read_size(heap, names, Kind::Tuple)) * 8;
+         TRY(read_size(objects, names, Kind::Tuple)) * 8;
 }
 
 // Behind f_lasti: f_lineno, f_iblock, a flag, and the blocks.
-Result<std::uint64_t> depth_by_blocks(const Heap& heap,
+Result<std::uint64_t> depth_by_blocks(const ObjectReader& objects,
                                       const PythonFrame& frame) {
   struct Block {
     std::int32_t type, handler, level;
   };
   constexpr std::int32_t kMostBlocks = 20;  // CO_MAXBLOCKS
-  const Address last = frame.address + heap.layout().frame_position;
-  const auto count = TRY(heap.memory().read_value<std::int32_t>(last + 8));
+  const Address last = frame.address + objects.layout().frame_position;
+  const auto count = TRY(objects.memory().read_value<std::int32_t>(last + 8));
   if (count < 0 || count > kMostBlocks) {
     return nothing_at("frame", frame.address);
   }
   std::array<Block, kMostBlocks> blocks{};
-  TRY(heap.memory().read(last + 16, std::as_writable_bytes(std::span(blocks))));
+  TRY(objects.memory().read(last + 16,
+                            std::as_writable_bytes(std::span(blocks))));
   std::int32_t level = 0;
   for (std::int32_t i = 0; i < count; ++i) {
     level = std::max(level, blocks[static_cast<std::size_t>(i)].level);
@@ -91,16 +94,16 @@ Result<std::uint64_t> depth_by_blocks(const Heap& heap,
 }
 
 // The word before co_flags is co_exceptiontable.
-Result<std::uint64_t> depth_by_table(const Heap& heap,
+Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame) {
   const Address table =
-      TRY(heap.pointer(frame.code + (heap.at().code_flags - 8)));
-  const auto size = TRY(heap.word(table + heap.layout().bytes_size));
+      TRY(objects.pointer(frame.code + (objects.at().code_flags - 8)));
+  const auto size = TRY(objects.word(table + objects.layout().bytes_size));
   if (size > kMostTable) {
     return nothing_at("table of exceptions", table);
   }
   std::vector<std::byte> bytes(size);
-  TRY(heap.memory().read(table + heap.layout().bytes_data, bytes));
+  TRY(objects.memory().read(table + objects.layout().bytes_data, bytes));
   return depth_in(bytes, frame.offset);
 }
 

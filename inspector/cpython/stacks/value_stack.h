@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "tracee/memory/address.h"
 
@@ -19,12 +19,12 @@ namespace hangdbg {
 // first; empty places are left out. Sources: f_blockstack (up to 3.10,
 // Include/frameobject.h), co_exceptiontable
 // (Objects/exception_handling_notes.txt). Errors: Unreadable.
-Result<std::vector<Address>> values_below_handler(const Heap& heap,
+Result<std::vector<Address>> values_below_handler(const ObjectReader& objects,
                                                   const PythonFrame& frame);
 
 // The lowest `most` places of the stack, whatever is in them: values, some of
 // which are there no more.
-std::vector<Address> possible_values(const Heap& heap,
+std::vector<Address> possible_values(const ObjectReader& objects,
                                      const PythonFrame& frame,
                                      std::size_t most);
 

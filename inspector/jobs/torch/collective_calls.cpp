@@ -29,43 +29,44 @@ constexpr std::array<std::string_view, 2> kGroups = {"group", "pg"};
 constexpr std::array<std::string_view, 4> kPeers = {"dst", "src", "group_dst",
                                                     "group_src"};
 
-std::optional<ArrayShape> tensor_of(const Heap& heap, Address object) {
-  const auto type = heap.type_of(object);
+std::optional<ArrayShape> tensor_of(const ObjectReader& objects,
+                                    Address object) {
+  const auto type = objects.type_of(object);
   if (!type) {
     return std::nullopt;
   }
   if ((*type)->kind == Kind::Tensor) {
-    const auto shape = read_tensor(heap, object);
+    const auto shape = read_tensor(objects, object);
     return shape ? std::optional(*shape) : std::nullopt;
   }
   if ((*type)->kind != Kind::List && (*type)->kind != Kind::Tuple) {
     return std::nullopt;
   }
-  const auto items = read_items(heap, object, (*type)->kind, 0, 1);
+  const auto items = read_items(objects, object, (*type)->kind, 0, 1);
   const auto first = items && !items->items.empty()
-                         ? heap.type_of(items->items[0])
+                         ? objects.type_of(items->items[0])
                          : nothing_at("tensor", object);
   if (!first || (*first)->kind != Kind::Tensor) {
     return std::nullopt;
   }
-  const auto shape = read_tensor(heap, items->items[0]);
+  const auto shape = read_tensor(objects, items->items[0]);
   return shape ? std::optional(*shape) : std::nullopt;
 }
 
 // Of pybind11's enum: its value is behind its first word.
-std::string operation_of(const Heap& heap, Address object) {
-  const auto type = heap.type_of(object);
+std::string operation_of(const ObjectReader& objects, Address object) {
+  const auto type = objects.type_of(object);
   if (!type || (*type)->name != "RedOpType") {
     return {};
   }
-  const auto place = heap.pointer(object + heap.at().object_size);
-  const auto value = place ? heap.memory().read_value<std::uint8_t>(*place)
+  const auto place = objects.pointer(object + objects.at().object_size);
+  const auto value = place ? objects.memory().read_value<std::uint8_t>(*place)
                            : nothing_at("operation", object);
   return value && *value < kOperations.size() ? std::string(kOperations[*value])
                                               : "";
 }
 
-void read_variable(const Heap& heap,
+void read_variable(const ObjectReader& objects,
                    const Variable& variable,
                    const ProcessGroups& groups,
                    CollectiveCall& call) {
@@ -80,19 +81,19 @@ void read_variable(const Heap& heap,
       call.group = all->name;  // it is None yet
     }
   } else if (named(kPeers) && !call.peer) {
-    call.peer = int_value(heap, variable.object)
+    call.peer = int_value(objects, variable.object)
                     .value_or(std::optional<std::int64_t>());
   } else if (variable.name == "op") {
-    call.operation = operation_of(heap, variable.object);
+    call.operation = operation_of(objects, variable.object);
   } else if (!call.tensor) {
-    call.tensor = tensor_of(heap, variable.object);
+    call.tensor = tensor_of(objects, variable.object);
   }
 }
 
 }  // namespace
 
 std::optional<CollectiveCall> read_collective_call(
-    const Heap& heap,
+    const ObjectReader& objects,
     const PythonStack& stack,
     const ProcessGroups& groups) {
   const auto& frames = stack.frames;
@@ -121,12 +122,12 @@ std::optional<CollectiveCall> read_collective_call(
   if (caller != frames.end()) {
     call.caller = static_cast<std::size_t>(caller - frames.begin());
   }
-  heap.allow_reads();
+  objects.allow_reads();
   for (auto frame = inner;; frame = outer) {
-    const auto variables = read_locals(heap, frame->address, frame->code);
+    const auto variables = read_locals(objects, frame->address, frame->code);
     for (const Variable& variable :
          variables ? *variables : std::vector<Variable>()) {
-      read_variable(heap, variable, groups, call);
+      read_variable(objects, variable, groups, call);
     }
     if (frame == outer) {
       return call;

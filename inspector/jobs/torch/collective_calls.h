@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "inspector/cpython/objects/arrays.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "inspector/jobs/torch/process_groups.h"
 
@@ -26,7 +26,7 @@ struct CollectiveCall {
 
 // None, if the thread is in none. A frame that has returned meanwhile leaves
 // out what it would have told.
-std::optional<CollectiveCall> read_collective_call(const Heap& heap,
+std::optional<CollectiveCall> read_collective_call(const ObjectReader& objects,
                                                    const PythonStack& stack,
                                                    const ProcessGroups& groups);
 

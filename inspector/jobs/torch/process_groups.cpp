@@ -49,9 +49,9 @@ struct StatusWords {
 using ByGroup = std::map<Address, Address>;
 
 struct Reader {
-  const Heap& heap;
-  const Subject& subject;
-  CppObjects objects{subject.memory, subject.modules};
+  const ObjectReader& objects;
+  const Target& target;
+  CppObjects cpp_objects{target.memory, target.modules};
   Address module = {};
   const Type* module_type = nullptr;
 
@@ -79,26 +79,26 @@ struct Reader {
 
 }  // namespace
 
-Result<ProcessGroups> read_process_groups(const Heap& heap,
-                                          const Subject& subject) {
-  heap.allow_reads(3'000'000);
+Result<ProcessGroups> read_process_groups(const ObjectReader& objects,
+                                          const Target& target) {
+  objects.allow_reads(3'000'000);
   const auto interpreters =
-      TRY(read_interpreters(heap.memory(), subject.python));
-  const Address modules = TRY(
-      heap.pointer(interpreters.back().state + heap.at().interpreter_modules));
-  const auto module = TRY(find_key(heap, modules, kModule));
+      TRY(read_interpreters(objects.memory(), target.python));
+  const Address modules = TRY(objects.pointer(
+      interpreters.back().state + objects.at().interpreter_modules));
+  const auto module = TRY(find_key(objects, modules, kModule));
   ProcessGroups found;
   if (!module) {
     return found;
   }
   found.imported = true;
-  Reader reader{.heap = heap, .subject = subject};
+  Reader reader{.objects = objects, .target = target};
   reader.module = *module;
-  reader.module_type = TRY(heap.type_of(*module));
+  reader.module_type = TRY(objects.type_of(*module));
   const ByGroup names = TRY(reader.by_group("_pg_names"));
   const ByGroup ranks = TRY(reader.by_group("_pg_group_ranks"));
   const auto by_default = reader.default_group();
-  TRY(each_entry(heap, TRY(reader.table("_pg_map")),
+  TRY(each_entry(objects, TRY(reader.table("_pg_map")),
                  [&](const DictEntry& entry) {
                    auto group = reader.group(entry, names, ranks);
                    if (!group) {
@@ -125,7 +125,7 @@ const ProcessGroup* ProcessGroups::find_default() const {
 namespace {
 
 Result<std::optional<Address>> Reader::global(std::string_view name) const {
-  return find_in_instance(heap, module, *module_type, name);
+  return find_in_instance(objects, module, *module_type, name);
 }
 
 Result<Address> Reader::table(std::string_view name) const {
@@ -136,7 +136,7 @@ Result<Address> Reader::table(std::string_view name) const {
 
 Result<ByGroup> Reader::by_group(std::string_view name) const {
   ByGroup found;
-  TRY(each_entry(heap, TRY(table(name)), [&](const DictEntry& entry) {
+  TRY(each_entry(objects, TRY(table(name)), [&](const DictEntry& entry) {
     found.emplace(entry.key, entry.value);
     return found.size() < kMostGroups;
   }));
@@ -147,7 +147,7 @@ Result<ByGroup> Reader::by_group(std::string_view name) const {
 Result<Address> Reader::default_group() const {
   if (const auto world = TRY(global("_world"))) {
     const auto group = TRY(find_in_instance(
-        heap, *world, *TRY(heap.type_of(*world)), "_default_pg"));
+        objects, *world, *TRY(objects.type_of(*world)), "_default_pg"));
     return group ? Result<Address>(*group)
                  : nothing_at("default process group", *world);
   }
@@ -156,7 +156,7 @@ Result<Address> Reader::default_group() const {
     return nothing_at("default process group", module);
   }
   const auto group =
-      TRY(find_in_class(heap, *TRY(heap.type_at(*members)), "WORLD"));
+      TRY(find_in_class(objects, *TRY(objects.type_at(*members)), "WORLD"));
   return group ? Result<Address>(*group)
                : nothing_at("default process group", *members);
 }
@@ -166,12 +166,12 @@ Result<ProcessGroup> Reader::group(const DictEntry& entry,
                                    const ByGroup& names,
                                    const ByGroup& ranks) const {
   ProcessGroup group{.object = entry.key};
-  const Items kinds = TRY(read_tuple(heap, entry.value, 2));
+  const Items kinds = TRY(read_tuple(objects, entry.value, 2));
   if (!kinds.items.empty()) {
-    group.backend = TRY(heap.name(kinds.items[0]));
+    group.backend = TRY(objects.name(kinds.items[0]));
   }
   if (const auto name = names.find(entry.key); name != names.end()) {
-    group.name = TRY(heap.name(name->second));
+    group.name = TRY(objects.name(name->second));
   }
   if (const auto own = ranks.find(entry.key); own != ranks.end()) {
     group.ranks = TRY(ranks_of(own->second));
@@ -183,9 +183,9 @@ Result<ProcessGroup> Reader::group(const DictEntry& entry,
 // A dict of each rank in the job to that in the group.
 Result<std::vector<int>> Reader::ranks_of(Address by_rank) const {
   std::vector<std::pair<std::int64_t, int>> ranks;
-  TRY(each_entry(heap, by_rank, [&](const DictEntry& entry) {
-    const auto rank = int_value(heap, entry.key);
-    const auto own = int_value(heap, entry.value);
+  TRY(each_entry(objects, by_rank, [&](const DictEntry& entry) {
+    const auto rank = int_value(objects, entry.key);
+    const auto own = int_value(objects, entry.value);
     if (rank && *rank && own && *own && **rank >= 0 &&
         **rank < static_cast<std::int64_t>(kMostRanksOfGroup)) {
       ranks.emplace_back(**own, static_cast<int>(**rank));
@@ -213,11 +213,11 @@ std::vector<GroupBackend> Reader::backends_of(Address group) const {
 // hash table of a kind of device to its backend: from one of its words a list
 // of {next, kind, backend} begins.
 std::vector<Address> Reader::backends_in(Address group) const {
-  const auto object = heap.pointer(group + heap.at().object_size);
+  const auto object = objects.pointer(group + objects.at().object_size);
   if (!object) {
     return {};
   }
-  const auto* const kind = objects.class_of(*object);
+  const auto* const kind = cpp_objects.class_of(*object);
   if (kind == nullptr || !kind->is_a(kGroupClass)) {
     return {};
   }
@@ -226,17 +226,17 @@ std::vector<Address> Reader::backends_in(Address group) const {
     found.push_back(*object);
   }
   for (const Address word : found.empty()
-                                ? objects.words_of(*object, kWordsOfGroup)
+                                ? cpp_objects.words_of(*object, kWordsOfGroup)
                                 : std::vector<Address>()) {
     for (Address node = word; node && found.size() < kMostBackends;) {
-      const auto backend = heap.memory().read_address(node + 16);
+      const auto backend = objects.memory().read_address(node + 16);
       if (!backend || !is(*backend, kBackendClass)) {
         break;
       }
       if (std::ranges::find(found, *backend) == found.end()) {
         found.push_back(*backend);
       }
-      node = heap.memory().read_address(node).value_or(Address());
+      node = objects.memory().read_address(node).value_or(Address());
     }
     if (!found.empty()) {
       break;
@@ -252,7 +252,7 @@ Address Reader::unwrapped(Address backend) const {
   if (class_name(backend) != kWrapperClass) {
     return backend;
   }
-  const auto words = objects.words_of(backend, kWordsOfGroup);
+  const auto words = cpp_objects.words_of(backend, kWordsOfGroup);
   const auto inner = std::ranges::find_if(words, [&](Address word) {
     return is(word, kBackendClass) || is(word, kGroupClass);
   });
@@ -276,9 +276,9 @@ std::optional<std::uint64_t> Reader::count_of(Address backend,
   }
   symbol.pop_back();
   const auto function =
-      objects.function_of(backend, symbol.append(method).append("Ev"));
+      cpp_objects.function_of(backend, symbol.append(method).append("Ev"));
   std::array<std::byte, 64> code{};
-  if (!function || !subject.memory.read(*function, code)) {
+  if (!function || !target.memory.read(*function, code)) {
     return std::nullopt;
   }
   const auto getter = parse_getter(code);
@@ -286,13 +286,13 @@ std::optional<std::uint64_t> Reader::count_of(Address backend,
     return backend + static_cast<std::uint64_t>(offset);
   };
   if (!getter || !std::ranges::all_of(getter->flags, [&](auto flag) {
-        return subject.memory.read_value<std::uint8_t>(at(flag)).value_or(0) !=
+        return target.memory.read_value<std::uint8_t>(at(flag)).value_or(0) !=
                0;
       })) {
     return std::nullopt;
   }
   std::uint64_t number = 0;
-  return subject.memory.read(
+  return target.memory.read(
              at(getter->offset),
              std::as_writable_bytes(std::span(&number, 1)).first(getter->size))
              ? std::optional(number)
@@ -302,18 +302,18 @@ std::optional<std::uint64_t> Reader::count_of(Address backend,
 // A shared pointer to it: two words, to it and to what counts its owners, which
 // std::make_shared puts before it, and which has a class.
 void Reader::read_status(Address backend, GroupBackend& into) const {
-  const auto words = objects.words_of(backend, kWordsOfBackend);
+  const auto words = cpp_objects.words_of(backend, kWordsOfBackend);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const Address status = words[i];
     const Address counts = words[i + 1];
     if (!counts || status != counts + 16) {
       continue;
     }
-    const auto* const kind = objects.class_of(counts);
+    const auto* const kind = cpp_objects.class_of(counts);
     if (kind == nullptr || kind->name.find(kStatusClass) == std::string::npos) {
       continue;
     }
-    const auto read = subject.memory.read_value<StatusWords>(status);
+    const auto read = target.memory.read_value<StatusWords>(status);
     if (read) {
       into.has_status = true;
       into.enqueued = collective(read->enqueued, read->enqueued_name);
@@ -334,8 +334,8 @@ std::optional<NumberedCollective> Reader::collective(
   NumberedCollective found{.number = number, .name = {}};
   if (name.size > 0 && name.size <= kProcessGroupsLongestName) {
     std::string text(name.size, '\0');
-    if (subject.memory.read(name.characters,
-                            std::as_writable_bytes(std::span(text)))) {
+    if (target.memory.read(name.characters,
+                           std::as_writable_bytes(std::span(text)))) {
       found.name = std::move(text);
     }
   }
@@ -344,12 +344,12 @@ std::optional<NumberedCollective> Reader::collective(
 
 // "" of what is none any more: the program runs meanwhile.
 std::string Reader::class_name(Address object) const {
-  const auto* const kind = objects.class_of(object);
+  const auto* const kind = cpp_objects.class_of(object);
   return kind == nullptr ? "" : kind->name;
 }
 
 bool Reader::is(Address object, std::string_view wanted) const {
-  const auto* const kind = object ? objects.class_of(object) : nullptr;
+  const auto* const kind = object ? cpp_objects.class_of(object) : nullptr;
   return kind != nullptr && kind->is_a(wanted);
 }
 

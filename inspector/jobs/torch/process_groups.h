@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "inspector/cpython/objects/heap.h"
+#include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/python_runtime.h"
-#include "inspector/cpython/stacks/subject.h"
+#include "inspector/cpython/stacks/target.h"
 #include "tracee/memory/address.h"
 
 namespace hangdbg {
@@ -68,7 +68,7 @@ struct ProcessGroups {
 
 // None, where nothing has imported torch.distributed. Errors: Unreadable,
 // NotInitialized.
-Result<ProcessGroups> read_process_groups(const Heap& heap,
-                                          const Subject& subject);
+Result<ProcessGroups> read_process_groups(const ObjectReader& objects,
+                                          const Target& target);
 
 }  // namespace hangdbg

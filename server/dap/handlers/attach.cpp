@@ -73,12 +73,12 @@ Answer<dap::Attach> open_job(DebugSession& session,
 
 // The session of the whole job may have ended meanwhile.
 boost::asio::awaitable<Status> join(DebugSession& session,
-                                    const std::string& overseer) {
+                                    const std::string& coordinator) {
   AgentSession& agent = session.agent();
   const Deadline deadline = session.deadline();
   CO_CHECK(co_await agent.need("engine", deadline));
-  CO_CHECK(co_await agent.need("oversight", deadline));
-  dap::Join::Arguments wanted{overseer};
+  CO_CHECK(co_await agent.need("coordination", deadline));
+  dap::Join::Arguments wanted{coordinator};
   const auto joined =
       co_await agent.call<dap::Join>(std::move(wanted), deadline);
   co_return joined ? Status() : std::unexpected(joined.error());
@@ -99,9 +99,9 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
   if (!pid) {
     co_return std::unexpected(pid.error());
   }
-  ThreadLooks before;
+  ThreadSamples before;
   auto made = co_await session.on_pool([&] {
-    before = look_at_threads(*pid);
+    before = sample_threads(*pid);
     return inject_agent(*pid, session.deadline());
   });
   if (!made) {
@@ -114,8 +114,8 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
       *std::move(made), std::move(before),
       arguments.thread ? std::move(arguments.thread->text) : std::string(),
       std::move(translation));
-  if (arguments.overseer) {
-    const Status joined = co_await join(session, *arguments.overseer);
+  if (arguments.coordinator) {
+    const Status joined = co_await join(session, *arguments.coordinator);
     if (!joined) {
       session.leave();  // nobody would look after it
       co_return std::unexpected(joined.error());

@@ -5,7 +5,7 @@ namespace hangdbg {
 
 Answer<dap::Scopes> ScopesHandler::handle(DebugSession& session,
                                           Pair::Arguments arguments) {
-  if (OutsideValues::is_ours(arguments.frame_id)) {
+  if (OutOfProcessValues::is_ours(arguments.frame_id)) {
     co_return session.outside().scopes(arguments.frame_id);
   }
   AgentSession& agent = session.agent();

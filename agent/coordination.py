@@ -1,0 +1,105 @@
+# Sessions that may not hold threads as they please, since other ranks wait for one
+# that stands.
+#
+# A session may look after others in its process: that of an editor for a whole job,
+# after the one that it has for this rank (server/dap/job_session.cpp). These, its
+# members, stop no thread before it lets them, nor at a breakpoint before it has let
+# that: so ranks come to stop in the same round of a loop, although each is told of the
+# breakpoint at another moment. It hears how many stand; and when it ends, however that
+# is, they go on.
+
+_coordinators = {}  # session -> its Coordinator
+
+
+class Coordinator:
+    def __init__(self, session, job):
+        self.session = session
+        self.job = job  # by which its members know it
+        self.live = False  # they may hold threads
+        self.milliseconds = 0  # for so long; 0: for ever
+        self.told = 0  # so many times it was told how many stand
+
+    def members(self):
+        return [one for one in list(_sessions.values()) if one.coordinator is self]
+
+
+def coordinate(session, arguments):
+    """From now on, as `job`; with `live`, its members may hold threads, for so many
+    milliseconds, and do so at the breakpoints that they have now, `after` a collective."""
+    coordinator = _coordinators.get(session)
+    if coordinator is None:
+        coordinator = _coordinators[session] = Coordinator(session, field(arguments, "job", str))
+    if field(arguments, "live", bool, False):
+        if not coordinator.live:
+            limit_hold(session, arguments)
+        coordinator.live = True
+        for member in coordinator.members():
+            if "let_live" in globals():  # breakpoints.py
+                let_live(member, arguments.get("after"))
+        tell_coordinator(coordinator)
+    return {}
+
+
+def join(session, arguments):
+    """As a member of who coordinates this process as `job`."""
+    job = field(arguments, "job", str)
+    for coordinator in list(_coordinators.values()):
+        if coordinator.job == job:
+            session.coordinator = coordinator
+            _limit_session(session, coordinator.milliseconds)
+            return {}
+    raise Failure("bad-message", "the session of the whole job has ended")
+
+
+def limit_hold(session, arguments):
+    """So long its threads stand at most, or those of its members; from now on, or from
+    when the first comes to stand; 0: for ever. Then they go on, and `continued` says
+    so: the session's breakpoints are gone with that."""
+    milliseconds = field(arguments, "milliseconds", int)
+    coordinator = _coordinators.get(session)
+    if coordinator is not None:
+        coordinator.milliseconds = milliseconds
+    for one in [session] if coordinator is None else coordinator.members():
+        _limit_session(one, milliseconds)
+    return {}
+
+
+def _limit_session(session, milliseconds):
+    session.limited = milliseconds != 0
+    _limit(session.index << 32 | milliseconds & 0xffffffff)
+
+
+def tell_coordinator(coordinator):
+    """How many threads its members hold, and breakpoints that it is to let live."""
+    coordinator.told += 1
+    number = coordinator.told  # another thread may count later, and be faster
+    members = coordinator.members()
+    tell_aside(coordinator.session, "hangdbg/suspended", number=number,
+               threads=sum(len(one.standing) for one in members),
+               waiting=sum(not breakpoint.live for one in members
+                           for breakpoint in breakpoints_of(one)))
+
+
+def breakpoints_of(session):
+    return [one for one in list(globals().get("_breakpoints", ()))
+            if one.session is session]
+
+
+def end_coordination(session):
+    coordinator = _coordinators.pop(session, None)
+    if coordinator is None:
+        return
+    coordinator.live = False
+    for member in coordinator.members():
+        _limit_session(member, 1)
+        for standing in list(member.standing.values()):
+            _let_go(standing.number)
+        if "end_plans" in globals():  # stops.py
+            end_plans(member)
+        if "give_up_breakpoints" in globals():
+            give_up_breakpoints(member)
+        tell_aside(member, "hangdbg/coordinatorLeft")
+
+
+handlers.update({"hangdbg/coordinate": coordinate, "hangdbg/join": join,
+                 "hangdbg/limit": limit_hold})

@@ -1,0 +1,451 @@
+#include "diagnosis/snapshot/process_snapshot.h"
+
+#include <fmt/core.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "inspector/cpython/expressions/peek.h"
+#include "inspector/cpython/expressions/value.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
+#include "inspector/cpython/objects/numbers.h"
+#include "inspector/cpython/stacks/target.h"
+#include "inspector/cpython/stacks/thread_names.h"
+#include "inspector/cpython/stacks/thread_sample.h"
+#include "inspector/snapshot/native_dump.h"
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/task_ids.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kFrames = 300;  // innermost ones of a thread
+constexpr std::size_t kSnapshotSamples = 5;
+constexpr auto kBetweenLooks = std::chrono::milliseconds(45);
+constexpr double kMoment = 1;  // seconds: who sleeps for longer, sleeps
+constexpr std::size_t kMostMoving = 50;
+
+bool may_move(const ThreadSnapshot& thread) {
+  return thread.wait.state == 'R' ||
+         (thread.wait.state == 'S' && !(thread.wait.asleep_s >= kMoment));
+}
+
+class NoMemory final : public MemoryReader {
+ public:
+  Status read(Address, std::span<std::byte>) const override {
+    return fail(ErrorId::Unreadable, "its memory does not answer", "");
+  }
+};
+
+double cpu_s(const WaitSample& wait) {
+  return wait.runs.nanoseconds > 0
+             ? static_cast<double>(wait.runs.nanoseconds) / 1e9
+             : static_cast<double>(wait.cpu_ticks) /
+                   static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
+bool ThreadSnapshot::has_timeout() const {
+  return sleeps_in("futex") && wait.call.args[3] != 0;
+}
+
+const PythonFrame* ThreadSnapshot::find(std::string_view function,
+                                        std::string_view file,
+                                        std::size_t depth) const {
+  for (std::size_t i = 0; i < std::min(depth, frames().size()); ++i) {
+    if (frames()[i].function == function && frames()[i].file.ends_with(file)) {
+      return &frames()[i];
+    }
+  }
+  return nullptr;
+}
+
+const PythonFrame* ThreadSnapshot::own_frame() const {
+  const auto own = std::ranges::find_if(frames(), [](const PythonFrame& frame) {
+    return !is_library(frame.file);
+  });
+  return own == frames().end() ? nullptr : &*own;
+}
+
+std::string ThreadSnapshot::who() const {
+  return id.pid == id.tid ? fmt::format("process {}", id.pid)
+         : name.empty()
+             ? fmt::format("thread {}", id.tid)
+             : fmt::format("thread {} \"{}\"", id.tid, printable(name));
+}
+
+std::string ThreadSnapshot::place() const {
+  if (frames().empty()) {
+    return wait.syscall.empty() ? "C code" : wait.syscall;
+  }
+  std::string text = place_of(frames().front());
+  const PythonFrame* const own = own_frame();
+  if (own != nullptr && own != &frames().front()) {
+    text += ", from " + place_of(*own);
+  }
+  return text;
+}
+
+ProcessSnapshot::ProcessSnapshot(int pid, SystemSnapshot& world, Memory memory)
+    : pid(pid), world(world), memory_left(memory == Memory::Left) {
+  if (memory_left) {
+    memory_ = std::make_unique<NoMemory>();
+  } else {
+    memory_ = std::make_unique<LiveMemory>(pid);
+  }
+}
+
+Result<std::unique_ptr<ProcessSnapshot>>
+ProcessSnapshot::open(int pid, SystemSnapshot& world, Memory memory) {
+  std::unique_ptr<ProcessSnapshot> made(
+      new ProcessSnapshot(pid, world, memory));
+  made->status = TRY(read_status(pid));
+  if (memory == Memory::Left) {
+    made->look();
+    return made;
+  }
+  made->command_line = read_command_line(pid);
+  if (made->status.has_memory && made->status.state != 'D') {
+    auto process = open_python(pid);
+    if (process) {
+      made->process_ = *std::move(process);
+    } else if (process.error().id == ErrorId::NotPermitted) {
+      return std::unexpected(std::move(process).error());
+    }
+  }
+  made->look();
+  return made;
+}
+
+ProcessSnapshot::~ProcessSnapshot() = default;
+
+std::string ProcessSnapshot::title() const {
+  const std::string command = printable(shell_quote(command_line));
+  constexpr std::size_t kMost = 60;
+  return fmt::format("process {} ({})", pid,
+                     command.empty() ? printable(status.name)
+                     : command.size() > kMost
+                         ? to_utf8(command.substr(0, kMost)) + "…"
+                         : command);
+}
+
+bool ProcessSnapshot::handles_signals() const {
+  std::uint64_t own = status.signals_caught & ((1ULL << 31) - 1);
+  for (const int number :
+       {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
+    own &= ~(1ULL << (number - 1));
+  }
+  return own != 0;
+}
+
+// Nothing else wakes it but a signal, whose handler would leave it where it is.
+bool ProcessSnapshot::makes_progress(const ThreadSnapshot& thread) const {
+  return thread.ran && !thread.has_timeout() &&
+         (thread.places.size() > 1 || !handles_signals());
+}
+
+// Source: futex(2); with FUTEX_WAIT_BITSET the time is absolute.
+std::optional<double> ProcessSnapshot::wakes_in_s(
+    const ThreadSnapshot& thread) const {
+  if (!thread.has_timeout()) {
+    return {};
+  }
+  const auto& args = thread.wait.call.args;
+  const auto until = memory().read_value<::timespec>(Address{args[3]});
+  if (!until) {
+    return {};
+  }
+  ::timespec now{};
+  if ((args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
+    ::clock_gettime(
+        args[1] & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC,
+        &now);
+  }
+  return static_cast<double>(until->tv_sec - now.tv_sec) +
+         static_cast<double>(until->tv_nsec - now.tv_nsec) / 1e9;
+}
+
+const ThreadSnapshot* ProcessSnapshot::thread(int tid) const {
+  const auto found = std::ranges::find_if(
+      threads, [tid](const ThreadSnapshot& one) { return one.id.tid == tid; });
+  return found == threads.end() ? nullptr : &*found;
+}
+
+const ThreadSnapshot* ProcessSnapshot::by_ident(std::uint64_t ident) const {
+  const auto found =
+      std::ranges::find_if(threads, [&](const ThreadSnapshot& one) {
+        return one.python && one.python->ident == ident;
+      });
+  return found == threads.end() ? nullptr : &*found;
+}
+
+std::vector<const ThreadSnapshot*> ProcessSnapshot::python_threads() const {
+  std::vector<const ThreadSnapshot*> with;
+  for (const ThreadSnapshot& one : threads) {
+    if (one.python) {
+      with.push_back(&one);
+    }
+  }
+  return with;
+}
+
+const ThreadSnapshot* ProcessSnapshot::other_running_thread(
+    const ThreadSnapshot* but) const {
+  constexpr double kPercent = 10;  // who polls or beats takes less
+  const auto with = python_threads();
+  const auto found = std::ranges::find_if(with, [&](const ThreadSnapshot* one) {
+    return one != but &&
+           (one->wait.state == 'R' || one->cpu_percent >= kPercent);
+  });
+  return found == with.end() ? nullptr : *found;
+}
+
+// ---- looks
+
+void ProcessSnapshot::look() {
+  if (process_) {
+    read_python();
+  }
+  const auto tids = list_tasks(pid);
+  for (const int tid : tids ? *tids : std::vector<int>()) {
+    if (thread(tid) != nullptr) {
+      continue;
+    }
+    if (auto wait = sample_wait(pid, tid)) {
+      threads.push_back({.id = {pid, tid},
+                         .name = tid == pid ? "" : wait->name,
+                         .wait = *std::move(wait)});
+    }
+  }
+  std::erase_if(threads, [](const ThreadSnapshot& one) {
+    return is_agents_name(one.wait.name);
+  });
+  std::ranges::sort(threads, {}, [this](const ThreadSnapshot& one) {
+    return std::tuple(one.id.tid != pid, one.id.tid);
+  });
+  look_again();
+  if (process_) {
+    if (auto objects = ObjectReader::open(process_->memory, process_->python)) {
+      objects_.emplace(*std::move(objects));
+      const auto names = read_thread_names(*objects_, process_->python);
+      for (ThreadSnapshot& one : threads) {
+        if (one.python) {
+          one.name = name_of(names, pid, *one.python);
+        }
+      }
+    } else {
+      process_.reset();
+    }
+  }
+}
+
+void ProcessSnapshot::read_python() {
+  const auto tasks = TaskIds::read(pid);
+  if (!tasks) {
+    return;
+  }
+  const auto known = hangdbg::python_threads(process_->memory, process_->python,
+                                             *tasks, /*places=*/false);
+  if (!known) {
+    return;
+  }
+  const LiveTarget target(*process_);
+  PythonStackReader stacks(process_->memory, process_->python);
+  for (const PythonThread& one : *known) {
+    if (!one.tid) {
+      continue;
+    }
+    auto seen =
+        target.look(stacks, one, {.most = kFrames, .may_stop = world.may_stop});
+    if (seen) {
+      threads.push_back({.id = {pid, *one.tid},
+                         .python = one,
+                         .stack = std::move(seen->stack),
+                         .wait = std::move(seen->wait)});
+    }
+  }
+  const auto found = read_gil(process_->memory, process_->python, *tasks);
+  if (found && found->enabled) {
+    gil = *found;
+  }
+}
+
+// At those that have just run, all at once, so that the time is waited for
+// once.
+void ProcessSnapshot::look_again() {
+  struct Moving {
+    ThreadSnapshot* thread;
+    WaitSample first;
+  };
+  std::vector<Moving> moving;
+  for (ThreadSnapshot& one : threads) {
+    if (one.python && may_move(one) && moving.size() < kMostMoving) {
+      moving.push_back({&one, one.wait});
+      one.places.insert(one.frames().empty() ? "" : place_of(one.frames()[0]));
+    }
+  }
+  if (moving.empty()) {
+    return;
+  }
+  const LiveTarget target(*process_);
+  PythonStackReader stacks(process_->memory, process_->python);
+  const auto begun = std::chrono::steady_clock::now();
+  for (std::size_t i = 1; i < kSnapshotSamples && !world.deadline().expired();
+       ++i) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    for (const Moving& one : moving) {
+      auto seen = target.look(stacks, *one.thread->python,
+                              {.most = kFrames, .may_stop = world.may_stop});
+      if (!seen) {
+        continue;
+      }
+      ThreadSnapshot& thread = *one.thread;
+      ++thread.looks;
+      thread.ran |= seen->wait.runs != one.first.runs;
+      if (!seen->stack.frames.empty()) {
+        thread.places.insert(place_of(seen->stack.frames[0]));
+      }
+      // Of one that comes and goes, where it sleeps.
+      if (seen->wait.state != 'R' || thread.wait.state == 'R') {
+        thread.stack = std::move(seen->stack);
+        thread.wait = std::move(seen->wait);
+      }
+    }
+  }
+  const std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - begun;
+  for (const Moving& one : moving) {
+    const auto last = sample_wait(pid, one.thread->id.tid);
+    one.thread->cpu_percent =
+        last ? std::min(100.0, 100 * (cpu_s(*last) - cpu_s(one.first)) /
+                                   std::max(passed.count(), 1e-9))
+             : 0;
+  }
+}
+
+// ---- values
+
+std::optional<Address> ProcessSnapshot::object(
+    const PythonFrame& frame,
+    std::string_view expression) const {
+  if (!objects_) {
+    return {};
+  }
+  objects_->allow_reads();
+  const auto parsed = parse_expression(expression);
+  const auto value = parsed ? evaluate(*objects_, frame, *parsed)
+                            : std::unexpected(parsed.error());
+  const auto* const object = value ? std::get_if<Address>(&*value) : nullptr;
+  return object != nullptr ? std::optional(*object) : std::nullopt;
+}
+
+std::optional<std::string> ProcessSnapshot::text(
+    const PythonFrame& frame,
+    std::string_view expression) const {
+  const auto found = object(frame, expression);
+  const auto type =
+      found ? objects_->type_of(*found) : std::unexpected(Error());
+  const auto name = type && (*type)->kind == Kind::Str
+                        ? objects_->name(*found)
+                        : std::unexpected(Error());
+  return name ? std::optional(*name) : std::nullopt;
+}
+
+std::optional<std::int64_t> ProcessSnapshot::number(
+    const PythonFrame& frame,
+    std::string_view expression) const {
+  const auto found = object(frame, expression);
+  const auto value =
+      found ? int_value(*objects_, *found) : std::unexpected(Error());
+  return value ? *value : std::nullopt;
+}
+
+std::string ProcessSnapshot::shown(const PythonFrame& frame,
+                                   std::string_view expression) const {
+  const auto found = object(frame, expression);
+  return found ? repr(*objects_, *found, {.depth = 1, .items = 5, .text = 80})
+               : "?";
+}
+
+// ---- the kernel
+
+std::optional<OpenFile> ProcessSnapshot::file(int fd) const {
+  const auto link = read_proc_link(pid, fmt::format("fd/{}", fd));
+  if (!link) {
+    return {};
+  }
+  const auto info = read_proc_record(pid, fmt::format("fdinfo/{}", fd));
+  return parse_open_file(fd, *link, info.value_or(""));
+}
+
+// What the kernel has put on its stack and where, differs from one exec(2) to
+// the next.
+bool ProcessSnapshot::forked_from(int parent) const {
+  const auto ours = read_proc_record(pid, "auxv");
+  const auto theirs = read_proc_record(parent, "auxv");
+  return ours && theirs && !ours->empty() && *ours == *theirs;
+}
+
+const PythonProcess* ProcessSnapshot::whole() const {
+  if (memory_left) {
+    return nullptr;
+  }
+  if (!whole_) {
+    whole_ = open_process(pid);
+  }
+  return *whole_ ? &**whole_ : nullptr;
+}
+
+const ProcessGroups& ProcessSnapshot::process_groups() const {
+  if (!groups_) {
+    const PythonProcess* const process = objects_ ? whole() : nullptr;
+    if (process != nullptr) {
+      objects_->allow_reads();
+      auto read = read_process_groups(*objects_, LiveTarget(*process));
+      groups_ = std::move(read).value_or(ProcessGroups());
+    } else {
+      groups_.emplace();
+    }
+  }
+  return *groups_;
+}
+
+std::vector<std::string> ProcessSnapshot::native(
+    const ThreadSnapshot& thread) const {
+  std::vector<std::string> functions;
+  for (const StackEntry& entry : native_calls(thread)) {
+    functions.push_back(printable(entry.native.text()));
+  }
+  return functions;
+}
+
+std::vector<StackEntry> ProcessSnapshot::native_calls(
+    const ThreadSnapshot& thread) const {
+  const PythonProcess* const process = whole();
+  if (process == nullptr) {
+    return {};
+  }
+  auto dumped = dump_thread(LiveTarget(*process), thread.id.tid,
+                            {.may_stop = world.may_stop,
+                             .native = true,
+                             .native_all = !thread.python});
+  if (!dumped || !dumped->merged) {
+    return {};
+  }
+  auto& entries = dumped->merged->entries;
+  entries.erase(
+      std::ranges::find(entries, StackEntry::Kind::Python, &StackEntry::kind),
+      entries.end());
+  return std::move(entries);
+}
+
+}  // namespace hangdbg

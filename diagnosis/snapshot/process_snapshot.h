@@ -1,0 +1,156 @@
+// ProcessSnapshot: one process as rules see it: its threads, each with its
+// Python stack and what the kernel says of it, from a few looks. The rest
+// (descriptors, C functions, values) is read when a rule asks.
+//
+// What rules ask of it is virtual: a test makes one up (tests/unit/made_up.h).
+//
+// No code runs in the process. A thread that runs is stopped for some tens of
+// microseconds, as by `hangdbg dump`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "diagnosis/snapshot/cause.h"
+#include "diagnosis/snapshot/system_snapshot.h"
+#include "inspector/cpython/locks/python_locks.h"
+#include "inspector/cpython/objects/object_reader.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/python_stack.h"
+#include "inspector/jobs/torch/process_groups.h"
+#include "inspector/snapshot/merged_stack.h"
+#include "inspector/snapshot/process_dump.h"
+#include "tracee/proc/open_files.h"
+#include "tracee/proc/proc_status.h"
+#include "tracee/proc/wait_sample.h"
+
+namespace hangdbg {
+
+struct ThreadSnapshot {
+  ThreadId id;
+  std::string name;  // "MainThread"; "" if it has none
+  std::optional<PythonThread> python;
+  PythonStack stack;
+  WaitSample wait;  // at the last look
+  // Of one that has run while we looked:
+  std::size_t looks = 1;
+  bool ran = false;
+  std::set<std::string> places;  // its innermost ones, "train.py:12"
+  double cpu_percent = 0;
+
+  const std::vector<PythonFrame>& frames() const { return stack.frames; }
+  bool sleeps_in(std::string_view call) const {
+    return wait.state != 'R' && wait.syscall == call;
+  }
+  // In a futex(2) that is given a time to come back at.
+  bool has_timeout() const;
+  // The innermost frame of that function in a file that ends so; null if there
+  // is none among the `depth` innermost.
+  const PythonFrame* find(std::string_view function,
+                          std::string_view file,
+                          std::size_t depth = 1000) const;
+  // The innermost one that is not the standard library's or an installed
+  // package's; null if there is none.
+  const PythonFrame* own_frame() const;
+  std::string who() const;    // "MainThread", "thread 12 "worker""
+  std::string place() const;  // "lock.py:42 in wait, from train.py:7 in main"
+};
+
+class ProcessSnapshot {
+ public:
+  // What is read: who reads the memory of a process that waits in the kernel
+  // with a lock on it waits with it.
+  enum class Memory { Read, Left };
+  // Errors: NoSuchProcess, NotPermitted; of one that is no Python, there are
+  // only its threads.
+  static Result<std::unique_ptr<ProcessSnapshot>> open(int pid,
+                                                       SystemSnapshot& world,
+                                                       Memory memory);
+  virtual ~ProcessSnapshot();
+
+  const int pid;
+  SystemSnapshot& world;
+  const bool memory_left;
+  ProcStatus status;
+  std::vector<std::string> command_line;
+  std::vector<ThreadSnapshot> threads;  // main first, then by number
+  std::optional<GilState> gil;
+  bool is_python() const { return process_.has_value(); }
+  const PythonProcess& process() const { return *process_; }
+  std::string title() const;  // "process 79655 (python train.py)"
+  // A handler of a signal may do what a thread waits for: of other signals than
+  // Ctrl-C and those of crashes.
+  bool handles_signals() const;
+
+  // In a wait without a time it has run all the same: it has had what it waits
+  // for, and waits again.
+  bool makes_progress(const ThreadSnapshot& thread) const;
+  // Of one that is in a futex(2) with a time: seconds until it is over.
+  std::optional<double> wakes_in_s(const ThreadSnapshot& thread) const;
+
+  const ThreadSnapshot* thread(int tid) const;
+  const ThreadSnapshot* by_ident(std::uint64_t ident) const;
+  // Those that run Python, without our agent's.
+  std::vector<const ThreadSnapshot*> python_threads() const;
+  // Another one than `but` that computes: it may do what is waited for when it
+  // is done. Null if there is none.
+  const ThreadSnapshot* other_running_thread(
+      const ThreadSnapshot* but = nullptr) const;
+
+  // ---- values of Python, by an expression as `hangdbg peek` has it
+  const ObjectReader& objects() const { return *objects_; }
+  virtual std::optional<Address> object(const PythonFrame& frame,
+                                        std::string_view expression) const;
+  virtual std::optional<std::string> text(const PythonFrame& frame,
+                                          std::string_view expression) const;
+  virtual std::optional<std::int64_t> number(const PythonFrame& frame,
+                                             std::string_view expression) const;
+  // As repr() would print it, safe to print; "?" if it cannot be read.
+  virtual std::string shown(const PythonFrame& frame,
+                            std::string_view expression) const;
+
+  // ---- what the kernel knows
+  virtual std::optional<OpenFile> file(int fd) const;
+  // What held_by() has found (awaited_python_lock.h), by thread: each that
+  // waits for a lock asks who has it.
+  mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
+  const MemoryReader& memory() const { return *memory_; }
+  // The same memory as that one's: it was forked, and no program was begun.
+  virtual bool forked_from(int parent) const;
+  // With all modules. None if they cannot be read.
+  virtual const PythonProcess* whole() const;
+  // Of torch.distributed; none where they cannot be read.
+  virtual const ProcessGroups& process_groups() const;
+  // The C functions that a thread's innermost Python function has called, the
+  // innermost first, with their modules:
+  // "gomp_team_start (libgomp.so.1)". Empty if they cannot be told.
+  virtual std::vector<std::string> native(const ThreadSnapshot& thread) const;
+  // The same, with where each of them returns to.
+  virtual std::vector<StackEntry> native_calls(
+      const ThreadSnapshot& thread) const;
+
+ protected:
+  ProcessSnapshot(int pid, SystemSnapshot& world, Memory memory);
+
+  std::unique_ptr<MemoryReader> memory_;  // reads nothing where it is left
+  std::optional<PythonProcess> process_;
+  std::optional<ObjectReader> objects_;
+
+ private:
+  void look();
+  void look_again();
+  void read_python();
+
+  mutable std::optional<Result<PythonProcess>> whole_;
+  mutable std::optional<ProcessGroups> groups_;
+};
+
+}  // namespace hangdbg

@@ -1,0 +1,54 @@
+#include "inspector/cpython/stacks/target.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "tracee/proc/proc_file.h"
+#include "tracee/proc/proc_tasks.h"
+
+namespace hangdbg {
+
+LiveTarget::LiveTarget(const PythonProcess& process)
+    : Target(process.pid,
+             process.memory,
+             process.maps,
+             process.modules,
+             process.python,
+             TargetFiles(process.pid)) {}
+
+Result<std::vector<int>> LiveTarget::threads() const {
+  return list_tasks(pid);
+}
+
+Result<TaskIds> LiveTarget::tasks() const {
+  return TaskIds::read(pid);
+}
+
+Result<ThreadSample> LiveTarget::look(PythonStackReader& stacks,
+                                      const PythonThread& thread,
+                                      const SampleOptions& options) const {
+  return sample_thread(pid, memory, python, stacks, thread, options);
+}
+
+std::string LiveTarget::name() const {
+  const auto stat = read_task_stat(pid, pid);
+  return stat ? stat->comm : "";
+}
+
+std::vector<std::string> LiveTarget::command_line() const {
+  return read_command_line(pid);
+}
+
+std::optional<double> LiveTarget::age_s() const {
+  const auto stat = read_task_stat(pid, pid);
+  timespec now{};
+  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+    return {};
+  }
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) / 1e9 -
+         static_cast<double>(stat->start_ticks) /
+             static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,79 @@
+// TimeoutOverride: what the ranks of a job have answered when they were asked
+// to raise the timeouts of their process groups, and what follows from that:
+// for how long a rank may be held, and what is still under the timeout of
+// before.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/jobs/jobs.h"
+#include "server/rank_breakpoints/original_timeouts.h"
+
+namespace hangdbg {
+
+// So long threads are held at most, where nobody says it.
+constexpr std::chrono::seconds kHoldFor{600};
+
+class TimeoutOverride {
+ public:
+  explicit TimeoutOverride(std::chrono::milliseconds hold_for)
+      : hold_for_(hold_for) {}
+
+  // So much longer they are to be: two ranks that are held one after the other
+  // must not add up.
+  std::chrono::milliseconds by() const { return 2 * hold_for_; }
+
+  // What that rank has said to it.
+  void take(int rank, const Result<dap::ProcessGroups::Body>& answer);
+  // Those whose timeouts stay, as far as the job itself tells.
+  void leave_out(const Job& job);
+  void leave_out(int rank, const std::string& why);
+  // What it says when all have been asked: one may have begun a collective
+  // while the next was raised.
+  void look_again(int rank, const dap::ProcessGroups::Body& groups);
+
+  // ---- when all that is done
+
+  // So long a rank may be held: for less than was wanted where timeouts stay.
+  std::chrono::milliseconds longest() const;
+  const RankSet& raised() const { return raised_; }
+  std::map<std::string, RankSet> not_raised() const;  // why -> who
+  std::size_t groups() const { return groups_; }  // of the rank that has most
+  // What was done, a line each.
+  std::vector<std::string> text() const;
+
+  // The collectives that still have the timeout of before.
+  CollectivesWithOriginalTimeout& old() { return old_; }
+
+  // While another rank is held: what shortens the time for which that may be. A
+  // rank may come to wait in a call whose timeout was not raised, and may make
+  // groups that have to be.
+  struct Shorter {
+    std::chrono::milliseconds time;
+    std::string why;
+  };
+  std::vector<Shorter> shorter(int rank,
+                               const dap::ProcessGroups::Body& groups) const;
+
+ private:
+  std::chrono::milliseconds hold_for_;
+  CollectivesWithOriginalTimeout old_;
+  RankSet raised_;
+  std::map<std::string, RankSet> not_raised_;  // for another reason than apart
+  std::size_t groups_ = 0;
+  std::optional<std::chrono::milliseconds> shortest_;  // without us
+};
+
+// Who waits where for whom, and what is left of its timeout: a line. `pids`: of
+// the ranks. Reads from outside how long they have waited.
+std::string describe(const OldCollective& one, const std::map<int, int>& pids);
+
+// "20 s": timeouts are rarely less.
+std::string timeout_text(std::chrono::milliseconds time);
+
+}  // namespace hangdbg
