@@ -1,137 +1,29 @@
-"""What README.md and docs/coming-from.md show is what hangdbg does.
-
-A block is run beside the target that the comment above it names:
-
-    <!-- beside: build -->           or: hung, running; "any order": of the output's lines
-    ```console
-    $ hangdbg peek 79655 self.lock_file_path
-    '/home/ada/fused.lock'
-    ```
-
-79655 stands for the target's PID, 79601 for the job's launcher, and `auto` for that job.
-Numbers, times and line breaks are not compared; the numbers of ranks are. The word `...`
-stands for any output. With HANGDBG_WRITE_DOCS=1 the output without that word is written
-anew.
-"""
+"""What README.md and docs/coming-from.md show is what hangdbg does (pages.py has the form of a
+block), and what any page names exists."""
 
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
-import textwrap
 
 import pytest
 
+import pages
 import torches
-from harness import (DYING_WITH_US, PATIENCE, PROGRAM, ROOT, TARGETS, Target, die_with_us, hangdbg,
-                     kill_group, track, until)
+from harness import (DYING_WITH_US, ROOT, Target, die_with_us, hangdbg, kill_group, until)
+from pages import BLOCK, LAUNCHER, PID, compare, copied, names_of
 
 PAGES = ("README.md", "docs/coming-from.md")
-HOME = "/home/ada"  # as the pages call the folder of the targets
-PID, LAUNCHER = "79655", "79601"
 RANKS = 4
-WRITE = bool(os.environ.get("HANGDBG_WRITE_DOCS"))
-WIDTH = 100
 HIDDEN = {"--injection-points"}  # of no help, since it is for tests
-
-BLOCK = re.compile(r"^<!-- beside: (\w+)(, any order)? -->\n```console\n(.*?)^```$", re.M | re.S)
-UNIT = r"(?:µs|ms|s|min|h|days?|bytes|[kKMG]i?B)\b"
-NUMBER = re.compile(r"((?:\brank |\branks |\[|node7:)[\d,-]+(?=[]:, ]))|\d[\d.,]*(?: ?%s)?" % UNIT)
-
-
-# ---- what the pages show
-
-
-class Block:
-    def __init__(self, page, match):
-        self.page = page
-        self.beside, self.any_order, self.text = match[1], bool(match[2]), match[3]
-        self.line = match.string.count("\n", 0, match.start(3)) + 1
-
-    def commands(self):
-        """[(the words after $, the output)]"""
-        return [(command, output) for command, output in re.findall(
-            r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", self.text, re.M)]
 
 
 def blocks(*besides):
-    found = [Block(page, match) for page in PAGES
-             for match in BLOCK.finditer((ROOT / page).read_text())]
-    return [pytest.param(block, id="%s:%d" % (block.page, block.line))
-            for block in found if block.beside in besides]
-
-
-def compare(block, names):
-    """Runs each command of a block and compares, or writes, what it prints. `names`: how
-    the pages call what is in it, by regular expressions."""
-    text = ""
-    for command, output in block.commands():
-        if not command.startswith("hangdbg"):
-            text += "$ %s\n%s" % (command, output)
-            continue
-        printed = run(command, names)
-        for pattern, name in names.items():
-            printed = re.sub(pattern, name, printed)
-        assert WRITE or alike(output, printed, block.any_order), "%s:%d $ %s\n%s" % (
-            block.page, block.line, command, printed)
-        if WRITE and "..." not in output.split() and not alike(output, printed, block.any_order):
-            output = wrapped(printed)
-        text += "$ %s\n%s" % (command, output)
-    if WRITE and text != block.text:
-        page = ROOT / block.page
-        page.write_text(page.read_text().replace("```console\n%s```" % block.text,
-                                                 "```console\n%s```" % text))
-
-
-def run(command, names):
-    real = {name: pattern.replace(r"\b", "") for pattern, name in names.items()}
-    words = [real.get(word, word) for word in shlex.split(command)[1:]]
-    words = [real[LAUNCHER] if word == "auto" else word for word in words]
-    process = track(subprocess.Popen(
-        [*DYING_WITH_US, str(PROGRAM), *words], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True))
-    return process.communicate(timeout=PATIENCE)[0]
-
-
-def alike(shown, printed, any_order=False):
-    if any_order:
-        shown, printed = ("\n".join(sorted(text.splitlines())) for text in (shown, printed))
-    pattern = "".join(
-        r"(?:\S+ )*" if word == "..." else re.escape(word) + " " for word in masked(shown).split())
-    words = "".join(word + " " for word in masked(printed).split())
-    return re.fullmatch(pattern, words) is not None
-
-
-def masked(text):
-    text = NUMBER.sub(lambda number: number[1] or "#", text)
-    return re.sub(r"#(?: #)+", "#", text)
-
-
-def wrapped(text):
-    """Lines of at most WIDTH columns; how they are broken is not compared."""
-    lines = []
-    for line in text.splitlines():
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += [line] if len(line) <= WIDTH else textwrap.wrap(
-            line, WIDTH, subsequent_indent=indent, break_long_words=False,
-            break_on_hyphens=False, drop_whitespace=True)
-    return "\n".join(lines) + "\n"
+    return pages.blocks(PAGES, *besides)
 
 
 # ---- the targets
-
-
-def copied(folder, **names):
-    for name, there in names.items():
-        shutil.copy(TARGETS / (name + ".py"), folder / there)
-    return folder
-
-
-def names_of(folder, *python):
-    return {re.escape(str(folder)): HOME, **{re.escape(str(path)): "python3" for path in python},
-            r"\b%s\b" % re.escape(socket.gethostname()): "node7"}
 
 
 @pytest.fixture
@@ -254,12 +146,12 @@ def test_beside_the_command_of_another_tool(command, build):
 def command_lines():
     """All that is shown as code in the pages, and begins with `hangdbg`."""
     found = set()
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = page.read_text()
         for line in re.findall(r"^(?:    |\$ )(hangdbg .*)$", text, re.M):
-            found.add((page.name, re.split(r"  +| [|#&>] ", line)[0]))
+            found.add((str(page.relative_to(ROOT)), re.split(r"  +| [|#&>] ", line)[0]))
         for line in re.findall(r"`(hangdbg [^`]*)`", text.replace("\n", " ")):
-            found.add((page.name, line))
+            found.add((str(page.relative_to(ROOT)), line))
     return sorted(found)
 
 

@@ -7,14 +7,10 @@ ledger_lock = threading.Lock()
 stock, ledger = {"tea": 9}, []
 
 
-def query():
-    time.sleep(0.2)  # the database
-
-
 def sell(item):
     with stock_lock:
         stock[item] -= 1
-        query()
+        time.sleep(0.2)  # a query of the database
         with ledger_lock:
             ledger.append("sold " + item)
 
@@ -22,12 +18,12 @@ def sell(item):
 def refund(item):
     with ledger_lock:
         ledger.append("refund " + item)
-        query()
+        time.sleep(0.2)
         with stock_lock:
             stock[item] += 1
 
 
 def app(environ, start_response):
-    {"/sell": sell, "/refund": refund}.get(environ["PATH_INFO"], id)("tea")
+    {"/sell": sell, "/refund": refund}[environ["PATH_INFO"]]("tea")
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [b"done\n"]

@@ -1,0 +1,373 @@
+"""What the tutorials, the first steps and the recipes show is what hangdbg does, in the programs
+that they show (pages.py has the form of a block; the programs are in tests/targets/tutorials)."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+
+import launchers
+import pages
+import torches
+from harness import PATIENCE, PROGRAM, ROOT, TARGETS, hangdbg, kill_group, track, until
+from pages import LAUNCHER, PID, SHOWN, WRITE, Stage, blocks, compare, copied
+
+PAGES = ["docs/recipes.md",
+         *sorted("docs/tutorials/" + path.name for path in (ROOT / "docs/tutorials").glob("*.md")),
+         "docs/first-steps.md"]  # on each page what lets the program go on is last
+PYTHON = "/usr/bin/python3"
+MINE = 79655, 79656, 79657, 79658
+
+
+def staged(stage):
+    """A fixture of a module: its block's commands run in the stage's folder."""
+    name = stage.__name__.lower()
+
+    @pytest.fixture(scope="module", name=name)
+    def fixture(tmp_path_factory):
+        one = stage(tmp_path_factory.mktemp(name))
+        try:
+            one.begin()
+            yield one
+        finally:
+            one.end()
+    return fixture
+
+
+def gunicorn():
+    folder = ROOT / ".cache/gunicorn/3.11"
+    if not folder.exists():
+        pytest.skip("gunicorn: not fetched")
+    return folder
+
+
+def a_torch():
+    if not torches.found():
+        pytest.skip("no Python here has torch")
+    return torches.found()[-1][1]
+
+
+# ---- the stages
+
+
+class Mean(Stage):
+    def __init__(self, folder):
+        copied(folder, tutorials__mean="mean.py")
+        super().__init__(folder, PYTHON, ["mean.py"])
+        self.call(self.pid, PID)
+
+    def begin(self):
+        self.wait_hung("nobody-left", self.pid)
+
+
+class Web(Stage):
+    """gunicorn with one worker."""
+
+    def __init__(self, folder, python, app, *words):
+        copied(folder, **{"tutorials__" + app: app + ".py"})
+        self.port, packages = launchers.free_port(), gunicorn()
+        super().__init__(
+            folder, python, ["-m", "gunicorn", *words, app + ":app"], PYTHONPATH=str(packages),
+            GUNICORN_CMD_ARGS="--no-control-socket --timeout 0 --bind 127.0.0.1:" + self.port)
+        self.names[re.escape(str(packages)) + "/"] = ""
+        self.call(self.pid, LAUNCHER)
+        self.asking = []
+
+    def begin(self):
+        self.wait_until("gunicorn listens", lambda: "Booting worker" in self.said())
+        (self.worker,) = self.wait_until("a worker", self.children)
+        self.call(self.worker, PID)
+
+    def ask(self, path):
+        """Without waiting for the answer."""
+        self.asking.append(socket.create_connection(("127.0.0.1", int(self.port))))
+        self.asking[-1].sendall(b"GET %s HTTP/1.0\r\n\r\n" % path.encode())
+
+    def end(self):
+        super().end()
+        for one in self.asking:
+            one.close()
+
+
+class Shop(Web):
+    def __init__(self, folder):
+        super().__init__(folder, PYTHON, "shop", "--threads", "4")
+
+    def begin(self):
+        super().begin()
+        # Both requests are there when the worker looks: the sale gets the first thread.
+        os.kill(self.worker, signal.SIGSTOP)
+        self.ask("/sell")
+        self.ask("/refund")
+        os.kill(self.worker, signal.SIGCONT)
+        self.wait_hung("deadlock", self.worker)
+
+
+class Scores(Web):
+    def __init__(self, folder):
+        super().__init__(folder, a_torch(), "scores", "--preload")
+
+    def begin(self):
+        super().begin()
+        self.ask("/")
+        self.wait_hung("openmp-fork", self.worker)
+
+
+class Fused(Stage):
+    def __init__(self, folder):
+        python = a_torch()
+        copied(folder, tutorials__fused="fused.py")
+        (folder / "build").mkdir()
+        (folder / "build" / "lock").touch()
+        (folder / "fused.cpp").touch()
+        super().__init__(folder, python, ["fused.py"])
+        self.call(self.pid, PID)
+
+    def begin(self):
+        if os.geteuid() != 0:
+            pytest.skip("only root sees that nobody has the lock file open")
+        self.wait_hung("stale-lock-file", self.pid)
+
+
+class Epoch(Stage):
+    def __init__(self, folder):
+        python = a_torch()
+        copied(folder, tutorials__epoch="epoch.py")
+        (folder / "data").mkdir()
+        for number in range(7):
+            (folder / "data" / ("%d.txt" % number)).write_text("text %d\n" % number)
+        self.port = launchers.free_port()
+        super().__init__(
+            folder, python, [*torches.torchrun(python, 3)[1:], "--master_port=" + self.port,
+                             "epoch.py"], OMP_NUM_THREADS="1")
+        self.call(self.pid, LAUNCHER)
+        self.names[r"127\.0\.0\.1:%s" % self.port] = "127.0.0.1:29500"
+
+    def begin(self):
+        self.wait_hung("collective-mismatch", "--job", self.pid)
+        for rank, pid in enumerate(self.children()):
+            self.call(pid, MINE[rank])
+
+    def end(self):
+        ranks = self.children() if self.process.poll() is None else []
+        super().end()
+        for pid in ranks:  # torchrun gives each a group of its own
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+
+
+class Export(Stage):
+    def __init__(self, folder):
+        copied(folder, tutorials__ci_export="test_export.py")
+        super().__init__(
+            folder, PYTHON, ["-m", "pytest", "test_export.py"], PYTEST_ADDOPTS="-p no:cacheprovider")
+        self.call(self.pid, PID)
+
+    def begin(self):
+        self.wait_hung("subprocess-pipe", self.pid)
+        for pid in self.children():
+            self.call(pid, MINE[1])
+
+
+STOPPED = """
+import fcntl, os, signal
+lock = open("cache/2.lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+class Cluster(Stage):
+    """Slurm's daemons on one machine; the lock of shard 2 is held by a process that is stopped."""
+
+    def __init__(self, folder):
+        self.started = []
+        python = a_torch()
+        copied(folder, tutorials__shards="shards.py")
+        (folder / "cache").mkdir()
+        super().__init__(folder, PYTHON, ["-c", STOPPED])
+        self.names[re.escape(python)] = "python3"
+        self.call(self.pid, MINE[0])
+        self.wait_until("the holder is stopped", self.stopped)
+        self.before = os.getcwd()
+        os.chdir(folder)
+        try:
+            self.job = Shards(folder, python, started=self.keep)
+        except BaseException:
+            self.end()
+            raise
+        self.names[r"\b%s\.0\b" % self.job.job] = "4711.0"
+        self.names[r"\b%s\b" % self.job.job] = "4711"
+
+    def stopped(self):
+        with open("/proc/%d/stat" % self.pid) as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "T"
+
+    def keep(self, process):
+        self.started.append(process)
+        return process
+
+    def begin(self):
+        self.wait_hung("stopped", "--job", self.job.name)
+        listed = hangdbg("ps", "--job", self.job.name, "--json").json()["processes"]
+        for one in listed:
+            if one["role"] == "rank":
+                self.call(one["pid"], 79601 + one["rank"])
+        self.programs = {"srun": self.job.root / "usr/bin/srun"}
+        self.environment = self.job.environment()
+
+    def end(self):
+        super().end()
+        if hasattr(self, "job"):
+            self.job.end()
+        os.chdir(self.before)
+        for process in self.started:
+            kill_group(process)
+
+
+class Shards(launchers.Slurm):
+    def __init__(self, folder, python, started):
+        self.torch = python
+        super().__init__(folder, started=started)
+
+    def program(self):
+        return ["shards.py"]
+
+    def python(self):
+        return self.torch
+
+
+mean, shop, scores, fused, epoch, export, cluster = map(
+    staged, (Mean, Shop, Scores, Fused, Epoch, Export, Cluster))
+
+
+# ---- the tests
+
+
+def of(*besides):
+    return pytest.mark.parametrize("block", blocks(PAGES, *besides))
+
+
+def check(block, stage, monkeypatch):
+    monkeypatch.chdir(stage.folder)
+    for name, value in getattr(stage, "environment", {}).items():
+        monkeypatch.setenv(name, value)
+    compare(block, stage.names, getattr(stage, "programs", None))
+
+
+@of("mean")
+def test_mean(block, mean, monkeypatch):
+    check(block, mean, monkeypatch)
+
+
+@of("shop")
+def test_shop(block, shop, monkeypatch):
+    check(block, shop, monkeypatch)
+
+
+@of("export")
+def test_export(block, export, monkeypatch):
+    check(block, export, monkeypatch)
+
+
+@pytest.mark.slow
+@of("fused")
+def test_fused(block, fused, monkeypatch):
+    check(block, fused, monkeypatch)
+
+
+@pytest.mark.slow
+@of("scores")
+def test_scores(block, scores, monkeypatch):
+    check(block, scores, monkeypatch)
+
+
+@pytest.mark.slow
+@of("epoch")
+def test_epoch(block, epoch, monkeypatch):
+    check(block, epoch, monkeypatch)
+
+
+@pytest.mark.slow
+@of("cluster")
+def test_cluster(block, cluster, monkeypatch):
+    check(block, cluster, monkeypatch)
+
+
+def test_the_watch(tmp_path):
+    """The script of docs/tutorials/ci.md. The limit is the moment in which the test hangs."""
+    copied(tmp_path, tutorials__ci_export="test_export.py")
+    shutil.copy(TARGETS / "tutorials" / "watch", tmp_path)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "hangdbg").symlink_to(PROGRAM)
+    (programs / "sleep").write_text("#!/bin/sh\nuntil [ -e hung ]; do /bin/sleep 0.1; done\n")
+    (programs / "sleep").chmod(0o755)
+    log = open(tmp_path / "log", "w+")
+    process = track(subprocess.Popen(
+        ["bash", "watch", "600", PYTHON, "-m", "pytest", "-p", "no:cacheprovider",
+         "test_export.py"], cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=log,
+        stderr=subprocess.STDOUT, start_new_session=True,
+        env=dict(os.environ, PATH="%s:%s" % (programs, os.environ["PATH"]))))
+
+    def tests_of():
+        return [one["pid"] for one in hangdbg("ps", "--json").json()["processes"]
+                if one["hung"] and "test_export.py" in one["cmdline"]
+                and os.readlink("/proc/%d/cwd" % one["pid"]) == str(tmp_path)]
+    until("the test hangs", tests_of)
+    (tmp_path / "hung").touch()
+    assert process.wait(PATIENCE) == 128 + signal.SIGKILL
+    said = (tmp_path / "log").read_text()
+    assert "certain \u00b7 subprocess-pipe" in said, said
+    assert (tmp_path / "hang.tar.gz").exists(), said
+    until("nothing is left", lambda: not [
+        pid for pid in os.listdir("/proc") if pid.isdigit() and works_in(pid, tmp_path)])
+
+
+def works_in(pid, folder):
+    try:
+        return os.readlink("/proc/%s/cwd" % pid) == str(folder)
+    except OSError:  # it has ended
+        return False
+
+
+def test_the_watch_of_what_is_well(tmp_path):
+    watch = TARGETS / "tutorials" / "watch"
+    for code in (0, 3):
+        process = track(subprocess.Popen(
+            ["bash", watch, "600", "sh", "-c", "exit %d" % code], cwd=tmp_path,
+            stdin=subprocess.DEVNULL, start_new_session=True))
+        assert process.wait(PATIENCE) == code
+    until("its sleep is gone", lambda: not [
+        pid for pid in os.listdir("/proc") if pid.isdigit() and works_in(pid, tmp_path)])
+
+
+BESIDE = {"mean", "shop", "export", "fused", "scores", "epoch", "cluster"}
+
+
+def test_every_block_is_run():
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        found = [match[1] for match in pages.BLOCK.finditer(text)]
+        assert len(found) == text.count("\n```console\n"), page
+        assert set(found) <= BESIDE, page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_programs_are_those_of_the_repository(page):
+    path = ROOT / page
+    text = path.read_text()
+    for source, language, shown in SHOWN.findall(text):
+        real = (ROOT / source).read_text()
+        if WRITE and shown != real:
+            block = "<!-- file: %s -->\n```%s\n%%s```" % (source, language)
+            path.write_text(path.read_text().replace(block % shown, block % real))
+        else:
+            assert shown == real, source
+        assert len(real.splitlines()) <= 30, source
