@@ -112,7 +112,7 @@ def alike(shown, printed, any_order=False):
 
 def masked(text):
     text = NUMBER.sub(lambda number: number[1] or "#", " ".join(text.split()))
-    return re.sub(r"#(?: #)+", "#", text)
+    return re.sub(r"(?<!\S)#(?: #)+(?!\S)", "#", text)
 
 
 def wrapped(text):

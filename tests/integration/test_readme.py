@@ -1,4 +1,4 @@
-"""What README.md and docs/coming-from.md show is what hangdbg does (pages.py has the form of a
+"""What README.md, docs/coming-from.md and docs/recipes.md show is what hangdbg does (pages.py has the form of a
 block), and what any page names exists."""
 
 import os
@@ -14,7 +14,7 @@ import torches
 from harness import (DYING_WITH_US, ROOT, Target, die_with_us, hangdbg, kill_group, until)
 from pages import BLOCK, LAUNCHER, PID, compare, copied, names_of
 
-PAGES = ("README.md", "docs/coming-from.md")
+PAGES = ("README.md", "docs/coming-from.md", "docs/recipes.md")
 RANKS = 4
 HIDDEN = {"--injection-points"}  # of no help, since it is for tests
 

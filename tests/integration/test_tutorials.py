@@ -64,6 +64,40 @@ class Mean(Stage):
         self.wait_hung("nobody-left", self.pid)
 
 
+@pytest.fixture
+def lone(tmp_path):
+    """For one block, which may end it."""
+    one = Mean(tmp_path)
+    try:
+        one.begin()
+        yield one
+    finally:
+        one.end()
+
+
+class Core(Mean):
+    """The same, and what gcore makes of it."""
+
+    def begin(self):
+        super().begin()
+        gdb = shutil.which("gdb") or pytest.skip("no gdb, which makes the core file")
+        made = subprocess.run(
+            [gdb, "-nx", "-batch", "-p", str(self.pid), "-ex", "generate-core-file core." + PID],
+            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=PATIENCE)
+        assert (self.folder / ("core." + PID)).exists(), made.stdout
+
+
+class Crawl(Stage):
+    def __init__(self, folder):
+        copied(folder, tutorials__crawl="crawl.py")
+        super().__init__(folder, PYTHON, ["crawl.py"])
+        self.call(self.pid, PID)
+
+    def begin(self):
+        self.wait_hung("future-unset", self.pid)
+
+
 class Web(Stage):
     """gunicorn with one worker."""
 
@@ -74,6 +108,7 @@ class Web(Stage):
             folder, python, ["-m", "gunicorn", *words, app + ":app"], PYTHONPATH=str(packages),
             GUNICORN_CMD_ARGS="--no-control-socket --timeout 0 --bind 127.0.0.1:" + self.port)
         self.names[re.escape(str(packages)) + "/"] = ""
+        self.names[r"127\.0\.0\.1:%s\b" % self.port] = "127.0.0.1:8000"
         self.call(self.pid, LAUNCHER)
         self.asking = []
 
@@ -243,8 +278,8 @@ class Shards(launchers.Slurm):
         return self.torch
 
 
-mean, shop, scores, fused, epoch, export, cluster = map(
-    staged, (Mean, Shop, Scores, Fused, Epoch, Export, Cluster))
+mean, core, crawl, shop, scores, fused, epoch, export, cluster = map(
+    staged, (Mean, Core, Crawl, Shop, Scores, Fused, Epoch, Export, Cluster))
 
 
 # ---- the tests
@@ -264,6 +299,21 @@ def check(block, stage, monkeypatch):
 @of("mean")
 def test_mean(block, mean, monkeypatch):
     check(block, mean, monkeypatch)
+
+
+@of("lone")
+def test_lone(block, lone, monkeypatch):
+    check(block, lone, monkeypatch)
+
+
+@of("core")
+def test_core(block, core, monkeypatch):
+    check(block, core, monkeypatch)
+
+
+@of("crawl")
+def test_crawl(block, crawl, monkeypatch):
+    check(block, crawl, monkeypatch)
 
 
 @of("shop")
@@ -348,7 +398,8 @@ def test_the_watch_of_what_is_well(tmp_path):
         pid for pid in os.listdir("/proc") if pid.isdigit() and works_in(pid, tmp_path)])
 
 
-BESIDE = {"mean", "shop", "export", "fused", "scores", "epoch", "cluster"}
+BESIDE = {"mean", "lone", "core", "crawl", "shop", "export", "fused", "scores", "epoch", "cluster",
+          "build", "running", "hung"}  # the last three: test_readme.py
 
 
 def test_every_block_is_run():
