@@ -46,7 +46,7 @@ def on_page_markdown(markdown, page, config, files):
     for at in range(0, len(parts), 2):
         text = re.sub(r"^<!-- [^>]* -->\n", "", parts[at], flags=re.M)
         text = PICTURE.sub(r"![\2](\3#only-light)\n![\2](\1#only-dark)", text)
-        text = re.sub(r"^  - ", "    - ", text, flags=re.M)
+        text = re.sub(r"^( +)- ", r"\1\1- ", text, flags=re.M)
         parts[at] = LINK.sub(lambda link: resolved(link, source, uri), text)
     return "".join(parts)
 

@@ -12,7 +12,8 @@ HEAVY = (
     ("test_break", "test_break_json", "test_deadly", "test_diagnose_torch", "test_dynamo",
      "test_torch", "test_torch_jobs", "test_greenlets", "test_vscode"),
     ("test_dap_job", "test_diagnose_launchers", "test_diagnose_jobs", "test_launchers",
-     "test_free_threaded", "test_dist", "test_vm", "test_packages", "test_readme"),
+     "test_free_threaded", "test_dist", "test_vm", "test_packages", "test_readme",
+     "test_tutorials", "test_json_schemas"),
 )
 LONG = (*HEAVY[0], *HEAVY[1], "test_killed", "test_break_lines", "test_restart", "test_hold",
         "test_agent", "test_matrix", "test_step", "test_serve_abuse", "test_breakpoints",

@@ -34,8 +34,10 @@ def test_every_rule_is_about_something(script):
 
 
 @pytest.mark.parametrize("path, of_python, unit", [
-    ("docs/injection.md", ["tests/integration/test_readme.py"], False),
-    ("docs/decisions/0001-one-anonymous-region.md", [], False),
+    ("docs/injection.md", ["tests/integration/test_readme.py", "tests/integration/test_docs.py"],
+     False),
+    ("docs/decisions/0001-one-anonymous-region.md", ["tests/integration/test_docs.py"], False),
+    ("agent/README.md", [], False),
     ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("inspector/cpython/runtime/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
