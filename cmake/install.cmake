@@ -14,6 +14,9 @@ if(SKBUILD)
   return()
 endif()
 
+# Packing wants the program and its page, not the unit tests.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+
 set(page ${CMAKE_BINARY_DIR}/hangdbg.1.gz)
 add_custom_command(OUTPUT ${page} DEPENDS hangdbg VERBATIM
   COMMAND sh -c "\"$1\" --manual | gzip -9 -n >\"$2\"" - $<TARGET_FILE:hangdbg> ${page})

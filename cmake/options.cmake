@@ -25,6 +25,11 @@ if(HANGDBG_WERROR AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(hangdbg_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
+# The same bytes in whichever folder it is built (docs/releasing.md). Debuggers of a
+# Debug build find the sources by their whole paths.
+target_compile_options(hangdbg_options INTERFACE
+  $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>
+  $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/>)
 # What nobody calls is not linked: the program is copied to where a process hangs.
 if(NOT HANGDBG_SANITIZE)
   target_compile_options(hangdbg_options INTERFACE -ffunction-sections -fdata-sections)

@@ -8,7 +8,7 @@ namespace hangdbg {
 // other's of before. The extension compares (vscode/src/handshake.ts).
 constexpr int kProtocolVersion = 1;
 
-// Ours: "0.1.0".
+// Ours, as CMakeLists.txt has it: "1.2.3".
 const char* version();
 
 }  // namespace hangdbg

@@ -1,7 +1,9 @@
-// One file, since VS Code loads it when a session begins.
+// One file, since VS Code loads it when a session begins. What is in it goes to
+// ../build/vscode-bundle.json, for the bill of materials.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-await build({
+const { metafile } = await build({
   entryPoints: ["src/extension.ts"],
   outfile: "dist/extension.js",
   bundle: true,
@@ -11,4 +13,7 @@ await build({
   external: ["vscode"],
   minify: true,
   legalComments: "none",
+  metafile: true,
 });
+mkdirSync("../build", { recursive: true });
+writeFileSync("../build/vscode-bundle.json", JSON.stringify(metafile, null, 1) + "\n");
