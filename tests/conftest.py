@@ -13,7 +13,7 @@ HEAVY = (
      "test_torch", "test_torch_jobs", "test_greenlets", "test_vscode"),
     ("test_dap_job", "test_diagnose_launchers", "test_diagnose_jobs", "test_launchers",
      "test_free_threaded", "test_dist", "test_vm", "test_packages", "test_readme",
-     "test_tutorials", "test_json_schemas"),
+     "test_tutorials", "test_json_schemas", "test_release"),
 )
 LONG = (*HEAVY[0], *HEAVY[1], "test_killed", "test_break_lines", "test_restart", "test_hold",
         "test_agent", "test_matrix", "test_step", "test_serve_abuse", "test_breakpoints",

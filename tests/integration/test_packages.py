@@ -19,7 +19,8 @@ DIST = ROOT / "dist"
 # Debian 12's own, which knows no Python after 3.11; and the newest, none before 3.10.
 PIPS = [ROOT / ".cache" / name / "bin" / "pip" for name in ("pip", "package-tools")]
 MINORS = [minor for minor in interpreters.MINORS if minor != "3.6"]
-VERSION = "hangdbg 0.1.0\n"
+VERSION = "hangdbg %s" % subprocess.run(
+    [str(ROOT / "scripts/version")], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def package(pattern):
