@@ -11,11 +11,11 @@
 #include "client/prompt/place.h"
 #include "client/ranks/answers.h"
 #include "client/terminal/interrupt.h"
-#include "client/terminal/json_error.h"
 #include "client/terminal/render.h"
 #include "inspector/cpython/expressions/expression.h"
 #include "inspector/jobs/jobs.h"
 #include "protocol/events/output.h"
+#include "protocol/reports/error.h"
 #include "protocol/requests/evaluate.h"
 #include "server/session/hung_thread.h"
 #include "server/session/session.h"
@@ -138,7 +138,7 @@ int run(const EvalOptions& options) {
     return report(done.error(), err);
   }
   if (!done && !answer.error) {
-    JsonError why = JsonError::of(done.error());
+    reports::ReportedError why = reports::ReportedError::of(done.error());
     answer.error = JsonException{
         std::move(why.type), std::move(why.message), std::move(why.hint), {}};
   }

@@ -28,7 +28,7 @@ struct FdsOptions {
 
 struct JsonDescriptors {
   std::int64_t pid = 0;
-  std::vector<JsonDescriptor> descriptors;
+  std::vector<reports::Descriptor> descriptors;
   bool complete = true;
   std::int64_t unseen = 0;
 

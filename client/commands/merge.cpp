@@ -35,7 +35,7 @@ struct MergeOptions {
 
 // What the files have in them, and what is wrong with them.
 struct Found {
-  std::vector<FileProcess> processes;
+  std::vector<reports::DumpedProcess> processes;
   std::vector<MissingMember> missing;
   std::vector<std::string> findings;
 };
@@ -52,7 +52,7 @@ bool keep_ranks(Found& found);
 TreeLabels label(const Found& found, bool ranks);
 void find_absent(Found& found);
 StackTree tree_of(const Found& found, bool ranks);
-StackPlace place_of(const FileFrame& frame);
+StackPlace place_of(const reports::DumpedFrame& frame);
 std::string title_of(const Found& found, const StackTree& tree, bool ranks);
 
 }  // namespace
@@ -166,7 +166,7 @@ Found read(const std::vector<std::string>& files) {
 
 Status keep_job(Found& found, const std::string& job) {
   std::set<std::string> jobs;
-  for (const FileProcess& process : found.processes) {
+  for (const reports::DumpedProcess& process : found.processes) {
     if (process.job) {
       jobs.insert(*process.job);
     }
@@ -189,7 +189,7 @@ Status keep_job(Found& found, const std::string& job) {
         "--job " + shell_quote(*jobs.begin()));
   }
   if (!job.empty()) {
-    std::erase_if(found.processes, [&](const FileProcess& process) {
+    std::erase_if(found.processes, [&](const reports::DumpedProcess& process) {
       return process.job != job;
     });
   }
@@ -199,7 +199,7 @@ Status keep_job(Found& found, const std::string& job) {
 // Where there are ranks, they are what is merged, and their children: whether
 // there are any. Those that could not be read are named.
 bool keep_ranks(Found& found) {
-  std::erase_if(found.processes, [&](const FileProcess& process) {
+  std::erase_if(found.processes, [&](const reports::DumpedProcess& process) {
     const bool cannot_be =
         process.rank.value_or(0) < 0 || process.rank.value_or(0) >= kMostRanks;
     if (cannot_be) {
@@ -210,9 +210,10 @@ bool keep_ranks(Found& found) {
     return cannot_be;
   });
   const bool ranks = std::ranges::any_of(
-      found.processes,
-      [](const FileProcess& process) { return process.rank.has_value(); });
-  std::erase_if(found.processes, [&](const FileProcess& process) {
+      found.processes, [](const reports::DumpedProcess& process) {
+        return process.rank.has_value();
+      });
+  std::erase_if(found.processes, [&](const reports::DumpedProcess& process) {
     if (process.error) {
       const std::string why = fmt::format("process {} on {}: {}", process.pid,
                                           printable(process.host),
@@ -226,7 +227,7 @@ bool keep_ranks(Found& found) {
     }
     return process.error || (ranks && !process.rank);
   });
-  std::ranges::stable_sort(found.processes, {}, &FileProcess::rank);
+  std::ranges::stable_sort(found.processes, {}, &reports::DumpedProcess::rank);
   return ranks;
 }
 
@@ -234,11 +235,11 @@ TreeLabels label(const Found& found, bool ranks) {
   using Members = TreeLabels::Members;
   TreeLabels labels{ranks ? Members::Ranks : Members::Processes};
   std::set<std::string> hosts;
-  for (const FileProcess& process : found.processes) {
+  for (const reports::DumpedProcess& process : found.processes) {
     hosts.insert(process.host);
   }
   int number = 0;
-  for (const FileProcess& process : found.processes) {
+  for (const reports::DumpedProcess& process : found.processes) {
     if (!ranks) {
       labels.pids[number] = static_cast<int>(process.pid);
       labels.names[number++] =
@@ -253,7 +254,7 @@ TreeLabels label(const Found& found, bool ranks) {
 void find_absent(Found& found) {
   RankSet seen, absent;
   std::int64_t world = 0;
-  for (const FileProcess& process : found.processes) {
+  for (const reports::DumpedProcess& process : found.processes) {
     seen.add(static_cast<int>(*process.rank));
     world = std::max(world, process.world_size.value_or(0));
   }
@@ -281,11 +282,12 @@ StackTree tree_of(const Found& found, bool ranks) {
   StackMerger merger;
   std::vector<StackMerger::Place> way;
   int number = 0;
-  for (const FileProcess& process : found.processes) {
+  for (const reports::DumpedProcess& process : found.processes) {
     const int member = ranks ? static_cast<int>(*process.rank) : number++;
-    for (const FileThread& thread : process.threads) {
+    for (const reports::DumpedThread& thread : process.threads) {
       way.clear();
-      for (const FileFrame& frame : thread.frames | std::views::reverse) {
+      for (const reports::DumpedFrame& frame :
+           thread.frames | std::views::reverse) {
         way.push_back(merger.place(place_of(frame)));
       }
       if (!way.empty()) {
@@ -303,7 +305,7 @@ StackTree tree_of(const Found& found, bool ranks) {
 }
 
 // As merge_dumps makes it.
-StackPlace place_of(const FileFrame& frame) {
+StackPlace place_of(const reports::DumpedFrame& frame) {
   if (!frame.module) {
     return {frame.qualname, frame.file,
             static_cast<int>(frame.line.value_or(0))};

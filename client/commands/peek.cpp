@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "client/options/expression_args.h"
 #include "client/ranks/answers.h"
-#include "client/terminal/json_error.h"
 #include "injector/checks/preflight.h"
 #include "inspector/cpython/expressions/peek.h"
 #include "inspector/cpython/runtime/python_process.h"
@@ -21,6 +20,7 @@
 #include "inspector/jobs/jobs.h"
 #include "inspector/snapshot/shown_thread.h"
 #include "protocol/json.h"
+#include "protocol/reports/error.h"
 #include "tracee/elf/core_file.h"
 
 namespace hangdbg {
@@ -43,7 +43,7 @@ struct PeekAnswer {
   std::optional<bool> exact;  // the thread slept
   std::optional<std::string> type;
   std::optional<std::string> repr;
-  std::optional<JsonError> error;
+  std::optional<reports::ReportedError> error;
 
   template <class V>
   void fields(V& v) {
@@ -145,7 +145,7 @@ int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   }
   PeekAnswer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
-  failed.error = JsonError::of(error);
+  failed.error = reports::ReportedError::of(error);
   print_json(encode(failed));
   return exit_code(error.id);
 }

@@ -9,8 +9,8 @@
 #include "base/fd.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/together.h"
-#include "client/terminal/json_error.h"
 #include "client/terminal/render.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -192,7 +192,7 @@ struct TextEvent {
 
 struct ErrorEvent {
   std::string event = "error";
-  JsonError error;
+  reports::ReportedError error;
 
   template <class V>
   void fields(V& v) {
@@ -307,7 +307,7 @@ void BreakEvents::note(int rank, const std::string& text) {
 }
 
 void BreakEvents::error(const Error& error) {
-  tell(encode(ErrorEvent{.error = JsonError::of(error)}));
+  tell(encode(ErrorEvent{.error = reports::ReportedError::of(error)}));
 }
 
 void BreakEvents::end(int code) {

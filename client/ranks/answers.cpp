@@ -10,10 +10,10 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "client/ranks/each_rank.h"
-#include "client/terminal/json_error.h"
 #include "client/terminal/render.h"
 #include "inspector/jobs/choice.h"
 #include "protocol/json.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 struct JsonAnswer {
   std::optional<std::string> repr;
   std::optional<std::string> output;
-  std::optional<JsonError> error;
+  std::optional<reports::ReportedError> error;
 
   template <class V>
   void fields(V& v) {
@@ -37,7 +37,7 @@ struct JsonFailure {
   std::int64_t pid = 0;
   std::int64_t rank = 0;
   std::string host;
-  JsonError error;
+  reports::ReportedError error;
 
   template <class V>
   void fields(V& v) {

@@ -15,16 +15,17 @@ constexpr std::size_t kMostBytes = std::size_t{8} << 30;
 
 }  // namespace
 
-Result<std::vector<FileProcess>> read_dump_file(const std::string& path) {
+Result<std::vector<reports::DumpedProcess>> read_dump_file(
+    const std::string& path) {
   const std::string text = TRY(read_input(path, kMostBytes));
   if (trim(text).empty()) {
     return fail(ErrorId::BadMessage, "it is empty");
   }
   const Json json = TRY(Json::parse(text));
-  if (const auto none = decode<JsonNoAnswer>(json)) {
+  if (const auto none = decode<reports::NoAnswer>(json)) {
     return fail(ErrorId::BadMessage, "no dump: " + none->error.message);
   }
-  auto dumps = TRY(decode<FileDumps>(json));
+  auto dumps = TRY(decode<reports::DumpedProcesses>(json));
   return std::move(dumps.processes);
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "client/ranks/each_rank.h"
-#include "client/terminal/json_error.h"
 #include "protocol/json.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -38,7 +38,7 @@ void take(const PartRun& run,
           Gathered& into);
 std::optional<std::string> failure_of(const ReportPart& part,
                                       const RankOutput& output);
-std::optional<JsonError> error_alone(const Json& json);
+std::optional<reports::ReportedError> error_alone(const Json& json);
 std::string first_error(std::string_view err);
 void add_missing(MissingPart missing, Gathered& into);
 
@@ -182,8 +182,8 @@ std::optional<std::string> failure_of(const ReportPart& part,
 }
 
 // With --json that is all there is of a part that has no answer.
-std::optional<JsonError> error_alone(const Json& json) {
-  const auto none = decode<JsonNoAnswer>(json);
+std::optional<reports::ReportedError> error_alone(const Json& json) {
+  const auto none = decode<reports::NoAnswer>(json);
   return none ? std::optional(none->error) : std::nullopt;
 }
 

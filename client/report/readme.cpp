@@ -85,9 +85,9 @@ std::string title_of(const ReportDocument& document) {
 // Each version once.
 std::string python_of(const ReportDocument& document) {
   std::string versions;
-  const auto dump = decode<FileDumps>(document.part("dump"));
-  for (const FileProcess& process :
-       dump ? dump->processes : std::vector<FileProcess>()) {
+  const auto dump = decode<reports::DumpedProcesses>(document.part("dump"));
+  for (const reports::DumpedProcess& process :
+       dump ? dump->processes : std::vector<reports::DumpedProcess>()) {
     const std::string version = process.python.value_or("");
     if (!version.empty() && versions.find(version) == versions.npos) {
       versions += (versions.empty() ? "" : ", ") + version;

@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/shortage.h"
 #include "base/text.h"
-#include "client/terminal/json_error.h"
 #include "protocol/json.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -138,7 +138,7 @@ int report(const Error& noticed, const Palette& palette) {
   const Error error = with_its_cause(noticed);
   shortage_told = shortage_told || error.id == ErrorId::OutOfResources;
   if (answer_state == Answer::Awaited) {
-    print_json(encode(JsonNoAnswer{JsonError::of(error)}));
+    print_json(encode(reports::NoAnswer{reports::ReportedError::of(error)}));
   } else {
     flush_output(stdout);
     say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));

@@ -26,14 +26,16 @@ std::string report_with(std::string_view parts) {
          std::string(parts) + R"(],"missing":[]})";
 }
 
-FileFrame at(std::string function, std::string file, std::int64_t line) {
+reports::DumpedFrame at(std::string function,
+                        std::string file,
+                        std::int64_t line) {
   return {
       .qualname = std::move(function), .file = std::move(file), .line = line};
 }
 
-FileThread thread(std::string name,
-                  std::vector<FileFrame> frames,
-                  std::int64_t tid = 9) {
+reports::DumpedThread thread(std::string name,
+                             std::vector<reports::DumpedFrame> frames,
+                             std::int64_t tid = 9) {
   return {.tid = tid, .name = std::move(name), .frames = std::move(frames)};
 }
 
@@ -44,12 +46,12 @@ TEST(Diff, NumbersAreNotTold) {
 }
 
 TEST(Diff, ThreadsPartAtTheFirstOtherFrame) {
-  const FileProcess a{
+  const reports::DumpedProcess a{
       .pid = 1,
       .threads = {thread(
           "MainThread",
           {at("all_reduce", "/x/dist.py", 5), at("train", "/x/t.py", 10)}, 1)}};
-  const FileProcess b{
+  const reports::DumpedProcess b{
       .pid = 2,
       .threads = {
           thread("MainThread",
@@ -67,12 +69,12 @@ TEST(Diff, ThreadsPartAtTheFirstOtherFrame) {
 }
 
 TEST(Diff, OfALibraryTheLineIsNotCompared) {
-  const FileProcess a{
+  const reports::DumpedProcess a{
       .pid = 1,
       .threads = {thread("MainThread",
                          {at("wait", "/usr/lib/python3.11/threading.py", 300)},
                          1)}};
-  const FileProcess b{
+  const reports::DumpedProcess b{
       .pid = 2,
       .threads = {thread("MainThread",
                          {at("wait", "/opt/lib/python3.12/threading.py", 355)},
@@ -84,8 +86,9 @@ TEST(Diff, ThreadsOfAPoolAndThoseThatAreOnOneSide) {
   const auto worker = [](std::string name) {
     return thread(std::move(name), {at("run", "/x/p.py", 1)});
   };
-  const FileProcess a{.pid = 1, .threads = {worker("pool-0_1"), worker("io")}};
-  const FileProcess b{.pid = 2, .threads = {worker("pool-3_7")}};
+  const reports::DumpedProcess a{.pid = 1,
+                                 .threads = {worker("pool-0_1"), worker("io")}};
+  const reports::DumpedProcess b{.pid = 2, .threads = {worker("pool-3_7")}};
   const auto found = compare_stacks(a, b);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].thread, "thread io");

@@ -29,6 +29,7 @@ const std::vector<std::string> kRooms = {
     "protocol",
     "protocol/events",
     "protocol/requests",
+    "protocol/reports",
     "agent",
     "tracee/memory",
     "tracee/arch/x86_64",

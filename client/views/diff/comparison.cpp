@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 9> kGroups = {
     "limits",    "cgroup", "machine",  "descriptors"};
 
 struct Pair {
-  const FileProcess* a;
-  const FileProcess* b;
+  const reports::DumpedProcess* a;
+  const reports::DumpedProcess* b;
   std::optional<int> rank;
 };
 
@@ -58,8 +58,8 @@ namespace {
 std::vector<Pair> pair_up(const Side& a, const Side& b, Comparison& into) {
   std::vector<Pair> pairs;
   const auto ranks_of = [](const Side& side) {
-    std::map<int, const FileProcess*> ranks;
-    for (const FileProcess& process : side.processes) {
+    std::map<int, const reports::DumpedProcess*> ranks;
+    for (const reports::DumpedProcess& process : side.processes) {
       if (process.rank && *process.rank >= 0 && *process.rank < kMostRanks &&
           !process.child.value_or(false)) {
         ranks.emplace(static_cast<int>(*process.rank), &process);
@@ -162,8 +162,9 @@ bool same(const std::string& a, const std::string& b) {
 bool same_place(const StackDifference& a, const StackDifference& b) {
   const auto same_frames = [](const auto& one, const auto& other) {
     return one.has_value() == other.has_value() &&
-           (!one || std::ranges::equal(*one, *other, {}, &FileFrame::qualname,
-                                       &FileFrame::qualname));
+           (!one || std::ranges::equal(*one, *other, {},
+                                       &reports::DumpedFrame::qualname,
+                                       &reports::DumpedFrame::qualname));
   };
   return a.thread == b.thread && same_frames(a.a, b.a) && same_frames(a.b, b.b);
 }

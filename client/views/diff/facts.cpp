@@ -10,153 +10,10 @@
 
 #include "base/text.h"
 #include "protocol/json.h"
+#include "protocol/reports/compared.h"
 
 namespace hangdbg {
 namespace {
-
-struct DescriptorKind {
-  std::string kind;
-  template <class V>
-  void fields(V& v) {
-    v("kind", kind);
-  }
-};
-
-struct DescriptorKinds {
-  std::vector<DescriptorKind> descriptors;
-  template <class V>
-  void fields(V& v) {
-    v("descriptors", descriptors);
-  }
-};
-
-struct CauseFields {
-  std::optional<bool> hung;
-  std::optional<std::string> cause, summary;
-  template <class V>
-  void fields(V& v) {
-    v("hung", hung);
-    v("cause", cause);
-    v("summary", summary);
-  }
-};
-
-struct OneOf {
-  std::optional<std::int64_t> pid;
-  std::optional<CauseFields> diagnosis;
-  template <class V>
-  void fields(V& v) {
-    v.nullable("pid", pid);
-    v.nullable("diagnosis", diagnosis);
-  }
-};
-
-// Of one process, of several, or of a job.
-struct Diagnosed {
-  std::optional<std::int64_t> pid;
-  CauseFields own;
-  std::optional<std::vector<OneOf>> processes, ranks;
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    own.fields(v);
-    v("processes", processes);
-    v("ranks", ranks);
-  }
-};
-
-// As much of `around --json` as is not another one every second.
-struct Limit {
-  std::optional<std::int64_t> limit;
-  template <class V>
-  void fields(V& v) {
-    v.nullable("limit", limit);
-  }
-};
-
-struct LimitsAround {
-  std::optional<Limit> open_files, user_threads, file_size, address_space,
-      locked_memory;
-  template <class V>
-  void fields(V& v) {
-    v("open_files", open_files);
-    v("user_threads", user_threads);
-    v("file_size", file_size);
-    v("address_space", address_space);
-    v("locked_memory", locked_memory);
-  }
-};
-
-struct Most {
-  std::optional<std::int64_t> max;
-  std::optional<double> cpus;
-  template <class V>
-  void fields(V& v) {
-    v.nullable("max", max);
-    v.nullable("cpus", cpus);
-  }
-};
-
-struct CgroupAround {
-  std::optional<Most> memory, cpu, pids;
-  template <class V>
-  void fields(V& v) {
-    v.nullable("memory", memory);
-    v.nullable("cpu", cpu);
-    v.nullable("pids", pids);
-  }
-};
-
-struct SignalsAround {
-  std::vector<std::string> blocked, ignored;
-  template <class V>
-  void fields(V& v) {
-    v("blocked", blocked);
-    v("ignored", ignored);
-  }
-};
-
-struct LibraryAround {
-  std::string name, path;
-  std::optional<std::string> version;
-  template <class V>
-  void fields(V& v) {
-    v("name", name);
-    v("path", path);
-    v.nullable("version", version);
-  }
-};
-
-struct MachineAround {
-  std::int64_t allowed_cpus = 0, memory_kib = 0, swap_kib = 0;
-  template <class V>
-  void fields(V& v) {
-    v("allowed_cpus", allowed_cpus);
-    v("memory_kib", memory_kib);
-    v("swap_kib", swap_kib);
-  }
-};
-
-// Of whatever version of hangdbg.
-struct Around {
-  std::optional<std::vector<std::string>> unusual;
-  std::optional<CgroupAround> cgroup;
-  std::optional<LimitsAround> limits;
-  std::optional<SignalsAround> signals;
-  std::optional<std::vector<LibraryAround>> libraries;
-  std::optional<std::map<std::string, std::string>> environment;
-  std::optional<MachineAround> machine;
-  template <class V>
-  void fields(V& v) {
-    v("unusual", unusual);
-    v("cgroup", cgroup);
-    v("limits", limits);
-    v("signals", signals);
-    v("libraries", libraries);
-    v("environment", environment);
-    v("machine", machine);
-  }
-};
 
 // Which differ between any two runs.
 constexpr std::array<std::string_view, 9> kOwnVariables = {
@@ -166,7 +23,7 @@ constexpr std::array<std::string_view, 9> kOwnVariables = {
     "LOCAL_RANK",   "OMPI_COMM_WORLD_RANK",
     "PMI_RANK"};
 
-void add_cause(Facts& facts, const CauseFields& cause);
+void add_cause(Facts& facts, const reports::ComparedCauseFields& cause);
 const std::vector<std::string> kNoWords;
 
 // Of a limit.
@@ -175,8 +32,8 @@ std::string most(const std::optional<T>& limit) {
   return limit ? fmt::format("{}", *limit) : "none";
 }
 
-void add_around(Facts& facts, const Around& around);
-void add_limits(Facts& facts, const LimitsAround& limits);
+void add_around(Facts& facts, const reports::ComparedAround& around);
+void add_limits(Facts& facts, const reports::ComparedLimitsAround& limits);
 std::string list(const std::vector<std::string>& words);
 void add_descriptors(Facts& facts, const Json& fds);
 
@@ -198,7 +55,8 @@ Facts shared_facts(const Side& side) {
     if (side.report.job->world_size) {
       facts[{"job", "ranks"}] = fmt::format("{}", *side.report.job->world_size);
     }
-    if (const auto all = decode<Diagnosed>(side.report.part("diagnosis"));
+    if (const auto all =
+            decode<reports::ComparedDiagnosed>(side.report.part("diagnosis"));
         all && all->ranks) {
       add_cause(facts, all->own);
     }
@@ -206,18 +64,20 @@ Facts shared_facts(const Side& side) {
   return facts;
 }
 
-Facts process_facts(const Side& side, const FileProcess& process) {
+Facts process_facts(const Side& side, const reports::DumpedProcess& process) {
   Facts facts;
   if (process.python) {
     facts[{"versions", "Python"}] = *process.python;
   }
   const ReportDocument& report = side.report;
-  if (const auto all = decode<Diagnosed>(report.part("diagnosis"))) {
+  if (const auto all =
+          decode<reports::ComparedDiagnosed>(report.part("diagnosis"))) {
     if (all->pid == process.pid) {
       add_cause(facts, all->own);
     }
     for (const auto* const list : {&all->processes, &all->ranks}) {
-      for (const OneOf& one : list->value_or(std::vector<OneOf>())) {
+      for (const reports::ComparedOneOf& one :
+           list->value_or(std::vector<reports::ComparedOneOf>())) {
         if (one.pid == process.pid && one.diagnosis) {
           add_cause(facts, *one.diagnosis);
         }
@@ -226,7 +86,8 @@ Facts process_facts(const Side& side, const FileProcess& process) {
   }
   add_descriptors(facts, report.part("fds", process.pid));
   const Json& around = report.part("around", process.pid);
-  if (const auto known = decode<Around>(around); known && !around.is_null()) {
+  if (const auto known = decode<reports::ComparedAround>(around);
+      known && !around.is_null()) {
     add_around(facts, *known);
   }
   return facts;
@@ -256,13 +117,13 @@ std::string without_numbers(std::string_view text) {
 
 namespace {
 
-void add_cause(Facts& facts, const CauseFields& cause) {
+void add_cause(Facts& facts, const reports::ComparedCauseFields& cause) {
   facts[{"diagnosis", "hung"}] = cause.hung.value_or(false) ? "yes" : "no";
   facts[{"diagnosis", "cause"}] = cause.cause.value_or("");
   facts[{"diagnosis", "says"}] = cause.summary.value_or("");
 }
 
-void add_around(Facts& facts, const Around& around) {
+void add_around(Facts& facts, const reports::ComparedAround& around) {
   if (around.limits) {
     add_limits(facts, *around.limits);
   }
@@ -286,8 +147,8 @@ void add_around(Facts& facts, const Around& around) {
     facts[{"unusual", without_numbers(line)}] = line;
   }
   // Of two of the same name both are told.
-  for (const LibraryAround& one :
-       around.libraries.value_or(std::vector<LibraryAround>())) {
+  for (const reports::ComparedLibraryAround& one : around.libraries.value_or(
+           std::vector<reports::ComparedLibraryAround>())) {
     std::string& known = facts[{"libraries", one.name}];
     known += fmt::format("{}{}{}", known.empty() ? "" : " and ",
                          one.version ? *one.version + ", " : "", one.path);
@@ -300,9 +161,10 @@ void add_around(Facts& facts, const Around& around) {
   }
 }
 
-void add_limits(Facts& facts, const LimitsAround& limits) {
-  const auto add = [&facts](std::string name,
-                            const std::optional<Limit>& limit) {
+void add_limits(Facts& facts, const reports::ComparedLimitsAround& limits) {
+  const auto add = [&facts](
+                       std::string name,
+                       const std::optional<reports::ComparedLimit>& limit) {
     if (limit) {
       facts[{"limits", std::move(name)}] = most(limit->limit);
     }
@@ -324,8 +186,8 @@ std::string list(const std::vector<std::string>& words) {
 
 void add_descriptors(Facts& facts, const Json& fds) {
   std::map<std::string, int> counts;
-  if (const auto all = decode<DescriptorKinds>(fds)) {
-    for (const DescriptorKind& one : all->descriptors) {
+  if (const auto all = decode<reports::ComparedDescriptorKinds>(fds)) {
+    for (const reports::ComparedDescriptorKind& one : all->descriptors) {
       ++counts[one.kind];
     }
   }

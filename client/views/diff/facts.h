@@ -21,7 +21,7 @@ using Facts = std::map<std::pair<std::string, std::string>, std::string>;
 Facts shared_facts(const Side& side);
 
 // Of one of its processes.
-Facts process_facts(const Side& side, const FileProcess& process);
+Facts process_facts(const Side& side, const reports::DumpedProcess& process);
 
 // Text with each number and address as "N".
 std::string without_numbers(std::string_view text);

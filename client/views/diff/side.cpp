@@ -69,9 +69,10 @@ Result<Side> parse_side(std::string_view bytes) {
                 "it is neither a report nor what `dump --json` writes");
   }
   if (const Json& dump = side.report.part("dump"); !dump.is_null()) {
-    side.processes = TRY(decode<FileDumps>(dump)).processes;
-    std::erase_if(side.processes,
-                  [](const FileProcess& one) { return one.error.has_value(); });
+    side.processes = TRY(decode<reports::DumpedProcesses>(dump)).processes;
+    std::erase_if(side.processes, [](const reports::DumpedProcess& one) {
+      return one.error.has_value();
+    });
   }
   if (side.processes.empty()) {  // what else is known of them
     for (const ReportProcess& one : side.report.processes) {

@@ -17,7 +17,8 @@ namespace hangdbg {
 struct Side {
   std::string path;
   ReportDocument report;  // of a dump alone, with nothing but that in it
-  std::vector<FileProcess> processes;  // that could be read; at least one
+  std::vector<reports::DumpedProcess>
+      processes;  // that could be read; at least one
 
   bool is_dump_alone() const { return report.made.empty(); }
 };

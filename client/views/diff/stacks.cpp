@@ -15,22 +15,24 @@ constexpr std::size_t kBeginning = 3;  // frames that tell a thread's role
 
 struct Known {
   std::string title;
-  const FileThread* thread;
+  const reports::DumpedThread* thread;
 };
 using Threads = std::multimap<std::string, Known>;  // by their role
 
-Threads by_role(const FileProcess& process);
-std::string role_of(const FileThread& thread);
-std::vector<const FileFrame*> python_frames(const FileThread& thread);
-bool at_same_place(const FileFrame& a, const FileFrame& b);
+Threads by_role(const reports::DumpedProcess& process);
+std::string role_of(const reports::DumpedThread& thread);
+std::vector<const reports::DumpedFrame*> python_frames(
+    const reports::DumpedThread& thread);
+bool at_same_place(const reports::DumpedFrame& a,
+                   const reports::DumpedFrame& b);
 std::optional<StackDifference> part(const Known& a, const Known& b);
-std::vector<FileFrame> inside_of(const FileThread& thread,
-                                 const FileFrame* common);
+std::vector<reports::DumpedFrame> inside_of(const reports::DumpedThread& thread,
+                                            const reports::DumpedFrame* common);
 
 }  // namespace
 
-std::vector<StackDifference> compare_stacks(const FileProcess& a,
-                                            const FileProcess& b) {
+std::vector<StackDifference> compare_stacks(const reports::DumpedProcess& a,
+                                            const reports::DumpedProcess& b) {
   std::vector<StackDifference> found;
   Threads others = by_role(b);
   for (const auto& [role, thread] : by_role(a)) {
@@ -53,9 +55,9 @@ std::vector<StackDifference> compare_stacks(const FileProcess& a,
 namespace {
 
 // Main's is the first of all.
-Threads by_role(const FileProcess& process) {
+Threads by_role(const reports::DumpedProcess& process) {
   Threads threads;
-  for (const FileThread& thread : process.threads) {
+  for (const reports::DumpedThread& thread : process.threads) {
     const std::string name = thread.name.value_or("");
     if (thread.tid == process.pid) {
       threads.emplace("", Known{"main thread", &thread});
@@ -69,7 +71,7 @@ Threads by_role(const FileProcess& process) {
 }
 
 // Its name, but for the number that a pool gives; or how it begins.
-std::string role_of(const FileThread& thread) {
+std::string role_of(const reports::DumpedThread& thread) {
   if (thread.name && !thread.name->empty()) {
     return "name " + without_numbers(*thread.name);
   }
@@ -83,16 +85,19 @@ std::string role_of(const FileThread& thread) {
 }
 
 // Outermost first; where there are none, the native ones.
-std::vector<const FileFrame*> python_frames(const FileThread& thread) {
-  std::vector<const FileFrame*> python, native;
-  for (const FileFrame& frame : thread.frames | std::views::reverse) {
+std::vector<const reports::DumpedFrame*> python_frames(
+    const reports::DumpedThread& thread) {
+  std::vector<const reports::DumpedFrame*> python, native;
+  for (const reports::DumpedFrame& frame :
+       thread.frames | std::views::reverse) {
     (frame.module ? native : python).push_back(&frame);
   }
   return python.empty() ? native : python;
 }
 
 // In a library the line tells of its version alone.
-bool at_same_place(const FileFrame& a, const FileFrame& b) {
+bool at_same_place(const reports::DumpedFrame& a,
+                   const reports::DumpedFrame& b) {
   return a.qualname == b.qualname && short_path(a.file) == short_path(b.file) &&
          (a.line == b.line || a.module || is_library_path(a.file));
 }
@@ -107,8 +112,10 @@ std::optional<StackDifference> part(const Known& a, const Known& b) {
     return std::nullopt;
   }
   StackDifference found{.thread = a.title};
-  const FileFrame* const last_a = one == left.begin() ? nullptr : one[-1];
-  const FileFrame* const last_b = other == right.begin() ? nullptr : other[-1];
+  const reports::DumpedFrame* const last_a =
+      one == left.begin() ? nullptr : one[-1];
+  const reports::DumpedFrame* const last_b =
+      other == right.begin() ? nullptr : other[-1];
   if (last_a != nullptr) {
     found.common = *last_a;
   }
@@ -118,8 +125,9 @@ std::optional<StackDifference> part(const Known& a, const Known& b) {
 }
 
 // With the native ones; all, if nothing is common.
-std::vector<FileFrame> inside_of(const FileThread& thread,
-                                 const FileFrame* common) {
+std::vector<reports::DumpedFrame> inside_of(
+    const reports::DumpedThread& thread,
+    const reports::DumpedFrame* common) {
   const auto begin = thread.frames.begin();
   return {begin,
           common == nullptr ? thread.frames.end() : begin + (common - &*begin)};

@@ -20,11 +20,12 @@ std::string facts_text(const Comparison& found,
                        const Palette& out);
 std::string fact_text(const FactDifference& one, const Palette& out);
 std::string stacks_text(const Comparison& found, const Palette& out);
-std::string frames_text(std::string_view letter,
-                        const std::optional<std::vector<FileFrame>>& frames,
-                        bool parted,
-                        const Palette& out);
-std::string frame_text(const FileFrame& frame);
+std::string frames_text(
+    std::string_view letter,
+    const std::optional<std::vector<reports::DumpedFrame>>& frames,
+    bool parted,
+    const Palette& out);
+std::string frame_text(const reports::DumpedFrame& frame);
 std::string of_ranks(const RankSet& ranks);
 
 }  // namespace
@@ -68,7 +69,7 @@ std::string title_of(std::string_view letter,
     what = fmt::format("job {}, {} ranks", printable(side.report.job->id),
                        side.processes.size());
   } else if (side.processes.size() == 1) {
-    const FileProcess& only = side.processes.front();
+    const reports::DumpedProcess& only = side.processes.front();
     what = fmt::format(
         "process {}{}{}", only.pid,
         only.host.empty() ? "" : " on " + printable(only.host),
@@ -129,10 +130,11 @@ std::string stacks_text(const Comparison& found, const Palette& out) {
 }
 
 // The outermost first: there they part.
-std::string frames_text(std::string_view letter,
-                        const std::optional<std::vector<FileFrame>>& frames,
-                        bool parted,
-                        const Palette& out) {
+std::string frames_text(
+    std::string_view letter,
+    const std::optional<std::vector<reports::DumpedFrame>>& frames,
+    bool parted,
+    const Palette& out) {
   if (!frames) {
     return fmt::format("    {} has no such thread\n", out.cyan(letter));
   }
@@ -158,7 +160,7 @@ std::string frames_text(std::string_view letter,
   return text;
 }
 
-std::string frame_text(const FileFrame& frame) {
+std::string frame_text(const reports::DumpedFrame& frame) {
   const std::string name = printable(
       !frame.qualname.empty() ? frame.qualname : frame.builtin.value_or("?"));
   if (frame.module) {

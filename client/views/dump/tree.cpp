@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "protocol/reports/stack_tree.h"
 
 namespace hangdbg {
 namespace {
@@ -70,13 +71,11 @@ std::string differences_text(const std::optional<Differences>& differences,
   return text;
 }
 
-using Numbers = std::optional<std::vector<int>>;
-
-Numbers ranks_of(const RankSet& set, const TreeLabels& labels) {
-  return are_ranks(labels) ? Numbers(set.numbers()) : std::nullopt;
+reports::Numbers ranks_of(const RankSet& set, const TreeLabels& labels) {
+  return are_ranks(labels) ? reports::Numbers(set.numbers()) : std::nullopt;
 }
 
-Numbers pids_of(const RankSet& set, const TreeLabels& labels) {
+reports::Numbers pids_of(const RankSet& set, const TreeLabels& labels) {
   if (are_ranks(labels)) {
     return std::nullopt;
   }
@@ -88,115 +87,11 @@ Numbers pids_of(const RankSet& set, const TreeLabels& labels) {
   return pids;
 }
 
-struct JsonNode {
-  std::optional<std::string> frame;
-  std::optional<std::string> function, file;
-  std::optional<std::int64_t> line;
-  Numbers ranks, pids;
-  std::int64_t threads = 0;
-  std::vector<JsonNode> children;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("frame", frame);
-    v("function", function);
-    v("file", file);
-    v("line", line);
-    v.nullable("ranks", ranks);
-    v.nullable("pids", pids);
-    v("threads", threads);
-    v("children", children);
-  }
-};
-
-struct JsonOdd {
-  Numbers ranks, pids;
-  std::string why;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("ranks", ranks);
-    v.nullable("pids", pids);
-    v("why", why);
-  }
-};
-
-struct JsonClass {
-  Numbers ranks, pids;
-  std::string state;
-  std::vector<std::string> frames;  // innermost first
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("ranks", ranks);
-    v.nullable("pids", pids);
-    v("state", state);
-    v("frames", frames);
-  }
-};
-
-struct JsonMissing {
-  std::optional<std::int64_t> rank, pid;
-  std::optional<std::string> host;
-  std::string type, message;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("rank", rank);
-    v.nullable("pid", pid);
-    v("host", host);
-    v("type", type);
-    v("message", message);
-  }
-};
-
-struct JsonValueOf {
-  std::string repr;
-  Numbers ranks, pids;
-
-  template <class V>
-  void fields(V& v) {
-    v("repr", repr);
-    v.nullable("ranks", ranks);
-    v.nullable("pids", pids);
-  }
-};
-
-struct JsonDifferences {
-  std::string frame;
-  std::map<std::string, std::vector<JsonValueOf>> locals;
-
-  template <class V>
-  void fields(V& v) {
-    v("frame", frame);
-    v("locals", locals);
-  }
-};
-
-struct JsonTree {
-  JsonNode tree;
-  std::vector<JsonOdd> odd;
-  std::vector<JsonClass> classes;
-  std::vector<JsonMissing> missing;
-  // The ranks of each, if there are several.
-  std::optional<std::map<std::string, std::vector<int>>> hosts = {};
-  std::optional<JsonDifferences> differences = {};  // if locals were asked for
-
-  template <class V>
-  void fields(V& v) {
-    v("tree", tree);
-    v("odd", odd);
-    v("classes", classes);
-    v("missing", missing);
-    v("hosts", hosts);
-    v("differences", differences);
-  }
-};
-
-JsonNode json_of_tree(const StackNode& node, const TreeLabels& labels) {
-  JsonNode json{.ranks = ranks_of(node.members, labels),
-                .pids = pids_of(node.members, labels),
-                .threads = node.threads};
+reports::TreeNode json_of_tree(const StackNode& node,
+                               const TreeLabels& labels) {
+  reports::TreeNode json{.ranks = ranks_of(node.members, labels),
+                         .pids = pids_of(node.members, labels),
+                         .threads = node.threads};
   if (!node.place.function.empty()) {
     json.frame = text_of(node.place, true);
     json.function = node.place.function;
@@ -211,11 +106,12 @@ JsonNode json_of_tree(const StackNode& node, const TreeLabels& labels) {
   return json;
 }
 
-JsonClass json_of_tree(const StackClass& some, const TreeLabels& labels) {
-  JsonClass json{ranks_of(some.members, labels),
-                 pids_of(some.members, labels),
-                 some.state,
-                 {}};
+reports::TreeClass json_of_tree(const StackClass& some,
+                                const TreeLabels& labels) {
+  reports::TreeClass json{ranks_of(some.members, labels),
+                          pids_of(some.members, labels),
+                          some.state,
+                          {}};
   for (const StackPlace& place : some.way) {
     json.frames.push_back(text_of(place, true));
   }
@@ -223,9 +119,9 @@ JsonClass json_of_tree(const StackClass& some, const TreeLabels& labels) {
   return json;
 }
 
-JsonDifferences json_of_tree(const Differences& differences,
-                             const TreeLabels& labels) {
-  JsonDifferences json{text_of(differences.place, true), {}};
+reports::TreeDifferences json_of_tree(const Differences& differences,
+                                      const TreeLabels& labels) {
+  reports::TreeDifferences json{text_of(differences.place, true), {}};
   for (const auto& [name, values] : differences.locals) {
     for (const auto& [repr, members] : values) {
       json.locals[name].push_back(
@@ -272,7 +168,7 @@ Json tree_json(const StackTree& tree,
                const TreeLabels& labels,
                const std::vector<MissingMember>& missing,
                const std::optional<Differences>& differences) {
-  JsonTree json{.tree = json_of_tree(tree.root, labels)};
+  reports::StackTree json{.tree = json_of_tree(tree.root, labels)};
   for (const StoppedMember& one : tree.stopped) {
     const RankSet set = set_of(one.member);
     json.odd.push_back({ranks_of(set, labels), pids_of(set, labels), why(one)});

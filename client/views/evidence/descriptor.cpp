@@ -57,13 +57,13 @@ std::string mode_of(const OpenFile& file) {
   return file.reads() && file.writes() ? "rw" : file.writes() ? "w" : "r";
 }
 
-JsonDescriptor to_json(const Descriptor& from) {
+reports::Descriptor to_json(const Descriptor& from) {
   const OpenFile& file = from.file;
-  JsonDescriptor json{.fd = file.fd,
-                      .kind = std::string(file_kind_name(file.kind)),
-                      .name = to_utf8(file.name),
-                      .mode = mode_of(file),
-                      .deleted = file.deleted};
+  reports::Descriptor json{.fd = file.fd,
+                           .kind = std::string(file_kind_name(file.kind)),
+                           .name = to_utf8(file.name),
+                           .mode = mode_of(file),
+                           .deleted = file.deleted};
   json.position = static_cast<std::int64_t>(file.position);
   json.count = file.count;
   json.pid = file.pid;

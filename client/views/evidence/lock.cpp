@@ -4,10 +4,10 @@
 
 namespace hangdbg {
 
-JsonSeenLock to_json(const SeenLock& from) {
-  JsonSeenLock json{.kind = std::string(lock_kind_name(from.kind)),
-                    .name = from.name,
-                    .count = static_cast<std::int64_t>(from.count)};
+reports::SeenLock to_json(const SeenLock& from) {
+  reports::SeenLock json{.kind = std::string(lock_kind_name(from.kind)),
+                         .name = from.name,
+                         .count = static_cast<std::int64_t>(from.count)};
   if (from.address) {
     json.address = fmt::format("{:#x}", from.address.value);
   }
@@ -16,8 +16,8 @@ JsonSeenLock to_json(const SeenLock& from) {
         {owner.id.pid, owner.id.tid, owner.who, owner.state, owner.place});
   }
   if (from.owner_in_parent) {
-    json.owner_in_parent =
-        JsonThreadId{from.owner_in_parent->pid, from.owner_in_parent->tid};
+    json.owner_in_parent = reports::ThreadNumber{from.owner_in_parent->pid,
+                                                 from.owner_in_parent->tid};
   }
   if (!from.note.empty()) {
     json.note = from.note;

@@ -8,66 +8,10 @@
 
 #include "base/text.h"
 #include "client/views/evidence/lock.h"
+#include "protocol/reports/locks.h"
 
 namespace hangdbg {
 namespace {
-
-struct JsonWaiter {
-  std::int64_t pid = 0, tid = 0;
-  std::string who, state, place;
-  std::optional<double> waiting_s;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("tid", tid);
-    v("who", who);
-    v("state", state);
-    v("place", place);
-    v.nullable("waiting_s", waiting_s);
-  }
-};
-
-struct JsonKnownLock {
-  JsonSeenLock lock;
-  std::vector<JsonWaiter> waiters;
-
-  template <class V>
-  void fields(V& v) {
-    lock.fields(v);
-    v("waiters", waiters);
-  }
-};
-
-struct JsonLink {
-  std::int64_t pid = 0, tid = 0;
-  std::string who, waits_for;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("tid", tid);
-    v("who", who);
-    v("waits_for", waits_for);
-  }
-};
-
-struct JsonLocks {
-  std::int64_t pid = 0;
-  std::optional<std::string> python;
-  std::vector<JsonKnownLock> locks;
-  std::vector<std::vector<JsonLink>> circles;
-  std::vector<std::string> skipped;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v.nullable("python", python);
-    v("locks", locks);
-    v("circles", circles);
-    v("skipped", skipped);
-  }
-};
 
 std::string lock_head(const SeenLock& lock) {
   std::string text(lock_kind_name(lock.kind));
@@ -149,12 +93,12 @@ std::string locks_text(const SeenLocks& all, const Palette& out) {
 }
 
 Json locks_json(const SeenLocks& all) {
-  JsonLocks json{.pid = all.pid, .skipped = all.skipped};
+  reports::Locks json{.pid = all.pid, .skipped = all.skipped};
   if (!all.python.empty()) {
     json.python = all.python;
   }
   for (const KnownLock& known : all.locks) {
-    JsonKnownLock one{.lock = to_json(known.lock)};
+    reports::KnownLock one{.lock = to_json(known.lock)};
     for (const LockWaiter& waiter : known.waiters) {
       one.waiters.push_back({waiter.id.pid, waiter.id.tid, waiter.who,
                              waiter.state, waiter.place, waiter.waiting_s});

@@ -10,145 +10,14 @@
 #include <vector>
 
 #include "base/text.h"
+#include "protocol/reports/net.h"
 
 namespace hangdbg {
 namespace {
 
 using std::chrono::milliseconds;
 
-// What TCP_INFO says; times in milliseconds.
-struct JsonProgress {
-  // Null: nothing has been sent yet, or come.
-  std::optional<std::int64_t> last_sent_ms, last_received_ms, last_answered_ms;
-  double rto_ms = 0, rtt_ms = 0;
-  std::int64_t congestion_window = 0, unacknowledged_segments = 0;
-  std::int64_t lost = 0, backoff = 0, probes = 0, total_retransmits = 0;
-  std::optional<std::int64_t> peer_window, bytes_acknowledged, bytes_received,
-      unsent;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("last_sent_ms", last_sent_ms);
-    v.nullable("last_received_ms", last_received_ms);
-    v.nullable("last_answered_ms", last_answered_ms);
-    v("rto_ms", rto_ms);
-    v("rtt_ms", rtt_ms);
-    v("congestion_window", congestion_window);
-    v("unacknowledged_segments", unacknowledged_segments);
-    v("lost", lost);
-    v("backoff", backoff);
-    v("probes", probes);
-    v("total_retransmits", total_retransmits);
-    v.nullable("peer_window", peer_window);
-    v.nullable("bytes_acknowledged", bytes_acknowledged);
-    v.nullable("bytes_received", bytes_received);
-    v.nullable("unsent", unsent);
-  }
-};
-
-struct JsonOptions {
-  bool keeps_alive = false;
-  std::int64_t keep_idle_s = 0;
-  std::optional<std::int64_t> user_timeout_ms, receive_timeout_ms,
-      send_timeout_ms;
-  std::string device;
-
-  template <class V>
-  void fields(V& v) {
-    v("keep_alive", keeps_alive);
-    v("keep_idle_s", keep_idle_s);
-    v.nullable("user_timeout_ms", user_timeout_ms);
-    v.nullable("receive_timeout_ms", receive_timeout_ms);
-    v.nullable("send_timeout_ms", send_timeout_ms);
-    v("device", device);
-  }
-};
-
-struct JsonHolder {
-  std::int64_t pid = 0, fd = 0;
-  std::string name;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("fd", fd);
-    v("name", name);
-  }
-};
-
-struct JsonSocket {
-  std::int64_t inode = 0;
-  std::vector<int> fds;
-  std::string protocol, source;
-  std::optional<std::string> state, local, remote, timer, path;
-  std::optional<std::int64_t> timer_ms, unread, unacknowledged, retransmits;
-  std::optional<std::int64_t> waiting, backlog;  // of one that listens
-  std::optional<std::string> interface;
-  std::optional<JsonProgress> tcp_info;
-  std::optional<JsonOptions> options;
-  std::vector<JsonHolder> others;
-  std::vector<std::string> odd;
-
-  template <class V>
-  void fields(V& v) {
-    v("inode", inode);
-    v("fds", fds);
-    v("protocol", protocol);
-    v("source", source);
-    v("state", state);
-    v("local", local);
-    v("remote", remote);
-    v("path", path);
-    v("unread", unread);
-    v("unacknowledged", unacknowledged);
-    v("retransmits", retransmits);
-    v("waiting", waiting);
-    v("backlog", backlog);
-    v("timer", timer);
-    v("timer_ms", timer_ms);
-    v("interface", interface);
-    v("tcp_info", tcp_info);
-    v("options", options);
-    v("others", others);
-    v("odd", odd);
-  }
-};
-
-struct JsonInterface {
-  std::string name;
-  bool up = false, running = false;
-  std::vector<std::string> addresses;
-
-  template <class V>
-  void fields(V& v) {
-    v("name", name);
-    v("up", up);
-    v("running", running);
-    v("addresses", addresses);
-  }
-};
-
-struct JsonNet {
-  std::int64_t pid = 0, network_namespace = 0;
-  bool ours = true;
-  std::vector<JsonSocket> sockets;
-  std::vector<JsonInterface> interfaces;
-  std::int64_t unseen = 0;
-  std::vector<std::string> skipped;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("network_namespace", network_namespace);
-    v("our_namespace", ours);
-    v("sockets", sockets);
-    v("interfaces", interfaces);
-    v("unseen", unseen);
-    v("skipped", skipped);
-  }
-};
-
-JsonSocket json_of_socket(const SeenSocket& from);
+reports::NetSocket json_of_socket(const SeenSocket& from);
 std::string socket_text(const SeenSocket& socket,
                         const SeenNet& net,
                         const Palette& out);
@@ -171,16 +40,16 @@ std::string net_text(const SeenNet& net, const Palette& out) {
 }
 
 Json net_json(const SeenNet& net) {
-  JsonNet json{.pid = net.pid,
-               .network_namespace = static_cast<std::int64_t>(net.network),
-               .ours = net.ours,
-               .unseen = static_cast<std::int64_t>(net.unseen),
-               .skipped = net.skipped};
+  reports::Net json{.pid = net.pid,
+                    .network_namespace = static_cast<std::int64_t>(net.network),
+                    .ours = net.ours,
+                    .unseen = static_cast<std::int64_t>(net.unseen),
+                    .skipped = net.skipped};
   for (const SeenSocket& socket : net.sockets) {
     json.sockets.push_back(json_of_socket(socket));
   }
   for (const Interface& one : net.interfaces) {
-    JsonInterface interface {
+    reports::NetInterface interface {
       .name = one.name, .up = one.up, .running = one.running
     };
     for (const SocketAddress& address : one.addresses) {
@@ -207,7 +76,7 @@ std::string inet_state(const SeenSocket& socket) {
                                                        : "UNCONNECTED";
 }
 
-void put_inet(const SeenSocket& from, JsonSocket& json) {
+void put_inet(const SeenSocket& from, reports::NetSocket& json) {
   const TcpSocket& socket = *from.inet;
   json.state = inet_state(from);
   json.local = socket.local.text();
@@ -228,14 +97,15 @@ void put_inet(const SeenSocket& from, JsonSocket& json) {
     return;
   }
   const TcpProgress& progress = *socket.progress;
-  JsonProgress info{.rto_ms = static_cast<double>(progress.rto.count()) / 1e3,
-                    .rtt_ms = static_cast<double>(progress.rtt.count()) / 1e3,
-                    .congestion_window = progress.congestion_window,
-                    .unacknowledged_segments = progress.unacknowledged_segments,
-                    .lost = progress.lost,
-                    .backoff = progress.backoff,
-                    .probes = progress.probes,
-                    .total_retransmits = progress.total_retransmits};
+  reports::NetProgress info{
+      .rto_ms = static_cast<double>(progress.rto.count()) / 1e3,
+      .rtt_ms = static_cast<double>(progress.rtt.count()) / 1e3,
+      .congestion_window = progress.congestion_window,
+      .unacknowledged_segments = progress.unacknowledged_segments,
+      .lost = progress.lost,
+      .backoff = progress.backoff,
+      .probes = progress.probes,
+      .total_retransmits = progress.total_retransmits};
   if (socket.state != TcpState::SynSent) {
     info.last_sent_ms = progress.last_sent.count();
     info.last_received_ms = progress.last_received.count();
@@ -254,7 +124,7 @@ void put_inet(const SeenSocket& from, JsonSocket& json) {
   json.tcp_info = info;
 }
 
-void put_unix(const UnixSocket& socket, JsonSocket& json) {
+void put_unix(const UnixSocket& socket, reports::NetSocket& json) {
   json.state = std::string(unix_state(socket));
   json.path = socket.name;
   if (socket.listens) {
@@ -270,12 +140,12 @@ std::optional<std::int64_t> in_ms(std::optional<milliseconds> time) {
   return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
 }
 
-JsonSocket json_of_socket(const SeenSocket& from) {
-  JsonSocket json{.inode = static_cast<std::int64_t>(from.inode),
-                  .fds = from.fds,
-                  .protocol = from.protocol,
-                  .source = std::string(source_name(from.source)),
-                  .odd = from.odd};
+reports::NetSocket json_of_socket(const SeenSocket& from) {
+  reports::NetSocket json{.inode = static_cast<std::int64_t>(from.inode),
+                          .fds = from.fds,
+                          .protocol = from.protocol,
+                          .source = std::string(source_name(from.source)),
+                          .odd = from.odd};
   if (from.inet) {
     put_inet(from, json);
   }

@@ -5,35 +5,13 @@
 #include <algorithm>
 
 #include "client/options/default_target.h"
-#include "client/terminal/json_error.h"
+#include "protocol/reports/error.h"
+#include "protocol/reports/processes.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
-namespace {
-
-// Of one that could not be read.
-struct JsonFailed {
-  std::int64_t pid = 0;
-  JsonError error;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("error", error);
-  }
-};
-
-struct JsonProcesses {
-  std::vector<Json> processes;
-
-  template <class V>
-  void fields(V& v) {
-    v("processes", processes);
-  }
-};
-
-}  // namespace
+namespace {}  // namespace
 
 void add_processes_option(cli::Command command, ProcessesOption& option) {
   add_pids_option(command, option.named);
@@ -76,7 +54,8 @@ void EvidenceOutput::show(int pid, Error error) {
   }
   failed_ = count_ > 1 ? 1 : exit_code(error.id);
   if (common_.json) {
-    show(encode(JsonFailed{pid, JsonError::of(error)}));
+    show(
+        encode(reports::FailedProcess{pid, reports::ReportedError::of(error)}));
   } else {
     report(error, Palette(common_.colour, stderr));
   }
@@ -84,7 +63,7 @@ void EvidenceOutput::show(int pid, Error error) {
 
 int EvidenceOutput::finish() {
   if (common_.json) {
-    print_json(encode(JsonProcesses{processes_}));
+    print_json(encode(reports::Processes{processes_}));
   }
   return failed_.value_or(0);
 }

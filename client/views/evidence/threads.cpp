@@ -11,101 +11,14 @@
 #include "base/text.h"
 #include "client/views/evidence/descriptor.h"
 #include "client/views/evidence/lock.h"
+#include "protocol/reports/threads.h"
 #include "tracee/proc/proc_status.h"
 #include "tracee/proc/signals.h"
 
 namespace hangdbg {
 namespace {
 
-struct JsonPlace {
-  std::string function, file;
-  std::int64_t line = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("function", function);
-    v("file", file);
-    v("line", line);
-  }
-};
-
-struct JsonCall {
-  std::string name;
-  std::vector<std::string> args;
-
-  template <class V>
-  void fields(V& v) {
-    v("name", name);
-    v("args", args);
-  }
-};
-
-struct JsonThread {
-  std::int64_t tid = 0;
-  std::string name, comm, state, doing;
-  std::optional<double> asleep_s, cpu_percent;
-  double cpu_s = 0;
-  std::int64_t last_cpu = 0, nice = 0;
-  std::string cpus_allowed, policy, wchan;
-  bool pinned = false, python = false, has_gil = false;
-  std::optional<JsonCall> call;
-  std::vector<JsonDescriptor> files;
-  std::optional<JsonSeenLock> waits_for;
-  std::vector<std::string> pending, blocked;
-  std::optional<std::int64_t> tracer;
-  std::optional<JsonPlace> place, own;
-
-  template <class V>
-  void fields(V& v) {
-    v("tid", tid);
-    v("name", name);
-    v("comm", comm);
-    v("state", state);
-    v("doing", doing);
-    v.nullable("asleep_s", asleep_s);
-    v("cpu_s", cpu_s);
-    v.nullable("cpu_percent", cpu_percent);
-    v("last_cpu", last_cpu);
-    v("cpus_allowed", cpus_allowed);
-    v("pinned", pinned);
-    v("nice", nice);
-    v("policy", policy);
-    v("wchan", wchan);
-    v.nullable("syscall", call);
-    v("files", files);
-    v.nullable("waits_for", waits_for);
-    v("pending", pending);
-    v("blocked", blocked);
-    v.nullable("tracer", tracer);
-    v("python", python);
-    v("has_gil", has_gil);
-    v.nullable("place", place);
-    v.nullable("own", own);
-  }
-};
-
-struct JsonThreads {
-  std::int64_t pid = 0;
-  std::optional<std::string> python;
-  std::optional<JsonSeenLock> gil;
-  std::vector<std::string> pending;
-  std::vector<JsonThread> threads;
-  std::int64_t unseen_pipes = 0;
-  std::vector<std::string> skipped;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v.nullable("python", python);
-    v.nullable("gil", gil);
-    v("pending", pending);
-    v("threads", threads);
-    v("unseen_pipes", unseen_pipes);
-    v("skipped", skipped);
-  }
-};
-
-JsonThread to_json(const SeenThread& from);
+reports::ThreadsThread to_json(const SeenThread& from);
 std::string headline(const SeenThreads& all, const Palette& out);
 std::string thread_text(const SeenThread& thread,
                         const SeenThreads& all,
@@ -129,10 +42,11 @@ std::string threads_text(const SeenThreads& all, const Palette& out) {
 }
 
 Json threads_json(const SeenThreads& all) {
-  JsonThreads json{.pid = all.pid,
-                   .pending = all.pending,
-                   .unseen_pipes = static_cast<std::int64_t>(all.unseen_pipes),
-                   .skipped = all.skipped};
+  reports::Threads json{
+      .pid = all.pid,
+      .pending = all.pending,
+      .unseen_pipes = static_cast<std::int64_t>(all.unseen_pipes),
+      .skipped = all.skipped};
   if (!all.python.empty()) {
     json.python = all.python;
   }
@@ -147,33 +61,35 @@ Json threads_json(const SeenThreads& all) {
 
 namespace {
 
-std::optional<JsonPlace> to_json(const std::optional<CodePlace>& from) {
-  return from ? std::optional(JsonPlace{from->function, from->file, from->line})
+std::optional<reports::ThreadsPlace> to_json(
+    const std::optional<CodePlace>& from) {
+  return from ? std::optional(reports::ThreadsPlace{from->function, from->file,
+                                                    from->line})
               : std::nullopt;
 }
 
-JsonThread to_json(const SeenThread& from) {
-  JsonThread json{.tid = from.id.tid,
-                  .name = from.name,
-                  .comm = from.comm,
-                  .state = std::string(1, from.state),
-                  .doing = from.doing,
-                  .asleep_s = from.asleep_s,
-                  .cpu_percent = from.cpu_percent,
-                  .cpu_s = from.cpu_s,
-                  .last_cpu = from.cpu,
-                  .nice = from.nice,
-                  .cpus_allowed = from.cpus_allowed,
-                  .policy = from.policy,
-                  .wchan = from.wchan,
-                  .pinned = from.pinned,
-                  .python = from.python,
-                  .has_gil = from.has_gil,
-                  .pending = from.pending,
-                  .blocked = from.blocked,
-                  .tracer = from.tracer,
-                  .place = to_json(from.place),
-                  .own = to_json(from.own)};
+reports::ThreadsThread to_json(const SeenThread& from) {
+  reports::ThreadsThread json{.tid = from.id.tid,
+                              .name = from.name,
+                              .comm = from.comm,
+                              .state = std::string(1, from.state),
+                              .doing = from.doing,
+                              .asleep_s = from.asleep_s,
+                              .cpu_percent = from.cpu_percent,
+                              .cpu_s = from.cpu_s,
+                              .last_cpu = from.cpu,
+                              .nice = from.nice,
+                              .cpus_allowed = from.cpus_allowed,
+                              .policy = from.policy,
+                              .wchan = from.wchan,
+                              .pinned = from.pinned,
+                              .python = from.python,
+                              .has_gil = from.has_gil,
+                              .pending = from.pending,
+                              .blocked = from.blocked,
+                              .tracer = from.tracer,
+                              .place = to_json(from.place),
+                              .own = to_json(from.own)};
   if (!from.call.empty()) {
     json.call = {from.call, from.arguments};
   }

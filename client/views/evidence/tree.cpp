@@ -10,60 +10,10 @@
 
 #include "base/text.h"
 #include "client/views/ps/role.h"
+#include "protocol/reports/process_tree.h"
 
 namespace hangdbg {
 namespace {
-
-struct JsonTreeProcess {
-  std::int64_t pid = 0, ppid = 0, depth = 0, uid = 0, threads = 0;
-  std::string name, state, doing;
-  std::vector<std::string> cmdline;
-  double age_s = 0, cpu_s = 0;
-  bool python = false;
-  std::optional<std::string> ended;
-  std::optional<std::int64_t> rank, tracer;
-  std::optional<std::string> job, role, waits;
-  std::optional<bool> hung;  // none: it is no Python
-  std::vector<int> waited_for_by;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("ppid", ppid);
-    v("depth", depth);
-    v("name", name);
-    v("cmdline", cmdline);
-    v("uid", uid);
-    v("state", state);
-    v("doing", doing);
-    v("threads", threads);
-    v("age_s", age_s);
-    v("cpu_s", cpu_s);
-    v("python", python);
-    v.nullable("hung", hung);
-    v.nullable("waits", waits);
-    v.nullable("ended", ended);
-    v.nullable("tracer", tracer);
-    v.nullable("rank", rank);
-    v.nullable("job", job);
-    v.nullable("role", role);
-    v("waited_for_by", waited_for_by);
-  }
-};
-
-struct JsonTree {
-  std::int64_t pid = 0;
-  std::vector<JsonTreeProcess> ancestors, processes;
-  std::vector<std::string> skipped;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("ancestors", ancestors);
-    v("processes", processes);
-    v("skipped", skipped);
-  }
-};
 
 const SurveyedProcess* surveyed(const ShownTree& shown, int pid) {
   const auto found =
@@ -71,20 +21,21 @@ const SurveyedProcess* surveyed(const ShownTree& shown, int pid) {
   return found == shown.surveyed.end() ? nullptr : &*found;
 }
 
-JsonTreeProcess json_of_tree(const TreeProcess& from, const ShownTree& shown) {
-  JsonTreeProcess json{.pid = from.pid,
-                       .ppid = from.parent,
-                       .depth = static_cast<std::int64_t>(from.depth),
-                       .uid = from.uid,
-                       .threads = from.threads,
-                       .name = from.name,
-                       .state = std::string(1, from.state),
-                       .doing = from.doing,
-                       .cmdline = from.command_line,
-                       .age_s = from.age_s,
-                       .cpu_s = from.cpu_s,
-                       .python = from.python,
-                       .waited_for_by = from.waited_for_by};
+reports::ProcessTreeNode json_of_tree(const TreeProcess& from,
+                                      const ShownTree& shown) {
+  reports::ProcessTreeNode json{.pid = from.pid,
+                                .ppid = from.parent,
+                                .depth = static_cast<std::int64_t>(from.depth),
+                                .uid = from.uid,
+                                .threads = from.threads,
+                                .name = from.name,
+                                .state = std::string(1, from.state),
+                                .doing = from.doing,
+                                .cmdline = from.command_line,
+                                .age_s = from.age_s,
+                                .cpu_s = from.cpu_s,
+                                .python = from.python,
+                                .waited_for_by = from.waited_for_by};
   if (!from.ended.empty()) {
     json.ended = from.ended;
   }
@@ -197,7 +148,8 @@ std::string process_tree_text(const ShownTree& shown, const Palette& out) {
 }
 
 Json process_tree_json(const ShownTree& shown) {
-  JsonTree json{.pid = shown.tree.pid, .skipped = shown.tree.skipped};
+  reports::ProcessTree json{.pid = shown.tree.pid,
+                            .skipped = shown.tree.skipped};
   for (const TreeProcess& one : shown.tree.ancestors) {
     json.ancestors.push_back(json_of_tree(one, shown));
   }

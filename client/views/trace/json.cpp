@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "protocol/json.h"
+#include "protocol/reports/trace.h"
 #include "tracee/proc/signals.h"
 #include "tracee/syscalls/call_text.h"
 #include "tracee/syscalls/names.h"
@@ -13,73 +14,11 @@ namespace {
 
 using std::chrono::system_clock;
 
-// As JSON has it.
-struct JsonPlace {
-  std::string function, file;
-  std::int64_t line = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("function", function);
-    v("file", file);
-    v("line", line);
-  }
-};
-
-struct JsonCall {
-  double at = 0;  // of the entry, seconds since 1970
-  std::int64_t pid = 0, tid = 0;
-  std::string call;
-  std::vector<std::string> args;
-  std::optional<std::int64_t> result;  // none: it is not over
-  std::optional<std::string> error;    // "ENOENT"
-  std::string text;                    // the result in words
-  double duration_s = 0;               // so far
-  std::optional<bool> resumed, left_alone;
-  std::optional<std::vector<JsonPlace>> python;
-
-  template <class V>
-  void fields(V& v) {
-    v("at", at);
-    v("pid", pid);
-    v("tid", tid);
-    v("call", call);
-    v("args", args);
-    v.nullable("result", result);
-    v.nullable("error", error);
-    v("text", text);
-    v("duration_s", duration_s);
-    v("resumed", resumed);
-    v("left_alone", left_alone);
-    v("python", python);
-  }
-};
-
-struct JsonEvent {
-  std::string event;
-  double at = 0;
-  std::int64_t pid = 0;
-  std::optional<std::int64_t> tid, by, sender, exit_code;
-  std::optional<std::string> signal;
-
-  template <class V>
-  void fields(V& v) {
-    v("at", at);
-    v("pid", pid);
-    v("tid", tid);
-    v("event", event);
-    v("signal", signal);
-    v("sender", sender);
-    v("by", by);
-    v("exit_code", exit_code);
-  }
-};
-
 double seconds(auto duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-JsonEvent event_now(const char* name, const TraceThread& thread) {
+reports::TraceEvent event_now(const char* name, const TraceThread& thread) {
   return {.event = name,
           .at = seconds(system_clock::now().time_since_epoch()),
           .pid = thread.pid,
@@ -93,11 +32,11 @@ void put(TraceOutput& output, const auto& what) {
 }  // namespace
 
 void TraceJson::call(const CallRecord& record) {
-  JsonCall json{.at = seconds(record.at.time_since_epoch()),
-                .pid = record.thread.pid,
-                .tid = record.thread.tid,
-                .call = call_name(record.call),
-                .duration_s = seconds(record.took)};
+  reports::TraceCall json{.at = seconds(record.at.time_since_epoch()),
+                          .pid = record.thread.pid,
+                          .tid = record.thread.tid,
+                          .call = call_name(record.call),
+                          .duration_s = seconds(record.took)};
   json.args = record.arguments;
   if (record.state == CallRecord::State::Over) {
     json.result = record.result;
@@ -123,7 +62,7 @@ void TraceJson::call(const CallRecord& record) {
 }
 
 void TraceJson::signal(const TraceThread& thread, const siginfo_t& info) {
-  JsonEvent json = event_now("signal", thread);
+  reports::TraceEvent json = event_now("signal", thread);
   json.signal = signal_name(info.si_signo);
   if (info.si_code <= 0) {
     json.sender = info.si_pid;
@@ -132,13 +71,13 @@ void TraceJson::signal(const TraceThread& thread, const siginfo_t& info) {
 }
 
 void TraceJson::stopped(int pid, int signal) {
-  JsonEvent json = event_now("stopped", {pid, pid});
+  reports::TraceEvent json = event_now("stopped", {pid, pid});
   json.signal = signal_name(signal);
   put(output_, json);
 }
 
 void TraceJson::started(const TraceThread& thread, const TraceThread& parent) {
-  JsonEvent json = event_now("started", thread);
+  reports::TraceEvent json = event_now("started", thread);
   json.by = parent.tid;
   put(output_, json);
 }
@@ -148,7 +87,7 @@ void TraceJson::executed(int pid) {
 }
 
 void TraceJson::ended(const TraceThread& thread, const TracedEnd& how) {
-  JsonEvent json = event_now("ended", thread);
+  reports::TraceEvent json = event_now("ended", thread);
   if (how.signal) {
     json.signal = signal_name(*how.signal);
   } else {

@@ -8,33 +8,11 @@
 #include <vector>
 
 #include "protocol/json.h"
+#include "protocol/reports/trace.h"
 #include "tracee/syscalls/call_text.h"
 
 namespace hangdbg {
 namespace {
-
-struct JsonSum {
-  std::string call;
-  std::int64_t calls = 0, errors = 0;
-  double seconds = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("call", call);
-    v("calls", calls);
-    v("errors", errors);
-    v("seconds", seconds);
-  }
-};
-
-struct JsonSums {
-  std::vector<JsonSum> calls;
-
-  template <class V>
-  void fields(V& v) {
-    v("calls", calls);
-  }
-};
 
 std::string name_of(long number) {
   return number < 0 ? call_name({.number = -number - 1, .compat = true})
@@ -61,7 +39,7 @@ void TraceSummary::end() {
     return a.second.time > b.second.time;
   });
   if (json_) {
-    JsonSums json;
+    reports::TraceSums json;
     for (const auto& [number, sum] : sums) {
       json.calls.push_back(
           {.call = name_of(number),

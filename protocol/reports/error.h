@@ -1,5 +1,5 @@
-// Why there is no answer, in JSON: what `peek` and `dump` write, and what is
-// read of each rank's answer and of another machine's dump.
+// Why there is no answer: what a command writes with --json, and what is read
+// of each rank's answer and of another machine's dump.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 #include "base/error.h"
 #include "base/shortage.h"
 
-namespace hangdbg {
+namespace hangdbg::reports {
 
-struct JsonError {
+struct ReportedError {
   std::string type;  // an ErrorId's name; of `eval` also an exception's
   std::string message;
   std::optional<std::string> hint = {};
 
-  static JsonError of(const Error& noticed) {
+  static ReportedError of(const Error& noticed) {
     const Error error = with_its_cause(noticed);
     return {error_name(error.id), error.text(), error.hint};
   }
@@ -29,8 +29,8 @@ struct JsonError {
 };
 
 // All that a command prints with --json if it has no answer.
-struct JsonNoAnswer {
-  JsonError error;
+struct NoAnswer {
+  ReportedError error;
 
   template <class V>
   void fields(V& v) {
@@ -38,4 +38,4 @@ struct JsonNoAnswer {
   }
 };
 
-}  // namespace hangdbg
+}  // namespace hangdbg::reports
