@@ -38,7 +38,7 @@ Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       .confidence = Confidence::Likely,
       .summary =
           serves || accepts
-              ? "waits for who connects"
+              ? "waits for a connection"
               : fmt::format(
                     "waits for events on {} {}", awaited.files.size(),
                     awaited.files.size() == 1 ? "descriptor" : "descriptors"),

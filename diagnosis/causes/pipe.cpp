@@ -116,9 +116,9 @@ Cause reads(const ProcessSnapshot& of,
       "it open",
       queue ? "queue" : "pipe");
   cause.evidence.push_back(
-      own ? "only this process itself has the end to write to, so it never "
+      own ? "only this process itself has the write end open, so it never "
             "ends either"
-          : "no process has the end to write to");
+          : "no process has the write end open");
   cause.next.push_back({fmt::format("hangdbg fds {}", of.pid),
                         "all its pipes, and who has the other ends"});
   return cause;

@@ -111,7 +111,7 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.id = CauseId::Deadlock;
     cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
-    cause.summary += ", which it has itself: a Lock is not to be taken twice";
+    cause.summary += ", already held by this thread (Lock is not reentrant)";
     cause.blocked_by.clear();
   } else if (!cause.blocked_by.empty()) {
     cause.blocks_others = true;

@@ -77,14 +77,14 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause{.id = CauseId::Unknown,
               .progress = Progress::Blocked,
               .confidence = Confidence::Possible,
-              .summary = fmt::format("{}, and what for is not known here: {}",
+              .summary = fmt::format("{}; cause unknown: {}",
                                      describe(thread.wait), thread.place())};
   cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
   constexpr double kSoon = 60;  // seconds
   if (const auto time = of.wakes_in_s(thread); time && *time < kSoon) {
     cause.progress = Progress::Idle;
     cause.evidence.push_back(fmt::format(
-        "it comes back by itself, in {:.0f} s at most", std::max(*time, 0.0)));
+        "it wakes up by itself, in {:.0f} s at most", std::max(*time, 0.0)));
   }
   if (!of.is_python() && of.threads.size() > 1) {
     // As main of a Java or Go program does, while the others work.

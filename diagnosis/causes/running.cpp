@@ -218,9 +218,9 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.id = CauseId::BusyLoop;
     cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Likely;
-    cause.summary = fmt::format(
-        "goes round in a loop in which nothing changes, cpu {:.0f} %, at {}",
-        thread.cpu_percent, lines);
+    cause.summary =
+        fmt::format("spins without changing any state, cpu {:.0f} %, at {}",
+                    thread.cpu_percent, lines);
     cause.next.push_back({fmt::format("hangdbg attach {}", of.pid),
                           "a prompt in the loop: `hold`, then step"});
   }

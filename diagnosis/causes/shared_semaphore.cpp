@@ -22,7 +22,7 @@ void tell_own(const ThreadSnapshot& thread,
   if (owner == &thread) {
     cause.id = CauseId::Deadlock;
     cause.progress = Progress::Stuck;
-    cause.summary += ", which it has itself";
+    cause.summary += ", already held by this thread";
     cause.evidence.push_back("the last who took it is this thread");
     return;
   }

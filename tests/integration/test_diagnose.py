@@ -19,7 +19,7 @@ HANGS = {
     "locks": ("deadlock", "certain", r'"forth" waits for the Lock `self\.b`, which thread \d+ '
               r'"back" has; thread \d+ "back" waits for the Lock `self\.a`'),
     "rlocks": ("deadlock", "certain", r"the RLock `self\.b`"),
-    "twice": ("deadlock", "certain", "`lock`, which it has itself"),
+    "twice": ("deadlock", "certain", "`lock`, already held by this thread"),
     "lock_behind_sleep": ("pipe-read", "possible", "a pipe"),
     "logging_lock": ("logging-lock", "certain", 'the RLock `.*`, which thread [0-9]+ "logs" has'),
     "fork_lock": ("fork-lock", "certain", "`lock`, and no other thread"),

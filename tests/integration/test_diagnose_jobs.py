@@ -99,7 +99,7 @@ ODD = {
     "stop": ("stopped", ("certain",), "is stopped, by SIGSTOP"),
     "input": ("terminal-input", ("certain",), "waits for input from its standard input"),
     "sleep": ("sleeps", ("certain",), "sleeps, for a time that it has chosen"),
-    "busy": ("busy-loop", ("likely",), "goes round in a loop in which nothing changes"),
+    "busy": ("busy-loop", ("likely",), "spins without changing any state"),
     "polls": ("polls", ("possible",), r"comes back to causes_jobs\.py:\d+ in polls"),
     "store": ("store-wait", ("likely", "certain"), "waits in the store"),
 }
@@ -242,7 +242,7 @@ def test_a_server_between_two_requests_is_well(torch_python, tmp_path):
     until("they wait for so long", all_rest, IMPORT)
     said = not_hung("job: a server", job, ask=Job.diagnosed)
     assert said["summary"] == (
-        "rank 2 waits for who connects; ranks 0,1 wait for it in all_reduce"), said
+        "rank 2 waits for a connection; ranks 0,1 wait for it in all_reduce"), said
     with socket.create_connection(("127.0.0.1", int((tmp_path / "port").read_text()))):
         job.turn_is_over()
     assert job.process.wait(IMPORT) == 0

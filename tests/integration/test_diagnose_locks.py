@@ -50,7 +50,7 @@ def test_locks_of_c(case, some_python, tmp_path, mutexes):
 OF_PYTHON = {
     "rlock_of_ended_thread": ("lock-of-ended-thread", "certain", "the RLock `lock`, whose owner"),
     "rlock_across_fork": ("fork-lock", "certain", r"held when process \d+ .* forked"),
-    "lock_in_handler": ("deadlock", "certain", "which it has itself"),
+    "lock_in_handler": ("deadlock", "certain", "already held by this thread"),
     "semaphore": ("condition", "possible", r"Semaphore\.acquire for another .* value is 0"),
     "barrier": ("condition", "possible", r"Barrier\.wait for another thread: 2 of 3 have come"),
     "condition": ("condition", "possible", r"Condition\.wait for another thread"),
@@ -58,7 +58,7 @@ OF_PYTHON = {
     "import_waits": ("import-lock", "certain", '"imports" has imported module \'slow_module\''),
     "shared": ("shared-lock", "certain", r"processes share, which process \d+"),
     "shared_spawn": ("shared-lock", "certain", r"processes share, which process \d+"),
-    "shared_twice": ("deadlock", "likely", "processes share, which it has itself"),
+    "shared_twice": ("deadlock", "likely", "processes share, already held by this thread"),
     "shared_of_dead": ("lock-of-dead-process", "likely", "who had it has ended"),
 }
 

@@ -15,7 +15,7 @@ def begin(case, python):
 # case: the cause behind it, how sure, what is in the sentence
 HANGS = {
     "event reads": ("writer-gone", "certain", "a pipe"),
-    "event takes_lock_twice": ("deadlock", "certain", "which it has itself"),
+    "event takes_lock_twice": ("deadlock", "certain", "already held by this thread"),
     "event waits_for_another": ("shared-wait", "possible", "until another process lets it"),
     "event_of_several reads": ("writer-gone", "certain", "a pipe"),
     "event_of_spawned reads": ("writer-gone", "certain", "a pipe"),
