@@ -222,7 +222,7 @@ Cause circle(const std::vector<WaitEdge>& links) {
   }
   cause.summary =
       links.size() == 1
-          ? fmt::format("self-deadlock: {}", links.front().cause.summary)
+          ? fmt::format("deadlocks with itself: {}", links.front().cause.summary)
           : fmt::format("{} {} wait for each other", links.size(),
                         processes ? "processes" : "threads");
   for (const WaitEdge& link : links) {

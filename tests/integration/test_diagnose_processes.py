@@ -29,7 +29,7 @@ def begin(case, python, folder):
 # case: its cause, how sure, what is in the sentence, and the causes on the way there
 HANGS = {
     "future": ("pipe-read", None, "a pipe", ["future", "pipe-read"]),
-    "future_of_itself": ("deadlock", "likely", "self-deadlock: .* a Future",
+    "future_of_itself": ("deadlock", "likely", "deadlocks with itself: .* a Future",
                          ["future", "future"]),
     "future_of_process": ("writer-gone", None, "a pipe", ["future", "writer-gone"]),
     "pool_task": ("writer-gone", None, "a pipe", ["pool-result", "writer-gone"]),

@@ -97,7 +97,7 @@ def test_ranks(parted):
 
 
 def test_what_never_comes(parted):
-    """The others are in a collective of torch, or each self-deadlock; then the one that is
+    """The others are in a collective of torch, or each waits for itself; then the one that is
     at another line than the rest is named. Ray's ranks have other threads."""
     job, _ = parted
     said = named_first("a rank of %s" % job.name, ["--job", job.name],

@@ -12,7 +12,7 @@ busy        a loop in which nothing changes, until SIGUSR1
 stop        stops itself
 polls       looks for a file again and again
 store       wants a key of the store that nobody has set
-serves      waits for a connection to the port that it writes into DIRECTORY/port
+serves      waits for who connects to the port that it writes into DIRECTORY/port
 work        sleeps, until SIGUSR1, while the others are in `work.wait()`
 backward    the same, while the others are in the backward() of a DistributedDataParallel
 trains      computes, for long (ends when DIRECTORY/enough is there)
