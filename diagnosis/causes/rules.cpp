@@ -11,11 +11,6 @@
 namespace hangdbg {
 namespace {
 
-struct NamedRule {
-  std::string_view name;  // as what was ruled out
-  Rule find;
-};
-
 // What the kernel says for certain is asked first; then who knows more of a
 // wait than those after it.
 constexpr NamedRule kRules[] = {
@@ -112,6 +107,10 @@ Cause first_of(const NamedRule* begin,
 }
 
 }  // namespace
+
+std::span<const NamedRule> rules() {
+  return kRules;
+}
 
 Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause = first_of(std::begin(kRules), of, thread);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "diagnosis/snapshot/cause.h"
 #include "diagnosis/snapshot/process_snapshot.h"
@@ -13,6 +15,13 @@ Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 
 using Rule = std::optional<Cause> (*)(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread);
+
+struct NamedRule {
+  std::string_view name;  // as what was ruled out
+  Rule find;
+};
+// In the order in which they are asked.
+std::span<const NamedRule> rules();
 
 // The same by the rules behind that one (causes.h), which asks: what its own
 // finding is about.

@@ -39,13 +39,13 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   // of ProcessSnapshot::open.
   Result<const ProcessSnapshot*> snapshot_before(int pid, Deadline deadline);
   // At all of them at once.
-  void take_snapshots(const std::vector<int>& pids);
+  virtual void take_snapshots(const std::vector<int>& pids);
   // Its Error, then.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
   // Who has an end of a pipe, of all processes that we may see.
   virtual std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
-  bool saw_all_pipes() const { return unseen_ == 0; }
+  virtual bool saw_all_pipes() const { return unseen_ == 0; }
   // Processes of which it could not be seen which pipes they have.
   std::size_t pipes_unseen() const { return unseen_; }
 

@@ -16,19 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import hangs
 import harness
 import interpreters
+from versions import EDGES, FOUND, PLAIN, parameters
 
-FOUND = interpreters.found()
-PLAIN = [it for it in FOUND if not it.variant]  # by version
-FREE_THREADED = [it for it in FOUND if it.variant == interpreters.FREE_THREADED]
-EDGES = PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED
 BETWEEN = 2
-
-
-def _parameters(chosen):
-    """A parameter for each interpreter; none at all is a failure, not a skip."""
-    return [pytest.param(it.path, id=interpreters.name(it)) for it in chosen] or [
-        pytest.param(None, id="no-interpreter")
-    ]
 
 
 def _missing(refused):
@@ -40,8 +30,8 @@ def _missing(refused):
 
 
 NEWEST = interpreters.newest_of_each_minor(FOUND)
-ENTERED = _parameters(NEWEST) + _missing(refused=False)
-EVERY = _parameters(FOUND) + _missing(refused=False)
+ENTERED = parameters(NEWEST) + _missing(refused=False)
+EVERY = parameters(FOUND) + _missing(refused=False)
 ONLY_READ = [
     pytest.param(it.path, id=interpreters.name(it)) for it in interpreters.refused()
 ] + _missing(refused=True)
@@ -93,7 +83,7 @@ def readable_python(request):
     return _existing(request.param)
 
 
-EDGE = _parameters(EDGES)
+EDGE = parameters(EDGES)
 
 
 @pytest.fixture(params=EDGE)
@@ -108,7 +98,7 @@ def readable_edge_python(request):
     return _existing(request.param)
 
 
-@pytest.fixture(params=_parameters([PLAIN[at] for at in sorted(
+@pytest.fixture(params=parameters([PLAIN[at] for at in sorted(
     {0, len(PLAIN) // 2, len(PLAIN) - 1})] if PLAIN else []))
 def some_python(request):
     """The oldest, the newest and one between, all with a GIL."""

@@ -122,8 +122,8 @@ def test_who_reads_more_than_its_memory_is_slow(newest_python, tmp_path):
         well_by("a limit of memory, and a file that is larger", target.pid, "memory-throttled")
 
 
-def test_nothing_is_said_around_who_is_well(some_python):
-    target = begin("thaws", some_python)
+def test_nothing_is_said_around_who_is_well(newest_python):
+    target = begin("thaws", newest_python)
     said = diagnosed(target.pid)
     assert [line for line in said["around"] if not line.startswith("machine:")] == [], said
     text = hangdbg("diagnose", target.pid)

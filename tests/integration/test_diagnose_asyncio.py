@@ -15,9 +15,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
-def test_nobody_is_left_to_go_on(case, some_python):
+def test_nobody_is_left_to_go_on(case, newest_python):
     tasks, where = CASES[case]
-    target = Target([some_python, TARGETS / "causes_asyncio.py", case],
+    target = Target([newest_python, TARGETS / "causes_asyncio.py", case],
                     env={"PYTHONWARNINGS": "ignore"})
     said = named_first("asyncio: " + case, target.pid, "future-unset", "likely", tasks)
     file, function = where.split(":%s")

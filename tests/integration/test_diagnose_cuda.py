@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from diagnosed import AFTER, diagnosed, named_first, not_hung, well_by
+from diagnosed import AFTER, diagnosed, named_first, not_hung
 from harness import PROGRAM, TARGETS, Target, behind, hangdbg, until
 from test_seccomp import ALLOW, EPERM
+from versions import by_case
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +19,11 @@ def library(tmp_path_factory):
     """Makes it under that name, once."""
     folder = tmp_path_factory.mktemp("cuda")
 
-    def make(name, *flags):
+    def make(name):
         path = folder / name
         if not path.exists():
-            subprocess.run(["gcc", "-O1", "-shared", "-fPIC", *flags, "-o", path,
-                            TARGETS / "causes_cuda.c", "-ldl"], check=True)
+            subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", path,
+                            TARGETS / "causes_cuda.c"], check=True)
         return path
     return make
 
@@ -40,27 +41,26 @@ def libtorch(tmp_path_factory):
     return path
 
 
-# It sleeps, or looks again and again, as cudaDeviceScheduleSpin has it.
-@pytest.mark.parametrize("function", [
-    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaLaunchKernel", "cudaHostAlloc"])
-def test_waits_for_the_gpu(function, some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, function])
-    said = named_first("%s of a library of that name" % function, target.pid,
+# It looks again and again, as cudaDeviceScheduleSpin has it, or sleeps.
+@by_case(["cudaStreamSynchronize", "cudaDeviceSynchronize"], on_edges={"cudaStreamSynchronize"})
+def test_waits_for_the_gpu(case, python, libcudart):
+    target = Target([python, TARGETS / "causes_cuda.py", libcudart, case])
+    said = named_first("%s of a library of that name" % case, target.pid,
                        "cuda-synchronize", "likely",
-                       r"waits for the GPU, in %s \(libcudart\.so\.12\)" % function)
+                       r"waits for the GPU, in %s \(libcudart\.so\.12\)" % case)
     assert said["next"][0]["command"] == "nvidia-smi", said
 
 
-def test_where_it_cannot_be_counted_that_is_less_sure(some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+def test_where_it_cannot_be_counted_that_is_less_sure(newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     said = named_first("cudaStreamSynchronize, without counters", target.pid, "cuda-synchronize",
                        "possible", r"waits for the GPU", ask=without_counters)
     assert "no look has seen a change" in said["evidence"][0], said
 
 
-def test_a_backward_pass_without_counters(some_python, libcudart, libtorch):
+def test_a_backward_pass_without_counters(newest_python, libcudart, libtorch):
     """The thread that makes it has no Python, and launches again and again."""
-    target = Target([some_python, TARGETS / "causes_cuda.py", libtorch, "backward_goes_on"],
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libtorch, "backward_goes_on"],
                     env={"LD_PRELOAD": str(libcudart)})
     not_hung("launches again and again", target.pid, ask=without_counters)
     said = until("it is seen in a launch", lambda: in_backward(without_counters(target.pid)))
@@ -80,18 +80,18 @@ def without_counters(pid):
     return done.json()
 
 
-@pytest.mark.parametrize("function", ["cudaDeviceSynchronize", "cudaStreamSynchronize"])
-def test_and_keeps_the_gil(function, some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", "--keep-gil", libcudart, function])
-    named_first("%s, with the GIL" % function, target.pid, "cuda-synchronize", "likely",
-                r"waits for the GPU, in %s .*, and keeps the GIL: " % function)
+def test_and_keeps_the_gil(newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", "--keep-gil", libcudart,
+                     "cudaStreamSynchronize"])
+    named_first("cudaStreamSynchronize, with the GIL", target.pid, "cuda-synchronize", "likely",
+                r"waits for the GPU, in cudaStreamSynchronize .*, and keeps the GIL: ")
 
 
 # Asleep and running; where it cannot be counted whether it comes back, by what has changed.
 @pytest.mark.parametrize("counts", [True, False])
 @pytest.mark.parametrize("function", ["cudaMemcpy", "cudaEventSynchronize"])
-def test_who_comes_back_from_it_is_well(function, counts, some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, function])
+def test_who_comes_back_from_it_is_well(function, counts, newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, function])
     ask = diagnosed if counts else without_counters
     not_hung("%s that comes back" % function, target.pid, ask=ask)
 
@@ -106,30 +106,16 @@ def test_who_comes_back_from_it_is_well(function, counts, some_python, libcudart
             counts and "not counted" in said["evidence"][0]), said
 
 
-def test_code_is_loaded_behind_what_the_gpu_is_at(some_python, library):
-    target = Target([some_python, TARGETS / "causes_cuda.py", library("libcuda.so.1"),
-                     "cuModuleLoadData"])
-    named_first("cuModuleLoadData of a library of that name", target.pid, "cuda-synchronize",
-                "likely", r"waits for the GPU, in cuModuleLoadData \(libcuda\.so\.1\)")
-
-
-def test_who_compiles_for_the_gpu_is_at_work(some_python, library):
-    compiler = library("libnvidia-ptxjitcompiler.so.1", "-DCOMPILER")
-    target = Target([some_python, TARGETS / "causes_cuda.py", library("libcuda.so.1"),
-                     "cuModuleLoadDataEx"], env={"LD_PRELOAD": str(compiler)})
-    well_by("cuModuleLoadDataEx, which compiles", target.pid, "runs")
-
-
-def test_the_kernel_is_at_work_for_an_allocation(some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaHostRegister"])
+def test_the_kernel_is_at_work_for_an_allocation(newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaHostRegister"])
     not_hung("cudaHostRegister, which pins", target.pid)
     until("it is seen in the call", lambda: diagnosed(target.pid)["summary"].endswith(
         "and the kernel is at work for it"))
 
 
-def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
+def test_it_is_watched_for_as_long_as_is_asked_for(newest_python, libcudart):
     """A call that takes two seconds hangs for who waits less, and for nobody else."""
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
     seen = until("it is seen in the call",
                  lambda: told_of_call(diagnosed(target.pid, after="9")))
     assert not seen["hung"] and seen["summary"].endswith("and goes on"), seen
@@ -140,16 +126,16 @@ def test_it_is_watched_for_as_long_as_is_asked_for(some_python, libcudart):
     assert link["watched_s"] >= 1, said
 
 
-def test_who_has_more_patience_than_ten_seconds(some_python, libcudart):
+def test_who_has_more_patience_than_ten_seconds(newest_python, libcudart):
     """A thread that polls is not watched for longer, and hangs then."""
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     said = diagnosed(target.pid, after="60")
     assert said["hung"] and said["chain"][0]["watched_s"] >= 10, said
 
 
-def test_a_watch_that_is_cut_short(some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
+def test_a_watch_that_is_cut_short(newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     done = hangdbg("diagnose", target.pid, "--timeout", "3")
     assert done.rc == 0 and " may hang, and was not watched for long enough: " in done.out, done
@@ -165,19 +151,9 @@ def told_if_hung(said):
     return said["hung"] and said
 
 
-@pytest.mark.parametrize("function, waits", [
-    ("ncclCommInitRank", "for the other ranks to come to their communicator"),
-    ("ncclCommDestroy", "for NCCL, which does not come to an end")])
-def test_a_call_of_nccl_that_makes_or_ends_a_communicator(function, waits, some_python, library):
-    target = Target([some_python, TARGETS / "causes_cuda.py", library("libnccl.so.2"),
-                     function])
-    named_first("%s of a library of that name" % function, target.pid, "nccl-init", "likely",
-                r"waits in %s \(libnccl\.so\.2\) %s" % (function, waits))
-
-
-def test_a_backward_pass_waits_for_the_gpu(some_python, libcudart, libtorch):
+def test_a_backward_pass_waits_for_the_gpu(newest_python, libcudart, libtorch):
     """A thread of torch's for each device makes it, and has no Python."""
-    target = Target([some_python, TARGETS / "causes_cuda.py", libtorch, "backward"],
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libtorch, "backward"],
                     env={"LD_PRELOAD": str(libcudart)})
     said = named_first("a backward pass that waits in cudaLaunchKernel", target.pid,
                        "cuda-synchronize", "likely", r"waits for the GPU, in cudaLaunchKernel")
@@ -187,22 +163,18 @@ def test_a_backward_pass_waits_for_the_gpu(some_python, libcudart, libtorch):
     assert "called by C code of " + last["who"] in said["evidence"], said
 
 
-# Threads of these names, as torch and NCCL have them. Of two process groups each has its
-# watchdog, and a monitor of that.
-@pytest.mark.parametrize("threads, what", [
-    (["pt_nccl_heartbt", "pt_nccl_watchdg", "pt_nccl_heartbt"], r"watchdog of NCCL"),
-    (["NCCL Progress 0"], r"NCCL's proxy service"),
-], ids=["watchdog", "proxy"])
-def test_a_thread_of_nccl_has_ended(threads, what, some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart,
-                     "cudaDeviceSynchronize", *threads])
-    named_first("cudaDeviceSynchronize, and no %s" % what, target.pid, "nccl-thread-gone",
-                "likely", r"waits for the GPU.*a thread of .*%s has ended" % what)
+def test_a_call_of_nccl_that_makes_a_communicator(newest_python, library):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", library("libnccl.so.2"),
+                     "ncclCommInitRank"])
+    named_first("ncclCommInitRank of a library of that name", target.pid, "nccl-init", "likely",
+                r"waits in ncclCommInitRank \(libnccl\.so\.2\) for the other ranks to come")
 
 
-def test_none_of_the_threads_of_nccl_has_ended(some_python, libcudart):
-    target = Target([some_python, TARGETS / "causes_cuda.py", libcudart,
+# Threads of these names, as torch has them: of each process group its watchdog, and a
+# monitor of that.
+def test_a_thread_of_nccl_has_ended(newest_python, libcudart):
+    target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart,
                      "cudaDeviceSynchronize", "pt_nccl_heartbt", "pt_nccl_watchdg",
-                     "NCCL Service  0", "NCCL Progress 0"])
-    named_first("cudaDeviceSynchronize, with NCCL's threads", target.pid, "cuda-synchronize",
-                "likely", r"waits for the GPU")
+                     "pt_nccl_heartbt"])
+    named_first("cudaDeviceSynchronize, and no watchdog of NCCL", target.pid, "nccl-thread-gone",
+                "likely", r"waits for the GPU.*a thread of .*watchdog of NCCL has ended")

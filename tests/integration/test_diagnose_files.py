@@ -19,13 +19,13 @@ OWN_MOUNTS = ("unshare", "-m")
 @needs_root
 @pytest.mark.parametrize("how, where", [("direct", "read of {0}/file on {0}"),
                                         ("mapped", "a page fault on {0}")])
-def test_a_fuse_server_that_does_not_answer(how, where, some_python, tmp_path):
+def test_a_fuse_server_that_does_not_answer(how, where, newest_python, tmp_path):
     if not os.path.exists("/dev/fuse") or subprocess.run(
             [*OWN_MOUNTS, "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("needs /dev/fuse and a mount namespace")
     folder = tmp_path / "mounted"
     folder.mkdir()
-    target = Target([*OWN_MOUNTS, some_python, TARGETS / "causes_fuse.py", how, folder])
+    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", how, folder])
     said = named_first("FUSE, " + how, target.pid, "mount", "certain",
                        "a FUSE server, which does not answer, in " + where.format(folder))
     assert said["chain"][1]["pid"] == target.ready["server"], said
@@ -55,9 +55,9 @@ def start_reading(pid):
                             start_new_session=True, preexec_fn=die_with_us)
 
 
-def test_who_touches_a_mount_that_never_answers(hung_mount, some_python):
+def test_who_touches_a_mount_that_never_answers(hung_mount, newest_python):
     """In state D, in which its memory is not read."""
-    toucher = subprocess.Popen([some_python, "-c", "import os; os.stat(%r)" % str(hung_mount)],
+    toucher = subprocess.Popen([newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount)],
                                start_new_session=True, preexec_fn=die_with_us)
     state = Path("/proc/%d/stat" % toucher.pid)
     until("state D", lambda: ") D " in state.read_text())
@@ -69,35 +69,35 @@ def test_who_touches_a_mount_that_never_answers(hung_mount, some_python):
         toucher.wait()
 
 
-def test_a_peer_that_is_silent(some_python):
-    target = Target([some_python, TARGETS / "causes_network.py", "silent"])
+def test_a_peer_that_is_silent(newest_python):
+    target = Target([newest_python, TARGETS / "causes_network.py", "silent"])
     named_first("recv() from a peer that sends nothing", target.pid, "peer-silent", "likely",
                 r"waits for 127\.0\.0\.1:\d+, which sends nothing")
 
 
-def test_a_peer_that_does_not_read(some_python):
-    target = Target([some_python, TARGETS / "causes_network.py", "reads_not"])
+def test_a_peer_that_does_not_read(newest_python):
+    target = Target([newest_python, TARGETS / "causes_network.py", "reads_not"])
     named_first("a peer with a zero window", target.pid, "peer-does-not-read", "likely",
                 r"waits until 127\.0\.0\.1:\d+ reads: \d+ bytes")
 
 
 @pytest.mark.parametrize("case, sentence", [("asks", "waits for input from its terminal"),
                                             ("pdb_prompt", "stands at a prompt of pdb")])
-def test_who_asks_on_a_terminal_is_well(case, sentence, some_python):
-    target = Target([some_python, TARGETS / "causes_terminal.py", case])
+def test_who_asks_on_a_terminal_is_well(case, sentence, newest_python):
+    target = Target([newest_python, TARGETS / "causes_terminal.py", case])
     child = target.ready["child"]
     assert sentence in well_by("a terminal: " + case, child, "terminal-input")["summary"]
 
 
-def test_a_background_process_that_wants_its_terminal(some_python):
-    target = Target([some_python, TARGETS / "causes_terminal.py", "background"])
+def test_a_background_process_that_wants_its_terminal(newest_python):
+    target = Target([newest_python, TARGETS / "causes_terminal.py", "background"])
     said = named_first("SIGTTIN", target.ready["child"], "stopped", "certain",
                        "runs in the background, and wanted its terminal")
     assert said["next"][0]["command"] == "fg", said
 
 
-def test_a_debugger_holds_it(some_python):
-    target = Target([some_python, TARGETS / "causes_processes.py", "traced", "-"])
+def test_a_debugger_holds_it(newest_python):
+    target = Target([newest_python, TARGETS / "causes_processes.py", "traced", "-"])
     gdb = subprocess.Popen(["gdb", "-p", str(target.pid), "-batch", "-nx", "-ex", "shell cat"],
                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
@@ -131,8 +131,8 @@ while True:
 """
 
 
-def test_a_profiler_holds_nobody(some_python):
-    target = Target([some_python, TARGETS / "causes_processes.py", "traced", "-"])
+def test_a_profiler_holds_nobody(newest_python):
+    target = Target([newest_python, TARGETS / "causes_processes.py", "traced", "-"])
     sampler = track(subprocess.Popen(
         ["/usr/bin/python3", "-c", SAMPLER, str(target.tid)], stdout=subprocess.PIPE,
         start_new_session=True, preexec_fn=die_with_us))

@@ -5,6 +5,7 @@ import pytest
 
 from diagnosed import diagnosed, named_first, not_hung
 from harness import TARGETS, Target, until
+from versions import by_case
 
 
 def begin(case, python):
@@ -15,7 +16,6 @@ def begin(case, python):
 # case: the cause behind it, how sure, what is in the sentence
 HANGS = {
     "event reads": ("writer-gone", "certain", "a pipe"),
-    "event takes_lock_twice": ("deadlock", "certain", "already held by this thread"),
     "event waits_for_another": ("shared-wait", "possible", "until another process lets it"),
     "event_of_several reads": ("writer-gone", "certain", "a pipe"),
     "event_of_spawned reads": ("writer-gone", "certain", "a pipe"),
@@ -27,10 +27,10 @@ HANGS = {
 }
 
 
-@pytest.mark.parametrize("case", sorted(HANGS))
-def test_who_waits_for_another_process(case, some_python):
+@by_case(sorted(HANGS), on_edges={"event reads"})
+def test_who_waits_for_another_process(case, python):
     cause, sure, sentence = HANGS[case]
-    target = begin(case, some_python)
+    target = begin(case, python)
     said = named_first("shared " + case, target.pid, cause, sure, sentence)
     assert [link["cause"] for link in said["chain"]] == ["shared-wait", cause], said
     assert said["chain"][-1]["pid"] == target.ready["other"], said
@@ -38,22 +38,16 @@ def test_who_waits_for_another_process(case, some_python):
 
 # case: what is said of who waits
 WELL = {
-    "bounded_semaphore computes": "shared-wait",
-    "condition naps": "shared-wait",
-    "event computes": "shared-wait",
     "event computes_in_thread": "shared-wait",
     "event naps": "shared-wait",
-    "event_of_several computes": "shared-wait",
     "event_of_several naps": "shared-wait",
     "event_with_time reads": "sleeps",
     "full_queue takes_slowly": "shared-wait",
-    "semaphore naps": "shared-wait",
-    "unfinished_queue naps": "shared-wait",
 }
 
 
 @pytest.mark.parametrize("case", sorted(WELL))
-def test_who_waits_and_is_well(case, some_python):
-    target = begin(case, some_python)
+def test_who_waits_and_is_well(case, newest_python):
+    target = begin(case, newest_python)
     until(WELL[case], lambda: diagnosed(target.pid)["chain"][0]["cause"] == WELL[case])
     not_hung("shared " + case, target.pid)

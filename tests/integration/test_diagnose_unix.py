@@ -22,8 +22,8 @@ def children(pid):
         return [int(word) for word in file.read().split()]
 
 
-def test_each_waits_for_the_other(some_python):
-    pid, child = begin(some_python, PAIR + """
+def test_each_waits_for_the_other(newest_python):
+    pid, child = begin(newest_python, PAIR + """
 mine = one if child else other
 (other if child else one).close()
 mine.recv(1)
@@ -32,8 +32,8 @@ mine.recv(1)
                 "2 processes wait for each other: .*process %d .*Unix socket" % child)
 
 
-def test_the_child_sleeps(some_python):
-    pid, child = begin(some_python, PAIR + """
+def test_the_child_sleeps(newest_python):
+    pid, child = begin(newest_python, PAIR + """
 if child:
     other.close()
     one.recv(1)
@@ -47,8 +47,8 @@ time.sleep(1000)
     assert said["chain"][1]["pid"] == child and said["chain"][1]["cause"] == "sleeps", said
 
 
-def test_the_child_does_not_read(some_python):
-    pid, child = begin(some_python, PAIR + """
+def test_the_child_does_not_read(newest_python):
+    pid, child = begin(newest_python, PAIR + """
 if child:
     other.close()
     one.sendall(b"x" * 10000000)

@@ -11,13 +11,15 @@ import interpreters
 from diagnosed import not_hung
 from harness import TARGETS, Target, die_with_us, track, until
 from hangs import folder_with
+from versions import by_case
 
 CASES = re.findall(r"^def ([a-z]\w*)\(\):", (TARGETS / "healthy.py").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_who_is_well(case, some_python, tmp_path):
-    target = Target([some_python, TARGETS / "healthy.py", case, tmp_path])
+@by_case(CASES, on_edges={"asyncio_timers", "thread_pool_at_rest",
+                          "process_pool_at_work", "takes_turns", "timer", "imports_slowly"})
+def test_who_is_well(case, python, tmp_path):
+    target = Target([python, TARGETS / "healthy.py", case, tmp_path])
     not_hung(case, target.pid)
 
 

@@ -38,8 +38,8 @@ def awaited(pid, kind, count=1):
     return found
 
 
-def test_a_circle_of_locks(some_python, tmp_path):
-    target = begin("locks", some_python, tmp_path, source="causes")
+def test_a_circle_of_locks(edge_python, tmp_path):
+    target = begin("locks", edge_python, tmp_path, source="causes")
     of_two, process = {}, {}
 
     def both():
@@ -62,15 +62,15 @@ def test_a_circle_of_locks(some_python, tmp_path):
     assert "\x1b[31mcircle" in hangdbg("locks", target.pid, "--color=always").out
 
 
-def test_an_rlock(some_python, tmp_path):
-    target = begin("rlocks", some_python, tmp_path, source="causes")
+def test_an_rlock(edge_python, tmp_path):
+    target = begin("rlocks", edge_python, tmp_path, source="causes")
     locks, process = awaited(target.pid, "RLock", 2)
     assert all(one["count"] == 1 and len(one["owners"]) == 1 for one in locks), process
     assert len(process["circles"]) == 1, process
 
 
-def test_a_lock_that_nobody_waits_for(some_python):
-    target = start("evidence_threads", some_python)
+def test_a_lock_that_nobody_waits_for(edge_python):
+    target = start("evidence_threads", edge_python)
     held = until("it is waited for", lambda: [
         one for one in seen(target.pid)["locks"] if one["name"] == "lock" and one["waiters"]])[0]
     assert held["owners"][0]["tid"] == target.ready["tids"]["holder"]
@@ -81,16 +81,16 @@ def test_a_lock_that_nobody_waits_for(some_python):
     target.finish()
 
 
-def test_mutexes(some_python, tmp_path, mutexes):  # noqa: F811
-    target = begin("mutexes_crosswise", some_python, tmp_path, mutexes)
+def test_mutexes(newest_python, tmp_path, mutexes):  # noqa: F811
+    target = begin("mutexes_crosswise", newest_python, tmp_path, mutexes)
     locks, process = awaited(target.pid, "mutex", 2)
     assert {one["name"] for one in locks} == {"normal"}, process
     assert len(process["circles"]) == 1, process
     assert "normal mutex at 0x" in hangdbg("locks", target.pid).out
 
 
-def test_a_mutex_across_fork(some_python, tmp_path, mutexes):  # noqa: F811
-    target = begin("mutex_across_fork", some_python, tmp_path, mutexes)
+def test_a_mutex_across_fork(newest_python, tmp_path, mutexes):  # noqa: F811
+    target = begin("mutex_across_fork", newest_python, tmp_path, mutexes)
     child = target.ready["child"]
     ((lock,), process) = awaited(child, "mutex")
     assert lock["owners"] == [], process
@@ -99,8 +99,8 @@ def test_a_mutex_across_fork(some_python, tmp_path, mutexes):  # noqa: F811
     assert "had it at the fork" in lock["note"], process
 
 
-def test_an_rlock_across_fork(some_python, tmp_path):
-    target = begin("rlock_across_fork", some_python, tmp_path)
+def test_an_rlock_across_fork(newest_python, tmp_path):
+    target = begin("rlock_across_fork", newest_python, tmp_path)
     ((lock,), process) = awaited(target.ready["child"], "RLock")
     assert lock["owner_in_parent"]["pid"] == target.pid, process
     assert lock["owner_in_parent"]["tid"] != target.pid, process
@@ -115,8 +115,8 @@ def test_the_gil(some_python, tmp_path, mutexes):  # noqa: F811
     until("a circle", lambda: len(seen(target.pid)["circles"]) == 1)
 
 
-def test_a_lock_of_multiprocessing(some_python, tmp_path):
-    target = begin("shared", some_python, tmp_path)
+def test_a_lock_of_multiprocessing(newest_python, tmp_path):
+    target = begin("shared", newest_python, tmp_path)
     ((lock,), process) = awaited(target.pid, "shared lock")
     assert [one["pid"] for one in lock["owners"]] == [target.ready["holder"]], process
 
@@ -168,8 +168,8 @@ def test_state_d(hung_mount):
 
 
 @needs_root
-def test_who_may_not_look(some_python, public):
-    target = start("evidence_threads", some_python)
+def test_who_may_not_look(newest_python, public):
+    target = start("evidence_threads", newest_python)
     done = behind(*as_nobody(public + "/hangdbg"))("locks", target.pid)
     done.assert_refused(3, "sudo hangdbg locks %d" % target.pid)
     target.finish()

@@ -65,22 +65,6 @@ def twice():
             pass
 
 
-def lock_behind_sleep():
-    lock = threading.Lock()
-    taken = threading.Event()
-
-    def hold():
-        with lock:
-            taken.set()
-            os.read(os.pipe()[0], 1)
-
-    threading.Thread(target=hold, name="holder", daemon=True).start()
-    taken.wait()
-    ready()
-    with lock:
-        pass
-
-
 def fork_lock():
     lock = threading.Lock()
     taken = threading.Event()
@@ -167,16 +151,6 @@ def syn_sent():
         waiting.append(one)
     ready()
     socket.create_connection(listener.getsockname())
-
-
-def peer_reads_not():
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(1)
-    client = socket.create_connection(listener.getsockname())
-    served, _ = listener.accept()
-    ready()
-    client.sendall(b"x" * 100000000)
 
 
 def await_cycle():
@@ -271,22 +245,11 @@ def pool():
     sys.stdin.read()
 
 
-def sleeps():
-    ready()
-    time.sleep(1000)
-
-
 def computes():
     ready()
     total = 0
     while True:
         total += sum(range(1000))
-
-
-def wait_child():
-    child = subprocess.Popen(["sleep", "1000"])
-    ready(child=child.pid)
-    child.wait()
 
 
 def slow_reader():
@@ -324,11 +287,6 @@ def one_dead_client():
     selector.register(served, selectors.EVENT_READ)
     ready(client=client.fileno())
     selector.select()
-
-
-def waits_for_input():
-    ready()
-    input()
 
 
 globals()[sys.argv[1]]()

@@ -1,9 +1,7 @@
 /* No CUDA: a library of the name of its runtime, whose cudaStreamSynchronize
- * waits as that one does for a device that does not come to its end. Others of
- * the names of its driver, of NCCL and, with COMPILER, of what the driver
- * compiles with. */
+ * waits as that one does for a device that does not come to its end; and
+ * functions of NCCL. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,32 +28,9 @@ static int runs_for(long milliseconds) {
   return 0;
 }
 
-#ifdef COMPILER
-int compile(void) {
-  return runs();
-}
-#else
-
-int cuModuleLoadDataEx(void* image) {
-  (void)image;
-  int (*compile)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "compile");
-  return compile();
-}
-
-/* Code is loaded onto the device, behind what that is at. */
-int cuModuleLoadData(void* image) {
-  (void)image;
-  return runs();
-}
-
 int ncclCommInitRank(void* communicator) {
   (void)communicator;
   return runs();
-}
-
-int ncclCommDestroy(void* communicator) {
-  (void)communicator;
-  return poll(0, 0, -1);
 }
 
 /* The kernel is at work all the while, as where it pins much memory. */
@@ -91,11 +66,6 @@ int cudaLaunchKernel(void* function) {
   return runs();
 }
 
-int cudaHostAlloc(void* memory) {
-  (void)memory;
-  return poll(0, 0, -1);
-}
-
 /* These two come back, a fifth of a second later. */
 int cudaMemcpy(void* to) {
   (void)to;
@@ -119,4 +89,3 @@ int begin_thread(const char* name) {
   return pthread_create(&thread, 0, waits, 0) ||
          pthread_setname_np(thread, name);
 }
-#endif

@@ -68,13 +68,6 @@ def mutex():
     c.take(0)
 
 
-def mutex_twice():
-    c, _ = library()
-    c.take(0)
-    say()
-    c.take(0)
-
-
 def mutexes_crosswise():
     c, _ = library()
     met = threading.Barrier(2)
@@ -86,28 +79,6 @@ def mutexes_crosswise():
 
     forth = in_thread(take, 0, 1, name="forth")
     in_thread(take, 1, 0, name="back")
-    say()
-    forth.join()
-
-
-def mutex_and_lock():
-    c, _ = library()
-    lock = threading.Lock()
-    met = threading.Barrier(2)
-
-    def lock_first():
-        with lock:
-            met.wait()
-            c.take(0)
-
-    def mutex_first():
-        c.take(0)
-        met.wait()
-        with lock:
-            pass
-
-    forth = in_thread(lock_first, name="forth")
-    in_thread(mutex_first, name="back")
     say()
     forth.join()
 
@@ -128,14 +99,6 @@ def mutex_and_gil():
     taken.wait()
     say()
     with_gil.take(0)
-
-
-def mutex_of_ended_thread():
-    c, _ = library()
-    thread = in_thread(c.take, 0)
-    thread.join()
-    say()
-    c.take(0)
 
 
 def mutex_across_fork():
@@ -287,15 +250,6 @@ def shared_of_dead():
     say()
     with lock:
         pass
-
-
-def shared_twice():
-    import multiprocessing
-
-    lock = multiprocessing.get_context("fork").Lock()
-    lock.acquire()
-    say()
-    lock.acquire()
 
 
 if __name__ == "__main__":

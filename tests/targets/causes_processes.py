@@ -41,16 +41,6 @@ def future():
     waits.result()
 
 
-def future_of_itself():
-    """A task waits for a second one, for which its pool of one thread has no room."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    workers = ThreadPoolExecutor(1)
-    waits = workers.submit(lambda: workers.submit(abs, 1).result())
-    say()
-    waits.result()
-
-
 def future_of_process():
     from concurrent.futures import ProcessPoolExecutor
 
@@ -145,16 +135,6 @@ def queue_not_read():
     child.start()
     say(child=child.pid)
     child.join()
-
-
-def queue_writer_killed():
-    queue = forked.Queue()
-    child = forked.Process(target=wait_for_byte, args=(queue,))
-    child.start()
-    os.kill(child.pid, signal.SIGKILL)
-    child.join()
-    say()
-    queue.get()
 
 
 # ---- ends

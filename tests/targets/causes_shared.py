@@ -24,12 +24,6 @@ def reads(shared):
     os.read(os.pipe()[0], 1)
 
 
-def takes_lock_twice(shared):
-    lock = threading.Lock()
-    with lock:
-        lock.acquire()
-
-
 def waits(event):
     event.wait()
 
