@@ -18,7 +18,7 @@ def begin(case, python, folder):
 HANGS = {
     "locks": ("deadlock", "certain", r'"forth" waits for the Lock `self\.b`, which thread \d+ '
               r'"back" has; thread \d+ "back" waits for the Lock `self\.a`'),
-    "twice": ("deadlock", "certain", "`lock`, which it has itself"),
+    "twice": ("deadlock", "certain", "`lock`, already held by this thread"),
     "logging_lock": ("logging-lock", "certain", 'the RLock `.*`, which thread [0-9]+ "logs" has'),
     "fork_lock": ("fork-lock", "certain", "`lock`, and no other thread"),
     "flock": ("file-lock", "certain", r"waits for the lock on .*/lock, which process \d+ "),
@@ -76,7 +76,7 @@ def test_a_lock_file_that_somebody_has_open(newest_python, tmp_path):
     with open(path):
         said = diagnosed(target.pid)
     assert said["chain"][0]["cause"] == "lock-file", said
-    assert "process %d " % os.getpid() in said["chain"][0]["sentence"], said
+    assert "process %d " % os.getpid() in said["chain"][0]["summary"], said
     target.finish()
 
 

@@ -48,7 +48,7 @@ def test_a_mutex_and_the_gil(some_python, tmp_path, mutexes):
 
 OF_PYTHON = {
     "rlock_of_ended_thread": ("lock-of-ended-thread", "certain", "the RLock `lock`, whose owner"),
-    "lock_in_handler": ("deadlock", "certain", "which it has itself"),
+    "lock_in_handler": ("deadlock", "certain", "already held by this thread"),
     "semaphore": ("condition", "possible", r"Semaphore\.acquire for another .* value is 0"),
     "barrier": ("condition", "possible", r"Barrier\.wait for another thread: 2 of 3 have come"),
     "condition": ("condition", "possible", r"Condition\.wait for another thread"),

@@ -79,4 +79,4 @@ def test_who_goes_round(case, python, tmp_path):
     target = begin(case, python, tmp_path)
     cause, sentence = ROUND[case]
     said = well_by(case, target.pid, cause)
-    assert re.search(sentence, said["sentence"]), said
+    assert re.search(sentence, said["summary"]), said

@@ -54,7 +54,7 @@ const std::set<Before> kBefore = {
     {"time", "busy"},
 };
 
-// What is said of it, as far as anybody reads that: "pipe-read waits".
+// What is said of it, as far as anybody reads that: "pipe-read blocked".
 std::string outcome(const std::optional<Cause>& cause) {
   return cause ? fmt::format("{} {}", cause_name(cause->id),
                              progress_name(cause->progress))

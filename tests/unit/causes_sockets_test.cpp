@@ -165,9 +165,9 @@ const std::vector<MadeUpCase>& socket_cases() {
          world.tcp[kSocket] = tcp(TcpState::Established);
        }},
       // ---- servers
-      {"accepts", CauseId::Idle, Idle, Likely, false, "waits for who connects",
+      {"accepts", CauseId::Idle, Idle, Likely, false, "waits for a connection",
        [](auto& world) { at_tcp(world, TcpState::Listen, SYS_accept4); }},
-      {"serves", CauseId::Serves, Idle, Likely, false, "waits for who connects",
+      {"serves", CauseId::Serves, Idle, Likely, false, "waits for a connection",
        [](auto& world) {
          at_epoll(world, {kSocket});
          world.tcp[kSocket] = tcp(TcpState::Listen);
