@@ -8,7 +8,7 @@ import pytest
 
 import launchers
 import pages
-import test_tutorials
+import stages
 from harness import ROOT, hangdbg, start, start_hangdbg
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -112,7 +112,7 @@ def test_of_no_job(command):
 
 
 def test_of_a_core_file(tmp_path):
-    stage = test_tutorials.Core(tmp_path)
+    stage = stages.Core(tmp_path)
     try:
         stage.begin()
         validate("core", tmp_path / ("core." + pages.PID), "--locals", "--native")
@@ -123,7 +123,7 @@ def test_of_a_core_file(tmp_path):
 
 @pytest.mark.slow
 def test_of_a_job(tmp_path):
-    stage = test_tutorials.Epoch(tmp_path)
+    stage = stages.Epoch(tmp_path)
     try:
         stage.begin()
         job = ["--job", stage.pid]
