@@ -25,9 +25,12 @@ if(HANGDBG_WERROR AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(hangdbg_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
-# The same bytes in whichever folder it is built (docs/releasing.md). Debuggers of a
-# Debug build find the sources by their whole paths.
+# The same bytes in whichever folder it is built (docs/releasing.md), also where ccache has
+# made paths relative (CCACHE_BASEDIR). Debuggers of a Debug build find the sources by
+# their whole paths.
+file(RELATIVE_PATH up ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 target_compile_options(hangdbg_options INTERFACE
+  $<$<CONFIG:Release>:-ffile-prefix-map=${up}=>
   $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>
   $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/>)
 # What nobody calls is not linked: the program is copied to where a process hangs.

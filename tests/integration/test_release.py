@@ -233,7 +233,9 @@ def test_all_say_the_same_version(packages, tmp_path):
 def test_program_names_no_folder_of_the_build(packages):
     program = one_file(packages)
     assert str(ROOT).encode() + b"/" not in program
-    assert b"base/log.cpp" in program  # as errors name the source
+    assert b"\0base/log.cpp\0" in program  # as errors name the source
+    # As ccache would have them.
+    assert re.findall(rb"[./]*\.\./[\w/]+\.(?:h|cpp)\0", program) == []
 
 
 @made
