@@ -1,4 +1,4 @@
-// `hangdbg around PID`: what is around a process: limits, libraries, variables.
+// `hangdbg host PID`: what is around a process: limits, libraries, variables.
 #pragma once
 
 #include "client/options/cli.h"

@@ -1,6 +1,7 @@
 #include "diagnosis/causes/pools.h"
 
 #include "diagnosis/causes/rules.h"
+#include "diagnosis/waits/worker_loops.h"
 
 namespace hangdbg {
 namespace {
@@ -26,7 +27,8 @@ struct Search {
         if (generations > 1) {
           among_children(child->pid, generations - 1);
         }
-      } else if (cause_of(*child, *main).progress == Progress::Idle) {
+      } else if (is_idle_loop(*main) &&
+                 cause_of(*child, *main).progress == Progress::Idle) {
         ++found.idle;
       } else {
         found.busy.push_back(main->id);

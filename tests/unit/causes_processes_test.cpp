@@ -159,6 +159,12 @@ const std::vector<MadeUpCase>& process_cases() {
                                         called({{kPool, "worker"}}));
          computes(world.at(kOther));
        }},
+      {"a_pool_whose_task_sleeps", CauseId::PoolResult, Waits, Likely, false,
+       "of 1 workers 1 is at work",
+       [](auto& world) {
+         at_pool(world);
+         pool_worker(world, true);
+       }},
       {"a_pool_of_a_fork_server", CauseId::PoolResult, Waits, Likely, false,
        "of 1 workers",
        [](auto& world) {

@@ -203,6 +203,15 @@ const std::vector<MadeUpCase>& socket_cases() {
          in_event_loop(world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
                                                     own_frames()));
        }},
+      {"asyncio_got_on_a_moment_ago", CauseId::AsyncioBlocked, Waits, Possible,
+       false, "blocks its event loop: waits for events",
+       [](auto& world) {
+         auto& thread =
+             world.python(kOne).sleeps_in(SYS_read, {5}, own_frames());
+         world.at(kOne).open_pipe(5, 41);
+         thread.ran = true;
+         in_event_loop(thread);
+       }},
       {"asyncio_works", CauseId::Runs, Works, Likely, false, "runs",
        [](auto& world) {
          auto& thread =

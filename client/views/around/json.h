@@ -1,4 +1,4 @@
-// What `hangdbg around --json` prints.
+// What `hangdbg host --json` prints.
 #pragma once
 
 #include "inspector/host/host_context.h"
