@@ -103,19 +103,19 @@ const std::vector<MadeUpCase>& around_cases() {
              Frozen{.path = "/job", .command = "echo THAWED"};
        }},
       // ---- the disk, mounts
-      {"is_in_state_d", CauseId::Mount, Waits, Likely, true,
+      {"is_in_state_d", CauseId::Mount, Blocked, Likely, true,
        "waits for the kernel, in uninterruptible sleep, in read of /proc/x",
        [](auto& world) {
          in_state(world, 'D');
          world.at(kOne).files[5] = {
              .fd = 5, .kind = FileKind::File, .name = "/proc/x"};
        }},
-      {"is_in_state_d_for_a_moment", CauseId::Mount, Waits, Likely, false, "",
+      {"is_in_state_d_for_a_moment", CauseId::Mount, Blocked, Likely, false, "",
        [](auto& world) { in_state(world, 'D').wait.asleep_s = 1.5; }},
-      {"writes_to_the_disk", CauseId::Runs, Works, Likely, false,
+      {"writes_to_the_disk", CauseId::Runs, Running, Likely, false,
        "works, and waits for the disk in between",
        [](auto& world) { in_state(world, 'D').ran = true; }},
-      {"a_page_fault", CauseId::Mount, Waits, Likely, true, "a page fault",
+      {"a_page_fault", CauseId::Mount, Blocked, Likely, true, "a page fault",
        [](auto& world) { in_state(world, 'D').wait.syscall = ""; }},
       // ---- memory
       {"has_no_memory_and_nobody_is_killed", CauseId::MemoryLimit, Stuck,
@@ -125,12 +125,12 @@ const std::vector<MadeUpCase>& around_cases() {
          world.surroundings.cgroup.memory = memory_of_16_mib();
          world.surroundings.cgroup.memory->waits_for_memory = true;
        }},
-      {"has_memory_left", CauseId::Mount, Waits, Likely, true, "",
+      {"has_memory_left", CauseId::Mount, Blocked, Likely, true, "",
        [](auto& world) {
          in_state(world, 'D');
          world.surroundings.cgroup.memory = memory_of_16_mib();
        }},
-      {"takes_its_own_memory", CauseId::MemoryThrottled, Works, Likely, false,
+      {"takes_its_own_memory", CauseId::MemoryThrottled, Running, Likely, false,
        "it is slow because its cgroup has all its 16 MiB of memory in use",
        [](auto& world) {
          computes(world);
@@ -144,13 +144,13 @@ const std::vector<MadeUpCase>& around_cases() {
          world.surroundings.cgroup.memory_reached = 7;
        }},
       // ---- the CPU
-      {"is_throttled", CauseId::CpuThrottled, Works, Likely, false,
+      {"is_throttled", CauseId::CpuThrottled, Running, Likely, false,
        "it is slow because its cgroup lets it have 0.02 CPUs",
        [](auto& world) {
          computes(world);
          throttle(world, 0.9);
        }},
-      {"is_throttled_a_little", CauseId::Runs, Works, Likely, false, "runs",
+      {"is_throttled_a_little", CauseId::Runs, Running, Likely, false, "runs",
        [](auto& world) {
          computes(world);
          throttle(world, 0.2);
@@ -161,14 +161,14 @@ const std::vector<MadeUpCase>& around_cases() {
          throttle(world, 0.9);
        }},
       // ---- descriptors, disks, processes: who tries again and again
-      {"polls_without_a_descriptor", CauseId::DescriptorsUsedUp, Waits, Likely,
-       true, "has all its 64 descriptors open: it comes back to",
+      {"polls_without_a_descriptor", CauseId::DescriptorsUsedUp, Blocked,
+       Likely, true, "has all its 64 descriptors open: it comes back to",
        [](auto& world) {
          polls(world);
          allow_descriptors(world, 64);
        }},
-      {"polls_with_one_descriptor_left", CauseId::Polls, Waits, Possible, false,
-       "",
+      {"polls_with_one_descriptor_left", CauseId::Polls, Blocked, Possible,
+       false, "",
        [](auto& world) {
          polls(world);
          allow_descriptors(world, 63);
@@ -183,19 +183,19 @@ const std::vector<MadeUpCase>& around_cases() {
          sleeps(world);
          allow_descriptors(world, 64);
        }},
-      {"polls_and_its_disk_is_full", CauseId::DiskFull, Waits, Likely, true,
+      {"polls_and_its_disk_is_full", CauseId::DiskFull, Blocked, Likely, true,
        "finds no room on /scratch, which is full: it comes back",
        [](auto& world) {
          polls(world);
          fill_disk(world, "fd 5, /scratch/log");
        }},
-      {"polls_and_another_disk_is_full", CauseId::Polls, Waits, Possible, false,
-       "",
+      {"polls_and_another_disk_is_full", CauseId::Polls, Blocked, Possible,
+       false, "",
        [](auto& world) {
          polls(world);
          fill_disk(world, "");
        }},
-      {"polls_and_shared_memory_is_full", CauseId::DiskFull, Waits, Likely,
+      {"polls_and_shared_memory_is_full", CauseId::DiskFull, Blocked, Likely,
        true, "finds no room on /dev/shm",
        [](auto& world) {
          polls(world);
@@ -207,19 +207,19 @@ const std::vector<MadeUpCase>& around_cases() {
          sleeps(world);
          fill_disk(world, "fd 5, /scratch/log");
        }},
-      {"polls_and_may_begin_no_thread", CauseId::ProcessLimit, Waits, Likely,
+      {"polls_and_may_begin_no_thread", CauseId::ProcessLimit, Blocked, Likely,
        true, "its cgroup has all 3 that it may have",
        [](auto& world) {
          polls(world);
          allow_threads(world, 3);
        }},
-      {"polls_and_may_begin_a_thread", CauseId::Polls, Waits, Possible, false,
+      {"polls_and_may_begin_a_thread", CauseId::Polls, Blocked, Possible, false,
        "",
        [](auto& world) {
          polls(world);
          allow_threads(world, 2);
        }},
-      {"polls_and_its_user_has_all_threads", CauseId::ProcessLimit, Waits,
+      {"polls_and_its_user_has_all_threads", CauseId::ProcessLimit, Blocked,
        Likely, true, "its user has all 5 that he may have",
        [](auto& world) {
          polls(world);

@@ -127,7 +127,8 @@ const std::vector<MadeUpCase>& file_cases() {
        }},
       {"polls_and_nobody_writes", CauseId::WriterGone, Stuck, Certain, true, "",
        [](auto& world) { polls_pipe(world); }},
-      {"another_thread_may_write", CauseId::PipeRead, Waits, Possible, true, "",
+      {"another_thread_may_write", CauseId::PipeRead, Blocked, Possible, true,
+       "",
        [](auto& world) {
          at_pipe(world, SYS_read)
              .sleeps_in(SYS_clock_nanosleep, {}, own_frames());
@@ -141,28 +142,28 @@ const std::vector<MadeUpCase>& file_cases() {
              .sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          writes(world, kOne);
        }},
-      {"another_writes", CauseId::PipeRead, Waits, Likely, false,
+      {"another_writes", CauseId::PipeRead, Blocked, Likely, false,
        "waits for what process 99999902 writes into a pipe",
        [](auto& world) {
          at_pipe(world, SYS_read);
          sleeps(world, kOther);
          writes(world, kOther);
        }},
-      {"a_thread_of_another_may_write", CauseId::PipeRead, Waits, Possible,
+      {"a_thread_of_another_may_write", CauseId::PipeRead, Blocked, Possible,
        false, "",
        [](auto& world) {
          at_pipe(world, SYS_read);
          sleeps(world, kOther).sleeps_in(SYS_semtimedop, {});
          writes(world, kOther);
        }},
-      {"four_write", CauseId::PipeRead, Waits, Possible, true, "and 1 more",
+      {"four_write", CauseId::PipeRead, Blocked, Possible, true, "and 1 more",
        [](auto& world) {
          at_pipe(world, SYS_read);
          for (const int pid : {kOther, kThird, 99999904, 99999905, kOther}) {
            writes(world, pid);
          }
        }},
-      {"not_all_pipes_are_seen", CauseId::PipeRead, Waits, Likely, true,
+      {"not_all_pipes_are_seen", CauseId::PipeRead, Blocked, Likely, true,
        "who writes into it is not to be seen",
        [](auto& world) {
          at_pipe(world, SYS_read);
@@ -174,14 +175,14 @@ const std::vector<MadeUpCase>& file_cases() {
          at_pipe(world, SYS_read).threads.front().ran = true;
        }},
       // ---- to write into one
-      {"a_full_pipe", CauseId::PipeFull, Waits, Certain, false,
+      {"a_full_pipe", CauseId::PipeFull, Blocked, Certain, false,
        "a pipe that is full: process 99999902 does not read it",
        [](auto& world) {
          at_pipe(world, SYS_write);
          sleeps(world, kOther);
          reads(world, kOther);
        }},
-      {"a_full_pipe_of_one_with_threads", CauseId::PipeFull, Waits, Possible,
+      {"a_full_pipe_of_one_with_threads", CauseId::PipeFull, Blocked, Possible,
        false, "",
        [](auto& world) {
          at_pipe(world, SYS_write);
@@ -194,7 +195,7 @@ const std::vector<MadeUpCase>& file_cases() {
          at_pipe(world, SYS_write);
          reads(world, kOne);
        }},
-      {"another_thread_may_read", CauseId::PipeFull, Waits, Certain, true,
+      {"another_thread_may_read", CauseId::PipeFull, Blocked, Certain, true,
        "no other process reads",
        [](auto& world) {
          at_pipe(world, SYS_write)
@@ -259,14 +260,14 @@ const std::vector<MadeUpCase>& file_cases() {
          world.all_pipes = false;
        }},
       // ---- locks on files
-      {"a_file_lock", CauseId::FileLock, Waits, Certain, true,
+      {"a_file_lock", CauseId::FileLock, Blocked, Certain, true,
        "waits for the lock on /home/ada/lock, which process",
        [](auto& world) {
          at_file_lock(world);
          hold_file_lock(world, ::getpid());  // one that is alive
          sleeps(world, ::getpid());
        }},
-      {"a_file_lock_of_one_at_work", CauseId::FileLock, Waits, Certain, false,
+      {"a_file_lock_of_one_at_work", CauseId::FileLock, Blocked, Certain, false,
        "",
        [](auto& world) {
          at_file_lock(world);
@@ -274,22 +275,22 @@ const std::vector<MadeUpCase>& file_cases() {
          world.process(::getpid()).sleeps_in(SYS_read, {}).wait = {
              .state = 'R', .call = {.running = true}};
        }},
-      {"a_file_lock_of_one_that_has_ended", CauseId::FileLock, Waits, Certain,
+      {"a_file_lock_of_one_that_has_ended", CauseId::FileLock, Blocked, Certain,
        true, "which process 99999902",
        [](auto& world) {
          at_file_lock(world);
          hold_file_lock(world, kOther);
        }},
-      {"a_file_lock_of_another_container", CauseId::FileLock, Waits, Likely,
+      {"a_file_lock_of_another_container", CauseId::FileLock, Blocked, Likely,
        true, "who has it is not to be seen",
        [](auto& world) { at_file_lock(world, F_OFD_SETLKW); }},
-      {"a_file_lock_in_turns", CauseId::FileLock, Works, Certain, false, "",
+      {"a_file_lock_in_turns", CauseId::FileLock, Running, Certain, false, "",
        [](auto& world) {
          at_file_lock(world).ran = true;
          hold_file_lock(world, ::getpid());
          sleeps(world, ::getpid());
        }},
-      {"asks_for_no_file_lock", CauseId::Unknown, Waits, Possible, true, "",
+      {"asks_for_no_file_lock", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { at_file_lock(world, F_SETLK); }},
   };
   return kCases;

@@ -123,7 +123,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          auto& one = at_event(world);
          one.sleeps_in(SYS_futex, futex(), one.threads[0].stack.frames);
        }},
-      {"an_event_for_which_one_waits_a_while", CauseId::Condition, Waits,
+      {"an_event_for_which_one_waits_a_while", CauseId::Condition, Blocked,
        Possible, true, "",
        [](auto& world) {
          auto& one = at_event(world);
@@ -135,14 +135,14 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          auto& one = at_event(world);
          one.status.ppid = one.parent = kOther;
        }},
-      {"an_event_that_another_may_set", CauseId::Condition, Waits, Possible,
+      {"an_event_that_another_may_set", CauseId::Condition, Blocked, Possible,
        true, "waits in Event.wait for another thread",
        [](auto& world) { another_sleeps(at_event(world)); }},
-      {"an_event_of_a_thread_at_work", CauseId::Condition, Works, Possible,
+      {"an_event_of_a_thread_at_work", CauseId::Condition, Running, Possible,
        false, "",
        [](auto& world) { computes(another_sleeps(at_event(world))); }},
-      {"an_event_of_a_busy_thread", CauseId::Condition, Works, Possible, false,
-       "",
+      {"an_event_of_a_busy_thread", CauseId::Condition, Running, Possible,
+       false, "",
        [](auto& world) { another_sleeps(at_event(world)).cpu_percent = 30; }},
       {"an_event_of_a_server", CauseId::Condition, Idle, Possible, false, "",
        [](auto& world) {
@@ -163,7 +163,8 @@ const std::vector<MadeUpCase>& library_wait_cases() {
              .sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
                         called({{"selectors.py", "select"}}));
        }},
-      {"a_semaphore_of_a_server", CauseId::Condition, Waits, Possible, true, "",
+      {"a_semaphore_of_a_server", CauseId::Condition, Blocked, Possible, true,
+       "",
        [](auto& world) {
          waits_in(world, "Semaphore", "threading.py", "acquire")
              .sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
@@ -182,7 +183,8 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.objects[{"run", "self.interval"}] =
              world.objects.of_class("float");
        }},
-      {"a_condition_for_a_time", CauseId::Condition, Waits, Possible, true, "",
+      {"a_condition_for_a_time", CauseId::Condition, Blocked, Possible, true,
+       "",
        [](auto& world) {
          waits_in(world, "Condition", "threading.py", "wait_for", /*time=*/1);
        }},
@@ -192,7 +194,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          world.python(kOne).sleeps_in(SYS_futex, futex(),
                                       called({{"threading.py", "wait"}}));
        }},
-      {"a_semaphore", CauseId::Condition, Waits, Possible, true,
+      {"a_semaphore", CauseId::Condition, Blocked, Possible, true,
        "Semaphore.acquire for another thread: its value is 0",
        [](auto& world) {
          auto& one = waits_in(world, "Semaphore", "threading.py", "acquire");
@@ -200,7 +202,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.numbers[{"acquire", "_value"}] = 0;
          another_sleeps(one);
        }},
-      {"a_barrier", CauseId::Condition, Waits, Possible, true,
+      {"a_barrier", CauseId::Condition, Blocked, Possible, true,
        "Barrier._wait for another thread: 2 of 3 have come",
        [](auto& world) {
          auto& one = waits_in(world, "Barrier", "threading.py", "_wait");
@@ -210,34 +212,35 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.numbers[{"_wait", "self._parties"}] = 3;
          another_sleeps(one);
        }},
-      {"a_queue_whose_tasks_are_not_done", CauseId::Condition, Waits, Possible,
-       true, "Queue.join for another thread: 1 tasks of the queue are not done",
+      {"a_queue_whose_tasks_are_not_done", CauseId::Condition, Blocked,
+       Possible, true,
+       "Queue.join for another thread: 1 tasks of the queue are not done",
        [](auto& world) {
          auto& one = waits_in(world, "Queue", "queue.py", "join");
          one.numbers[{"join", "self.unfinished_tasks"}] = 1;
          another_sleeps(one);
        }},
-      {"goes_on_and_waits_again", CauseId::Condition, Waits, Possible, false,
+      {"goes_on_and_waits_again", CauseId::Condition, Blocked, Possible, false,
        "", [](auto& world) { at_event(world).threads[0].ran = true; }},
       // ---- a Future of a pool
-      {"a_future", CauseId::Future, Waits, Possible, true,
+      {"a_future", CauseId::Future, Blocked, Possible, true,
        "waits for the result of a Future (result)",
        [](auto& world) { at_future(world); }},
-      {"a_future_of_busy_threads", CauseId::Future, Waits, Likely, false, "",
+      {"a_future_of_busy_threads", CauseId::Future, Blocked, Likely, false, "",
        [](auto& world) {
          auto& one = at_future(world);
          pool_thread(one, true);
          pool_thread(one, true);
        }},
-      {"a_future_of_a_pool_with_a_thread_at_rest", CauseId::Future, Waits,
+      {"a_future_of_a_pool_with_a_thread_at_rest", CauseId::Future, Blocked,
        Possible, true, "",
        [](auto& world) {
          auto& one = at_future(world);
          pool_thread(one, true);
          pool_thread(one, false);
        }},
-      {"a_future_beside_a_queue_at_rest", CauseId::Future, Waits, Likely, false,
-       "",
+      {"a_future_beside_a_queue_at_rest", CauseId::Future, Blocked, Likely,
+       false, "",
        [](auto& world) {
          auto& one = at_future(world);
          pool_thread(one, true);
@@ -245,7 +248,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
                        called({{"threading.py", "wait"},
                                {"multiprocessing/queues.py", "_feed"}}));
        }},
-      {"a_future_of_itself", CauseId::Future, Waits, Likely, true, "",
+      {"a_future_of_itself", CauseId::Future, Blocked, Likely, true, "",
        [](auto& world) {
          auto& one = at_future(world);
          one.threads[0].stack.frames =
@@ -254,31 +257,31 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.threads[0].stack.frames.push_back(
              frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
        }},
-      {"a_future_of_processes", CauseId::Future, Waits, Likely, false, "",
+      {"a_future_of_processes", CauseId::Future, Blocked, Likely, false, "",
        [](auto& world) {
          at_future(world);
          pool_process(world, kOther, true);
          pool_process(world, kThird, false);
        }},
-      {"a_future_of_processes_at_rest", CauseId::Future, Waits, Possible, true,
-       "",
+      {"a_future_of_processes_at_rest", CauseId::Future, Blocked, Possible,
+       true, "",
        [](auto& world) {
          at_future(world);
          pool_process(world, kOther, false);
        }},
       // ---- join
-      {"a_thread_that_sleeps", CauseId::Join, Waits, Certain, false,
+      {"a_thread_that_sleeps", CauseId::Join, Blocked, Certain, false,
        "waits for the end of thread 99999902",
        [](auto& world) { another_sleeps(joins(world, kSecond)); }},
-      {"joins_for_a_time", CauseId::Join, Waits, Certain, false,
+      {"joins_for_a_time", CauseId::Join, Blocked, Certain, false,
        "(for a limited time)",
        [](auto& world) {
          another_sleeps(joins(world, kSecond, futex(/*time=*/1)));
        }},
-      {"joins_what_is_not_here", CauseId::Join, Waits, Certain, true,
+      {"joins_what_is_not_here", CauseId::Join, Blocked, Certain, true,
        "waits for the end of thread \"worker\"",
        [](auto& world) { joins(world, kNobodys); }},
-      {"joins_at_exit", CauseId::ExitJoin, Waits, Certain, false,
+      {"joins_at_exit", CauseId::ExitJoin, Blocked, Certain, false,
        "has come to its end, and waits for the end of thread 99999902",
        [](auto& world) {
          auto& one = world.python(kOne);
@@ -287,7 +290,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
              {frame("/usr/lib/python3.11/threading.py", "_shutdown")});
          a_thread(one);
        }},
-      {"joins_no_daemon_at_exit", CauseId::ExitJoin, Waits, Certain, true,
+      {"joins_no_daemon_at_exit", CauseId::ExitJoin, Blocked, Certain, true,
        "waits for the end of a thread",
        [](auto& world) {
          auto& one = world.python(kOne);
@@ -297,7 +300,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          a_thread(one);
          one.reprs[{"_bootstrap", "self._daemonic"}] = "True";
        }},
-      {"a_pool_at_exit", CauseId::ExitJoin, Waits, Certain, false,
+      {"a_pool_at_exit", CauseId::ExitJoin, Blocked, Certain, false,
        "has come to its end, and waits for the end of thread",
        [](auto& world) {
          auto& one = joins(world, kSecond);
@@ -308,15 +311,15 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          another_sleeps(one);
        }},
       // ---- imports
-      {"an_import", CauseId::ImportLock, Waits, Certain, true,
+      {"an_import", CauseId::ImportLock, Blocked, Certain, true,
        "waits until thread 99999902 has imported module 'slow_module'",
        [](auto& world) { imports(world, kSecond); }},
-      {"an_import_at_work", CauseId::ImportLock, Waits, Certain, false, "",
+      {"an_import_at_work", CauseId::ImportLock, Blocked, Certain, false, "",
        [](auto& world) { computes(imports(world, kSecond).threads[1]); }},
       {"an_import_of_nobody", CauseId::ImportLock, Stuck, Certain, true,
        "by a thread that is not here",
        [](auto& world) { imports(world, kNobodys); }},
-      {"an_import_that_is_just_over", CauseId::Unknown, Waits, Possible, true,
+      {"an_import_that_is_just_over", CauseId::Unknown, Blocked, Possible, true,
        "", [](auto& world) { imports(world, {}); }},
       // ---- who waits for work
       {"a_pool_of_threads_at_rest", CauseId::Idle, Idle, Certain, false,
@@ -330,8 +333,8 @@ const std::vector<MadeUpCase>& library_wait_cases() {
                   {"multiprocessing/queues.py", "get"},
                   {"multiprocessing/pool.py", "worker"}});
        }},
-      {"a_worker_that_hands_over_its_result", CauseId::PipeFull, Waits, Certain,
-       true, "",
+      {"a_worker_that_hands_over_its_result", CauseId::PipeFull, Blocked,
+       Certain, true, "",
        [](auto& world) {
          auto& one = world.python(kOne);
          one.sleeps_in(SYS_write, {5},

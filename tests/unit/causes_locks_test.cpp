@@ -128,7 +128,7 @@ const std::vector<MadeUpCase>& lock_cases() {
        }},
       {"a_thread_of_c_may_release_it", CauseId::PythonLock, Stuck, Likely, true,
        "", [](auto& world) { alone(world).sleeps_in(SYS_futex, {}); }},
-      {"a_lock_for_a_limited_time", CauseId::PythonLock, Waits, Certain, true,
+      {"a_lock_for_a_limited_time", CauseId::PythonLock, Blocked, Certain, true,
        "", [](auto& world) { alone(world, /*time=*/1); }},
       {"a_lock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
@@ -152,41 +152,41 @@ const std::vector<MadeUpCase>& lock_cases() {
          const Lock lock = world.objects.lock();
          has(one, waits_for(one, world, lock), lock);
        }},
-      {"a_lock_of_another_thread", CauseId::PythonLock, Waits, Certain, true,
+      {"a_lock_of_another_thread", CauseId::PythonLock, Blocked, Certain, true,
        "waits for the Lock `lock`, which thread 99999902 has",
        [](auto& world) { behind_another(world); }},
-      {"a_lock_of_a_thread_at_work", CauseId::PythonLock, Waits, Certain, false,
-       "",
+      {"a_lock_of_a_thread_at_work", CauseId::PythonLock, Blocked, Certain,
+       false, "",
        [](auto& world) {
          auto& other = behind_another(world).threads[1];
          other.wait = {.state = 'R', .call = {.running = true}};
        }},
-      {"a_lock_in_turns", CauseId::PythonLock, Works, Certain, false, "",
+      {"a_lock_in_turns", CauseId::PythonLock, Running, Certain, false, "",
        [](auto& world) { behind_another(world).threads[0].ran = true; }},
-      {"a_signal_is_no_turn", CauseId::PythonLock, Waits, Certain, true, "",
+      {"a_signal_is_no_turn", CauseId::PythonLock, Blocked, Certain, true, "",
        [](auto& world) {
          auto& one = behind_another(world);
          one.threads[0].ran = true;
          one.threads[0].places = {"train.py:12 in load"};
          one.status.signals_caught = 1ULL << (SIGUSR1 - 1);
        }},
-      {"a_lock_without_a_record", CauseId::PythonLock, Waits, Possible, true,
+      {"a_lock_without_a_record", CauseId::PythonLock, Blocked, Possible, true,
        "who has it is not recorded",
        [](auto& world) {
          auto& one = alone(world);
          one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          has_none(one);
        }},
-      {"a_lock_of_logging", CauseId::LoggingLock, Waits, Certain, true,
+      {"a_lock_of_logging", CauseId::LoggingLock, Blocked, Certain, true,
        "waits for logging's lock, the Lock `lock`, which thread",
        [](auto& world) {
          behind_another(world, called({{"logging/__init__.py", "acquire"}}));
        }},
       // ---- RLocks say who has them
-      {"an_rlock_of_another_thread", CauseId::PythonLock, Waits, Certain, true,
-       "waits for the RLock `lock`, which thread 99999902 has",
+      {"an_rlock_of_another_thread", CauseId::PythonLock, Blocked, Certain,
+       true, "waits for the RLock `lock`, which thread 99999902 has",
        [](auto& world) { at_rlock_of(world, kSecond); }},
-      {"an_rlock_of_its_own", CauseId::PythonLock, Waits, Certain, true,
+      {"an_rlock_of_its_own", CauseId::PythonLock, Blocked, Certain, true,
        "which process 99999901 has",
        [](auto& world) { at_rlock_of(world, kFirst); }},
       {"an_rlock_of_an_ended_thread", CauseId::LockOfEndedThread, Stuck,
@@ -195,8 +195,8 @@ const std::vector<MadeUpCase>& lock_cases() {
       {"an_rlock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
        [](auto& world) { forked(at_rlock_of(world, kNobodys)); }},
-      {"no_lock_that_its_frames_know", CauseId::Unknown, Waits, Possible, true,
-       "asleep in futex",
+      {"no_lock_that_its_frames_know", CauseId::Unknown, Blocked, Possible,
+       true, "asleep in futex",
        [](auto& world) {
          auto& one = world.python(kOne);
          auto frames = own_frames();

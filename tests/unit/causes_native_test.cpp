@@ -87,56 +87,56 @@ const std::vector<MadeUpCase>& native_cases() {
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
       // ---- CUDA
-      {"cuda_synchronize", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_synchronize", CauseId::CudaSynchronize, Blocked, Likely, true,
        "waits for the GPU, in cudaStreamSynchronize (libcudart.so.12): what it",
        [](auto& world) { in_cuda(world, "cudaStreamSynchronize"); }},
-      {"cuda_launch", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_launch", CauseId::CudaSynchronize, Blocked, Likely, true,
        "waits for the GPU, in cudaLaunchKernel",
        [](auto& world) { in_cuda(world, "cudaLaunchKernel"); }},
-      {"cuda_copy", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_copy", CauseId::CudaSynchronize, Blocked, Likely, true,
        "in cudaMemcpyAsync",
        [](auto& world) { in_cuda(world, "cudaMemcpyAsync"); }},
-      {"cuda_allocation", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_allocation", CauseId::CudaSynchronize, Blocked, Likely, true,
        "in cudaHostAlloc",
        [](auto& world) { in_cuda(world, "cudaHostAlloc"); }},
-      {"cuda_in_a_library_of_its_own", CauseId::CudaSynchronize, Waits, Likely,
-       true, "in cudaEventSynchronize (libtorch_cuda.so)",
+      {"cuda_in_a_library_of_its_own", CauseId::CudaSynchronize, Blocked,
+       Likely, true, "in cudaEventSynchronize (libtorch_cuda.so)",
        [](auto& world) {
          auto& one =
              in_library(world, "libtorch_cuda.so", {"cudaEventSynchronize"});
          one.loads("/usr/lib/libcuda.so.1");
        }},
-      {"cuda_loads_code", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_loads_code", CauseId::CudaSynchronize, Blocked, Likely, true,
        "in cuModuleLoadData (libcuda.so.1)",
        [](auto& world) {
          in_library(world, "libcuda.so.1", {"cuModuleLoadData"});
        }},
-      {"cuda_compiles", CauseId::Unknown, Waits, Possible, true, "",
+      {"cuda_compiles", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) {
          auto& one = in_library(world, "libnvidia-ptxjitcompiler.so.1",
                                 {"__cuda_CallJitEntryPoint"});
          one.loads("/usr/lib/libcuda.so.1");
          one.is_in(one.threads.front(), {"cuModuleLoadDataEx"}, "libcuda.so.1");
        }},
-      {"cuda_makes_a_context", CauseId::Unknown, Waits, Possible, true, "",
+      {"cuda_makes_a_context", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { in_cuda(world, "cudaSetDevice"); }},
-      {"a_function_of_another_library", CauseId::Unknown, Waits, Possible, true,
-       "",
+      {"a_function_of_another_library", CauseId::Unknown, Blocked, Possible,
+       true, "",
        [](auto& world) {
          auto& one = in_library(world, "libwork.so", {"cuMemcpyOfOurs"});
          one.loads("/usr/lib/libcuda.so.1");
        }},
-      {"cuda_is_not_loaded", CauseId::Unknown, Waits, Possible, true, "",
+      {"cuda_is_not_loaded", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) {
          in_library(world, "libwork.so", {"cudaStreamSynchronize"});
        }},
-      {"cuda_keeps_the_gil", CauseId::CudaSynchronize, Waits, Likely, true,
+      {"cuda_keeps_the_gil", CauseId::CudaSynchronize, Blocked, Likely, true,
        "in cudaFree (libcudart.so.12), and keeps the GIL:",
        [](auto& world) {
          in_cuda(world, "cudaFree").gil =
              GilState{.locked = true, .holder_tid = kOne};
        }},
-      {"torchs_watchdog_has_ended", CauseId::NcclThreadGone, Waits, Likely,
+      {"torchs_watchdog_has_ended", CauseId::NcclThreadGone, Blocked, Likely,
        true, "a thread of torch's watchdog of NCCL has ended",
        [](auto& world) {
          auto& one = in_cuda(world, "cudaDeviceSynchronize");
@@ -145,14 +145,14 @@ const std::vector<MadeUpCase>& native_cases() {
            thread_of_c(one, name);
          }
        }},
-      {"nccls_service_has_ended", CauseId::NcclThreadGone, Waits, Likely, true,
-       "a thread of NCCL's proxy service has ended",
+      {"nccls_service_has_ended", CauseId::NcclThreadGone, Blocked, Likely,
+       true, "a thread of NCCL's proxy service has ended",
        [](auto& world) {
          thread_of_c(in_cuda(world, "cudaDeviceSynchronize"),
                      "NCCL Progress 0");
        }},
-      {"all_threads_of_nccl_are_there", CauseId::CudaSynchronize, Waits, Likely,
-       true, "waits for the GPU",
+      {"all_threads_of_nccl_are_there", CauseId::CudaSynchronize, Blocked,
+       Likely, true, "waits for the GPU",
        [](auto& world) {
          auto& one = in_cuda(world, "cudaDeviceSynchronize");
          for (const char* const name : {"pt_nccl_heartbt", "pt_nccl_watchdg",
@@ -161,18 +161,18 @@ const std::vector<MadeUpCase>& native_cases() {
          }
        }},
       // ---- NCCL
-      {"nccl_makes_a_communicator", CauseId::NcclInit, Waits, Likely, true,
+      {"nccl_makes_a_communicator", CauseId::NcclInit, Blocked, Likely, true,
        "waits in ncclCommInitRank (libnccl.so.2) for the other ranks to come",
        [](auto& world) {
          in_library(world, kNccl, {"poll", "ncclCommInitRank"});
        }},
-      {"nccl_ends_a_communicator", CauseId::NcclInit, Waits, Likely, true,
+      {"nccl_ends_a_communicator", CauseId::NcclInit, Blocked, Likely, true,
        "waits in ncclCommDestroy (libnccl.so.2) for NCCL, which does not",
        [](auto& world) { in_library(world, kNccl, {"pncclCommDestroy"}); }},
-      {"nccl_enqueues", CauseId::Unknown, Waits, Possible, true, "",
+      {"nccl_enqueues", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { in_library(world, kNccl, {"ncclAllReduce"}); }},
       // ---- collectives of which no frame tells
-      {"a_collective_in_c_code", CauseId::Collective, Waits, Likely, true,
+      {"a_collective_in_c_code", CauseId::Collective, Blocked, Likely, true,
        "waits in ALLREDUCE of group 0 for the other ranks",
        [](auto& world) {
          world.ranks_apart = true;
@@ -180,42 +180,44 @@ const std::vector<MadeUpCase>& native_cases() {
          one.sleeps_in(SYS_futex, {}, own_frames());
          given_to_nccl(one, 2);
        }},
-      {"a_collective_that_is_over", CauseId::Unknown, Waits, Possible, true, "",
+      {"a_collective_that_is_over", CauseId::Unknown, Blocked, Possible, true,
+       "",
        [](auto& world) {
          world.ranks_apart = true;
          auto& one = world.python(kOne);
          one.sleeps_in(SYS_futex, {}, own_frames());
          given_to_nccl(one, 3);
        }},
-      {"a_barrier_of_mpi", CauseId::Collective, Waits, Possible, true,
+      {"a_barrier_of_mpi", CauseId::Collective, Blocked, Possible, true,
        "waits in MPI_Barrier for the other ranks",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"opal_progress", "PMPI_Barrier"});
        }},
-      {"a_message_of_mpi", CauseId::MpiMessage, Waits, Possible, true,
+      {"a_message_of_mpi", CauseId::MpiMessage, Blocked, Possible, true,
        "waits in MPI_Recv for a message to come or to go",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"opal_progress", "MPI_Recv"});
        }},
-      {"prepares_a_message_of_mpi", CauseId::Unknown, Waits, Possible, true, "",
+      {"prepares_a_message_of_mpi", CauseId::Unknown, Blocked, Possible, true,
+       "",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"MPI_Recv_init"});
        }},
-      {"reduces_by_itself", CauseId::Unknown, Waits, Possible, true, "",
+      {"reduces_by_itself", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"MPI_Reduce_local"});
        }},
       // ---- torch's backward pass
-      {"a_backward_pass", CauseId::Backward, Waits, Likely, true,
+      {"a_backward_pass", CauseId::Backward, Blocked, Likely, true,
        "waits for its backward pass, in thread 99999902 \"pt_autograd_0\"",
        [](auto& world) {
          in_backward(world, "torch::autograd::Engine::evaluate_function(...)");
        }},
-      {"a_backward_pass_at_rest", CauseId::Unknown, Waits, Possible, true, "",
+      {"a_backward_pass_at_rest", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) {
          in_backward(world, "torch::autograd::Engine::thread_main(...)");
        }},
@@ -229,9 +231,9 @@ const std::vector<MadeUpCase>& native_cases() {
          one.calls.clear();
          one.is_in(one.threads.front(), {""}, "libiomp5.so");
        }},
-      {"openmp_not_forked", CauseId::Unknown, Waits, Possible, true, "",
+      {"openmp_not_forked", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { in_openmp(world).parent = 0; }},
-      {"openmp_far_out", CauseId::Unknown, Waits, Possible, true, "",
+      {"openmp_far_out", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) {
          auto& one = in_openmp(world);
          one.calls.clear();
@@ -239,14 +241,14 @@ const std::vector<MadeUpCase>& native_cases() {
          one.is_in(one.threads.front(), {"GOMP_parallel"}, "libgomp.so.1");
        }},
       // ---- the GIL
-      {"waits_for_the_gil", CauseId::Gil, Waits, Certain, false,
+      {"waits_for_the_gil", CauseId::Gil, Blocked, Certain, false,
        "waits for the GIL, which thread 99999902 has",
        [](auto& world) { at_gil(world, 0x1010); }},
-      {"waits_for_what_is_not_the_gil", CauseId::Unknown, Waits, Possible, true,
-       "", [](auto& world) { at_gil(world, 0x1100); }},
-      {"the_gil_is_free", CauseId::Unknown, Waits, Possible, true, "",
+      {"waits_for_what_is_not_the_gil", CauseId::Unknown, Blocked, Possible,
+       true, "", [](auto& world) { at_gil(world, 0x1100); }},
+      {"the_gil_is_free", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { at_gil(world, 0x1010).gil->locked = false; }},
-      {"there_is_no_gil", CauseId::Unknown, Waits, Possible, true, "",
+      {"there_is_no_gil", CauseId::Unknown, Blocked, Possible, true, "",
        [](auto& world) { at_gil(world, 0x1010).gil.reset(); }},
   };
   return kCases;

@@ -105,42 +105,42 @@ const std::vector<MadeUpCase>& process_cases() {
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
       // ---- children
-      {"a_child_at_work", CauseId::Child, Waits, Certain, false,
+      {"a_child_at_work", CauseId::Child, Blocked, Certain, false,
        "waits for the end of its child, process 99999902",
        [](auto& world) {
          waits_for_child(world);
          computes(child(world));
        }},
-      {"a_child_that_sleeps", CauseId::Child, Waits, Certain, false, "",
+      {"a_child_that_sleeps", CauseId::Child, Blocked, Certain, false, "",
        [](auto& world) {
          waits_for_child(world, kOther);
          child(world);
          child(world, kThird);
        }},
-      {"any_of_two_children", CauseId::Child, Waits, Certain, false,
+      {"any_of_two_children", CauseId::Child, Blocked, Certain, false,
        "one of its 2 children",
        [](auto& world) {
          waits_for_child(world);
          child(world);
          child(world, kThird);
        }},
-      {"by_waitid", CauseId::Child, Waits, Certain, false, "its child",
+      {"by_waitid", CauseId::Child, Blocked, Certain, false, "its child",
        [](auto& world) {
          waits_for_child(world, kOther, SYS_waitid);
          child(world);
          child(world, kThird);
        }},
-      {"a_child_that_is_not_seen", CauseId::Child, Waits, Certain, true,
+      {"a_child_that_is_not_seen", CauseId::Child, Blocked, Certain, true,
        "process 99999902, which is not to be seen",
        [](auto& world) { waits_for_child(world, kOther); }},
-      {"no_child", CauseId::Child, Waits, Certain, true, "has none that can",
+      {"no_child", CauseId::Child, Blocked, Certain, true, "has none that can",
        [](auto& world) { waits_for_child(world); }},
-      {"a_child_that_is_stopped", CauseId::Child, Waits, Certain, true, "",
+      {"a_child_that_is_stopped", CauseId::Child, Blocked, Certain, true, "",
        [](auto& world) {
          waits_for_child(world);
          child(world).threads.front().wait.state = 'T';
        }},
-      {"a_child_of_threads_that_is_no_python", CauseId::Child, Waits, Certain,
+      {"a_child_of_threads_that_is_no_python", CauseId::Child, Blocked, Certain,
        false, "",
        [](auto& world) {
          waits_for_child(world);
@@ -149,7 +149,7 @@ const std::vector<MadeUpCase>& process_cases() {
          java.sleeps_in(SYS_semtimedop, {});
        }},
       // ---- pools
-      {"a_pool_at_work", CauseId::PoolResult, Waits, Likely, false,
+      {"a_pool_at_work", CauseId::PoolResult, Blocked, Likely, false,
        "of 2 workers 1 is at work",
        [](auto& world) {
          at_pool(world);
@@ -159,13 +159,13 @@ const std::vector<MadeUpCase>& process_cases() {
                                         called({{kPool, "worker"}}));
          computes(world.at(kOther));
        }},
-      {"a_pool_whose_task_sleeps", CauseId::PoolResult, Waits, Likely, false,
+      {"a_pool_whose_task_sleeps", CauseId::PoolResult, Blocked, Likely, false,
        "of 1 workers 1 is at work",
        [](auto& world) {
          at_pool(world);
          pool_worker(world, true);
        }},
-      {"a_pool_of_a_fork_server", CauseId::PoolResult, Waits, Likely, false,
+      {"a_pool_of_a_fork_server", CauseId::PoolResult, Blocked, Likely, false,
        "of 1 workers",
        [](auto& world) {
          at_pool(world, "wait");
@@ -173,13 +173,13 @@ const std::vector<MadeUpCase>& process_cases() {
          pool_worker(world, true, kThird, kOther);
          computes(world.at(kThird));
        }},
-      {"a_pool_of_threads", CauseId::Condition, Waits, Possible, true, "",
+      {"a_pool_of_threads", CauseId::Condition, Blocked, Possible, true, "",
        [](auto& world) {
          at_pool(world, "next");
          child(world);
          world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
-      {"a_pool_that_was_just_done", CauseId::Condition, Waits, Possible, true,
+      {"a_pool_that_was_just_done", CauseId::Condition, Blocked, Possible, true,
        "",
        [](auto& world) {  // kOne is not there: it has run since
          at_pool(world);
@@ -187,19 +187,19 @@ const std::vector<MadeUpCase>& process_cases() {
          world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
       // ---- the end of a program
-      {"an_exit_handler", CauseId::ExitHandler, Waits, Possible, true,
+      {"an_exit_handler", CauseId::ExitHandler, Blocked, Possible, true,
        "has come to its end, and asleep in semtimedop",
        [](auto& world) { at_exit(world, SYS_semtimedop); }},
-      {"sleeps_at_its_end", CauseId::ExitHandler, Waits, Certain, true,
+      {"sleeps_at_its_end", CauseId::ExitHandler, Blocked, Certain, true,
        "has come to its end, and sleeps",
        [](auto& world) { at_exit(world, SYS_clock_nanosleep); }},
-      {"a_child_at_its_end", CauseId::Child, Waits, Certain, false,
+      {"a_child_at_its_end", CauseId::Child, Blocked, Certain, false,
        "has come to its end, and waits for the end of its child",
        [](auto& world) {
          at_exit(world, SYS_wait4, {kOther});
          computes(child(world));
        }},
-      {"works_at_its_end", CauseId::Runs, Works, Likely, false, "runs",
+      {"works_at_its_end", CauseId::Runs, Running, Likely, false, "runs",
        [](auto& world) { computes(at_exit(world, SYS_semtimedop)); }},
       // ---- launchers
       {"torchruns_agent", CauseId::Launcher, Idle, Certain, false,
@@ -216,7 +216,7 @@ const std::vector<MadeUpCase>& process_cases() {
                  {{"multiprocessing/connection.py", "wait"},
                   {"site-packages/torch/multiprocessing/spawn.py", "join"}}));
        }},
-      {"a_rendezvous", CauseId::Rendezvous, Waits, Likely, true,
+      {"a_rendezvous", CauseId::Rendezvous, Blocked, Likely, true,
        "until the launchers of 2 nodes are there",
        [](auto& world) {
          auto& one = world.python(kOne);
@@ -228,7 +228,7 @@ const std::vector<MadeUpCase>& process_cases() {
                      {kAgent, "_rendezvous"}}));
          one.numbers[{"next_rendezvous", "self._settings.min_nodes"}] = 2;
        }},
-      {"a_static_rendezvous", CauseId::Rendezvous, Waits, Likely, true,
+      {"a_static_rendezvous", CauseId::Rendezvous, Blocked, Likely, true,
        "until the launchers of all nodes are there",
        [](auto& world) {
          world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
@@ -238,21 +238,21 @@ const std::vector<MadeUpCase>& process_cases() {
       {"a_worker_that_has_ended_unnoticed", CauseId::DataLoaderWorkerDead,
        Stuck, Likely, true, "of 1 workers 1 have ended, which it does not know",
        [](auto& world) { at_loader(world, {kOther}); }},
-      {"a_worker_that_has_ended", CauseId::DataLoaderWorkerDead, Waits, Likely,
-       true, "of 1 workers 1 have ended",
+      {"a_worker_that_has_ended", CauseId::DataLoaderWorkerDead, Blocked,
+       Likely, true, "of 1 workers 1 have ended",
        [](auto& world) {
          at_loader(world, {kOther})
              .reprs[{"_try_get_data", "self._workers[0]._popen.returncode"}] =
              "-9";
        }},
-      {"a_worker_at_its_batch", CauseId::DataLoader, Waits, Likely, false,
+      {"a_worker_at_its_batch", CauseId::DataLoader, Blocked, Likely, false,
        "of 1 workers 1 are at work",
        [](auto& world) {
          at_loader(world, {::getpid()});
          world.python(::getpid())
              .sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
-      {"a_worker_without_work_and_one_who_pins", CauseId::DataLoader, Waits,
+      {"a_worker_without_work_and_one_who_pins", CauseId::DataLoader, Blocked,
        Likely, true, "of 1 workers 0 are at work",
        [](auto& world) {
          pins_memory(at_loader(world, {::getpid()}), "decode");

@@ -71,22 +71,22 @@ const std::vector<MadeUpCase>& socket_cases() {
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
       // ---- Unix sockets
-      {"the_other_end_sleeps", CauseId::PeerSilent, Waits, Likely, false,
+      {"the_other_end_sleeps", CauseId::PeerSilent, Blocked, Likely, false,
        "waits for what process 99999902 sends over a Unix socket",
        [](auto& world) {
          at_socket(world);
          sleeps(world, kOther);
          world.peers[kSocket] = {kOther};
        }},
-      {"the_other_end_does_not_read", CauseId::PeerDoesNotRead, Waits, Likely,
+      {"the_other_end_does_not_read", CauseId::PeerDoesNotRead, Blocked, Likely,
        false, "waits until process 99999902 reads from a Unix socket",
        [](auto& world) {
          at_socket(world, SYS_sendto);
          sleeps(world, kOther);
          world.peers[kSocket] = {kOther};
        }},
-      {"the_other_end_has_threads", CauseId::PeerSilent, Waits, Possible, false,
-       "",
+      {"the_other_end_has_threads", CauseId::PeerSilent, Blocked, Possible,
+       false, "",
        [](auto& world) {
          at_socket(world);
          world.peers[kSocket] = {kOther};
@@ -94,7 +94,7 @@ const std::vector<MadeUpCase>& socket_cases() {
          other.sleeps_in(SYS_clock_nanosleep, {});
          other.sleeps_in(SYS_semtimedop, {});
        }},
-      {"two_have_the_other_end", CauseId::PeerSilent, Waits, Possible, false,
+      {"two_have_the_other_end", CauseId::PeerSilent, Blocked, Possible, false,
        "process 99999902",
        [](auto& world) {
          at_socket(world);
@@ -102,7 +102,7 @@ const std::vector<MadeUpCase>& socket_cases() {
          sleeps(world, kThird);
          world.peers[kSocket] = {kOther, kOne, kThird, kOther};
        }},
-      {"a_pair_of_its_own", CauseId::PeerSilent, Waits, Possible, true,
+      {"a_pair_of_its_own", CauseId::PeerSilent, Blocked, Possible, true,
        "whose other end this process itself has",
        [](auto& world) {
          at_socket(world);
@@ -128,26 +128,26 @@ const std::vector<MadeUpCase>& socket_cases() {
       {"a_socket_of_another_kind", CauseId::Idle, Idle, Likely, false, "",
        [](auto& world) { at_socket(world); }},
       // ---- TCP
-      {"a_connection_that_is_not_answered", CauseId::PeerUnreachable, Waits,
+      {"a_connection_that_is_not_answered", CauseId::PeerUnreachable, Blocked,
        Certain, true,
        "connects to 10.0.0.2:29500, which does not answer: a firewall",
        [](auto& world) { at_tcp(world, TcpState::SynSent, SYS_connect); }},
-      {"a_peer_that_is_silent", CauseId::PeerSilent, Waits, Likely, true,
+      {"a_peer_that_is_silent", CauseId::PeerSilent, Blocked, Likely, true,
        "waits for 10.0.0.2:29500, which sends nothing",
        [](auto& world) {
          at_tcp(world).progress =
              TcpProgress{.last_received = std::chrono::minutes(2)};
        }},
-      {"a_peer_that_has_closed", CauseId::PeerSilent, Waits, Likely, true,
+      {"a_peer_that_has_closed", CauseId::PeerSilent, Blocked, Likely, true,
        "which has closed the connection",
        [](auto& world) { at_tcp(world, TcpState::CloseWait); }},
-      {"no_room_to_send", CauseId::PeerSilent, Waits, Likely, true,
+      {"no_room_to_send", CauseId::PeerSilent, Blocked, Likely, true,
        "which does not read",
        [](auto& world) { at_tcp(world, TcpState::Established, SYS_sendto); }},
-      {"bytes_that_are_not_acknowledged", CauseId::PeerDoesNotRead, Waits,
+      {"bytes_that_are_not_acknowledged", CauseId::PeerDoesNotRead, Blocked,
        Likely, true, "waits until 10.0.0.2:29500 reads: 10 bytes",
        [](auto& world) { at_tcp(world).unacknowledged = 10; }},
-      {"bytes_that_are_sent_again", CauseId::PeerUnreachable, Waits, Certain,
+      {"bytes_that_are_sent_again", CauseId::PeerUnreachable, Blocked, Certain,
        true, "has sent to 10.0.0.2:29500, which does not answer",
        [](auto& world) {
          auto& socket = at_tcp(world);
@@ -156,9 +156,9 @@ const std::vector<MadeUpCase>& socket_cases() {
          socket.progress =
              TcpProgress{.last_answered = std::chrono::minutes(2)};
        }},
-      {"was_sent_again_and_has_come", CauseId::PeerSilent, Waits, Likely, true,
-       "", [](auto& world) { at_tcp(world).retransmits = 3; }},
-      {"an_event_loop_of_one_connection", CauseId::PeerSilent, Waits, Likely,
+      {"was_sent_again_and_has_come", CauseId::PeerSilent, Blocked, Likely,
+       true, "", [](auto& world) { at_tcp(world).retransmits = 3; }},
+      {"an_event_loop_of_one_connection", CauseId::PeerSilent, Blocked, Likely,
        true, "",
        [](auto& world) {
          at_epoll(world, {kSocket});
@@ -191,20 +191,20 @@ const std::vector<MadeUpCase>& socket_cases() {
        "waits for events on 0 descriptors",
        [](auto& world) { at_epoll(world, {}); }},
       // ---- an event loop of asyncio that waits elsewhere
-      {"asyncio_is_blocked", CauseId::AsyncioBlocked, Waits, Likely, true,
+      {"asyncio_is_blocked", CauseId::AsyncioBlocked, Blocked, Likely, true,
        "blocks its event loop: waits for 10.0.0.2:29500",
        [](auto& world) {
          at_tcp(world);
          in_event_loop(world.at(kOne).threads.front());
        }},
-      {"asyncio_sleeps", CauseId::AsyncioBlocked, Waits, Certain, true,
+      {"asyncio_sleeps", CauseId::AsyncioBlocked, Blocked, Certain, true,
        "blocks its event loop: sleeps",
        [](auto& world) {
          in_event_loop(world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
                                                     own_frames()));
        }},
-      {"asyncio_got_on_a_moment_ago", CauseId::AsyncioBlocked, Waits, Possible,
-       false, "blocks its event loop: waits for events",
+      {"asyncio_got_on_a_moment_ago", CauseId::AsyncioBlocked, Blocked,
+       Possible, false, "blocks its event loop: waits for events",
        [](auto& world) {
          auto& thread =
              world.python(kOne).sleeps_in(SYS_read, {5}, own_frames());
@@ -212,7 +212,7 @@ const std::vector<MadeUpCase>& socket_cases() {
          thread.ran = true;
          in_event_loop(thread);
        }},
-      {"asyncio_works", CauseId::Runs, Works, Likely, false, "runs",
+      {"asyncio_works", CauseId::Runs, Running, Likely, false, "runs",
        [](auto& world) {
          auto& thread =
              world.python(kOne).sleeps_in(SYS_semtimedop, {}, own_frames());

@@ -44,7 +44,7 @@ const std::vector<MadeUpCase>& time_cases() {
        [](auto& world) {
          in_call(world, SYS_poll, {0, 0, 1000});
        }},
-      {"polls", CauseId::Polls, Waits, Possible, false,
+      {"polls", CauseId::Polls, Blocked, Possible, false,
        "comes back to train.py:12 in load again and again",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
@@ -64,25 +64,26 @@ const std::vector<MadeUpCase>& time_cases() {
        [](auto& world) { in_call(world, SYS_rt_sigtimedwait); }},
       {"suspends_for_a_signal", CauseId::Idle, Idle, Certain, false, "",
        [](auto& world) { in_call(world, SYS_rt_sigsuspend); }},
-      {"runs", CauseId::Runs, Works, Likely, false, "runs, cpu 0 %, at",
+      {"runs", CauseId::Runs, Running, Likely, false, "runs, cpu 0 %, at",
        [](auto& world) {
          in_call(world, SYS_read).wait = {.state = 'R',
                                           .call = {.running = true}};
        }},
-      {"runs_now_and_then", CauseId::Runs, Works, Likely, false, "cpu 40 %",
+      {"runs_now_and_then", CauseId::Runs, Running, Likely, false, "cpu 40 %",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_semtimedop);
          thread.ran = true;
          thread.cpu_percent = 40;
        }},
-      {"no_rule_knows_it", CauseId::Unknown, Waits, Possible, true,
+      {"no_rule_knows_it", CauseId::Unknown, Blocked, Possible, true,
        "and what for is not known here: train.py:12 in load",
        [](auto& world) { in_call(world, SYS_semtimedop); }},
       {"comes_back_by_itself_soon", CauseId::Unknown, Idle, Possible, false, "",
        [](auto& world) { in_futex_for(world, 30); }},
-      {"comes_back_by_itself_late", CauseId::Unknown, Waits, Possible, true, "",
-       [](auto& world) { in_futex_for(world, 3600); }},
-      {"no_python_with_one_thread", CauseId::Unknown, Waits, Possible, true, "",
+      {"comes_back_by_itself_late", CauseId::Unknown, Blocked, Possible, true,
+       "", [](auto& world) { in_futex_for(world, 3600); }},
+      {"no_python_with_one_thread", CauseId::Unknown, Blocked, Possible, true,
+       "",
        [](auto& world) { world.process(kOne).sleeps_in(SYS_semtimedop, {}); }},
       {"no_python_with_threads", CauseId::Unknown, Idle, Possible, false, "",
        [](auto& world) {
