@@ -1,7 +1,10 @@
 #include "tracee/proc/wait_sample.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include <chrono>
 
@@ -55,6 +58,23 @@ TEST(SampleWait, NobodySleepsForLongerThanItLives) {
       EXPECT_LT(*look->asleep_s, age.count() + 0.05) << "CPU " << cpu;
     }
   }
+}
+
+// As before, with the arguments that it had.
+TEST(SampleWait, AWaitThatGoesOnAfterAStop) {
+  const Child child([] { ::poll(nullptr, 0, 1'000'000); });
+  ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "poll"));
+  ASSERT_EQ(::kill(child.pid(), SIGSTOP), 0);
+  ASSERT_EQ(::waitpid(child.pid(), nullptr, WUNTRACED), child.pid());
+  ASSERT_EQ(::kill(child.pid(), SIGCONT), 0);
+  ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "restart_syscall"));
+  if (read_task_wchan(child.pid(), child.pid()).value_or("").empty()) {
+    GTEST_SKIP() << "this kernel does not tell where a thread waits";
+  }
+  const auto look = sample_wait(child.pid(), child.pid());
+  ASSERT_TRUE(look) << look.error().text();
+  EXPECT_EQ(look->syscall, "poll");
+  EXPECT_EQ(look->call.args[2], 1'000'000);
 }
 
 TEST(SampleWait, AThreadThatRuns) {

@@ -1,6 +1,7 @@
 #include "tracee/proc/wait_sample.h"
 
 #include <fmt/core.h>
+#include <sys/syscall.h>
 
 #include <chrono>
 
@@ -12,6 +13,25 @@ namespace hangdbg {
 namespace {
 
 constexpr double kLongAsleep = 1;  // seconds: less is no news
+
+// A wait with a time limit that a stop has interrupted goes on as
+// restart_syscall(2), with the arguments of the call that it was. Where the
+// kernel waits tells which (include/linux/restart_block.h: who has one).
+long restarted_call(int pid, int tid, const TaskSyscall& call) {
+  constexpr std::uint64_t kClocks = 4096;  // below are clocks, above pointers
+  const std::string in = read_task_wchan(pid, tid).value_or("");
+  if (in.starts_with("futex_")) {
+    return SYS_futex;
+  }
+  if (in.starts_with("poll_") || in.starts_with("do_sys_poll") ||
+      in.starts_with("do_poll")) {
+    return SYS_poll;
+  }
+  if (in.contains("nanosleep") || in.contains("nsleep")) {
+    return call.args[0] < kClocks ? SYS_clock_nanosleep : SYS_nanosleep;
+  }
+  return call.number;
+}
 
 }  // namespace
 
@@ -27,8 +47,11 @@ Result<WaitSample> sample_wait(int pid, int tid) {
                   .cpu_ticks = stat->cpu_ticks};
   if (const auto call = read_task_syscall(pid, tid)) {
     look.call = *call;
+    if (!call->running && call->number == SYS_restart_syscall) {
+      look.call.number = restarted_call(pid, tid, *call);
+    }
     if (!call->running && call->number >= 0) {
-      look.syscall = syscall_name(call->number);
+      look.syscall = syscall_name(look.call.number);
     }
   }
   const auto ran = last_ran_s(pid, tid);
