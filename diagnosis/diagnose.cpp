@@ -220,11 +220,11 @@ Cause circle(const std::vector<WaitEdge>& links) {
   if (pipe) {
     cause.id = CauseId::SubprocessPipe;
   }
-  cause.summary =
-      links.size() == 1
-          ? fmt::format("deadlocks with itself: {}", links.front().cause.summary)
-          : fmt::format("{} {} wait for each other", links.size(),
-                        processes ? "processes" : "threads");
+  cause.summary = links.size() == 1
+                      ? fmt::format("deadlocks with itself: {}",
+                                    links.front().cause.summary)
+                      : fmt::format("{} {} wait for each other", links.size(),
+                                    processes ? "processes" : "threads");
   for (const WaitEdge& link : links) {
     if (links.size() > 1) {
       cause.summary +=

@@ -1,4 +1,4 @@
-// `hangdbg host PID`: what is around a process: limits, libraries, variables.
+// `hangdbg around PID`: what is around a process: limits, libraries, variables.
 #pragma once
 
 #include "client/options/cli.h"

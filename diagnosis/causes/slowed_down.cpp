@@ -92,7 +92,7 @@ void refine_by_cpu_limit(const ProcessSnapshot& of,
       group.cpu->folder, 100 * group.throttling->share,
       group.throttling->window.count(),
       std::chrono::duration<double>(group.cpu->throttled).count()));
-  cause.next.push_back({fmt::format("hangdbg host {}", of.pid),
+  cause.next.push_back({fmt::format("hangdbg around {}", of.pid),
                         "what its cgroups let it have"});
 }
 

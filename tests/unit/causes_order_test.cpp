@@ -37,6 +37,7 @@ const std::set<Before> kBefore = {
     {"asyncio", "connection"},
     {"asyncio", "events"},
     {"asyncio", "time"},
+    {"asyncio", "busy"},
     {"data loader", "events"},
     {"data loader", "time"},
     {"pool", "condition"},

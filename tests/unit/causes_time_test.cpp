@@ -76,7 +76,7 @@ const std::vector<MadeUpCase>& time_cases() {
          thread.cpu_percent = 40;
        }},
       {"no_rule_knows_it", CauseId::Unknown, Blocked, Possible, true,
-       "and what for is not known here: train.py:12 in load",
+       "; cause unknown: train.py:12 in load",
        [](auto& world) { in_call(world, SYS_semtimedop); }},
       {"comes_back_by_itself_soon", CauseId::Unknown, Idle, Possible, false, "",
        [](auto& world) { in_futex_for(world, 30); }},

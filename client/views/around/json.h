@@ -1,4 +1,4 @@
-// What `hangdbg host --json` prints.
+// What `hangdbg around --json` prints.
 #pragma once
 
 #include "inspector/host/host_context.h"

@@ -1,4 +1,4 @@
-// What `hangdbg host` prints for a person.
+// What `hangdbg around` prints for a person.
 #pragma once
 
 #include <string>
