@@ -146,7 +146,7 @@ const std::vector<MadeUpCase>& lock_cases() {
        }},
       // ---- a Lock that somebody has
       {"a_lock_taken_twice", CauseId::Deadlock, Stuck, Certain, true,
-       "already held by this thread: a Lock is not to be taken twice",
+       "already held by this thread (Lock is not reentrant)",
        [](auto& world) {
          auto& one = world.python(kOne);
          const Lock lock = world.objects.lock();
