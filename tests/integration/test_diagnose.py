@@ -31,7 +31,7 @@ HANGS = {
     "unset_future": ("future-unset", "likely", "1 task waits for what nobody"),
     "loop_blocked": ("asyncio-blocked", "certain", "blocks its event loop: waits for a pipe"),
     "stopped": ("stopped", "certain", "SIGSTOP"),
-    "busy": ("busy-loop", "likely", "nothing changes"),
+    "busy": ("busy-loop", "likely", "without changing any state"),
 }
 
 
