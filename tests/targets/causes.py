@@ -245,6 +245,11 @@ def pool():
     sys.stdin.read()
 
 
+def sleeps():
+    ready()
+    time.sleep(1000)
+
+
 def computes():
     ready()
     total = 0
