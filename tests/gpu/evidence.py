@@ -184,6 +184,9 @@ def listed(folder):
 
 
 def kill_group(process):
+    """Once it has been waited for, its number may be another's."""
+    if process.poll() is not None and os.path.exists("/proc/%d" % process.pid):
+        return
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

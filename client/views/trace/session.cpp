@@ -206,9 +206,11 @@ bool Session::wait(bool all_written) {
   return ::read(signals_.get(), &came, sizeof came) == sizeof came;
 }
 
-// Nothing is traced any more: the reader may take his time. Ctrl-C ends that;
-// one that came before, once nothing has been read for a while.
+// Nothing is traced any more: the reader may take his time. Ctrl-C ends that.
+// One that came before does, once a terminal has taken nothing for a while: it
+// is not read any more. A pager is, later.
 Result<bool> Session::write_all(bool interrupted) {
+  const bool may_end = interrupted && ::isatty(output_.fd()) == 1;
   std::size_t written = output_.written();
   Deadline patience = Deadline::in(kToEnd);
   while (TRY(output_.write())) {
@@ -216,7 +218,7 @@ Result<bool> Session::write_all(bool interrupted) {
       written = output_.written();
       patience = Deadline::in(kToEnd);
     }
-    if (wait(false) || (interrupted && patience.expired())) {
+    if (wait(false) || (may_end && patience.expired())) {
       return true;
     }
   }
