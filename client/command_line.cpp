@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
 #include "client/commands/around.h"
 #include "client/commands/attach.h"
 #include "client/commands/break.h"
@@ -39,10 +39,13 @@
 #include "client/commands/threads.h"
 #include "client/commands/trace.h"
 #include "client/commands/tree.h"
+#include "client/help.h"
 #include "client/manual.h"
 #include "client/options/cli.h"
 #include "client/run/words.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
+#include "client/usage_error.h"
 #include "protocol/version.h"
 
 namespace hangdbg {
@@ -52,6 +55,10 @@ void set_up(CLI::App& app,
             cli::Run& chosen,
             std::string_view first,
             const RunWords& run_words);
+void add_help(const cli::Command& program, const CLI::App& app);
+void add_version(const cli::Command& program);
+std::string help_here(const CLI::App& app);
+std::string version_line();
 bool is_json_asked_for(const CLI::App& app, std::span<char* const> words);
 int explain(const CLI::App& app, const CLI::ParseError& error);
 int exceptions_work();
@@ -59,12 +66,14 @@ int exceptions_work();
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Attach to a hung Python process and ask it anything.",
-               "hangdbg");
+  CLI::App app(
+      "hangdbg says why a Python process hangs, and opens a prompt inside it.",
+      "hangdbg");
   cli::Run chosen;
   const std::span words(argv, static_cast<std::size_t>(argc));
   const RunWords run_words = split_run_words(words);
   const std::string_view first = words.size() > 1 ? words[1] : "";
+  remember_typed(words);
   set_up(app, chosen, first, run_words);
   if (first == "__complete") {
     return print_completions(app, words.subspan(2));
@@ -92,22 +101,24 @@ void set_up(CLI::App& app,
             cli::Run& chosen,
             std::string_view first,
             const RunWords& run_words) {
+  app.formatter_fn([](const CLI::App* one, const std::string&,
+                      CLI::AppFormatMode) { return help_here(*one); });
   app.footer(
       "Examples:\n"
-      "  hangdbg                                     what hangs here\n"
-      "  hangdbg attach 79655                        a prompt in its hung "
+      "  hangdbg                                  list what hangs here\n"
+      "  hangdbg diagnose 79655                   say why it hangs\n"
+      "  hangdbg dump 79655                       show all stacks\n"
+      "  hangdbg attach 79655                     open a prompt in the hung "
       "frame\n"
-      "  hangdbg eval 79655 self.lock_file_path      one expression there\n"
-      "  hangdbg dump 79655                          all stacks, nothing runs "
-      "in "
-      "it\n"
-      "  hangdbg peek 79655 self.lock_file_path      one name, nothing runs in "
-      "it\n"
-      "  hangdbg doctor 79655                        can I attach to it?\n"
+      "  hangdbg eval 79655 self.lock_file_path   evaluate one expression "
+      "there\n"
+      "  hangdbg doctor 79655                     check whether attaching is "
+      "possible\n"
       "\n"
-      "hangdbg COMMAND --help tells more.");
-  app.set_version_flag("--version", std::string("hangdbg ") + version(),
-                       "Print the version and leave");
+      "`hangdbg help COMMAND` shows the options and examples of a command.");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", version_line(),
+                       "Print the version and exit");
   // One command at most, so that an expression called "attach" is none.
   app.require_subcommand(0, 1);
   app.add_flag_callback("--self-test-exception",
@@ -122,43 +133,100 @@ void set_up(CLI::App& app,
                         })
       ->group("");
   const cli::Command program(app, chosen);
-  const std::pair<std::string_view, std::function<void()>> commands[] = {
-      {"ps", [&] { add_ps(program); }},
-      {"eval", [&] { add_eval(program); }},
-      {"attach", [&] { add_attach(program); }},
-      {"dump", [&] { add_dump(program); }},
-      {"peek", [&] { add_peek(program); }},
-      {"merge", [&] { add_merge(program); }},
-      {"break", [&] { add_break(program); }},
-      {"dist", [&] { add_dist(program); }},
-      {"diagnose", [&] { add_diagnose(program); }},
-      {"fds", [&] { add_fds(program); }},
-      {"threads", [&] { add_threads(program); }},
-      {"around", [&] { add_around(program); }},
-      {"locks", [&] { add_locks(program); }},
-      {"tree", [&] { add_tree(program); }},
-      {"net", [&] { add_net(program); }},
-      {"report", [&] { add_report(program); }},
-      {"diff", [&] { add_diff(program); }},
-      {"trace", [&] { add_trace(program); }},
-      {"connect", [&] { add_connect(program); }},
-      {"core", [&] { add_core(program); }},
-      {"dap", [&] { add_dap(program); }},
-      {"doctor", [&] { add_doctor(program); }},
-      {"serve", [&] { add_serve(program); }},
-      {"run", [&] { add_run(program, run_words); }},
-      {"completion", [&] { add_completion(program); }},
+  constexpr std::string_view kFind = "See what hangs";
+  constexpr std::string_view kLook = "Look without running code in the process";
+  constexpr std::string_view kAsk = "Ask and debug";
+  constexpr std::string_view kJobs = "Jobs and ranks";
+  constexpr std::string_view kKeep = "Record and hand on";
+  constexpr std::string_view kServe = "Editors and servers";
+  constexpr std::string_view kMore = "More";
+  struct Row {
+    std::string_view name;
+    std::string_view group;
+    std::function<void()> add;
+    std::string_view alias = {};
+  };
+  const Row commands[] = {
+      {"ps", kFind, [&] { add_ps(program); }},
+      {"diagnose", kFind, [&] { add_diagnose(program); }},
+      {"tree", kFind, [&] { add_tree(program); }},
+      {"dump", kLook, [&] { add_dump(program); }},
+      {"peek", kLook, [&] { add_peek(program); }},
+      {"threads", kLook, [&] { add_threads(program); }},
+      {"locks", kLook, [&] { add_locks(program); }},
+      {"fds", kLook, [&] { add_fds(program); }},
+      {"net", kLook, [&] { add_net(program); }},
+      {"trace", kLook, [&] { add_trace(program); }},
+      {"host", kLook, [&] { add_around(program); }, "around"},
+      {"core", kLook, [&] { add_core(program); }},
+      {"attach", kAsk, [&] { add_attach(program); }},
+      {"eval", kAsk, [&] { add_eval(program); }},
+      {"run", kAsk, [&] { add_run(program, run_words); }},
+      {"break", kJobs, [&] { add_break(program); }},
+      {"dist", kJobs, [&] { add_dist(program); }},
+      {"merge", kJobs, [&] { add_merge(program); }},
+      {"report", kKeep, [&] { add_report(program); }},
+      {"diff", kKeep, [&] { add_diff(program); }},
+      {"dap", kServe, [&] { add_dap(program); }},
+      {"serve", kServe, [&] { add_serve(program); }},
+      {"connect", kServe, [&] { add_connect(program); }},
+      {"doctor", kMore, [&] { add_doctor(program); }},
+      {"completion", kMore, [&] { add_completion(program); }},
+      {"help", kMore, [&] { add_help(program, app); }},
+      {"version", kMore, [&] { add_version(program); }},
+  };
+  const auto add = [&](const Row& row) {
+    row.add();
+    CLI::App* const added = app.get_subcommand(std::string(row.name));
+    added->group(std::string(row.group));
+    added->get_help_ptr()->group("Common options");
   };
   // To make those that nobody asks for takes a tenth of a small dump's time.
-  const auto* const named = std::ranges::find(
-      commands, first, [](const auto& each) { return each.first; });
-  if (named != std::end(commands)) {
-    named->second();
+  const auto* const named = std::ranges::find_if(commands, [&](const Row& row) {
+    return row.name == first || (row.alias == first && !first.empty());
+  });
+  if (named != std::end(commands) && named->name != "help") {
+    add(*named);
   } else {
-    for (const auto& [name, add] : commands) {
-      add();
-    }
+    std::ranges::for_each(commands, add);
   }
+}
+
+void add_help(const cli::Command& program, const CLI::App& app) {
+  const auto name = std::make_shared<std::string>();
+  const cli::Command command =
+      program.add_command("help", "Show the help of a command");
+  command.add_option("COMMAND", *name, "Command to explain").type_name("HELP");
+  command.footer(
+      "Examples:\n"
+      "  hangdbg help\n"
+      "  hangdbg help diagnose");
+  command.runs([name, &app] {
+    const CLI::App* const asked =
+        name->empty() ? &app : find_command(app, *name);
+    if (asked == nullptr) {
+      return report(unknown_command(app, *name),
+                    Palette(ColourChoice::Auto, stderr));
+    }
+    print_now(stdout, help_here(*asked));
+    return 0;
+  });
+}
+
+void add_version(const cli::Command& program) {
+  program.add_command("version", "Print the version").runs([] {
+    print_now(stdout, version_line() + "\n");
+    return 0;
+  });
+}
+
+std::string help_here(const CLI::App& app) {
+  return help_text(app, static_cast<std::size_t>(terminal_columns()),
+                   Palette(ColourChoice::Auto, stdout));
+}
+
+std::string version_line() {
+  return std::string("hangdbg ") + version();
 }
 
 // Also where the parser gave up before it came to that word.
@@ -185,13 +253,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {
     return app.exit(error);
   }
-  const auto commands = app.get_subcommands();
-  const std::string name =
-      commands.empty() ? "hangdbg" : "hangdbg " + commands[0]->get_name();
-  return report({.id = ErrorId::Usage,
-                 .message = printable(error.what()),
-                 .hint = name + " --help"},
-                Palette(ColourChoice::Auto, stderr));
+  return report(usage_error(app, error), Palette(ColourChoice::Auto, stderr));
 }
 
 [[gnu::noinline]] void raise() {

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <set>
 #include <string_view>
+#include <vector>
 
-#include "base/text.h"
+#include "client/help.h"
 #include "protocol/version.h"
 
 namespace hangdbg {
@@ -15,23 +15,19 @@ namespace {
 
 constexpr std::string_view kDescription = R"(.SH DESCRIPTION
 .B hangdbg
-attaches to a Python process that hangs, asks the hung frame any expression, and
-leaves; the process goes on as if nobody had been there.
-A thread that is blocked has released the GIL: hangdbg starts a thread of its own
-in the process, which takes it.
-Nothing is stopped, but for the moment in which one thread is borrowed to start
-that.
+inspects Python processes that hang.
+It says why a process hangs, shows stacks, and evaluates expressions in the hung
+frame; the process continues as before.
 .PP
-.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", "
-.BR locks ", " net ", " tree " and " core
-.BR ps ", " dump ", " peek ", " dist ", " fds ", " around ", " threads ", "
-.BR locks ", " net ", " tree ", " report " and " core
-only read: no code runs in the process.
+A blocked thread has released the GIL: hangdbg starts a thread of its own in the
+process, which acquires it.
+Nothing is stopped, except for the moment in which one thread is hijacked to
+start that thread.
 .PP
-Without a PID the only job here is meant, or the only process that hangs.
-Without a COMMAND,
-.B hangdbg ps
-is meant.
+Without a PID, a command uses the only job on this machine, or else the only hung
+process.
+Without a COMMAND, hangdbg runs
+.BR "hangdbg ps" .
 )";
 
 constexpr std::string_view kRest = R"(.SH EXIT STATUS
@@ -40,68 +36,69 @@ constexpr std::string_view kRest = R"(.SH EXIT STATUS
 Done.
 .TP
 .B 1
-The thing asked for failed: the expression raised, or is no Python; or some of
-the processes could not be read.
+The request failed: the expression raised an exception or is not valid Python, or
+some of the processes could not be read.
 .TP
 .B 2
-Wrong usage; no such process, thread or frame; or not Python.
+Usage error; no such process, thread or frame; or not a Python process.
 .TP
 .B 3
 Not permitted.
 .TP
 .B 4
-It cannot be reached now, or time is up; the message says what to try.
+The process cannot be reached now, or the timeout expired; the message says what
+to try.
 .TP
 .B 130
 Ctrl-C.
 .SH JSON
 With
 .B \-\-json
-standard output holds one document, or with
+standard output contains one document, or with
 .BR trace " and " break
-an object a line.
-A command that has no answer, also one that is used wrongly, prints
+one object per line.
+A command that fails, also by a usage error, prints
 .RS
 {"error": {"type": ..., "message": ..., "hint": ...}}
 .RE
-in its place; where an answer is about several processes, the error is beside the
-process that it is of.
+instead; if the answer covers several processes, the error is part of the entry of
+its process.
 The exit status is the same as without
 .BR \-\-json .
-What is only for people to read is on standard error.
+Messages for people go to standard error.
 .SH ENVIRONMENT
 .TP
 .B NO_COLOR
-No colour, whatever is a terminal.
+Use no colour, even on a terminal.
 .TP
 .B HANGDBG_TOKEN
-The token of
+Token for
 .BR serve " and " connect .
 .TP
 .B PYTHONBREAKPOINT=hangdbg.breakpoint
-In a program that has the package: breakpoint() waits for
+In a program that can import the package: breakpoint() waits for
 .BR "hangdbg attach" .
 .SH FILES
 .TP
 .I ~/.local/state/hangdbg/history
-What was typed at the prompt (or below
+History of the prompt (or below
 .BR XDG_STATE_HOME ).
 .SH NOTES
-You need the right to trace the process: its user, or root.
+Only the user of a process, or root, may trace it.
 .B hangdbg doctor
-says what is missing, and what mends it.
+checks whether attaching is possible, and says how to fix it.
 .SH SEE ALSO
 .BR gdb (1),
 .BR ptrace (2),
 .BR proc (5)
 )";
 
-std::string synopsis(const CLI::App& app);
+std::string overview(const CLI::App& app);
 std::string section(const CLI::App& command,
                     const std::set<std::string>& in_all);
 std::string option_entry(const CLI::Option& option);
 std::set<std::string> options_of_all(const CLI::App& app);
-std::string footer(const std::string& text);
+std::string as_is(const std::vector<std::string>& lines);
 std::string escaped(std::string_view text);
 
 }  // namespace
@@ -113,64 +110,65 @@ std::string manual(const CLI::App& app) {
       ".SH NAME\n"
       "hangdbg \\- a debugger for Python processes that hang\n",
       version());
-  text += synopsis(app);
+  text +=
+      ".SH SYNOPSIS\n"
+      "\\fBhangdbg\\fR [\\fICOMMAND\\fR] [\\fIOPTIONS\\fR] "
+      "[\\fIARGUMENTS\\fR]\n";
   text += kDescription;
-  text += ".SH COMMANDS\n";
-  const CLI::App* any = nullptr;
+  text += ".SH COMMANDS\n" + overview(app);
+  text += ".SH COMMAND REFERENCE\n";
+  const CLI::App* any = find_command(app, "ps");
   for (const CLI::App* command : app.get_subcommands({})) {
     if (!command->get_group().empty()) {
       text += section(*command, in_all);
-      any = command->get_name() == "ps" ? command : any;
     }
   }
-  text += ".SH OPTIONS OF ALL COMMANDS\n";
+  text += ".SH COMMON OPTIONS\n";
   for (const CLI::Option* option : any->get_options()) {
     if (in_all.contains(option->get_name())) {
       text += option_entry(*option);
     }
   }
-  text += ".SH EXAMPLES\n" + footer(app.get_footer());
+  text += ".SH EXAMPLES\n" + as_is(help_of(app).examples);
   return text + std::string(kRest);
 }
 
 namespace {
 
-std::string synopsis(const CLI::App& app) {
-  std::string text = ".SH SYNOPSIS\n.nf\n\\fBhangdbg\\fR\n";
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (!command->get_group().empty()) {
-      text += fmt::format("\\fBhangdbg {}\\fR ...\n", command->get_name());
+// Groups of commands, each with what it does.
+std::string overview(const CLI::App& app) {
+  std::string text;
+  for (const std::string& group : groups_of(app)) {
+    text += fmt::format(".SS {}\n", escaped(group));
+    for (const CLI::App* command : app.get_subcommands({})) {
+      if (command->get_group() == group) {
+        text += fmt::format(".TP\n.B {}\n{}.\n", command->get_name(),
+                            escaped(command->get_description()));
+      }
     }
   }
-  return text + ".fi\n";
+  return text;
 }
 
-// What it does, its own options, and then what its help says below them.
+// What it does, examples, details, and its own options.
 std::string section(const CLI::App& command,
                     const std::set<std::string>& in_all) {
-  std::string usage;
-  std::string options;
+  const CommandHelp help = help_of(command);
+  std::string text = fmt::format(".SS hangdbg {}\n", command.get_name()) +
+                     as_is(help.usage) +
+                     fmt::format("{}.\n", escaped(command.get_description()));
+  if (!help.examples.empty()) {
+    text += ".PP\nExamples:\n" + as_is(help.examples);
+  }
+  for (const std::string& paragraph : help.details) {
+    text += ".PP\n" + escaped(paragraph) + "\n";
+  }
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_group().empty()) {
-      continue;
-    }
-    if (option->get_positional()) {
-      const std::string name = escaped(option->get_single_name());
-      const std::string many =
-          option->get_items_expected_max() > 1 ? "..." : "";
-      const std::string one = "\\fI" + name + "\\fR" + many;
-      usage += option->get_required() ? " " + one : " [" + one + "]";
-    }
-    if (!in_all.contains(option->get_name())) {
-      options += option_entry(*option);
+    if (!option->get_group().empty() && !in_all.contains(option->get_name())) {
+      text += option_entry(*option);
     }
   }
-  return fmt::format(
-             ".SS hangdbg {}\n\\fBhangdbg {}\\fR [\\fIOPTIONS\\fR]{}\n"
-             ".PP\n{}.\n",
-             command.get_name(), command.get_name(), usage,
-             escaped(command.get_description())) +
-         options + footer(command.get_footer());
+  return text;
 }
 
 std::string option_entry(const CLI::Option& option) {
@@ -180,7 +178,7 @@ std::string option_entry(const CLI::Option& option) {
                          escaped(dashes + name));
   };
   if (option.get_positional()) {
-    names = "\\fI" + escaped(option.get_single_name()) + "\\fR";
+    names = "\\fI" + escaped(positional_name(option)) + "\\fR";
   }
   for (const std::string& name : option.get_snames()) {
     add("-", name);
@@ -188,14 +186,11 @@ std::string option_entry(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) {
     add("--", name);
   }
-  // Without what CLI11 adds to it: "SECONDS:FLOAT in [1 - 9]".
-  const std::string type = option.get_type_name();
-  if (!option.get_positional() && option.get_items_expected_max() > 0) {
-    const auto end = type.find(type.starts_with("AREA") ? '\0' : ':');
-    names += " \\fI" + escaped(std::string_view(type).substr(0, end)) + "\\fR";
+  if (const std::string value = value_name(option);
+      !option.get_positional() && !value.empty()) {
+    names += " \\fI" + escaped(value) + "\\fR";
   }
-  return fmt::format(".TP\n{}\n{}.\n", names,
-                     escaped(option.get_description()));
+  return fmt::format(".TP\n{}\n{}.\n", names, escaped(option_help(option)));
 }
 
 // By their whole names, as CLI11 has them.
@@ -212,25 +207,13 @@ std::set<std::string> options_of_all(const CLI::App& app) {
   return found;
 }
 
-// Sentences are filled; what is indented, and the commands, stays as it is.
-std::string footer(const std::string& text) {
-  std::string page = ".PP\n";
-  bool as_is = false;
-  for (const std::string_view line : split(text, '\n')) {
-    const bool indented = line.starts_with("  ");
-    if (line.empty() || line == "Examples:" || line == "Example:") {
-      page += as_is ? ".fi\n" : "";
-      as_is = false;
-      page += line.empty() ? ".PP\n" : ".PP\nExamples:\n";
-      continue;
-    }
-    if (indented != as_is) {
-      page += indented ? ".PP\n.nf\n" : ".fi\n.PP\n";
-      as_is = indented;
-    }
-    page += escaped(line) + "\n";
+// Lines that are not filled.
+std::string as_is(const std::vector<std::string>& lines) {
+  std::string page = ".PP\n.nf\n";
+  for (const std::string& line : lines) {
+    page += "  " + escaped(line) + "\n";
   }
-  return page + (as_is ? ".fi\n" : "");
+  return page + ".fi\n.PP\n";
 }
 
 // A line may not begin with what is a request to troff.

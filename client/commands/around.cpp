@@ -24,26 +24,28 @@ Result<int> show(const AroundOptions& options);
 
 }  // namespace
 
+// `around` was its name before.
 void add_around(cli::Command program) {
   const auto options = std::make_shared<AroundOptions>();
   const cli::Command command = program.add_command(
-      "around", "What is around it: limits, libraries, variables, the machine");
+      "host", "Show limits, libraries, environment variables and the machine");
+  command.alias("around");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Its cgroups with what they let it have and how often they held it up, "
-      "limits that\n"
-      "it has reached, file systems that are full, libraries that matter with "
-      "their\n"
-      "versions, variables that matter (secrets are masked), signals, and how "
-      "busy the\n"
-      "machine is. What is unusual comes first. Nothing is stopped, and no "
-      "code runs in it.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
-      "  hangdbg around 79655\n"
-      "  hangdbg around 79655 --json");
+      "  hangdbg host 79655\n"
+      "  hangdbg host 79655 --json\n"
+      "\n"
+      "Shows what surrounds the process, unusual findings first: cgroups with "
+      "their limits and how often they throttled it, limits that are reached, "
+      "full file systems, versions of relevant libraries, relevant environment "
+      "variables (secrets are masked), signals, and the load of the machine.\n"
+      "\n"
+      "Stops nothing, and runs no code in the process.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 

@@ -17,6 +17,7 @@
 #include "client/options/prompt_options.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/ranks/each_rank.h"
+#include "client/terminal/typed.h"
 #include "inspector/jobs/stack_tree.h"
 
 namespace hangdbg {
@@ -45,21 +46,22 @@ Result<int> prompt(const AttachOptions& options,
 void add_attach(cli::Command program) {
   const auto options = std::make_shared<AttachOptions>();
   const cli::Command command = program.add_command(
-      "attach", "A prompt in the hung frame, with pdb's commands");
+      "attach", "Open a prompt in the hung frame, with pdb's commands");
   add_pid_option(command, options->target);
   add_job_options(command, options->job);
   add_prompt_options(command, options->prompt);
   add_common_options(command, options->common);
   command.footer(
-      "Nothing is stopped: an expression runs beside the program, on a thread "
-      "of its own.\n"
-      "Without a PID the only job here is meant, or the only process that "
-      "hangs. Of a job\n"
-      "the prompt begins in the odd rank; with -c each rank is asked.\n"
       "Examples:\n"
-      "  hangdbg attach 79655\n"
+      "  hangdbg attach 79655   open a prompt; `help` lists its commands\n"
       "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'\n"
-      "  hangdbg attach --job auto --ranks 3");
+      "  hangdbg attach --job auto --ranks 3\n"
+      "\n"
+      "Stops nothing: an expression runs beside the program, on a thread of "
+      "its own. Of a job, the prompt opens in the outlier rank; with -c, the "
+      "commands run in each rank.\n"
+      "\n"
+      "Without a PID: the only job here, or else the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -77,8 +79,8 @@ Result<int> attach(const AttachOptions& options) {
                                 ? options.target.positional
                                 : options.target.flag;
   if (options.job.given() && !word.empty()) {
-    return fail(ErrorId::Usage, "either a process is named, or a job is",
-                "hangdbg attach --help");
+    return fail(ErrorId::Usage, "a PID and --job cannot be combined",
+                typed_but(word, ""));
   }
   const Deadline deadline = options.common.deadline();
   const auto chosen =
@@ -128,7 +130,7 @@ Result<int> prompt_odd_rank(const AttachOptions& options,
   const auto odd = odd_rank(chosen, options.common.deadline());
   const int rank = odd.value_or(chosen.ranks.front().rank);
   say(stderr, "rank {} of {}{}\n", rank, job_text(chosen.job),
-      odd ? ", which is elsewhere than most are" : "");
+      odd ? ", the outlier" : "");
   const auto found = std::ranges::find(chosen.ranks, rank, &JobRank::rank);
   return prompt(options, found->pid, rank);
 }

@@ -22,6 +22,7 @@
 #include "client/ranks/rank_prefix.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
 
 namespace hangdbg {
 namespace {
@@ -73,60 +74,62 @@ void say_notes_of(AttachedRanks& attached);
 
 void add_break(cli::Command program) {
   const auto options = std::make_shared<BreakOptions>();
-  const cli::Command command = program.add_command(
-      "break", "Breakpoints on ranks of a job, which survives them");
+  const cli::Command command =
+      program.add_command("break", "Set breakpoints on ranks of a job");
   command
       .add_option("place", options->place,
-                  "A line, FILE:LINE, or the name of a function")
+                  "FILE:LINE, or the name of a function")
       .required()
       .type_name("PLACE");
   add_job_options(command, options->job);
   command
       .add_option("--if", options->condition,
-                  "Stop only where that is true, in the frame")
+                  "Stop only if EXPR is true in the frame")
       .type_name("EXPR");
   command
       .add_option("--log", options->log,
-                  "Print that instead of stopping; {EXPR} is its value")
+                  "Print TEXT instead of stopping; {EXPR} becomes its value")
       .type_name("TEXT");
   command
-      .add_option("--hold-until", options->hold_until,
-                  "Hold each that comes until all of these have come")
+      .add_option(
+          "--hold-until", options->hold_until,
+          "Suspend each rank at the breakpoint until all listed ranks reach it")
       .type_name("SET");
   command
       .add_option("--for", options->hold_for_s,
-                  "So long threads are held at most, then all go on")
+                  "Suspend threads for at most this long, then resume all")
       .type_name("SECONDS")
       .in_shown_range(0.1, 86400.0);
   command
       .add_option("--wait", options->wait_s,
-                  "So long to wait for a rank to come; at a terminal Ctrl-C "
-                  "ends it, too")
+                  "Wait for this long for a rank to reach the breakpoint; "
+                  "Ctrl-C stops waiting")
       .type_name("SECONDS")
       .in_shown_range(0.1, 1e6);
   command
       .add_option("-c", options->commands,
-                  "At a stop, run this command of the prompt and go on; may be "
-                  "given more than once")
+                  "At a stop, run this prompt command and resume (repeatable)")
       .type_name("CMD")
       .one_at_a_time()
       .take_all();
   add_json_option(command, options->common);
   add_common_options(command, options->common, "--own-log");
   command.footer(
-      "Before anything is set, the timeouts of the process groups are raised "
-      "on all ranks;\n"
-      "they are put back when we leave, and when we die. With -c it ends when "
-      "each rank has\n"
-      "come once; else there is a prompt, in which `rank N` and `ranks SET "
-      "COMMAND` go on.\n"
       "Examples:\n"
       "  hangdbg break train.py:120 --ranks 0,3\n"
       "  hangdbg break train.py:120 --ranks 0,3 --if 'step > 100' --for 120\n"
       "  hangdbg break train.py:120 --log 'step {step}: {loss}'\n"
       "  hangdbg break train.py:120 --ranks 1,3 --hold-until 1,3 -c 'p step' "
-      "-c n -c w\n"
-      "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json");
+      "-c n\n"
+      "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json\n"
+      "\n"
+      "The job survives the stop: the timeouts of its process groups are "
+      "raised on all ranks before a breakpoint is set, and restored when "
+      "hangdbg exits or is killed.\n"
+      "\n"
+      "With -c, exits when each rank has stopped once. Otherwise a prompt "
+      "opens: `rank N` switches to a rank, `ranks SET COMMAND` runs a command "
+      "in several.");
   command.runs([options] { return run(*options); });
 }
 
@@ -151,17 +154,17 @@ Result<int> break_in(const BreakOptions& options,
                      std::optional<BreakEvents>& events) {
   TRY(options.common.configure_log());
   if (options.common.json && options.commands.empty() && options.log.empty()) {
-    return fail(ErrorId::Usage, "--json has no prompt: it wants -c or --log",
-                "hangdbg break --help");
+    return fail(ErrorId::Usage, "--json needs -c or --log: it opens no prompt",
+                typed_with("-c", "where"));
   }
   if (!options.log.empty() &&
       (!options.commands.empty() || !options.hold_until.empty())) {
     return fail(ErrorId::Usage,
-                "with --log nobody stops: no -c, no --hold-until",
+                "--log cannot be combined with -c or --hold-until",
                 "hangdbg break --help");
   }
   if (std::isnan(options.hold_for_s) || std::isnan(options.wait_s)) {
-    return fail(ErrorId::Usage, "no number of seconds: nan",
+    return fail(ErrorId::Usage, "not a number of seconds: nan",
                 "hangdbg break --help");
   }
   const PromptBreakpoint wanted = TRY(breakpoint_of(options));
@@ -177,10 +180,11 @@ Result<int> break_in(const BreakOptions& options,
   }
   if (const RankSet* const named = until.named();
       named != nullptr && *named != together) {
-    return fail(ErrorId::Usage,
-                fmt::format("--hold-until {} names ranks that do not stop",
-                            options.hold_until),
-                fmt::format("--ranks {}", options.hold_until));
+    return fail(
+        ErrorId::Usage,
+        fmt::format("--hold-until {} lists ranks without the breakpoint",
+                    options.hold_until),
+        typed_with("--ranks", options.hold_until));
   }
   if (!chosen.absent.empty()) {
     return fail(ErrorId::Usage,
@@ -229,7 +233,7 @@ Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options) {
       std::string_view(options.place).substr(colon + 1));
   if (!line || *line < 1 || colon == 0) {
     return fail(ErrorId::Usage,
-                fmt::format("no FILE:LINE and no function: {}",
+                fmt::format("neither FILE:LINE nor a function: {}",
                             printable(options.place)),
                 "hangdbg break train.py:120 --ranks 0,3");
   }
@@ -273,7 +277,9 @@ int prompt_at_stops(AttachedRanks& attached,
     }
     flush_output(stdout);
   } else {
-    say(stderr, "{}\n", attached.err().dim("nobody has come; c waits again"));
+    say(stderr, "{}\n",
+        attached.err().dim(
+            "no rank has reached the breakpoint; c waits again"));
   }
   return attached.prompt(first->pid, std::nullopt);
 }
@@ -344,9 +350,9 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
       patience = deadline.capped(kPatience);
     } else if (patience.expired() && ranks != said) {
       say(stderr, "{}\n",
-          attached.err().dim(
-              fmt::format("rank {} has come; waits for all of {}",
-                          ranks.text(8), together.text(8))));
+          attached.err().dim(fmt::format(
+              "rank {} has reached the breakpoint; waiting for all of {}",
+              ranks.text(8), together.text(8))));
       if (BreakEvents* const events = attached.events()) {
         events->waits(ranks, together);
       }
@@ -354,20 +360,25 @@ Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
     }
     say_notes_of(attached);
     if (const int late = rank_whose_time_was_up(attached); late >= 0) {
-      return fail(ErrorId::TimedOut,
-                  fmt::format("rank {} has gone on before all had come", late),
-                  "hangdbg break --for SECONDS");
+      return fail(
+          ErrorId::TimedOut,
+          fmt::format(
+              "rank {} resumed before all ranks had reached the breakpoint",
+              late),
+          typed_with("--for", "600"));
     }
     if (!alive) {
-      return fail(ErrorId::TargetDied, "the ranks have ended", "hangdbg ps");
+      return fail(ErrorId::TargetDied, "all ranks have ended", "hangdbg ps");
     }
     if (deadline.expired()) {
-      return fail(ErrorId::TimedOut,
-                  together.empty() || ranks.empty()
-                      ? "no rank has come to the breakpoint"
-                      : fmt::format("rank {} has come, and not all of {}",
-                                    ranks.text(8), together.text(8)),
-                  "hangdbg dump --merge");
+      return fail(
+          ErrorId::TimedOut,
+          together.empty() || ranks.empty()
+              ? "no rank has reached the breakpoint"
+              : fmt::format(
+                    "rank {} has reached the breakpoint, but not all of {}",
+                    ranks.text(8), together.text(8)),
+          "hangdbg dump --job " + shell_quote(chosen.job.id) + " --merge");
     }
     attached.await(deadline.capped(kLookAgain));
     if (Interruptible::take()) {

@@ -25,21 +25,21 @@ std::string_view script_for(std::string_view shell);
 
 void add_completion(cli::Command program) {
   const auto shell = std::make_shared<std::string>();
-  const cli::Command command = program.add_command(
-      "completion", "Print what makes a shell complete these words");
-  command.add_option("SHELL", *shell, "The shell")
+  const cli::Command command =
+      program.add_command("completion", "Print a shell completion script");
+  command.add_option("SHELL", *shell, "Shell to complete in")
       .required()
       .one_of({"bash", "zsh", "fish"});
   command.footer(
-      "Processes (those that hang first), jobs, ranks and threads are those of "
-      "the\n"
-      "moment. What is installed from a package completes by itself.\n"
       "Examples:\n"
-      "  eval \"$(hangdbg completion bash)\"        in ~/.bashrc\n"
-      "  eval \"$(hangdbg completion zsh)\"         in ~/.zshrc, after "
-      "compinit\n"
-      "  hangdbg completion fish | source         in "
-      "~/.config/fish/config.fish");
+      "  eval \"$(hangdbg completion bash)\"   in ~/.bashrc\n"
+      "  eval \"$(hangdbg completion zsh)\"    in ~/.zshrc, after compinit\n"
+      "  hangdbg completion fish | source        in "
+      "~/.config/fish/config.fish\n"
+      "\n"
+      "Completes commands, options, and the processes (hung ones first), jobs, "
+      "ranks and threads that exist at that moment. The .deb package installs "
+      "completion by itself.");
   command.runs([shell] {
     print_now(stdout, std::string(script_for(*shell)));
     return 0;

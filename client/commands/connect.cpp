@@ -41,40 +41,44 @@ dap::Terminal::Arguments wanted(const ConnectOptions& options,
 void add_connect(cli::Command program) {
   const auto options = std::make_shared<ConnectOptions>();
   const cli::Command command = program.add_command(
-      "connect", "The prompt of `attach`, where a `hangdbg serve` is");
+      "connect",
+      "Open the prompt of `attach` through a remote `hangdbg serve`");
   command
       .add_option("ADDRESS", options->address,
                   "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT")
       .required();
   command
-      .add_option("PID", options->pid,
-                  "The process there; without it the one that hangs")
+      .add_option(
+          "PID", options->pid,
+          "PID on the server's machine (default: the only hung process)")
       .type_name("NUMBER");
   add_prompt_options(command, options->prompt);
   command
-      .add_option("--token-file", options->token_file,
-                  "The server's token is in this file, or in HANGDBG_TOKEN")
+      .add_option(
+          "--token-file", options->token_file,
+          "Read the server's token from FILE (default: from HANGDBG_TOKEN)")
       .type_name("FILE");
   const cli::Option authorities =
       command
-          .add_option("--cacert", options->authorities,
-                      "TLS, with a server that one of these has signed (PEM)")
+          .add_option(
+              "--cacert", options->authorities,
+              "Use TLS; trust servers signed by these authorities (PEM)")
           .type_name("FILE");
   command
       .add_option("--fingerprint", options->fingerprint,
-                  "TLS, with the server that has printed this")
+                  "Use TLS; trust the server that printed this fingerprint")
       .type_name("HEX")
       .excludes(authorities);
   add_common_options(command, options->common);
   command.footer(
-      "`attach` runs on the server's machine, as its user; keys and screen are "
-      "here. Ctrl-]\n"
-      "leaves, whatever happens there.\n"
       "Examples:\n"
       "  hangdbg connect unix:/run/hangdbg 79655\n"
-      "  hangdbg connect tcp:127.0.0.1:5678 79655 -c w   (after ssh -L 5678:"
-      "127.0.0.1:5678)\n"
-      "  hangdbg connect tcp:10.0.0.7:5678 --fingerprint 5d0c...");
+      "  ssh -fNL 5678:127.0.0.1:5678 node7; hangdbg connect "
+      "tcp:127.0.0.1:5678 79655\n"
+      "  hangdbg connect tcp:10.0.0.7:5678 --fingerprint 5d0c...\n"
+      "\n"
+      "`attach` runs on the server's machine, as the server's user; the "
+      "terminal is here. Ctrl-] disconnects at any time.");
   command.runs([options] { return run(*options); });
 }
 
@@ -124,10 +128,11 @@ Result<std::optional<Tls>> encryption(const ConnectOptions& options,
     return TRY(Tls::client_of(options.authorities, *host));
   }
   if (is_public(address)) {
-    return fail(ErrorId::Usage,
-                to_text(address) + " is another machine: that needs TLS",
-                "--fingerprint, which `hangdbg serve` prints, or --cacert; or "
-                "ssh -L 5678:127.0.0.1:5678");
+    return fail(
+        ErrorId::Usage,
+        to_text(address) + " is another machine: the connection needs TLS",
+        "--fingerprint as printed by `hangdbg serve`, or --cacert; or ssh -L "
+        "5678:127.0.0.1:5678");
   }
   return std::nullopt;
 }

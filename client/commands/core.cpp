@@ -37,19 +37,19 @@ void warn(const CoreFile& core, const Palette& err);
 
 void add_core(cli::Command program) {
   const auto options = std::make_shared<CoreOptions>();
-  const cli::Command command = program.add_command(
-      "core",
-      "Show the stacks of a process that is no more, from its core "
-      "file");
-  command.add_option("FILE", options->file, "Plain, or packed by gzip or zstd")
+  const cli::Command command =
+      program.add_command("core", "Show stacks from a core file");
+  command
+      .add_option("FILE", options->file,
+                  "Core file; may be compressed by gzip or zstd")
       .bare();
   command
       .add_option("EXE", options->where.program,
-                  "Its program, where that is not where it was")
+                  "Its executable, if that has moved")
       .bare();
   command
       .add_option("--sysroot", options->where.sysroot,
-                  "The root that its program and libraries are in")
+                  "Find its executable and libraries below DIR")
       .type_name("DIR");
   add_shown_options(command, options->shown);
   add_json_option(command, options->common);
@@ -79,7 +79,8 @@ int run(const CoreOptions& options) {
 Status show(const CoreOptions& options) {
   TRY(options.common.configure_log());
   if (options.file.empty()) {
-    return fail(ErrorId::Usage, "core wants a FILE", "hangdbg core --help");
+    return fail(ErrorId::Usage, "missing argument: FILE",
+                "hangdbg core --help");
   }
   const DumpOptions how = TRY(options.shown.dump_options());
   DumpStyle style = TRY(options.shown.style());
@@ -116,15 +117,17 @@ std::optional<DumpedEnd> end_of(const CoreNotes& notes) {
 void warn(const CoreFile& core, const Palette& err) {
   if (core.missing > 0) {
     say(stderr, "{} {}\n", err.red("hangdbg:"),
-        fmt::format("{} is cut off: {} MiB of memory are missing",
+        fmt::format("{} is truncated: {} MiB of memory are missing",
                     printable(core.path),
                     (core.missing + (1 << 20) - 1) >> 20));
   }
   if (!core.unknown.empty()) {
-    say(stderr, "{} {}\n  try: --sysroot DIR says where they are\n",
+    say(stderr,
+        "{} {}\n"
+        "  try: --sysroot DIR\n",
         err.red("hangdbg:"),
         fmt::format(
-            "{}{} not here as mapped then: C functions may have no names",
+            "{}{} not found, or changed: names of C functions may be missing",
             printable(core.unknown.front()),
             core.unknown.size() > 1
                 ? fmt::format(" and {} more files are", core.unknown.size() - 1)

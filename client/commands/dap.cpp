@@ -30,15 +30,15 @@ Status serve(const DapOptions& options);
 void add_dap(cli::Command program) {
   const auto options = std::make_shared<DapOptions>();
   const cli::Command command = program.add_command(
-      "dap", "A session for an editor that starts us: DAP on stdin and stdout");
+      "dap", "Serve one editor over stdin and stdout (DAP)");
   add_common_options(command, options->common);
   command.footer(
-      "To be named as the debug adapter's command in the editor's "
-      "configuration;\n"
-      "its attach request names the process by processId. --timeout is each "
-      "request's.\n"
-      "Example:\n"
-      "  hangdbg dap --log=dap:trace 2>/tmp/dap.log");
+      "Examples:\n"
+      "  hangdbg dap --log=dap:trace 2>/tmp/dap.log\n"
+      "\n"
+      "Set this as the command of the debug adapter in the editor's "
+      "configuration. The attach request gives the PID as processId. --timeout "
+      "applies to each request.");
   command.runs([options] { return run(*options); });
 }
 
@@ -59,7 +59,7 @@ Status serve(const DapOptions& options) {
   const int input = ::dup(STDIN_FILENO);
   const int output = ::dup(STDOUT_FILENO);
   if (input < 0 || output < 0) {
-    return fail_errno("stdin and stdout are what we talk on");
+    return fail_errno("cannot duplicate stdin and stdout");
   }
   DebugSession session({io, pool, options.common.deadline().left()},
                        std::make_unique<StreamTransport<Stream>>(

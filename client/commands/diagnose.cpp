@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "base/run_with_deadline.h"
+#include "base/text.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
 #include "client/terminal/slow_note.h"
+#include "client/terminal/typed.h"
 #include "client/views/diagnose/json.h"
 #include "client/views/diagnose/text.h"
 #include "diagnosis/diagnose.h"
@@ -48,32 +50,33 @@ int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen);
 
 void add_diagnose(cli::Command program) {
   const auto options = std::make_shared<DiagnoseOptions>();
-  const cli::Command command =
-      program.add_command("diagnose", "Say why it hangs, with the evidence");
+  const cli::Command command = program.add_command(
+      "diagnose", "Say why a process or job hangs, with the evidence");
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
-      .add_option("--hung-after", options->hung_after_s,
-                  "Treat a thread that waits for this long as hung (default "
-                  "10); a thread that polls is watched for as long, at most "
-                  "10 s")
+      .add_option(
+          "--hung-after", options->hung_after_s,
+          "Treat a thread blocked for longer than this as hung (default 10); a "
+          "polling thread is watched for as long, at most 10 s")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Follows who waits for whom: locks, threads, children, pipes, files, "
-      "peers,\n"
-      "and ranks of a job. The PID of a job's launcher means the job.\n"
-      "No code runs in any process; one that runs stands still for some tens "
-      "of\n"
-      "microseconds.\n"
-      "Without a PID the only job here is meant, or the only process that "
-      "hangs.\n"
       "Examples:\n"
       "  hangdbg diagnose 79655\n"
       "  hangdbg diagnose 79655 --json\n"
-      "  hangdbg diagnose --job auto");
+      "  hangdbg diagnose --job auto\n"
+      "\n"
+      "Follows the wait-for graph: locks, threads, child processes, pipes, "
+      "files, network peers, ranks of a job. The PID of a launcher stands for "
+      "its job.\n"
+      "\n"
+      "Runs no code in any process. A running thread is stopped for some tens "
+      "of microseconds.\n"
+      "\n"
+      "Without a PID: the only job here, or else the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -89,8 +92,8 @@ Result<int> diagnose_them(const DiagnoseOptions& options) {
   TRY(options.common.configure_log());
   const auto [pids, ranks] = TRY(meant(options));
   const SlowNote note(Palette(options.common.colour, stderr)
-                          .dim("still looking; threads that poll are watched "
-                               "for --hung-after seconds, at most 10"));
+                          .dim("still running: polling threads are watched for "
+                               "--hung-after seconds, at most 10"));
   if (ranks) {
     return diagnose_ranks(options, *ranks);
   }
@@ -150,12 +153,11 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
       [&](std::optional<Result<Diagnosis>> found) {
         const Palette err(options.common.colour, stderr);
         if (!found) {
-          return report(
-              {.id = ErrorId::TimedOut,
-               .message = fmt::format(
-                   "process {} could not be looked at in time", pid),
-               .hint = fmt::format("hangdbg diagnose {} --timeout 60", pid)},
-              err);
+          return report({.id = ErrorId::TimedOut,
+                         .message = fmt::format(
+                             "timeout while inspecting process {}", pid),
+                         .hint = typed_with("--timeout", "60")},
+                        err);
         }
         if (!*found) {
           return report(found->error(), err);
@@ -213,7 +215,7 @@ int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
     report({.id = ErrorId::NoSuchProcess,
             .message = fmt::format("rank {} of {} is not here",
                                    chosen.absent.text(8), job_text(found.job)),
-            .hint = "hangdbg ps"},
+            .hint = "hangdbg ps --job " + shell_quote(found.job.id)},
            Palette(options.common.colour, stderr));
   }
   const bool all = std::ranges::all_of(

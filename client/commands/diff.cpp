@@ -25,28 +25,28 @@ Result<int> diff(const DiffOptions& options);
 void add_diff(cli::Command program) {
   const auto options = std::make_shared<DiffOptions>();
   const cli::Command command = program.add_command(
-      "diff", "Compare two reports: where it runs, and where it hangs");
+      "diff",
+      "Compare two reports, e.g. of a run that works and one that hangs");
   command
-      .add_option("FILE", options->files,
-                  "Two: reports, or what `dump --json` has written; - is "
-                  "standard input")
+      .add_option(
+          "FILE", options->files,
+          "Two reports, or files written by `dump --json`; -: standard input")
       .required()
       .expected(2)
       .bare();
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Diagnosis, the frames at which threads part, versions, libraries, "
-      "variables,\n"
-      "limits, descriptors. Numbers of processes, addresses and times are not "
-      "compared.\n"
-      "Ranks of jobs are compared by their numbers.\n"
-      "Ends with 0 if nothing differs, 1 if something does, 2 if it cannot be "
-      "told.\n"
       "Examples:\n"
       "  hangdbg diff runs.tar.gz hangs.tar.gz\n"
       "  hangdbg dump 79655 --json > now.json; hangdbg diff before.json "
-      "now.json");
+      "now.json\n"
+      "\n"
+      "Compares diagnoses, the frames at which the stacks of threads diverge, "
+      "versions, libraries, environment variables, limits and descriptors. "
+      "Ignores PIDs, addresses and times. Ranks are matched by number.\n"
+      "\n"
+      "Exit status: 0 if nothing differs, 1 if something does, 2 on an error.");
   command.runs([options] { return run(*options); });
 }
 
@@ -63,7 +63,7 @@ Result<int> diff(const DiffOptions& options) {
   TRY(options.common.configure_log());
   const std::string &first = options.files[0], &second = options.files[1];
   if (first == "-" && second == "-") {
-    return fail(ErrorId::Usage, "only one of them can be standard input",
+    return fail(ErrorId::Usage, "only one of the files can be standard input",
                 "hangdbg diff --help");
   }
   const Side a = TRY(read_side(first));

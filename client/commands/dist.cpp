@@ -14,6 +14,7 @@
 #include "client/options/job_options.h"
 #include "client/options/options.h"
 #include "client/prompt/attached_ranks.h"
+#include "client/terminal/typed.h"
 #include "client/views/dist/json.h"
 #include "client/views/dist/report.h"
 #include "client/views/dist/text.h"
@@ -62,25 +63,27 @@ int code_of(const DistReport& report);
 void add_dist(cli::Command program) {
   const auto options = std::make_shared<DistOptions>();
   const cli::Command command = program.add_command(
-      "dist", "The process groups of a job: who is behind, who is silent");
+      "dist",
+      "Show process groups of a job: which ranks lag, which are silent");
   add_pid_option(command, options->target);
   add_job_options(command, options->job);
   command.add_flag(
       "--ask", options->ask,
-      "Ask the ranks' own Python as well: runs code in them, as eval does");
+      "Also ask the Python of each rank; runs code in it, like eval");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Groups, backends, and how many collectives each rank has begun are read "
-      "from\n"
-      "memory, connections from the kernel: no code runs in the ranks, nothing "
-      "is stopped.\n"
-      "Without a PID the only job here is meant.\n"
       "Examples:\n"
       "  hangdbg dist\n"
       "  hangdbg dist --job auto --ranks 0,3-5\n"
       "  hangdbg dist --job 79601 --json\n"
-      "  hangdbg dist 79655 --ask");
+      "  hangdbg dist 79655 --ask\n"
+      "\n"
+      "Reads groups, backends and the number of collectives that each rank has "
+      "started from memory, and connections from the kernel. Stops nothing, "
+      "and runs no code in the ranks unless --ask is given.\n"
+      "\n"
+      "Without a PID: the only job here.");
   command.runs([options] { return run(*options); });
 }
 
@@ -127,7 +130,7 @@ Result<int> show(const DistOptions& options) {
     report({.id = ErrorId::NoSuchProcess,
             .message = fmt::format("rank {} of {} is not here",
                                    found.absent.text(8), job_text(*found.job)),
-            .hint = "hangdbg ps"},
+            .hint = "hangdbg ps --job " + shell_quote(found.job->id)},
            err);
   }
   return code_of(found);
@@ -136,13 +139,13 @@ Result<int> show(const DistOptions& options) {
 // A rank's PID means that rank, a launcher's its job.
 Result<Wanted> wanted(const DistOptions& options) {
   if (!options.pid().empty() && options.job.given()) {
-    return fail(ErrorId::Usage, "either a process is named, or a job is",
-                "hangdbg dist --help");
+    return fail(ErrorId::Usage, "a PID and --job cannot be combined",
+                typed_but(options.pid(), ""));
   }
   if (options.pid().empty()) {
     auto chosen = TRY(choose_ranks(options.job, options.common.deadline()));
     if (!options.job.given()) {
-      say(stderr, "{} is meant, the only one here\n", job_text(chosen.job));
+      say(stderr, "using {}, the only job here\n", job_text(chosen.job));
     }
     return Wanted{.job = std::move(chosen.job),
                   .shown = std::move(chosen.ranks),

@@ -81,19 +81,19 @@ bool may_trace_all();
 void add_doctor(cli::Command program) {
   const auto options = std::make_shared<DoctorOptions>();
   const cli::Command command = program.add_command(
-      "doctor", "Can I attach here? What is missing, and what mends it");
+      "doctor", "Check whether attaching is possible, and how to fix it");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.add_flag("--injection-points", options->injection_points).hidden();
   command.add_flag("--target-calls", options->target_calls).hidden();
   command.footer(
-      "It only looks: no code runs in the process. Nothing is stopped, but "
-      "for\n"
-      "the moment in which a seccomp filter is read.\n"
       "Examples:\n"
-      "  hangdbg doctor\n"
-      "  hangdbg doctor 79655");
+      "  hangdbg doctor         check this machine\n"
+      "  hangdbg doctor 79655   check this process as well\n"
+      "\n"
+      "Runs no code in the process, and stops nothing except for the moment in "
+      "which a seccomp filter is read.");
   command.runs([options] { return run(*options); });
 }
 
@@ -173,7 +173,7 @@ int examine_target(int pid, Deadline deadline, std::vector<Check>& checks) {
   }
   checks.push_back(filter(**target, *allowed));
   checks.push_back(
-      {"verdict", "ok", fmt::format("hangdbg attach {} can be done", pid)});
+      {"verdict", "ok", fmt::format("hangdbg attach {} is possible", pid)});
   return 0;
 }
 
@@ -209,21 +209,20 @@ Check trace_capability(Containment where) {
   constexpr const char* kName = "CAP_SYS_PTRACE";
   if (may_trace_all()) {
     return in_first_user_namespace()
-               ? Check{kName, "ok", "every process may be traced"}
+               ? Check{kName, "ok", "may trace every process"}
                : Check{kName, "note",
-                       "in this user namespace: no process outside of it may "
-                       "be traced"};
+                       "may trace processes in this user namespace only"};
   }
   if (::geteuid() == 0) {
     return {kName, "note",
-            "root without it, as in a container: processes of other users or "
-            "with more rights cannot be traced",
+            "root without this capability, as in a container: cannot trace "
+            "processes of other users or with more capabilities",
             way_to_more_rights(where, "PID")};
   }
-  return {kName, "note",
-          fmt::format("not there: only processes of uid {} may be traced",
-                      ::geteuid()),
-          way_to_more_rights(where, "PID")};
+  return {
+      kName, "note",
+      fmt::format("not held: may trace processes of uid {} only", ::geteuid()),
+      way_to_more_rights(where, "PID")};
 }
 
 // https://www.kernel.org/doc/html/latest/admin-guide/LSM/Yama.html
@@ -231,19 +230,19 @@ Check yama(Containment where) {
   constexpr const char* kName = "ptrace_scope";
   const auto scope = ptrace_scope();
   if (!scope) {
-    return {kName, "ok", "no Yama here"};
+    return {kName, "ok", "Yama is not active"};
   }
   if (*scope == 0) {
     return {kName, "ok", "0: no restriction"};
   }
   if (*scope < 3 && may_trace_all()) {
     return {kName, "ok",
-            fmt::format("{}: does not concern CAP_SYS_PTRACE", *scope)};
+            fmt::format("{}: does not restrict CAP_SYS_PTRACE", *scope)};
   }
   return {kName, "missing",
           *scope == 1  ? "1: only an ancestor may trace a process"
-          : *scope < 3 ? "2: only CAP_SYS_PTRACE may trace"
-                       : "3: nobody may trace until the next boot",
+          : *scope < 3 ? "2: tracing needs CAP_SYS_PTRACE"
+                       : "3: tracing is disabled until the next boot",
           way_past_yama(*scope, where, "PID")};
 }
 
@@ -257,8 +256,8 @@ Check own_seccomp() {
     return refused("seccomp", calls.error());
   }
   return {"seccomp", "ok",
-          "a filter holds for hangdbg itself (a container's?), and allows "
-          "ptrace"};
+          "a filter applies to hangdbg itself (probably the container's), and "
+          "allows ptrace"};
 }
 
 // pidfd_getfd(2) on ourselves.
@@ -268,12 +267,11 @@ Check take_descriptors() {
   const Fd null(static_cast<int>(
       self ? ::syscall(SYS_pidfd_getfd, self.get(), self.get(), 0) : -1));
   if (null) {
-    return {kName, "ok", "can be called"};
+    return {kName, "ok", "available"};
   }
-  return {
-      kName, "note",
-      fmt::format("{}: /proc/PID/fd is used in its place",
-                  errno == EPERM ? "forbidden here" : "not in this kernel")};
+  return {kName, "note",
+          fmt::format("{}: using /proc/PID/fd instead",
+                      errno == EPERM ? "forbidden" : "not in this kernel")};
 }
 
 // ---- the target
@@ -290,7 +288,7 @@ std::optional<Check> reading(int pid, const Error* refusal) {
   const auto threads = count_python_threads(pid);
   if (threads) {
     return Check{kName, "ok",
-                 fmt::format("{} Python thread{}: hangdbg dump {} can be done",
+                 fmt::format("{} Python thread{}: hangdbg dump {} is possible",
                              *threads, *threads == 1 ? "" : "s", pid)};
   }
   return refusal != nullptr && threads.error().id == refusal->id
@@ -311,11 +309,11 @@ Check filter(const AttachTarget& target, const AllowedCalls& allowed) {
     return {kName, "ok", "none in the process"};
   }
   if (allowed == AllowedCalls{}) {
-    return {kName, "ok", "allows all that an attach needs"};
+    return {kName, "ok", "allows everything that attaching needs"};
   }
   return {kName, "note",
-          allowed.sockets ? "forbids what an attach can do without"
-                          : "forbids sockets: pipes are used in their place"};
+          allowed.sockets ? "forbids calls that attaching can do without"
+                          : "forbids sockets: using pipes instead"};
 }
 
 Check global_lock(const AttachTarget& target) {
@@ -326,7 +324,7 @@ Check global_lock(const AttachTarget& target) {
     return {"GIL", "note", gil.error().text()};
   }
   if (!gil->enabled) {
-    return {"GIL", "ok", "none: a free-threaded Python"};
+    return {"GIL", "ok", "none: free-threaded Python"};
   }
   if (!gil->locked) {
     return {"GIL", "ok", "free"};
@@ -335,9 +333,9 @@ Check global_lock(const AttachTarget& target) {
                                  ? fmt::format("thread {}", *gil->holder_tid)
                                  : "an unknown thread";
   return {"GIL", "note",
-          fmt::format("held at this moment, by {}: an expression waits until "
-                      "it is released",
-                      holder)};
+          fmt::format(
+              "currently held by {}: an expression waits until it is released",
+              holder)};
 }
 
 // ---- ourselves

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
+#include "client/terminal/typed.h"
 #include "client/views/dump/json.h"
 #include "client/views/dump/options.h"
 #include "client/views/dump/picture_file.h"
@@ -88,37 +89,36 @@ bool is_python(ErrorId why_not);
 
 void add_dump(cli::Command program) {
   const auto options = std::make_shared<DumpCommandOptions>();
-  const cli::Command command = program.add_command(
-      "dump", "Show the stacks of all threads, read from outside");
+  const cli::Command command =
+      program.add_command("dump", "Show the stacks of all threads");
   add_pids_option(command, options->pids);
-  command.add_flag("--all", options->all, "Every Python process I may see");
+  command.add_flag("--all", options->all,
+                   "Show every Python process that this user may read");
   command.add_flag("-s,--subprocesses,--children", options->children,
-                   "Those that they have started as well");
+                   "Include child processes");
   add_job_options(command, options->job);
   add_shown_options(command, options->shown);
-  command.add_flag(
-      "--merge", options->merge,
-      "One tree of all their stacks: who is where, and who is not");
+  command.add_flag("--merge", options->merge,
+                   "Merge the stacks into one tree; outliers first");
   add_picture_options(command, options->picture);
   command.add_flag("--nonblocking", options->nonblocking,
-                   "Stop nothing; what may be from two moments is marked");
+                   "Stop nothing; mark stacks that may be inconsistent");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "No code runs in the process. A thread that sleeps is not touched; one "
-      "that\n"
-      "runs stands still for some tens of microseconds.\n"
-      "Without a PID the only job here is meant, or the only process that "
-      "hangs.\n"
       "Examples:\n"
       "  hangdbg dump 79655\n"
-      "  hangdbg dump 79655 --children --source=3\n"
-      "  hangdbg dump 79655 --locals=1\n"
-      "  hangdbg dump --children 79655 --merge\n"
-      "  hangdbg dump --job auto --merge\n"
+      "  hangdbg dump 79655 --children --source=3   with source lines\n"
+      "  hangdbg dump 79655 --locals=1              with local variables\n"
+      "  hangdbg dump --job auto --merge            one tree of all ranks\n"
       "  hangdbg dump --job auto --merge --html hang.html\n"
       "  hangdbg dump --job 79601 --ranks 0,3-5\n"
-      "  hangdbg dump --all --json");
+      "  hangdbg dump --all --json\n"
+      "\n"
+      "Runs no code in the process. A blocked thread is not touched; a running "
+      "one is stopped for some tens of microseconds.\n"
+      "\n"
+      "Without a PID: the only job here, or else the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -136,12 +136,12 @@ Result<int> dump(const DumpCommandOptions& options) {
   const ShownOptions& shown = options.shown;
   if (options.merge && (shown.tasks || !shown.source.empty())) {
     return fail(ErrorId::Usage,
-                "--merge shows stacks alone: no --source or --tasks",
+                "--merge cannot be combined with --source or --tasks",
                 "hangdbg dump --help");
   }
   if (options.picture.given() && !options.merge) {
-    return fail(ErrorId::Usage, "--svg and --html draw what --merge shows",
-                "hangdbg dump --merge");
+    return fail(ErrorId::Usage, "--svg and --html need --merge",
+                typed_plus("--merge"));
   }
   TRY(options.picture.check(options.common.json));
   Output output{options, TRY(options.shown.style())};
@@ -216,7 +216,7 @@ void Output::show_absent() {
     const Error error{.id = ErrorId::NoSuchProcess,
                       .message = fmt::format("rank {} of {} is not here", rank,
                                              job_text(ranks->job)),
-                      .hint = "hangdbg ps"};
+                      .hint = "hangdbg ps --job " + shell_quote(ranks->job.id)};
     failed = error;
     missing.push_back({rank, std::nullopt, error});
     if (!options.common.json) {
@@ -228,7 +228,7 @@ void Output::show_absent() {
     if (!ranks->absent.contains(rank)) {
       missing.push_back(
           {rank, std::nullopt,
-           Error{.id = ErrorId::NoSuchProcess, .message = "it has ended"}});
+           Error{.id = ErrorId::NoSuchProcess, .message = "has ended"}});
     }
   }
   if (!options.common.json && !options.picture.to_stdout()) {
@@ -252,7 +252,7 @@ void Output::show(int pid, const Error& error) {
 int Output::finish() {
   if (!any && !failed) {
     return report({.id = ErrorId::NotPython,
-                   .message = "no Python process is to be seen here",
+                   .message = "no Python process found",
                    .hint = "hangdbg ps"},
                   err);
   }
@@ -337,8 +337,8 @@ Result<WantedDump> wanted(const DumpCommandOptions& options) {
   };
   wanted.named = TRY(named_pids(options.pids));
   if (options.job.given() && options.all) {
-    return fail(ErrorId::Usage, "either processes are named, or a job is",
-                "hangdbg dump --help");
+    return fail(ErrorId::Usage, "--all and --job cannot be combined",
+                typed_but("--all", ""));
   }
   if (!options.all) {
     auto chosen = TRY(processes_or_job(wanted.named, options.job, "dump",

@@ -12,6 +12,7 @@
 #include "client/ranks/answers.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
 #include "inspector/cpython/expressions/expression.h"
 #include "inspector/jobs/jobs.h"
 #include "protocol/events/output.h"
@@ -106,15 +107,18 @@ void on_output(const dap::Event& event, bool json, Answer& answer);
 void add_eval(cli::Command program) {
   const auto options = std::make_shared<EvalOptions>();
   const cli::Command command = program.add_command(
-      "eval", "Evaluate one expression, or run statements, in the hung frame");
-  add_question(command, *options, "Python");
+      "eval", "Evaluate an expression, or run statements, in the hung frame");
+  add_question(command, *options, "Expression, or statements, in Python");
   command.add_flag("--timings", options->timings).hidden();
   command.footer(
       "Examples:\n"
       "  hangdbg eval 79655 self.lock_file_path\n"
       "  hangdbg eval 79655 'len(queue)' --thread worker-3 --frame 1 --json\n"
       "  hangdbg eval --job auto --ranks 0-3 step\n"
-      "  hangdbg eval 79655 -- -x     an expression that begins with a dash");
+      "  hangdbg eval 79655 -- -x     an expression that begins with a dash\n"
+      "\n"
+      "Runs code in the process: what the expression changes stays changed. "
+      "`hangdbg peek` reads a variable without running code.");
   command.runs([options] { return run(*options); });
 }
 
@@ -151,8 +155,7 @@ int run(const EvalOptions& options) {
 Status evaluate(const EvalOptions& options, Answer& answer) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
-    return fail(ErrorId::Usage, "eval wants a PID and an expression",
-                "hangdbg eval --help");
+    return fail(ErrorId::Usage, missing_words(options), "hangdbg eval --help");
   }
   const int pid = TRY(parse_pid(options.pid()));
   const Deadline deadline = options.common.deadline();
@@ -248,7 +251,7 @@ void show_value(const dap::Evaluate::Body& body) {
   }
   if (detail.truncated > 0) {
     flush_output(stdout);
-    say(stderr, "hangdbg: {} characters more are left out\n", detail.truncated);
+    say(stderr, "hangdbg: {} more characters omitted\n", detail.truncated);
   }
 }
 

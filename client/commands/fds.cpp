@@ -13,6 +13,7 @@
 #include "base/run_with_deadline.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
+#include "client/terminal/typed.h"
 #include "client/views/evidence/descriptor.h"
 #include "protocol/json.h"
 #include "tracee/net/descriptors.h"
@@ -50,23 +51,23 @@ int print(const FdsOptions& options, int pid, const Descriptors& found);
 void add_fds(cli::Command program) {
   const auto options = std::make_shared<FdsOptions>();
   const cli::Command command = program.add_command(
-      "fds", "What each open descriptor leads to, and who has the other end");
+      "fds", "Show open descriptors, and what is at the other end");
   add_pid_option(command, options->target);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Files with the locks that are held on them, pipes with the processes at "
-      "their\n"
-      "other end, both ends of TCP connections with what lies in their queues, "
-      "what an\n"
-      "epoll set watches. The kernel tells it: nothing is stopped, no code "
-      "runs, "
-      "and no\n"
-      "file is touched, so a dead mount holds nobody up.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg fds 79655\n"
-      "  hangdbg fds 79655 --json");
+      "  hangdbg fds 79655 --json\n"
+      "\n"
+      "Shows files with the locks held on them, pipes with the processes at "
+      "the other end, both ends of TCP connections with their queues, and what "
+      "an epoll set watches.\n"
+      "\n"
+      "Asks the kernel: stops nothing, runs no code in the process, and "
+      "touches no file, so that a dead mount blocks nothing.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -94,14 +95,13 @@ Result<int> show(const FdsOptions& options) {
         if (!found) {
           return report(
               {.id = ErrorId::TimedOut,
-               .message = fmt::format("the kernel did not tell the descriptors "
-                                      "of {} in time",
-                                      pid),
-               .hint = fmt::format("hangdbg fds {} --timeout 60", pid)},
+               .message = fmt::format(
+                   "timeout while reading the descriptors of process {}", pid),
+               .hint = typed_with("--timeout", "60")},
               err);
         }
         if (!*found && found->error().id == ErrorId::NotPermitted) {
-          found->error().hint = fmt::format("sudo hangdbg fds {}", pid);
+          found->error().hint = "sudo " + typed_command();
         }
         return *found ? print(options, pid, **found)
                       : report(found->error(), err);
@@ -130,7 +130,7 @@ int print(const FdsOptions& options, int pid, const Descriptors& found) {
   }
   print_now(stdout, text);
   if (!found.complete) {
-    say(stderr, "there are more, which were not read\n");
+    say(stderr, "more descriptors exist, and were not read\n");
   }
   return 0;
 }

@@ -33,24 +33,24 @@ int run(const LocksOptions& options) {
 void add_locks(cli::Command program) {
   const auto options = std::make_shared<LocksOptions>();
   const cli::Command command = program.add_command(
-      "locks", "Who has which lock, who waits for it, and circles of them");
+      "locks", "Show locks, their owners and waiters, and deadlock cycles");
   add_processes_option(command, options->processes);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Python's Lock and RLock, the GIL, mutexes of C code, locks of "
-      "multiprocessing,\n"
-      "locks on files. Of a Lock of Python it is known who has it as long as "
-      "that is by\n"
-      "`with`; of a mutex, while somebody waits for it. Nothing is stopped, "
-      "and "
-      "no code\n"
-      "runs in it.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg locks 79655\n"
       "  hangdbg locks 79655 --children\n"
-      "  hangdbg locks 79655 --json");
+      "  hangdbg locks 79655 --json\n"
+      "\n"
+      "Covers Lock and RLock of Python, the GIL, mutexes of C code, locks of "
+      "multiprocessing, and file locks. The owner of a Python Lock is known if "
+      "it was acquired by `with`; that of a mutex, while a thread waits for "
+      "it.\n"
+      "\n"
+      "Stops nothing, and runs no code in the process.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 

@@ -15,6 +15,7 @@
 #include "client/options/options.h"
 #include "client/ranks/dump_file.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
 #include "client/views/dump/picture_file.h"
 #include "client/views/dump/tree.h"
 #include "inspector/jobs/stack_tree.h"
@@ -60,27 +61,28 @@ std::string title_of(const Found& found, const StackTree& tree, bool ranks);
 void add_merge(cli::Command program) {
   const auto options = std::make_shared<MergeOptions>();
   const cli::Command command = program.add_command(
-      "merge", "Show the dumps of many machines as one tree");
+      "merge", "Merge the dumps of several machines into one tree");
   command
       .add_option("FILE", options->files,
-                  "What `dump --json` has written; - is standard input")
+                  "Files written by `dump --json`; -: standard input")
       .required()
       .bare();
   command
       .add_option("--job", options->job,
-                  "Of several jobs in these files, that one")
+                  "Show this job, if the files contain several")
       .type_name("NAME");
   command.add_flag("--full-filenames", options->full_filenames,
-                   "Paths as Python has them");
+                   "Show paths in full");
   add_picture_options(command, options->picture);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Who is elsewhere than most are comes first, then what is missing.\n"
       "Examples:\n"
-      "  srun --overlap --jobid 4711 sh -c 'hangdbg dump --all --json > "
-      "trace-$(hostname).json'\n"
-      "  hangdbg merge trace-*.json --html hang.html");
+      "  srun --overlap --jobid 4711 \\\n"
+      "      sh -c 'hangdbg dump --all --json > trace-$(hostname).json'\n"
+      "  hangdbg merge trace-*.json --html hang.html\n"
+      "\n"
+      "Shows outlier ranks first, then what is missing.");
   command.runs([options] { return run(*options); });
 }
 
@@ -102,7 +104,7 @@ Result<int> merge(const MergeOptions& options) {
     return fail(
         ErrorId::Usage,
         found.findings.empty()
-            ? fmt::format("no process is in {}", printable(first))
+            ? fmt::format("no process in {}", printable(first))
             : fmt::format("nothing to merge: {}", found.findings.front()),
         "hangdbg dump --all --json > FILE");
   }
@@ -172,21 +174,19 @@ Status keep_job(Found& found, const std::string& job) {
     }
   }
   if (!job.empty() && !jobs.contains(job)) {
-    return fail(
-        ErrorId::Usage,
-        fmt::format("no job in these files is called {}", printable(job)),
-        jobs.empty() ? "hangdbg merge FILE..."
-                     : "--job " + shell_quote(*jobs.begin()));
+    return fail(ErrorId::Usage,
+                fmt::format("no job named {} in these files", printable(job)),
+                jobs.empty() ? typed_without("--job")
+                             : typed_with("--job", *jobs.begin()));
   }
   if (job.empty() && jobs.size() > 1) {
     std::string names;
     for (const std::string& name : jobs) {
       names += (names.empty() ? "" : ", ") + printable(name);
     }
-    return fail(
-        ErrorId::Usage,
-        fmt::format("{} jobs are in these files: {}", jobs.size(), names),
-        "--job " + shell_quote(*jobs.begin()));
+    return fail(ErrorId::Usage,
+                fmt::format("{} jobs in these files: {}", jobs.size(), names),
+                typed_with("--job", *jobs.begin()));
   }
   if (!job.empty()) {
     std::erase_if(found.processes, [&](const reports::DumpedProcess& process) {
@@ -264,10 +264,9 @@ void find_absent(Found& found) {
     }
     absent.add(rank);
     if (absent.size() <= kMostListed) {
-      found.missing.push_back(
-          {rank, std::nullopt,
-           Error{.id = ErrorId::NoSuchProcess,
-                 .message = "it is in none of these files"}});
+      found.missing.push_back({rank, std::nullopt,
+                               Error{.id = ErrorId::NoSuchProcess,
+                                     .message = "in none of these files"}});
     }
   }
   if (!absent.empty()) {

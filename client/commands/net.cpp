@@ -38,27 +38,27 @@ int run(const NetCommandOptions& options) {
 void add_net(cli::Command program) {
   const auto options = std::make_shared<NetCommandOptions>();
   const cli::Command command = program.add_command(
-      "net",
-      "Its sockets: queues, what is sent again, who is at the other end");
+      "net", "Show sockets: queues, retransmissions, peers");
   add_processes_option(command, options->processes);
   command.add_flag("--options", options->net.socket_options,
-                   "Keep-alive and timeouts too; has each TCP socket for some "
-                   "microseconds");
+                   "Also show keep-alive and timeouts; duplicates each TCP "
+                   "socket for some microseconds");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Odd ones first: no answer to SYN, sent again, a peer that does not "
-      "read, "
-      "unread\n"
-      "data, a full backlog, an interface that is down. The kernel tells it "
-      "(sock_diag);\n"
-      "in a network namespace that we may not enter, the sockets themselves\n"
-      "(pidfd_getfd). Nothing is stopped, and no code runs in it.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg net 79655\n"
       "  hangdbg net 79655 --options\n"
-      "  hangdbg net 79655 --children --json");
+      "  hangdbg net 79655 --children --json\n"
+      "\n"
+      "Shows unusual sockets first: no answer to SYN, retransmissions, a peer "
+      "that does not read, unread data, a full backlog, an interface that is "
+      "down. Asks the kernel (sock_diag), or the sockets themselves "
+      "(pidfd_getfd) in a network namespace that this user may not enter.\n"
+      "\n"
+      "Stops nothing, and runs no code in the process.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "client/options/expression_args.h"
 #include "client/ranks/answers.h"
+#include "client/terminal/typed.h"
 #include "injector/checks/preflight.h"
 #include "inspector/cpython/expressions/peek.h"
 #include "inspector/cpython/runtime/python_process.h"
@@ -80,25 +81,25 @@ Error with_command(Error error, const PeekOptions& options);
 void add_peek(cli::Command program) {
   const auto options = std::make_shared<PeekOptions>();
   const cli::Command command = program.add_command(
-      "peek", "Read a name and what hangs on it, running nothing");
-  add_question(command, *options, "A part of Python");
+      "peek", "Read a variable without running code in the target");
+  add_question(command, *options, "Expression, in a subset of Python");
   command
-      .add_option("--sysroot", options->where.sysroot,
-                  "Of a core file in place of PID: the root that its libraries "
-                  "are in")
+      .add_option(
+          "--sysroot", options->where.sysroot,
+          "For a core file in place of a PID: find its libraries below DIR")
       .type_name("DIR");
   command.footer(
-      "Names, attributes, items, slices, len() and one comparison, read from "
-      "memory:\n"
-      "no code runs in the process, so this works with the GIL held and in a "
-      "stopped\n"
-      "process, and shows no property and no __repr__ of the program's own.\n"
       "Examples:\n"
       "  hangdbg peek 79655 self.lock_file_path\n"
       "  hangdbg peek 79655 'queue[-1][\"step\"] == 12' --thread worker-3\n"
       "  hangdbg peek 79655 'len(batches)' --frame 2 --json\n"
       "  hangdbg peek --job auto self.lock_file_path\n"
-      "  hangdbg peek ./core.79655 self.lock_file_path");
+      "  hangdbg peek ./core.79655 self.lock_file_path\n"
+      "\n"
+      "Understands names, attributes, items, slices, len() and one comparison. "
+      "Reads memory and runs no code in the process, so it works while the GIL "
+      "is held and in a stopped process, and shows neither properties nor a "
+      "__repr__ of the program.");
   command.runs([options] { return run(*options); });
 }
 
@@ -158,8 +159,7 @@ bool is_file(const std::string& word) {
 Result<Expression> parse(const PeekOptions& options) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
-    return fail(ErrorId::Usage, "peek wants a PID and an expression",
-                "hangdbg peek --help");
+    return fail(ErrorId::Usage, missing_words(options), "hangdbg peek --help");
   }
   return parse_expression(options.expression());
 }
@@ -224,10 +224,7 @@ Result<const PythonFrame*> frame_of(const FoundThread& found,
 Error with_command(Error error, const PeekOptions& options) {
   if (error.hint == kEvalHint) {
     error.hint =
-        is_file(options.pid())
-            ? "hangdbg peek --help"
-            : fmt::format("hangdbg eval {} {}", printable(options.pid()),
-                          shell_quote(options.expression()));
+        is_file(options.pid()) ? "hangdbg peek --help" : typed_as("eval");
   }
   return error;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -14,8 +15,8 @@
 #include "client/options/job_options.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
-#include "client/views/ps/causes.h"
 #include "client/views/ps/json.h"
+#include "client/views/ps/next.h"
 #include "client/views/ps/role.h"
 #include "diagnosis/survey/survey.h"
 #include "tracee/proc/proc_status.h"
@@ -49,45 +50,46 @@ Status keep_job(const JobOptions& options, Jobs& jobs, Processes& processes);
 void show_table(const PsOptions& options,
                 const Processes& processes,
                 const Jobs& jobs);
+void fit_to_terminal(Widths& widths);
+std::size_t most_rows(const PsOptions& options);
 std::vector<Row> as_tree(const Processes& processes);
 Cells cells_of(const Row& row, const Jobs& jobs);
 std::string since(const Activity& activity);
 std::string line_of(const Cells& cells, const Widths& widths);
+std::string cut(const std::string& text, std::size_t room);
 bool is_utf8_tail(char byte);
-void show_next(const Processes& processes,
-               const Jobs& jobs,
-               const Palette& err);
 
 }  // namespace
 
 void add_ps(cli::Command program) {
   const auto options = std::make_shared<PsOptions>();
-  const cli::Command command = program.add_command(
-      "ps", "List the Python processes here, those that hang first");
+  const cli::Command command =
+      program.add_command("ps", "List Python processes, hung ones first");
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
-  command.add_flag("--tree", options->tree, "Children under their parents");
+  command.add_flag("--tree", options->tree,
+                   "Show children below their parents");
   command
       .add_option(
           "--hung-after", options->hung_after_s,
-          "Treat a thread that waits for this long as hung (default 10)")
+          "Treat a thread blocked for longer than this as hung (default 10)")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "What hangs is what `hangdbg diagnose PID` says, without stopping a "
-      "thread or\n"
-      "watching one for seconds: a loop in which nothing changes, and a thread "
-      "that polls\n"
-      "in CUDA, NCCL or MPI, are told by that alone. No code runs in the "
-      "processes.\n"
       "Examples:\n"
       "  hangdbg ps\n"
       "  hangdbg ps 79655\n"
       "  hangdbg ps --tree\n"
       "  hangdbg ps --job auto\n"
-      "  hangdbg ps --json");
+      "  hangdbg ps --json\n"
+      "\n"
+      "Applies the rules of `hangdbg diagnose`, but stops no thread and "
+      "watches none for seconds. Only `diagnose` detects a loop in which "
+      "nothing changes, and a thread that polls in CUDA, NCCL or MPI.\n"
+      "\n"
+      "Runs no code in the processes.");
   command.runs([options] { return run(*options); });
 }
 
@@ -108,8 +110,10 @@ Result<int> list(const PsOptions& options) {
   const Deadline deadline = options.common.deadline();
   const auto named = TRY(named_pids(options.named));
   if (!named.empty() && options.job.given()) {
-    return fail(ErrorId::Usage, "either processes are named, or a job is",
-                "hangdbg ps --help");
+    return fail(
+        ErrorId::Usage, "a PID and --job cannot be combined",
+        "hangdbg ps --job " +
+            shell_quote(options.job.job.empty() ? "auto" : options.job.job));
   }
   auto processes = TRY(survey(options.hung_after_s, deadline, named));
   TRY(check_all_there(named, processes));
@@ -130,10 +134,10 @@ Result<int> list(const PsOptions& options) {
   } else {
     show_table(options, processes, jobs);
     const Palette err(options.common.colour, stderr);
-    show_next(processes, jobs, err);
-    if (options.causes) {
-      say(stderr, "{}", causes_text(processes, jobs, deadline, err));
-    }
+    say(stderr, "{}",
+        next_text(processes, jobs,
+                  options.causes ? std::optional(deadline) : std::nullopt,
+                  err));
   }
   return 0;
 }
@@ -146,8 +150,8 @@ Status check_all_there(const std::vector<int>& named,
         processes.end()) {
       TRY(read_status(pid));
       return fail(ErrorId::NotPython,
-                  fmt::format("{} is no Python", process_text(pid)),
-                  "hangdbg ps lists the Python processes");
+                  fmt::format("{} is not a Python process", process_text(pid)),
+                  "hangdbg ps");
     }
   }
   return {};
@@ -197,14 +201,49 @@ void show_table(const PsOptions& options,
   if (jobs.jobs.empty()) {
     widths[1] = widths[2] = 0;
   }
+  fit_to_terminal(widths);
+  const std::size_t shown = std::min(rows.size(), most_rows(options));
   std::string text = out.bold(line_of(table.front(), widths)) + "\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     const std::string line = line_of(table[i + 1], widths);
     text += (rows[i].process->hung() ? out.red(line) : line) + "\n";
+  }
+  if (shown < rows.size()) {
+    text += fmt::format("... and {} more: {}\n", rows.size() - shown,
+                        out.bold("hangdbg ps"));
   }
   if (!rows.empty()) {
     print_now(stdout, text);
   }
+}
+
+// The command has some room on the line, whatever the others have.
+void fit_to_terminal(Widths& widths) {
+  if (::isatty(STDOUT_FILENO) == 0) {
+    return;
+  }
+  constexpr std::size_t kCommand = 20;
+  constexpr std::size_t kLeast = 16;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    others += widths[i] > 0 ? widths[i] + 2 : 0;
+  }
+  const auto columns = static_cast<std::size_t>(terminal_columns());
+  const std::size_t left =
+      columns > others + 2 + kCommand ? columns - others - 2 - kCommand : 0;
+  widths.back() = std::min(widths.back(), std::max(left, kLeast));
+}
+
+// Of `hangdbg` alone, at a terminal: what is below the table is on the same
+// screen.
+std::size_t most_rows(const PsOptions& options) {
+  constexpr std::size_t kBelow = 17;
+  constexpr std::size_t kLeast = 4;
+  if (!options.causes || ::isatty(STDOUT_FILENO) == 0) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  const auto lines = static_cast<std::size_t>(terminal_lines());
+  return lines > kBelow + kLeast ? lines - kBelow : kLeast;
 }
 
 // Each below its parent, if that is Python too; otherwise the order stays.
@@ -249,9 +288,10 @@ Cells cells_of(const Row& row, const Jobs& jobs) {
           process.python.empty() ? "?" : process.python,
           process.hung() ? "hung" : activity.state,
           since(activity),
-          printable(activity.waits.empty() && process.error
-                        ? fmt::format("({})", process.error->text())
-                        : activity.waits),
+          printable(!activity.waits.empty() || !process.error ? activity.waits
+                    : is_denied(process)
+                        ? "(not permitted)"
+                        : fmt::format("({})", process.error->text())),
           std::string(2 * row.depth, ' ') +
               (process.command_line.empty()
                    ? "-"
@@ -272,8 +312,9 @@ std::string line_of(const Cells& cells, const Widths& widths) {
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const bool number = i < 2 || i == 5;
     if (widths[i] > 0) {
-      line += number ? fmt::format("{:>{}}  ", cells[i], widths[i])
-                     : fmt::format("{:{}}  ", cells[i], widths[i]);
+      const std::string cell = cut(cells[i], widths[i]);
+      line += number ? fmt::format("{:>{}}  ", cell, widths[i])
+                     : fmt::format("{:{}}  ", cell, widths[i]);
     }
   }
   if (::isatty(STDOUT_FILENO) == 0) {
@@ -281,61 +322,31 @@ std::string line_of(const Cells& cells, const Widths& widths) {
   }
   constexpr std::size_t kLeast = 20;
   const auto columns = static_cast<std::size_t>(terminal_columns());
-  std::size_t room = std::max(columns, line.size() + kLeast) - line.size();
-  const std::string& command = cells.back();
-  while (room < command.size() && is_utf8_tail(command[room])) {
-    --room;
+  const std::size_t room =
+      std::max(columns, line.size() + kLeast) - line.size();
+  std::string command = cells.back();
+  if (command.size() > room) {
+    command = cut(command, room);
   }
-  return line + command.substr(0, room);
+  return line + command;
+}
+
+// As many bytes at most, with dots where something is left out.
+std::string cut(const std::string& text, std::size_t room) {
+  constexpr std::string_view kDots = "...";
+  if (text.size() <= room || room < kDots.size()) {
+    return text.substr(0, std::min(text.size(), room));
+  }
+  std::size_t end = room - kDots.size();
+  while (end > 0 && is_utf8_tail(text[end])) {
+    --end;
+  }
+  return text.substr(0, end) + std::string(kDots);
 }
 
 // A byte of a character that is not its first.
 bool is_utf8_tail(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
-
-// On stderr: what is piped on is the table.
-void show_next(const Processes& processes,
-               const Jobs& jobs,
-               const Palette& err) {
-  if (processes.empty()) {
-    say(stderr, "no Python process is to be seen here\n");
-    return;
-  }
-  const auto hung = std::ranges::count_if(processes, &SurveyedProcess::hung);
-  const auto denied = std::ranges::count_if(processes, [](const auto& process) {
-    return process.error && exit_code(process.error->id) == 3;
-  });
-  say(stderr, "\n{} of {} {}\n", hung == 0 ? "none" : fmt::format("{}", hung),
-      processes.size(), hung == 1 ? "hangs" : "hang");
-  if (const std::size_t more = unjudged(processes); more > 0) {
-    say(stderr,
-        "whether {} more hang is not known: there was no time for them\n",
-        more);
-  }
-  for (const Job& job : jobs.jobs) {
-    say(stderr, "{}: {} here{}\n", job_text(job), job.ranks.size(),
-        job.elsewhere.empty() ? "" : ", the others on other machines");
-    for (const std::string& finding : findings(job)) {
-      say(stderr, "  {}\n", err.red(finding));
-    }
-    say(stderr, "  try: {}    where they part\n",
-        err.bold(fmt::format("hangdbg dump --job {} --merge",
-                             jobs.jobs.size() == 1 ? "auto"
-                             : job.launcher ? fmt::format("{}", *job.launcher)
-                                            : shell_quote(job.id))));
-  }
-  if (hung > 0) {
-    const int pid = processes.front().pid;
-    say(stderr, "  try: {}    its stacks; no code runs in it\n",
-        err.bold(fmt::format("hangdbg dump {}", pid)));
-    say(stderr, "       {}  a prompt in the hung frame\n",
-        err.bold(fmt::format("hangdbg attach {}", pid)));
-  }
-  if (denied > 0) {
-    say(stderr, "{} may not be looked into by you\n  try: {}\n", denied,
-        err.bold("sudo hangdbg ps"));
-  }
 }
 
 }  // namespace

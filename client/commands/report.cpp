@@ -22,6 +22,7 @@
 #include "client/report/masking.h"
 #include "client/report/private_file.h"
 #include "client/report/readme.h"
+#include "client/terminal/typed.h"
 #include "injector/checks/preflight.h"
 #include "protocol/json.h"
 #include "protocol/version.h"
@@ -123,34 +124,34 @@ class Progress {
 void add_report(cli::Command program) {
   const auto options = std::make_shared<ReportOptions>();
   const cli::Command command = program.add_command(
-      "report", "One file with all there is to say, for an issue");
+      "report", "Collect a diagnostic archive for a bug report");
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
       .add_option("-o,--output", options->file,
-                  "Where to (default hangdbg-report-PID-DATE.tar.gz)")
+                  "Write to FILE (default hangdbg-report-PID-DATE.tar.gz)")
       .type_name("FILE");
-  command.add_flag("--force", options->force, "Replace a file of that name");
+  command.add_flag("--force", options->force, "Replace FILE if it exists");
   command.add_flag("--locals", options->locals,
-                   "The local variables as well: they may hold secrets");
+                   "Include local variables, which may contain secrets");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.option("--timeout")
-      .description(
-          fmt::format("Give up after so many seconds (default {})", kTimeoutS));
+      .description(fmt::format("Give up after this many seconds (default {})",
+                               kTimeoutS));
   command.footer(
-      "The diagnosis, all stacks with C functions, a picture of them, open "
-      "files, and\n"
-      "what hangdbg did: a .tar.gz with text, JSON and SVG. Passwords, tokens "
-      "and keys\n"
-      "of variables and arguments are *** in all of it. No code runs in any "
-      "process.\n"
-      "A part that fails or takes too long is named; the others are written.\n"
-      "Without a PID the only job here is meant, or the only process that "
-      "hangs.\n"
       "Examples:\n"
       "  hangdbg report 79655\n"
-      "  hangdbg report --job auto -o hang.tar.gz");
+      "  hangdbg report --job auto -o hang.tar.gz\n"
+      "\n"
+      "Writes a .tar.gz with text, JSON and SVG: the diagnosis, all stacks "
+      "with C functions, open files, and a log of what hangdbg did. Passwords, "
+      "tokens and keys in variables and arguments are masked as ***.\n"
+      "\n"
+      "Runs no code in any process. If a part fails or takes too long, the "
+      "archive says so, and contains the others.\n"
+      "\n"
+      "Without a PID: the only job here, or else the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -189,18 +190,17 @@ Result<int> write_report(const ReportOptions& options) {
   if (gathered.texts.empty() && gathered.documents.empty()) {
     return fail(ErrorId::TimedOut,
                 gathered.missing.empty()
-                    ? "there is nothing to report"
-                    : fmt::format("there is nothing to report: {}",
+                    ? "nothing to report"
+                    : fmt::format("nothing to report: {}",
                                   printable(gathered.missing.front().why)),
                 "hangdbg doctor " + fmt::format("{}", pids.front()));
   }
   masking.learn(pids, Deadline::in(kToLearn));
   for (const int pid : pids) {
     if (!masking.knows(pid)) {
-      gathered.missing.push_back(
-          {"masking", pid,
-           "its variables could not be read: what is secret in them may be "
-           "seen"});
+      gathered.missing.push_back({"masking", pid,
+                                  "environment variables could not be read: "
+                                  "secrets in them may not be masked"});
     }
   }
   ReportDocument document = document_of(whose, gathered, now);
@@ -248,13 +248,13 @@ Status check_path(const std::string& path, bool force) {
   const auto status = fs::status(path, error);
   if (fs::exists(status) && (!force || !fs::is_regular_file(status))) {
     return fail(
-        ErrorId::Usage, fmt::format("{} is there already", printable(path)),
+        ErrorId::Usage, fmt::format("{} already exists", printable(path)),
         fs::is_regular_file(status) ? "--force, or -o FILE" : "-o FILE");
   }
   const fs::path folder = fs::path(path).parent_path();
   if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
-    auto failed = fail_errno(
-        fmt::format("{} cannot be written", printable(path)), ErrorId::Usage);
+    auto failed = fail_errno(fmt::format("cannot write {}", printable(path)),
+                             ErrorId::Usage);
     failed.error().hint = "-o FILE";
     return failed;
   }
@@ -354,11 +354,10 @@ void show(const ReportOptions& options, const JsonWritten& written) {
   }
   if (options.locals) {
     print_now(stderr,
-              "local variables are in it: look through dump.txt before you "
-              "give it away\n");
+              "contains local variables: check dump.txt before you share it\n");
   }
   print_now(stdout,
-            fmt::format("{} · {} files, {} · README.md is for the issue\n",
+            fmt::format("{} · {} files, {} · README.md is for the bug report\n",
                         out.bold(printable(written.path)), written.files.size(),
                         human_size(written.bytes)));
 }

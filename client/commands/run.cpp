@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "client/run/script.h"
 #include "client/terminal/broken_pipe.h"
+#include "client/terminal/typed.h"
 #include "tracee/access/permission.h"
 
 namespace hangdbg {
@@ -43,59 +44,57 @@ int become(std::span<char*> command, const Palette& err);
 void add_run(cli::Command program, const RunWords& words) {
   const auto options = std::make_shared<RunOptions>();
   const cli::Command command = program.add_command(
-      "run", "Start a script under the debugger, or a command to attach to");
+      "run",
+      "Start a script under the debugger, or a command to attach to later");
   command.allow_extras();
   command.add_flag("-m", options->script.module,
-                   "SCRIPT is a module, as python's -m has it");
+                   "Run SCRIPT as a module, like python -m");
   command
       .add_option("--python", options->script.python,
-                  "Which Python (default: python3)")
+                  "Use this Python (default: python3)")
       .type_name("EXECUTABLE");
   command
-      .add_option("-c", options->script.commands,
-                  "Run this command in place of a prompt; may be given more "
-                  "than once")
+      .add_option(
+          "-c", options->script.commands,
+          "Run this prompt command instead of opening a prompt (repeatable)")
       .type_name("CMD")
       .one_at_a_time()
       .take_all();
   command.add_flag("--stop", options->script.stop,
-                   "A prompt at its first line, too");
+                   "Open a prompt at the first line, too");
   command.add_flag("--no-post-mortem", options->no_post_mortem,
-                   "No prompt where nobody has caught an exception");
+                   "Open no prompt at an uncaught exception");
   command.add_flag("--children", options->children,
-                   "For COMMAND, in a user namespace: what it starts may be "
-                   "attached to too");
+                   "Run COMMAND in a user namespace, so that its child "
+                   "processes may be attached to, too");
   add_common_options(command, options->script.common);
   command.footer(
+      "Usage:\n"
       "  hangdbg run [OPTIONS] [-m] SCRIPT ARGS...\n"
       "  hangdbg run [--children] -- COMMAND ARGS...\n"
       "\n"
-      "SCRIPT runs as \"python3 SCRIPT ARGS...\" would, with its exit code. "
-      "Where nobody has\n"
-      "caught an exception, and at breakpoint(), a prompt opens; after c it "
-      "goes on.\n"
-      "Ctrl-C is SCRIPT's; a second one opens a prompt where it hangs in spite "
-      "of the first.\n"
-      "\n"
-      "With --, hangdbg becomes COMMAND: the same pid, terminal and exit code; "
-      "nothing\n"
-      "stays behind. Where kernel.yama.ptrace_scope is 1, processes of its "
-      "user "
-      "may trace\n"
-      "it from then on, as they may everywhere where it is 0.\n"
-      "That goes for COMMAND alone, not for the processes that it starts: a "
-      "launcher's\n"
-      "workers want a \"hangdbg run --\" of their own, or all of it "
-      "--children. There, sudo\n"
-      "does not work, and files of others seem to be nobody's, which ssh "
-      "minds.\n"
       "Examples:\n"
       "  hangdbg run train.py --epochs 3\n"
       "  hangdbg run --stop -m pytest -x tests\n"
       "  hangdbg run -c w -c 'p batch' train.py\n"
       "  hangdbg run -- python train.py\n"
       "  hangdbg run --children -- torchrun --nproc-per-node 8 train.py\n"
-      "  srun hangdbg run -- python train.py");
+      "  srun hangdbg run -- python train.py\n"
+      "\n"
+      "SCRIPT runs as \"python3 SCRIPT ARGS...\" would, with its exit code. A "
+      "prompt opens at an uncaught exception and at breakpoint(); `c` "
+      "continues. Ctrl-C goes to SCRIPT; a second Ctrl-C opens a prompt if "
+      "SCRIPT still hangs.\n"
+      "\n"
+      "With --, hangdbg becomes COMMAND: same PID, terminal and exit code; "
+      "nothing stays behind. If kernel.yama.ptrace_scope is 1, other processes "
+      "of this user may trace COMMAND from then on, as they may everywhere if "
+      "it is 0.\n"
+      "\n"
+      "This permits COMMAND alone, not its child processes. Start the workers "
+      "of a launcher by a \"hangdbg run --\" of their own, or the launcher "
+      "with --children. In its user namespace sudo does not work, and files of "
+      "other users appear to belong to nobody, which ssh refuses.");
   command.runs([command, words, options] {
     return run(command.extras(), words, *options);
   });
@@ -108,12 +107,13 @@ int run(const std::vector<std::string>& before,
         RunOptions options) {
   const Palette err(options.script.common.colour, stderr);
   if (!before.empty() || words.program.empty()) {
-    return report({.id = ErrorId::Usage,
-                   .message = before.empty() ? "run wants a script, or a "
-                                               "command after --"
-                                             : "run knows no " + before.front(),
-                   .hint = "hangdbg run train.py"},
-                  err);
+    return report(
+        {.id = ErrorId::Usage,
+         .message = before.empty() ? "missing argument: SCRIPT, or -- COMMAND"
+                                   : "unknown option: " + before.front(),
+         .hint =
+             before.empty() ? "hangdbg run train.py" : "hangdbg run --help"},
+        err);
   }
   if (words.is_command) {
     return run_command(words.program, options.children, err);
@@ -148,10 +148,7 @@ void allow_tracers(int scope_too_strict) {
     why = std::strerror(errno);
   }
   if (!why.empty()) {
-    say(stderr,
-        "hangdbg: it cannot be made a process that its user may trace: "
-        "{}\n",
-        why);
+    say(stderr, "hangdbg: cannot permit tracing of this process: {}\n", why);
   }
 }
 
@@ -171,8 +168,8 @@ Status enter_user_namespace() {
     return {};
   }
   auto error =
-      fail_errno("a user namespace cannot be had here", ErrorId::NotPermitted);
-  error.error().hint = "hangdbg run -- COMMAND, for COMMAND alone";
+      fail_errno("cannot create a user namespace", ErrorId::NotPermitted);
+  error.error().hint = typed_but("--children", "");
   return error;
 }
 

@@ -75,43 +75,45 @@ Result<std::optional<Tls>> encryption(const ServeOptions& options,
 void add_serve(cli::Command program) {
   const auto options = std::make_shared<ServeOptions>();
   const cli::Command command = program.add_command(
-      "serve", "Sessions for editors that connect: DAP on a socket");
+      "serve", "Listen for editors that connect over a socket (DAP)");
   command
       .add_option("--listen", options->listen,
-                  "unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT (0: any)")
+                  "Listen at unix:PATH, tcp:ADDRESS:PORT or ws:ADDRESS:PORT "
+                  "(port 0: any free port)")
       .type_name("WHERE")
       .required();
   const cli::Option certificate =
       command
           .add_option("--tls-cert", options->certificate,
-                      "Encrypt, with this certificate (PEM)")
+                      "Use TLS with this certificate (PEM)")
           .type_name("FILE");
   const cli::Option key =
       command
-          .add_option("--tls-key", options->key, "The certificate's key (PEM)")
+          .add_option("--tls-key", options->key,
+                      "Private key of the certificate (PEM)")
           .type_name("FILE");
   certificate.needs(key);
   key.needs(certificate);
   command
       .add_option("--token-file", options->token_file,
-                  "Use the token in this file, or in HANGDBG_TOKEN")
+                  "Read the token from FILE (default: from HANGDBG_TOKEN, else "
+                  "a random one)")
       .type_name("FILE");
   command.add_flag(
       "--until-eof", options->until_eof,
-      "End when standard input does: with the program that started this");
+      "Exit at the end of standard input, with the program that started this");
   add_common_options(command, options->common);
   add_json_option(command, options->common);
   command.footer(
-      "A socket's file is ours alone. On a port, who is another user needs the "
-      "token\n"
-      "that is printed, as \"token\" in the attach request: what comes through "
-      "`ssh -L` does. An address that other machines reach needs a "
-      "certificate; who comes\n"
-      "there needs the token always.\n"
       "Examples:\n"
       "  hangdbg serve --listen tcp:127.0.0.1:5678\n"
       "  hangdbg serve --listen tcp:0.0.0.0:5678 --tls-cert cert.pem --tls-key "
-      "key.pem");
+      "key.pem\n"
+      "\n"
+      "Only this user may connect to a Unix socket. On a port, other users "
+      "need the printed token, as \"token\" in the attach request; so does a "
+      "connection through `ssh -L`. An address that other machines can reach "
+      "needs a certificate, and everybody who connects there needs the token.");
   command.runs([options] { return run(*options); });
 }
 
@@ -211,7 +213,7 @@ Result<std::optional<Tls>> encryption(const ServeOptions& options,
     if (is_public(address)) {
       return fail(ErrorId::Usage,
                   to_text(address) +
-                      " can be reached from other machines: that needs TLS",
+                      " can be reached from other machines: this needs TLS",
                   "openssl req -x509 -newkey rsa:3072 -nodes -days 365 -subj "
                   "/CN=hangdbg -keyout key.pem -out cert.pem, then --tls-cert "
                   "cert.pem --tls-key key.pem");

@@ -33,21 +33,23 @@ int run(const ThreadsOptions& options) {
 void add_threads(cli::Command program) {
   const auto options = std::make_shared<ThreadsOptions>();
   const cli::Command command = program.add_command(
-      "threads", "What each thread does, in which call, and waits for");
+      "threads", "Show what each thread does, and what blocks it");
   add_processes_option(command, options->processes);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "State, CPU time, the system call with what its descriptors lead to, the "
-      "lock\n"
-      "that a thread waits for and who has it, signals, the Python line. Also "
-      "of what\n"
-      "is no Python. Nothing is stopped, and no code runs in it.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg threads 79655\n"
       "  hangdbg threads 79655 --children\n"
-      "  hangdbg threads 79655 --json");
+      "  hangdbg threads 79655 --json\n"
+      "\n"
+      "Shows state, CPU time, the system call with what its descriptors refer "
+      "to, the lock that a thread waits for and its owner, signals, and the "
+      "Python line. Works for programs other than Python, too.\n"
+      "\n"
+      "Stops nothing, and runs no code in the process.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 

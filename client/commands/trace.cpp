@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
+#include "client/terminal/typed.h"
 #include "client/views/trace/json.h"
 #include "client/views/trace/session.h"
 #include "client/views/trace/summary.h"
@@ -56,52 +57,55 @@ void say_begin(int pid);
 void add_trace(cli::Command program) {
   const auto options = std::make_shared<TraceOptions>();
   const cli::Command command = program.add_command(
-      "trace", "System calls as they happen, with the Python that makes them");
+      "trace", "Trace system calls, with the Python line that makes each");
   add_pid_option(command, options->target);
   command.add_flag("-f,--follow", options->children,
-                   "The processes that it starts as well");
+                   "Trace child processes, too");
   command
       .add_option("-e", options->calls,
-                  "These alone: names and classes, \"!\" before them: all but "
-                  "these")
+                  "Trace only these calls, by name or class; !: all but these")
       .type_name("CALL,...")
       .one_at_a_time();
   command.add_flag("-c,--summary", options->summary,
-                   "Only how often each was made, and how long it took");
+                   "Print only the number of calls and their time");
   command.add_flag("--python", options->python,
-                   "The line that makes the call; =N shows N frames");
-  command.add_option("-o,--output", options->file, "Write to this file")
+                   "Show the Python line of each call; =N shows N frames");
+  command.add_option("-o,--output", options->file, "Write to FILE")
       .type_name("FILE");
-  command.add_option("-n,--count", options->count, "End after so many calls")
+  command.add_option("-n,--count", options->count, "Exit after this many calls")
       .type_name("COUNT")
       .in_range(1UL, 1'000'000'000'000UL);
-  command.add_option("--for", options->lasts_s, "End after so long")
+  command.add_option("--for", options->lasts_s, "Exit after this time")
       .type_name("SECONDS")
       .in_range(0.001, 1e9);
   command
       .add_option("-s", options->bytes,
-                  "So many bytes of what is read and written (default 32)")
+                  "Show this many bytes of data read and written (default 32)")
       .type_name("SIZE")
       .in_range(0UL, 1UL << 20);
-  command.add_flag("-t", options->text.time, "The time of day of each call");
+  command.add_flag("-t", options->text.time,
+                   "Show the time of day of each call");
   command.add_flag("--full-filenames", options->text.full_filenames,
-                   "Whole paths of Python's files");
+                   "Show paths of Python files in full");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "All threads of the process, which need not be Python. A call is shown "
-      "when it\n"
-      "is over, with how long it took; one that lasts is shown before.\n"
-      "The process runs more slowly meanwhile, as under strace. Ctrl-C, and "
-      "our end in\n"
-      "any other way, lets it go on as it was.\n"
-      "Classes: file, desc, network, process, memory, signal, ipc.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg trace 79655\n"
       "  hangdbg trace 79655 --python -e '!futex'\n"
       "  hangdbg trace 79655 -c --for 5\n"
-      "  hangdbg trace 79655 -f -e file,network -o trace.txt");
+      "  hangdbg trace 79655 -f -e file,network -o trace.txt\n"
+      "\n"
+      "Traces all threads of the process, which need not be Python. A call is "
+      "printed when it has returned, with its duration; a long one also while "
+      "it lasts.\n"
+      "\n"
+      "Slows the process down, like strace. It continues as before when "
+      "hangdbg exits or is killed.\n"
+      "\n"
+      "Classes of calls: file, desc, network, process, memory, signal, ipc.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 
@@ -148,8 +152,8 @@ Result<int> trace(const TraceOptions& options) {
   const TraceEnd end = TRY(run_trace(session, recorder, *view, output));
   if (output.left_out() > 0) {
     say(stderr,
-        "{} lines were left out: they were not read fast enough; -o "
-        "FILE keeps all\n",
+        "{} lines dropped: output was not read fast enough; -o FILE keeps "
+        "all\n",
         output.left_out());
   }
   return end == TraceEnd::Interrupted ? exit_code(ErrorId::Interrupted) : 0;
@@ -162,7 +166,7 @@ Result<RecorderOptions> recorder_options(const TraceOptions& options) {
   chosen.count = options.count;
   if (options.python < 0 || options.python > kMostFrames) {
     return fail(ErrorId::Usage,
-                fmt::format("--python shows 1 to {} frames", kMostFrames),
+                fmt::format("--python takes 1 to {} frames", kMostFrames),
                 "hangdbg trace --help");
   }
   chosen.python_frames = static_cast<std::size_t>(options.python);
@@ -222,8 +226,8 @@ void say_begin(int pid) {
   if (::isatty(STDOUT_FILENO) == 1) {
     const auto threads = list_tasks(pid);
     const std::size_t count = threads ? threads->size() : 0;
-    say(stderr, "tracing process {}, {} thread{} · Ctrl-C ends it\n", pid,
-        count, count == 1 ? "" : "s");
+    say(stderr, "tracing process {}, {} thread{} · Ctrl-C stops\n", pid, count,
+        count == 1 ? "" : "s");
   }
 }
 

@@ -22,8 +22,7 @@ Result<ShownTree> see(int pid, Deadline deadline) {
   if (surveyed) {
     shown.surveyed = *std::move(surveyed);
   } else {
-    shown.tree.skipped.push_back("which of them hang: " +
-                                 surveyed.error().text());
+    shown.tree.skipped.push_back("hang detection: " + surveyed.error().text());
   }
   return shown;
 }
@@ -48,21 +47,21 @@ void add_tree(cli::Command program) {
   const auto options = std::make_shared<TreeOptions>();
   const cli::Command command = program.add_command(
       "tree",
-      "The processes around one, which of them hang, who waits for whom");
+      "Show related processes, which of them hang, and who waits for whom");
   add_pids_option(command, options->processes.named);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
-      "Who has started it, all that it has started, and where it is a rank of "
-      "a "
-      "job its\n"
-      "launcher and the other ranks; zombies with how they ended. Nothing is "
-      "stopped,\n"
-      "and no code runs in any.\n"
-      "Without a PID the only process that hangs is meant.\n"
       "Examples:\n"
       "  hangdbg tree 79655\n"
-      "  hangdbg tree 79655 --json");
+      "  hangdbg tree 79655 --json\n"
+      "\n"
+      "Shows its ancestors, its descendants, and for a rank of a job the "
+      "launcher and the other ranks; zombies with their exit status.\n"
+      "\n"
+      "Stops nothing, and runs no code in any process.\n"
+      "\n"
+      "Without a PID: the only hung process.");
   command.runs([options] { return run(*options); });
 }
 

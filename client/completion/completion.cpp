@@ -71,6 +71,9 @@ Completions complete(const CLI::App& app,
         each.word.insert(0, typed, 0, equals + 1);
       }
     }
+  } else if (line.command != &app && line.command->get_name() == "help" &&
+             line.positionals == 0) {
+    found.candidates = commands(app);
   } else if (const auto* next = positional(*line.command, line.positionals)) {
     found = values(*next, typed, line.before, live);
   } else if (line.command == &app) {
@@ -199,7 +202,8 @@ std::vector<Candidate> commands(const CLI::App& app) {
 
 const CLI::App* command_called(const CLI::App& app, const std::string& name) {
   const auto all = app.get_subcommands({});
-  const auto found = std::ranges::find(all, name, &CLI::App::get_name);
+  const auto found = std::ranges::find_if(
+      all, [&](const CLI::App* one) { return one->check_name(name); });
   return found == all.end() ? nullptr : *found;
 }
 

@@ -1,13 +1,20 @@
 #include "client/options/cli.h"
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <map>
+#include <algorithm>
 #include <utility>
 
 namespace hangdbg::cli {
 namespace {
 
 std::string joined(std::initializer_list<std::string_view> words);
+std::string not_one_of(const std::string& word,
+                       const std::vector<std::string>& all);
+template <class T>
+CLI::Validator range(T least, T most);
 template <class T>
 Option declare_option(CLI::App& app,
                       std::string_view names,
@@ -41,6 +48,11 @@ Option Option::hidden() const {
   return *this;
 }
 
+Option Option::common() const {
+  option_->group("Common options");
+  return *this;
+}
+
 Option Option::required() const {
   option_->required();
   return *this;
@@ -53,22 +65,29 @@ Option Option::expected(int count) const {
 
 Option Option::one_of(std::initializer_list<std::string_view> words) const {
   const std::vector<std::string> all(words.begin(), words.end());
-  option_->type_name(joined(words))->check(CLI::IsMember(all).description(""));
+  option_->type_name(joined(words))
+      ->check(CLI::Validator(
+          [all](std::string& word) {
+            return std::ranges::find(all, word) != all.end()
+                       ? std::string()
+                       : not_one_of(word, all);
+          },
+          ""));
   return *this;
 }
 
 Option Option::in_range(double least, double most) const {
-  option_->check(CLI::Range(least, most).description(""));
+  option_->check(range<double>(least, most));
   return *this;
 }
 
 Option Option::in_range(std::size_t least, std::size_t most) const {
-  option_->check(CLI::Range(least, most).description(""));
+  option_->check(range<std::size_t>(least, most));
   return *this;
 }
 
 Option Option::in_shown_range(double least, double most) const {
-  option_->check(CLI::Range(least, most))->capture_default_str();
+  option_->check(range<double>(least, most))->capture_default_str();
   return *this;
 }
 
@@ -96,6 +115,10 @@ Command Command::add_command(std::string_view name,
                              std::string_view description) const {
   return {*app_->add_subcommand(std::string(name), std::string(description)),
           *chosen_};
+}
+
+void Command::alias(std::string_view name) const {
+  app_->alias(std::string(name));
 }
 
 void Command::footer(std::string_view text) const {
@@ -160,15 +183,15 @@ Option Command::add_choice(std::string_view names,
                            std::initializer_list<std::string_view> words,
                            std::function<void(int)> take,
                            std::string_view description) const {
-  std::map<std::string, int> places;
-  for (const std::string_view word : words) {
-    places.emplace(word, static_cast<int>(places.size()));
-  }
-  return Option(
-      *app_->add_option_function<int>(std::string(names), std::move(take),
-                                      std::string(description))
-           ->type_name(joined(words))
-           ->transform(CLI::CheckedTransformer(places).description("")));
+  const std::vector<std::string> all(words.begin(), words.end());
+  return Option(*app_->add_option_function<std::string>(
+                    std::string(names),
+                    [all, take = std::move(take)](const std::string& word) {
+                      const auto found = std::ranges::find(all, word);
+                      take(static_cast<int>(found - all.begin()));
+                    },
+                    std::string(description)))
+      .one_of(words);
 }
 
 Option Command::add_flag(std::string_view names,
@@ -209,6 +232,24 @@ std::string joined(std::initializer_list<std::string_view> words) {
     all += (all.empty() ? "" : "|") + std::string(word);
   }
   return all;
+}
+
+std::string not_one_of(const std::string& word,
+                       const std::vector<std::string>& all) {
+  return fmt::format("{} is not one of: {}", word, fmt::join(all, ", "));
+}
+
+template <class T>
+CLI::Validator range(T least, T most) {
+  return {[least, most](std::string& word) {
+            T value{};
+            return CLI::detail::lexical_cast(word, value) && value >= least &&
+                           value <= most
+                       ? std::string()
+                       : fmt::format("{} is not a number from {} to {}", word,
+                                     least, most);
+          },
+          ""};
 }
 
 template <class T>

@@ -37,6 +37,8 @@ class Option {
   Option bare() const;
   Option description(std::string_view text) const;
   Option hidden() const;
+  // One that all commands have: the help lists it behind the command's own.
+  Option common() const;
 
   Option required() const;
   Option expected(int count) const;
@@ -44,7 +46,7 @@ class Option {
   Option one_of(std::initializer_list<std::string_view> words) const;
   Option in_range(double least, double most) const;
   Option in_range(std::size_t least, std::size_t most) const;
-  // The help tells the range, and the value there is now as the default.
+  // The help tells the value that there is now as the default.
   Option in_shown_range(double least, double most) const;
   Option excludes(Option other) const;
   Option needs(Option other) const;
@@ -65,6 +67,11 @@ class Command {
 
   Command add_command(std::string_view name,
                       std::string_view description) const;
+  // An older name, which no help shows.
+  void alias(std::string_view name) const;
+  // What the help has besides the options: blocks, with an empty line between
+  // them. The lines of a block stay as they are below "Usage:" and "Examples:";
+  // any other one is a paragraph, in one line, to be wrapped.
   void footer(std::string_view text) const;
   void runs(Run run) const;
 

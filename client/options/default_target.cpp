@@ -26,14 +26,13 @@ Result<int> default_target(Deadline deadline) {
   if (hung.size() != 1) {
     return fail(
         ErrorId::Usage,
-        fmt::format("no PID is given, and {} of the Python processes here "
-                    "hang{}",
-                    hung.empty() ? "none" : fmt::format("{}", hung.size()),
-                    hung.empty() ? "s" : ""),
+        hung.empty()
+            ? "no PID given, and no Python process here hangs"
+            : fmt::format("no PID given, and {} Python processes here hang",
+                          hung.size()),
         "hangdbg ps");
   }
-  say(stderr, "process {} is meant, the only one that hangs here\n",
-      hung.front());
+  say(stderr, "using process {}, the only one that hangs\n", hung.front());
   return hung.front();
 }
 

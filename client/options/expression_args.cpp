@@ -4,6 +4,11 @@
 
 namespace hangdbg {
 
+const char* missing_words(const Question& question) {
+  return question.pid().empty() ? "missing arguments: PID and EXPR"
+                                : "missing argument: EXPR";
+}
+
 void add_question(cli::Command command,
                   Question& question,
                   const char* language) {

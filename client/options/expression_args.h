@@ -27,6 +27,9 @@ struct Question {
   }
 };
 
+// What to say where there is no expression.
+const char* missing_words(const Question& question);
+
 // All of its flags and words.
 void add_question(cli::Command command,
                   Question& question,

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
 
 namespace hangdbg {
 namespace {
@@ -40,11 +41,12 @@ Result<FrameSelector> FrameSelector::parse(std::string_view word) {
     choice.function_ = word;
     return choice;
   }
-  return fail(ErrorId::Usage,
-              fmt::format("--frame: {} is no number of a frame, no function, "
-                          "and not \"own\"",
-                          printable(word)),
-              "--frame 0 (the innermost)");
+  return fail(
+      ErrorId::Usage,
+      fmt::format(
+          "--frame: {} is neither a frame number, a function, nor \"own\"",
+          printable(word)),
+      "--frame 0 (the innermost)");
 }
 
 std::string FrameSelector::text() const {
@@ -68,11 +70,11 @@ Result<std::size_t> FrameSelector::find(const std::vector<FrameName>& frames,
   return fail(
       ErrorId::NoSuchFrame,
       function_.empty() ? fmt::format("{} has no frame {}", thread, number_)
-                        : fmt::format("{} is in no function {}", thread,
+                        : fmt::format("{} has no frame in function {}", thread,
                                       printable(function_)),
       frames.empty()
-          ? "it runs no Python now"
-          : fmt::format("--frame 0 (the innermost) to {}", frames.size() - 1));
+          ? "it runs no Python code now"
+          : typed_with("--frame", fmt::format("{}", frames.size() - 1)));
 }
 
 }  // namespace hangdbg

@@ -17,7 +17,7 @@ Result<std::string> read_input(const std::string& path, std::size_t most) {
       is_stdin ? [](std::FILE*) { return 0; } : std::fclose);
   if (!file) {
     note_refused_descriptor();
-    return fail_errno("it cannot be read");
+    return fail_errno("cannot be read");
   }
   std::string text;
   std::string buffer(1 << 20, '\0');
@@ -26,11 +26,11 @@ Result<std::string> read_input(const std::string& path, std::size_t most) {
     text.append(buffer, 0, size);
     if (text.size() > most) {
       return fail(ErrorId::BadMessage,
-                  fmt::format("it is larger than {} MB", most >> 20));
+                  fmt::format("larger than {} MB", most >> 20));
     }
   }
   return std::ferror(file.get()) != 0
-             ? Result<std::string>(fail_errno("it cannot be read"))
+             ? Result<std::string>(fail_errno("cannot be read"))
              : text;
 }
 

@@ -5,12 +5,12 @@ namespace hangdbg {
 void add_job_options(cli::Command command, JobOptions& options) {
   command
       .add_option("--job", options.job,
-                  "The ranks of a parallel job: its name, its launcher's PID, "
-                  "or auto")
+                  "Use the ranks of this parallel job: its name, the PID of "
+                  "its launcher, or auto (the only one)")
       .type_name("JOB|auto");
   command
       .add_option("--ranks", options.ranks,
-                  "Those alone: 0 or 0,3-5 or all or !0 (all others)")
+                  "Only these ranks, e.g. 0,3-5; !0: all but 0")
       .type_name("SET|all");
 }
 

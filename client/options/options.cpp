@@ -21,41 +21,48 @@ Status CommonOptions::configure_log() const {
 void add_common_options(cli::Command command,
                         CommonOptions& options,
                         const std::string& log_flag) {
-  command.add_choice(
-      "--color", {"auto", "always", "never"},
-      [&options](int place) {
-        options.colour = static_cast<ColourChoice>(place);
-      },
-      "In colour; auto, the default, means at a terminal without NO_COLOR");
   command
-      .add_option("--timeout", options.timeout_s,
-                  fmt::format("Give up after so many seconds (default {:.0f})",
-                              options.timeout_s))
+      .add_choice(
+          "--color", {"auto", "always", "never"},
+          [&options](int place) {
+            options.colour = static_cast<ColourChoice>(place);
+          },
+          "Use colour (default auto: on a terminal, unless NO_COLOR is set)")
+      .common();
+  command
+      .add_option(
+          "--timeout", options.timeout_s,
+          fmt::format("Give up after this many seconds (default {:.0f})",
+                      options.timeout_s))
       .type_name("SECONDS")
-      .in_range(0.001, 1e6);
+      .in_range(0.001, 1e6)
+      .common();
   command
       .add_option(log_flag, options.log,
-                  "What is told on stderr: injector:debug,dap:trace or all")
-      .type_name("AREA:LEVEL,...");
+                  "Log to stderr, e.g. injector:debug,dap:trace or all:debug")
+      .type_name("AREA:LEVEL,...")
+      .common();
 }
 
 void add_json_option(cli::Command command, CommonOptions& options) {
-  command.add_flag(
-      "-j,--json", options.json,
-      "Print JSON on stdout; in place of an answer {\"error\": ...}");
+  command
+      .add_flag("-j,--json", options.json,
+                "Print JSON on stdout; {\"error\": ...} on failure")
+      .common();
 }
 
 void add_pid_option(cli::Command command, TargetOption& option) {
-  command.add_option("PID", option.positional, "The process").bare();
-  command.add_option("-p,--pid", option.flag, "The process, as py-spy has it")
+  command.add_option("PID", option.positional, "PID of the process to inspect")
+      .bare();
+  command.add_option("-p,--pid", option.flag, "PID of the process to inspect")
       .type_name("PID");
 }
 
 void add_place_options(cli::Command command, PlaceOptions& options) {
   command
       .add_option("--thread", options.thread,
-                  "Its id, its name or main (default: main, unless that only "
-                  "waits for another one)")
+                  "Use this thread: its ID, its name or main (default: main, "
+                  "unless that only waits for another thread)")
       .type_name("TID|NAME|main");
   command
       .add_option(
@@ -64,8 +71,8 @@ void add_place_options(cli::Command command, PlaceOptions& options) {
             options.frame = TRY(FrameSelector::parse(word));
             return {};
           },
-          "0, the default, is the innermost; or the innermost of a function, "
-          "or outside libraries")
+          "Use this frame: its number (default 0, the innermost), the "
+          "innermost of FUNCTION, or own: the innermost outside libraries")
       .type_name("N|FUNCTION|own");
 }
 
@@ -73,10 +80,9 @@ Result<int> parse_pid(std::string_view word) {
   if (const auto pid = parse_number<int>(word); pid && *pid > 0) {
     return *pid;
   }
-  return fail(
-      ErrorId::Usage,
-      fmt::format("\"{}\" is not the number of a process", printable(word)),
-      "hangdbg ps");
+  return fail(ErrorId::Usage,
+              fmt::format("\"{}\" is not a PID", printable(word)),
+              "hangdbg ps");
 }
 
 }  // namespace hangdbg

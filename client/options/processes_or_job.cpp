@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "client/options/default_target.h"
 #include "client/terminal/render.h"
 
 namespace hangdbg {
 
 void add_pids_option(cli::Command command, PidsOption& option) {
-  command.add_option("PID", option.positional, "The processes").bare();
+  command
+      .add_option("PID", option.positional, "PIDs of the processes to inspect")
+      .bare();
   command
       .add_option("-p,--pid", option.flagged,
-                  "A process, as py-spy has it; may be repeated")
+                  "PID of the process to inspect (repeatable)")
       .type_name("PID")
       .one_at_a_time();
 }
@@ -37,8 +40,12 @@ Result<ProcessesOrJob> processes_or_job(std::vector<int> named,
                                         std::string_view command,
                                         Deadline deadline) {
   if (!named.empty() && job.given()) {
-    return fail(ErrorId::Usage, "either processes are named, or a job is",
-                fmt::format("hangdbg {} --help", command));
+    return fail(
+        ErrorId::Usage, "a PID and --job cannot be combined",
+        fmt::format(
+            "hangdbg {} --job {}{}", command,
+            shell_quote(job.job.empty() ? "auto" : job.job),
+            job.ranks.empty() ? "" : " --ranks " + shell_quote(job.ranks)));
   }
   if (job.given()) {
     return ProcessesOrJob{.ranks = TRY(choose_ranks(job, deadline))};
@@ -47,7 +54,7 @@ Result<ProcessesOrJob> processes_or_job(std::vector<int> named,
     return ProcessesOrJob{.pids = std::move(named)};
   }
   if (auto only = only_job(deadline)) {
-    say(stderr, "{} is meant, the only one here\n", job_text(only->job));
+    say(stderr, "using {}, the only job here\n", job_text(only->job));
     return ProcessesOrJob{.ranks = std::move(only)};
   }
   return ProcessesOrJob{.pids = {TRY(default_target(deadline))}};

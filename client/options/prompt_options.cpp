@@ -5,7 +5,7 @@ namespace hangdbg {
 void add_prompt_options(cli::Command command, PromptOptions& options) {
   command
       .add_option("-c", options.commands,
-                  "Run this command and leave; may be given more than once")
+                  "Run this prompt command and exit (repeatable)")
       .type_name("CMD")
       .one_at_a_time()
       .take_all();

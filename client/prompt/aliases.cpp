@@ -49,7 +49,8 @@ Status alias(PromptState& state, std::string_view argument) {
     return {};
   }
   if (!name.empty() && !state.aliases.contains(std::string(name))) {
-    return fail(ErrorId::Usage, fmt::format("no alias {}", name), "alias");
+    return fail(ErrorId::Usage, fmt::format("no such alias: {}", name),
+                "alias");
   }
   for (const auto& [known, command] : state.aliases) {
     if (name.empty() || name == known) {
@@ -61,15 +62,15 @@ Status alias(PromptState& state, std::string_view argument) {
 
 Status unalias(PromptState& state, std::string_view name) {
   if (state.aliases.erase(std::string(name)) == 0) {
-    return fail(ErrorId::Usage, fmt::format("no alias {}", name), "alias");
+    return fail(ErrorId::Usage, fmt::format("no such alias: {}", name),
+                "alias");
   }
   return {};
 }
 
 // A block goes on up to an empty line. What is bound stays in the frame.
 Status interact(PromptState& state, std::string_view) {
-  say("{}\n",
-      state.out.dim("Python in this frame; exit() goes back, and Ctrl-D"));
+  say("{}\n", state.out.dim("Python in this frame; exit() or Ctrl-D returns"));
   state.reader_prompt = ">>> ";
   state.reader = [&state,
                   block = std::string()](std::string_view line) mutable {
@@ -110,12 +111,12 @@ std::span<const Command> alias_commands() {
   static const std::array<Command, 3> commands = {
       Command{{"alias"},
               "[name [command]]",
-              "A command of your own; %1 to %9 and %* are its arguments.",
+              "Define a command; %1 to %9 and %* are its arguments.",
               alias},
-      Command{{"unalias"}, "name", "Forgets it.", unalias},
+      Command{{"unalias"}, "name", "Delete an alias.", unalias},
       Command{{"interact"},
               "",
-              "Each line is Python, also p and c and n.",
+              "Start a Python prompt in this frame; every line is Python.",
               interact},
   };
   return commands;

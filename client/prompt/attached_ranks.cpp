@@ -59,9 +59,9 @@ std::map<int, Error> AttachedRanks::attach_all(
         if (made && *made) {
           all_[pid] = **std::move(made);
         } else {
-          failed.emplace(pid, made ? made->error()
-                                   : Error{.id = ErrorId::TimedOut,
-                                           .message = "no answer in time"});
+          failed.emplace(
+              pid, made ? made->error()
+                        : Error{.id = ErrorId::TimedOut, .message = "timeout"});
         }
       });
   return failed;
@@ -328,7 +328,7 @@ Status show_banner(AttachedRank& rank) {
   const bool stands = state.held.contains(thread.tid);
   say("attached to {} (python {}) in {} · {}{}\n", hello.pid,
       printable(hello.python), human_duration(rank.took),
-      stands ? "it has waited for you" : "nothing is stopped",
+      stands ? "it was waiting for a debugger" : "nothing is stopped",
       interactive ? " · Ctrl-D detaches" : "");
   flush_output(stdout);  // the next line may take a moment
   const auto look = rank.before.find(thread.tid);

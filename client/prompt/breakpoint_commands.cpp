@@ -39,9 +39,10 @@ Status set_function(PromptState& state,
         name.find_first_not_of(
             "abcdefghijklmnopqrstuvwxyz"
             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == name.npos;
-    return is_name ? Status()
-                   : fail(ErrorId::Usage, fmt::format("no function: {}", name),
-                          "b [file:]line | function [, condition]");
+    return is_name
+               ? Status()
+               : fail(ErrorId::Usage, fmt::format("not a function: {}", name),
+                      "b [file:]line | function [, condition]");
   }
   auto file =
       string_in_frame(state, fmt::format("({}).__code__.co_filename", name));
@@ -75,7 +76,7 @@ Result<PromptBreakpoint> parse_place(PromptState& state,
     return wanted;
   }
   if (!line || *line < 1 || colon == 0) {
-    return fail(ErrorId::Usage, fmt::format("no line number: {}", number),
+    return fail(ErrorId::Usage, fmt::format("not a line number: {}", number),
                 "b [file:]line | function [, condition]");
   }
   wanted.line = *line;
@@ -147,7 +148,8 @@ Result<PromptBreakpoint*> numbered(PromptState& state, std::string_view word) {
   PromptBreakpoint* const found =
       number ? state.breakpoints.find(*number) : nullptr;
   if (found == nullptr) {
-    return fail(ErrorId::Usage, fmt::format("no breakpoint {}", word), "b");
+    return fail(ErrorId::Usage, fmt::format("no such breakpoint: {}", word),
+                "b");
   }
   return found;
 }
@@ -178,8 +180,8 @@ Status clear(PromptState& state, std::string_view argument) {
     gone = TRY(numbers(state, argument));
   }
   if (gone.empty() && !argument.empty()) {
-    return fail(ErrorId::Usage,
-                fmt::format("there are no breakpoints at {}", argument), "b");
+    return fail(ErrorId::Usage, fmt::format("no breakpoints at {}", argument),
+                "b");
   }
   for (const int number : gone) {
     const std::string place = state.breakpoints.find(number)->place();
@@ -216,7 +218,7 @@ Status ignore(PromptState& state, std::string_view argument) {
   const auto count = rest.empty() ? std::optional<std::int64_t>(0)
                                   : parse_number<std::int64_t>(rest);
   if (!count || *count < 0) {
-    return fail(ErrorId::Usage, fmt::format("no count: {}", rest),
+    return fail(ErrorId::Usage, fmt::format("not a number: {}", rest),
                 "ignore number [count]");
   }
   TRY(state.breakpoints.refresh(state.session, state.deadline()));
@@ -251,7 +253,7 @@ Status condition(PromptState& state, std::string_view argument) {
 // The next lines, up to `end`.
 Status commands(PromptState& state, std::string_view argument) {
   if (argument.empty() && state.breakpoints.all().empty()) {
-    return fail(ErrorId::Usage, "there are no breakpoints", "b");
+    return fail(ErrorId::Usage, "no breakpoints", "b");
   }
   PromptBreakpoint& one = argument.empty() ? state.breakpoints.all().back()
                                            : *TRY(numbered(state, argument));
@@ -281,29 +283,28 @@ std::span<const Command> breakpoint_commands() {
   static const std::array<Command, 8> table = {
       Command{{"b", "break"},
               "[[file:]line | function [, condition]]",
-              "Stops threads there, if the condition is true; or lists them.",
+              "Set a breakpoint, with an optional condition; without arguments "
+              "list all.",
               set_breakpoint},
       Command{{"tbreak"},
               "[file:]line | function [, condition]",
-              "The same, but only the first time.",
+              "Set a breakpoint that is deleted at its first hit.",
               set_temporary},
       Command{{"cl", "clear"},
               "[number... | file:line]",
-              "Deletes breakpoints; without an argument all.",
+              "Delete breakpoints; without arguments all.",
               clear},
-      Command{{"disable"}, "number...", "They stop nobody.", disable},
-      Command{{"enable"}, "number...", "They stop threads again.", enable},
-      Command{{"ignore"},
-              "number [count]",
-              "Lets so many pass before one is stopped.",
-              ignore},
+      Command{{"disable"}, "number...", "Disable breakpoints.", disable},
+      Command{{"enable"}, "number...", "Enable breakpoints.", enable},
+      Command{
+          {"ignore"}, "number [count]", "Ignore the next COUNT hits.", ignore},
       Command{{"condition"},
               "number [condition]",
-              "Stops only where that is true; without one always.",
+              "Set or remove the condition of a breakpoint.",
               condition},
       Command{{"commands"},
               "[number]",
-              "What to run when a thread stops there: the next lines, to end.",
+              "Run these commands at each stop: the next lines, up to end.",
               commands},
   };
   return table;

@@ -174,8 +174,8 @@ Status await_old(AttachedRanks& attached,
     }
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut,
-                  "no breakpoint was set: a collective that began before is "
-                  "not over",
+                  "no breakpoint set: a collective that started before has not "
+                  "finished",
                   "hangdbg dump --merge");
     }
     attached.await(deadline.capped(kLookAgain));
@@ -187,7 +187,7 @@ Status await_old(AttachedRanks& attached,
       }
     }
     if (Interruptible::take()) {
-      return fail(ErrorId::Interrupted, "interrupted; nothing was set");
+      return fail(ErrorId::Interrupted, "interrupted; no breakpoint set");
     }
   }
 }

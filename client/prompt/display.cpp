@@ -79,14 +79,15 @@ Status show_displays(PromptState& state) {
 
 std::span<const Command> display_commands() {
   static const std::array<Command, 2> commands = {
-      Command{
-          {"display"},
-          "[expression]",
-          "Shows its value at each stop in this function, if it has changed.",
-          display},
+      Command{{"display"},
+              "[expression]",
+              "Show the value of an expression at each stop in this function, "
+              "if it changed.",
+              display},
       Command{{"undisplay"},
               "[expression]",
-              "Shows it no more; without one, none of this function's.",
+              "Stop displaying an expression; without arguments all of this "
+              "function.",
               undisplay},
   };
   return commands;

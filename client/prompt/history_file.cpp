@@ -78,7 +78,7 @@ void HistoryFile::append(std::string_view line) {
   const Fd file(
       ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
   if (!file) {
-    log::debug(log::Area::Client, "no history: {} cannot be written", path_);
+    log::debug(log::Area::Client, "history not saved: cannot write {}", path_);
     return;
   }
   write_all(file, std::string(line) + "\n");

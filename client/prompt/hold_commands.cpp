@@ -18,15 +18,15 @@ namespace {
 Status hold(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
   if (state.held.contains(tid)) {
-    say("thread {} is held already\n", tid);
+    say("thread {} is already suspended\n", tid);
     return {};
   }
   say_others_wait(state);
   TRY(hold_thread(state.session, tid, state.deadline()));
   state.held.insert(tid);
   say("{}\n", state.out.dim(fmt::format(
-                  "thread {} is held: it runs what you ask, and nothing else, "
-                  "until release; then its call may see EINTR",
+                  "thread {} is suspended: it runs only what you ask, until "
+                  "release; its system call may then return EINTR",
                   tid)));
   return {};
 }
@@ -64,7 +64,7 @@ Status until(PromptState& state, std::string_view argument) {
   const auto line = argument.empty() ? state.place.frame().line + 1
                                      : parse_number<std::int64_t>(argument);
   if (!line) {
-    return fail(ErrorId::Usage, fmt::format("no line number: {}", argument),
+    return fail(ErrorId::Usage, fmt::format("not a line number: {}", argument),
                 "unt [line]");
   }
   return step(state, StepKind::Until, *line);
@@ -73,12 +73,12 @@ Status until(PromptState& state, std::string_view argument) {
 Status release(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
   if (state.held.erase(tid) == 0) {
-    return fail(ErrorId::Usage, fmt::format("thread {} is not held", tid),
+    return fail(ErrorId::Usage, fmt::format("thread {} is not suspended", tid),
                 "hold");
   }
   forget_stop(state, tid);
   TRY(release_thread(state.session, tid, state.deadline()));
-  say("{}\n", state.out.dim(fmt::format("thread {} goes on", tid)));
+  say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));
   return {};
 }
 
@@ -103,7 +103,7 @@ Status go_on(PromptState& state, std::string_view) {
 Status jump(PromptState& state, std::string_view argument) {
   const auto line = parse_number<std::int64_t>(argument);
   if (!line) {
-    return fail(ErrorId::Usage, fmt::format("no line number: {}", argument),
+    return fail(ErrorId::Usage, fmt::format("not a line number: {}", argument),
                 "j line");
   }
   const auto tid = state.place.thread().tid;
@@ -113,7 +113,7 @@ Status jump(PromptState& state, std::string_view argument) {
 
 Status debug(PromptState& state, std::string_view code) {
   if (code.empty()) {
-    return fail(ErrorId::Usage, "debug wants an expression or a statement",
+    return fail(ErrorId::Usage, "debug needs an expression or a statement",
                 "debug compute(3)");
   }
   const auto tid = state.place.thread().tid;
@@ -135,7 +135,7 @@ Status debug(PromptState& state, std::string_view code) {
 Status raise(PromptState& state, std::string_view exception) {
   const auto tid = state.place.thread().tid;
   if (exception.empty()) {
-    return fail(ErrorId::Usage, "raise wants an exception",
+    return fail(ErrorId::Usage, "raise needs an exception",
                 "raise TimeoutError('enough')");
   }
   if (!state.held.contains(tid)) {
@@ -148,11 +148,12 @@ Status raise(PromptState& state, std::string_view exception) {
       TRY(ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)}));
   forget_stop(state, tid);
   state.held.erase(tid);
-  say("{}\n", state.out.dim(fmt::format(
-                  "thread {} goes on, and raises it {}", tid,
-                  body.when == "now" ? "now"
-                                     : "when its call returns: only the "
-                                       "main thread's can be broken")));
+  say("{}\n",
+      state.out.dim(fmt::format(
+          "thread {} resumed, and raises the exception {}", tid,
+          body.when == "now" ? "now"
+                             : "when its system call returns: only that of the "
+                               "main thread can be interrupted")));
   return {};
 }
 
@@ -162,46 +163,44 @@ std::span<const Command> hold_commands() {
   static const std::array<Command, 10> commands = {
       Command{{"hold"},
               "",
-              "Takes hold of this thread: Python runs on it from now on.",
+              "Suspend this thread; evaluate on it from now on.",
               hold},
-      Command{{"release"}, "", "Lets it go on.", release},
+      Command{{"release"}, "", "Resume the thread.", release},
       Command{{"c", "cont", "continue"},
               "",
-              "Lets it go on, and waits for a breakpoint if there is one.",
+              "Resume the thread, and wait for a breakpoint if any is set.",
               go_on},
       Command{{"s", "step"},
               "",
-              "To the next line, wherever that is.",
+              "Run to the next line, in called functions too.",
               step_into,
               Word::Command,
               true},
       Command{{"n", "next"},
               "",
-              "To the next line of this function.",
+              "Run to the next line of this function.",
               next,
               Word::Command,
               true},
-      Command{{"r", "return"},
-              "",
-              "Until this function has returned.",
-              return_from},
+      Command{
+          {"r", "return"}, "", "Run until this function returns.", return_from},
       Command{{"unt", "until"},
               "[line]",
-              "To a line behind this one, or to that one.",
+              "Run to a later line, or to the given line.",
               until},
       Command{{"j", "jump"},
               "line",
-              "The thread goes on at another line of this function.",
+              "Jump to another line of this function.",
               jump},
       Command{{"debug"},
               "code",
-              "Runs that in this thread, and stops at its first line; when it "
-              "has ended, the thread stands here again.",
+              "Run code in this thread, and stop at its first line; the thread "
+              "returns here afterwards.",
               debug,
               Word::CommandOnExpression},
       Command{{"raise"},
               "exception",
-              "It comes up in this thread, which goes on with it.",
+              "Raise an exception in this thread, and resume it.",
               raise},
   };
   return commands;

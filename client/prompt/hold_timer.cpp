@@ -92,7 +92,7 @@ bool HoldTimer::watch_fixed_timeouts() {
       if (stop_budget_.shorten(time)) {
         shortened = true;
         say(stderr, "{}\n",
-            ranks_.err().dim(fmt::format("{}: all go on in {}", printable(why),
+            ranks_.err().dim(fmt::format("{}: all resume in {}", printable(why),
                                          timeout_text(time))));
         if (BreakEvents* const events = ranks_.events()) {
           events->shortened(why, time);
@@ -109,8 +109,8 @@ void HoldTimer::tell(const std::vector<StopBudget::Limit>& limits) {
       const Status told = one->pid == pid ? tell(*one, left) : Status();
       if (!told) {
         stop_budget_.missed(pid);
-        log::warn(log::Area::Client, "no new limit for {}: {}", pid,
-                  told.error().text());
+        log::warn(log::Area::Client, "cannot change the time limit of {}: {}",
+                  pid, told.error().text());
       }
     }
   }

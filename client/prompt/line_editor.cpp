@@ -313,7 +313,9 @@ unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
     say("{}{:<{}}", i % a_row == 0 ? "\n" : "", found.labels[i], width);
   }
   if (count < found.labels.size()) {
-    say("\n... {} more", found.labels.size() - count);
+    say("\n"
+        "... {} more",
+        found.labels.size() - count);
   }
   say("\n");
   flush_output(stdout);

@@ -58,9 +58,10 @@ Status Place::down(std::size_t count) {
 Result<bool> Place::refresh(Session& session, Deadline deadline) {
   auto stack = TRY(session.stack(thread_.tid, 0, deadline));
   if (stack.stack_frames.empty()) {
-    return fail(ErrorId::NoSuchThread,
-                fmt::format("thread {} runs no Python any more", thread_.tid),
-                "threads");
+    return fail(
+        ErrorId::NoSuchThread,
+        fmt::format("thread {} no longer runs Python code", thread_.tid),
+        "threads");
   }
   const std::size_t from_outermost = depth() - index_;
   const dap::StackFrame old = frame();

@@ -83,7 +83,7 @@ void say_if_read_only(PromptState& state) {
   const bool now = state.session.read_only();
   if (now && !state.said_read_only) {
     const std::string why = fmt::format(
-        "read-only: {}; stacks and source can be seen, the rest waits",
+        "read-only: {}; stacks and source work, other commands wait",
         state.session.why_read_only());
     say(stderr, "{}\n", state.err.dim(printable(why)));
   }
@@ -111,7 +111,7 @@ namespace {
 Result<bool> look_again(PromptState& state) {
   const bool same = TRY(state.place.refresh(state.session, state.deadline()));
   if (!same) {
-    say("{}\n", state.out.dim("that frame has returned; now in"));
+    say("{}\n", state.out.dim("the frame has returned; now in"));
     show_place(state);
   }
   return same;
@@ -190,8 +190,10 @@ Status run_command(PromptState& state, const TypedCommand& typed) {
   const Command* const command =
       find_command(typed.name.empty() ? "!" : typed.name);
   if (command == nullptr) {
-    return fail(ErrorId::Usage, typed.name + ": not in this version",
-                "!" + typed.name + " is Python's; help lists the commands");
+    return fail(ErrorId::Usage, typed.name + ": not supported in this version",
+                "!" + typed.name +
+                    " is a pdb command without a counterpart here; help lists "
+                    "the commands");
   }
   return command->run(state, typed.argument);
 }
@@ -344,11 +346,11 @@ int run_terminal(PromptState& state, LineEditor& editor) {
     run_line(state, line, editor.was_pasted());
   }
   if (target_is_lost(state)) {
-    say("{}\n", state.out.dim("this session is over"));
+    say("{}\n", state.out.dim("the session has ended"));
     return exit_code(ErrorId::ChannelClosed);
   }
   if (!state.runs && !state.go_to) {
-    say("{}\n", state.out.dim(fmt::format("detached; {} goes on", pid)));
+    say("{}\n", state.out.dim(fmt::format("detached; {} continues", pid)));
   }
   return 0;
 }

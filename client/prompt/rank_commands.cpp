@@ -33,7 +33,7 @@ Result<Job> job_here(const PromptState& state) {
     }
   }
   return fail(ErrorId::Usage,
-              fmt::format("process {} is of no job that is to be seen", pid),
+              fmt::format("process {} belongs to no known job", pid),
               "hangdbg ps");
 }
 
@@ -75,12 +75,12 @@ Status show_ranks(PromptState& state) {
         const bool here = pid == state.session.target().pid;
         say("{} {:>4}  {:>7}  {}\n", here ? state.out.green("->") : "  ",
             job.find(pid)->rank, pid,
-            !where   ? "no answer in time"
+            !where   ? "timeout"
             : *where ? printable(**where)
                      : printable(where->error().text()));
       });
   return all ? Status()
-             : fail(ErrorId::TimedOut, "some could not be read in time",
+             : fail(ErrorId::TimedOut, "timeout while reading some ranks",
                     "hangdbg ps");
 }
 
@@ -89,7 +89,7 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
   const std::string_view command = trim(argument.substr(words.front().size()));
   const RankChoice choice = TRY(RankChoice::parse(words.front()));
   if (state.others == nullptr || command.empty()) {
-    return fail(ErrorId::Usage, "ranks wants a set of ranks and a command",
+    return fail(ErrorId::Usage, "ranks needs a set of ranks and a command",
                 "ranks 0,3 p step");
   }
   const Job job = TRY(job_here(state));
@@ -98,15 +98,15 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
       job.ranks, std::back_inserter(wanted),
       [&](const JobRank& one) { return choice.includes(one.rank); });
   if (wanted.empty()) {
-    return fail(ErrorId::Usage,
-                fmt::format("no rank here is {}", words.front()), "ranks");
+    return fail(ErrorId::Usage, fmt::format("no such rank: {}", words.front()),
+                "ranks");
   }
   const bool breaks = is_named(
       command, {"b", "break", "tbreak", "hold", "s", "step", "n", "next", "r",
                 "return", "unt", "until", "j", "jump", "debug", "raise"});
   if (is_named(command, {"q", "quit", "exit", "detach", "rank", "ranks",
                          "interact", "commands"})) {
-    return fail(ErrorId::Usage, "that is not for several ranks at once",
+    return fail(ErrorId::Usage, "not available for several ranks at once",
                 "ranks 0,3 p step");
   }
   if (breaks && state.others->timer() == nullptr) {
@@ -118,15 +118,15 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
     there.push_back(TRY(state.others->join(rank)));
   }
   const int code = run_together(there, std::string(command));
-  return code == 0
-             ? Status()
-             : fail(ErrorId::ExpressionFailed, "not in all of them: see above");
+  return code == 0 ? Status()
+                   : fail(ErrorId::ExpressionFailed,
+                          "failed in some ranks, see above");
 }
 
 Status go_to_rank(PromptState& state, std::string_view argument) {
   const auto rank = parse_number<int>(argument);
   if (!rank) {
-    return fail(ErrorId::Usage, "rank wants the number of a rank", "ranks");
+    return fail(ErrorId::Usage, "rank needs the number of a rank", "ranks");
   }
   const Job job = TRY(job_here(state));
   const auto found = std::ranges::find(job.ranks, *rank, &JobRank::rank);
@@ -152,12 +152,13 @@ std::span<const Command> rank_commands() {
   static const std::array<Command, 2> commands = {
       Command{{"ranks"},
               "[SET command]",
-              "The ranks of this job, and where each stands; or a command in "
-              "each of these: ranks 0,3 p step.",
+              "List the ranks of this job; or run a command in several: ranks "
+              "0,3 p step.",
               ranks},
       Command{{"rank"},
               "N",
-              "Goes to that rank; what is held or set here stays.",
+              "Switch to another rank; suspended threads and breakpoints here "
+              "stay.",
               go_to_rank},
   };
   return commands;

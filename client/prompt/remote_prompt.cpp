@@ -38,7 +38,7 @@ Status write_all(int fd, std::string_view bytes) {
       pollfd room{fd, POLLOUT, 0};
       ::poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return fail_errno("nobody reads this");
+      return fail_errno("output closed");
     }
   }
   return {};
@@ -82,8 +82,8 @@ asio::awaitable<Result<int>> RemotePrompt::run(dap::Terminal::Arguments wanted,
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
   if (silent_) {
-    co_return fail(ErrorId::TimedOut, "no answer from the server",
-                   "is it `hangdbg serve` that listens there?");
+    co_return fail(ErrorId::TimedOut, "the server does not answer",
+                   "check that `hangdbg serve` listens there");
   }
   co_return code;
 }

@@ -25,9 +25,9 @@ Status help(PromptState& state, std::string_view topic) {
     for (const Command* const command : all_commands()) {
       say("{:<28} {}\n", usage(*command), command->help);
     }
-    say("Anything else is Python and runs in this frame. ;; between commands; "
-        "Ctrl-C ends\nwhat runs, Ctrl-D detaches. Nothing of the program is "
-        "stopped.\n");
+    say("Anything else is Python, and runs in this frame. ;; separates "
+        "commands; Ctrl-C\n"
+        "interrupts, Ctrl-D detaches. The program keeps running.\n");
     return {};
   }
   const Command* const command = find_command(topic);
@@ -37,8 +37,8 @@ Status help(PromptState& state, std::string_view topic) {
   }
   return fail(ErrorId::Usage,
               is_promised(topic)
-                  ? fmt::format("{}: not in this version", topic)
-                  : fmt::format("no command is called {}", printable(topic)),
+                  ? fmt::format("{}: not supported in this version", topic)
+                  : fmt::format("unknown command: {}", printable(topic)),
               "help");
 }
 
@@ -51,10 +51,13 @@ Status quit(PromptState& state, std::string_view) {
 
 std::span<const Command> session_commands() {
   static const std::array<Command, 2> commands = {
-      Command{{"h", "help"}, "[command]", "What the commands do.", help},
+      Command{{"h", "help"},
+              "[command]",
+              "Show help for a command, or list all.",
+              help},
       Command{{"q", "quit", "exit", "detach"},
               "",
-              "Detaches; the program goes on.",
+              "Detach; the program continues.",
               quit},
   };
   return commands;

@@ -40,7 +40,7 @@ Status show_lines(PromptState& state,
   const auto& lines = state.sources.lines(path);
   if (lines.empty()) {
     return fail(ErrorId::Unreadable,
-                fmt::format("the source of {} cannot be read", path));
+                fmt::format("cannot read the source of {}", path));
   }
   range.first = std::max<std::int64_t>(range.first, 1);
   range.last = std::min(range.last, std::ssize(lines));
@@ -78,7 +78,7 @@ Status list_function(PromptState& state, std::string_view) {
   TRY(follow(state));
   const auto body = TRY(ask_in_frame<dap::Scopes>(state, {}));
   if (body.scopes.empty() || !body.scopes.front().line) {
-    return fail(ErrorId::Unreadable, "the lines of this function are unknown");
+    return fail(ErrorId::Unreadable, "unknown lines of this function");
   }
   const dap::Scope& locals = body.scopes.front();
   const bool whole_file = state.place.frame().name == "<module>";
@@ -91,7 +91,7 @@ Status list_function(PromptState& state, std::string_view) {
 
 Status source(PromptState& state, std::string_view expression) {
   if (expression.empty()) {
-    return fail(ErrorId::Usage, "source wants an expression", "help source");
+    return fail(ErrorId::Usage, "source needs an expression", "help source");
   }
   TRY(state.session.need("objects", state.deadline()));
   const auto body = TRY(ask_in_frame<dap::ObjectSource>(
@@ -143,7 +143,7 @@ Result<Range> parse_range(std::string_view argument) {
     const auto number = parse_number<std::int32_t>(trim(word));
     if (!number || numbers.size() == 2) {
       return fail(ErrorId::Usage,
-                  fmt::format("no line numbers: {}", printable(argument)),
+                  fmt::format("not line numbers: {}", printable(argument)),
                   "l 10  or  l 10, 20  or  l .");
     }
     numbers.push_back(*number);
@@ -161,17 +161,18 @@ std::span<const Command> source_commands() {
   static const std::array<Command, 3> commands = {
       Command{{"l", "list"},
               "[first[, last] | .]",
-              "The source around the line (->), then on; . comes back.",
+              "Show source around the current line (->), then further; . "
+              "returns to it.",
               list_source,
               Word::Command,
               true},
       Command{{"ll", "longlist"},
               "",
-              "The whole function of this frame.",
+              "Show the source of the whole function.",
               list_function},
       Command{{"source"},
               "expression",
-              "The source of a function, method, class or module.",
+              "Show the source of a function, method, class or module.",
               source,
               Word::CommandOnExpression},
   };

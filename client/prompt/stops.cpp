@@ -51,8 +51,8 @@ Status note_stops(PromptState& state) {
           if (state.told.insert({*one->rank, stop.tid}).second) {
             say("{}\n",
                 state.out.dim(fmt::format(
-                    "rank {} stands: {} (rank {} goes there)", *one->rank,
-                    reason(*one->state, stop), *one->rank)));
+                    "rank {} stopped: {} (`rank {}` switches to it)",
+                    *one->rank, reason(*one->state, stop), *one->rank)));
           }
         }
       }
@@ -81,10 +81,10 @@ void say_others_wait(PromptState& state) {
   }
   state.said_others_wait = true;
   say(stderr, "{}\n",
-      state.err.dim(fmt::format(
-          "the other ranks wait while one stands, and their timeouts "
-          "are as they were; raised they are by: ranks {} b ...",
-          *state.rank)));
+      state.err.dim(
+          fmt::format("other ranks wait while one is suspended, and their "
+                      "timeouts are not raised; to raise them: ranks {} b ...",
+                      *state.rank)));
 }
 
 void forget_stop(PromptState& state, std::int64_t tid) {
@@ -133,10 +133,10 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
     }
     if (deadline.expired()) {
       return fail(ErrorId::TimedOut,
-                  tid ? fmt::format("thread {} has not come to its next line; "
-                                    "it goes on, and stops there",
+                  tid ? fmt::format("thread {} has not reached its next line; "
+                                    "it continues, and stops there",
                                     *tid)
-                      : "no thread has come to a breakpoint",
+                      : "no thread has reached a breakpoint",
                   tid ? "w" : "c");
     }
     TRY(await_news(state, deadline.capped(kLookAgain)));
@@ -145,7 +145,7 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
     }
     if (terminal_has_gone()) {
       state.leaving = true;
-      return fail(ErrorId::ChannelClosed, "the terminal has gone");
+      return fail(ErrorId::ChannelClosed, "the terminal is closed");
     }
     if (tid) {
       TRY(read_task_stat(state.session.target().pid, static_cast<int>(*tid)));
@@ -178,8 +178,8 @@ void take_in_stop(PromptState& state, const Stop& stop) {
     state.time_was_up = true;
     state.breakpoints.disable_all();
     state.notes[stop.tid] = fmt::format(
-        "thread {} has gone on by itself: its time was up; the breakpoints of "
-        "this process are disabled",
+        "thread {} resumed: the time limit expired; the breakpoints of this "
+        "process are disabled",
         stop.tid);
     return;
   }
@@ -189,8 +189,8 @@ void take_in_stop(PromptState& state, const Stop& stop) {
     state.unseen.push_back(stop);
     if (state.awaited != stop.tid) {
       state.notes[stop.tid] =
-          fmt::format("thread {} stands: {} (thread {} goes there)", stop.tid,
-                      reason(state, stop), stop.tid);
+          fmt::format("thread {} stopped: {} (`thread {}` switches to it)",
+                      stop.tid, reason(state, stop), stop.tid);
     }
   }
 }
@@ -212,7 +212,7 @@ Status arrive(PromptState& state, Stop stop) {
   if (hit == nullptr || !hit->silent) {
     if (hit != nullptr || stop.tid != before || ends_debug(stop)) {
       say("{}\n",
-          state.out.dim(fmt::format("thread {} \"{}\" stands: {}", stop.tid,
+          state.out.dim(fmt::format("thread {} \"{}\" stopped: {}", stop.tid,
                                     printable(state.place.thread().name),
                                     reason(state, stop))));
     }

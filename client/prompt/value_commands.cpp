@@ -36,14 +36,14 @@ Status evaluate(PromptState& state,
   }
   if (detail.truncated > 0) {
     say("{}\n",
-        state.out.dim(fmt::format("... {} characters more", detail.truncated)));
+        state.out.dim(fmt::format("... {} more characters", detail.truncated)));
   }
   return {};
 }
 
 Status require(std::string_view expression, const char* command) {
   if (expression.empty()) {
-    return fail(ErrorId::Usage, fmt::format("{} wants an expression", command),
+    return fail(ErrorId::Usage, fmt::format("{} needs an expression", command),
                 fmt::format("help {}", command));
   }
   return {};
@@ -72,7 +72,7 @@ Result<Peeked> peek_in_frame(const PromptState& state,
   const std::size_t from_outermost = place.depth() - place.index();
   if (from_outermost > frames.size() ||
       frames[frames.size() - from_outermost].function != place.frame().name) {
-    return fail(ErrorId::NoSuchFrame, "that frame has returned", "where");
+    return fail(ErrorId::NoSuchFrame, "the frame has returned", "where");
   }
   const ObjectReader objects =
       TRY(ObjectReader::open(target.memory, target.python));
@@ -121,8 +121,7 @@ Status returned(PromptState& state, std::string_view) {
     }
   }
   return fail(ErrorId::NoSuchFrame,
-              "the thread does not stand where a function has just returned",
-              "r");
+              "no function has just returned in this thread", "r");
 }
 
 Status whatis(PromptState& state, std::string_view expression) {
@@ -140,37 +139,36 @@ std::span<const Command> value_commands() {
   static const std::array<Command, 7> commands = {
       Command{{"p"},
               "expression",
-              "The value of the expression, evaluated in this frame.",
+              "Print the value of an expression, evaluated in this frame.",
               print,
               Word::CommandOnExpression},
       Command{{"pp"},
               "expression",
-              "The value, its containers broken into lines.",
+              "Pretty-print the value of an expression.",
               print_pretty,
               Word::CommandOnExpression},
       Command{
           {"peek"},
           "expression",
-          "A name and what hangs on it, read from memory: runs nothing, and "
-          "works while the GIL is held.",
+          "Read a variable without running code; works while the GIL is held.",
           peek_there,
           Word::CommandOnExpression},
       Command{{"a", "args"},
               "",
-              "What this frame's function was called with.",
+              "Print the arguments of this function.",
               arguments},
       Command{{"retval", "rv"},
               "",
-              "What the function has returned that this thread came out of.",
+              "Print the return value of the function that just returned.",
               returned},
       Command{{"whatis"},
               "expression",
-              "The type of the value.",
+              "Print the type of a value.",
               whatis,
               Word::CommandOnExpression},
       Command{{"!"},
               "statement",
-              "Runs Python in this frame, also where a command has that name.",
+              "Run Python in this frame, even if a command has that name.",
               run_python},
   };
   return commands;

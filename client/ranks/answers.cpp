@@ -81,11 +81,12 @@ Result<int> ask_ranks(const char* command, const Question& question) {
   TRY(question.common.configure_log());
   if (question.expression().empty() || !question.second.empty() ||
       !question.pid().empty()) {
-    return fail(ErrorId::Usage,
-                fmt::format("{} wants one expression for these ranks, and no "
-                            "PID",
-                            command),
-                fmt::format("hangdbg {} --help", command));
+    return fail(
+        ErrorId::Usage,
+        fmt::format("with --job, {} takes one expression and no PID", command),
+        fmt::format(
+            "hangdbg {} --job {} EXPR", command,
+            shell_quote(question.job.job.empty() ? "auto" : question.job.job)));
   }
   const ChosenRanks chosen =
       TRY(choose_ranks(question.job, question.common.deadline()));
@@ -120,7 +121,7 @@ Result<int> ask_ranks(const char* command, const Question& question) {
   if (!chosen.absent.empty()) {
     report({.id = ErrorId::NoSuchProcess,
             .message = fmt::format("rank {} is not here", chosen.absent.text()),
-            .hint = "hangdbg ps"},
+            .hint = "hangdbg ps --job " + shell_quote(chosen.job.id)},
            err);
   }
   return code_of(outputs, !chosen.absent.empty());

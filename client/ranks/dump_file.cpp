@@ -19,11 +19,11 @@ Result<std::vector<reports::DumpedProcess>> read_dump_file(
     const std::string& path) {
   const std::string text = TRY(read_input(path, kMostBytes));
   if (trim(text).empty()) {
-    return fail(ErrorId::BadMessage, "it is empty");
+    return fail(ErrorId::BadMessage, "empty file");
   }
   const Json json = TRY(Json::parse(text));
   if (const auto none = decode<reports::NoAnswer>(json)) {
-    return fail(ErrorId::BadMessage, "no dump: " + none->error.message);
+    return fail(ErrorId::BadMessage, "not a dump: " + none->error.message);
   }
   auto dumps = TRY(decode<reports::DumpedProcesses>(json));
   return std::move(dumps.processes);

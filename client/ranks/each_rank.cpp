@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "client/ranks/rank_prefix.h"
+#include "client/terminal/typed.h"
 #include "server/session/exec_words.h"
 
 namespace hangdbg {
@@ -161,18 +162,19 @@ Result<Child> start(RankOutput& output,
                     const Interrupts& interrupts) {
   words.insert(words.begin(), "hangdbg");
   auto variables = variables_for_child();
+  variables.push_back(typed_for_child());
   // Made here: what a thread of ours that was left behind has locked, stays so
   // in a child.
   const auto argv = exec_words(words);
   const auto envp = exec_words(variables);
   std::array<int, 2> out{}, err{};
   if (::pipe2(out.data(), O_CLOEXEC) != 0) {
-    return fail_errno("cannot make a pipe");
+    return fail_errno("cannot create a pipe");
   }
   Child child{.output = &output, .out = Fd(out[0])};
   const Fd out_end(out[1]);
   if (::pipe2(err.data(), O_CLOEXEC) != 0) {
-    return fail_errno("cannot make a pipe");
+    return fail_errno("cannot create a pipe");
   }
   child.err.reset(err[0]);
   const Fd err_end(err[1]);

@@ -14,7 +14,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-constexpr std::string_view kNoTar = "it is gzip, and no tar archive in it";
+constexpr std::string_view kNoTar = "gzip file without a tar archive in it";
 constexpr int kGzip = 15 + 16;  // zlib.h: the largest window, and a gzip header
 
 // Where a header has what, as pax(1) tells.
@@ -72,7 +72,8 @@ Result<std::vector<ArchivedFile>> unpack(std::string_view bytes,
     }
     left.remove_prefix(kBlock);
     if (*size > left.size()) {
-      return fail(ErrorId::BadMessage, "it ends in the middle of a file");
+      return fail(ErrorId::BadMessage,
+                  "truncated: ends in the middle of a file");
     }
     if (header[kType] == kPlainFile || header[kType] == kOldPlainFile) {
       const std::string_view name = header.substr(kName.at, kName.size);
@@ -133,7 +134,7 @@ Result<std::string> compress(const std::string& plain) {
   z_stream stream{};
   if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
-    return fail(ErrorId::System, "zlib has no memory");
+    return fail(ErrorId::System, "zlib is out of memory");
   }
   std::string packed(::deflateBound(&stream, plain.size()), '\0');
   // zlib writes nothing there: that it is no const is an option of its build.
@@ -145,7 +146,7 @@ Result<std::string> compress(const std::string& plain) {
   packed.resize(stream.total_out);
   ::deflateEnd(&stream);
   if (done != Z_STREAM_END) {
-    return fail(ErrorId::System, "zlib could not pack it");
+    return fail(ErrorId::System, "zlib cannot compress it");
   }
   return packed;
 }
@@ -153,7 +154,7 @@ Result<std::string> compress(const std::string& plain) {
 Result<std::string> decompress(std::string_view bytes, std::size_t most) {
   z_stream stream{};
   if (::inflateInit2(&stream, kGzip) != Z_OK) {
-    return fail(ErrorId::System, "zlib has no memory");
+    return fail(ErrorId::System, "zlib is out of memory");
   }
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -169,10 +170,10 @@ Result<std::string> decompress(std::string_view bytes, std::size_t most) {
   ::inflateEnd(&stream);
   if (plain.size() > most) {
     return fail(ErrorId::BadMessage,
-                fmt::format("it unpacks to more than {} MB", most >> 20));
+                fmt::format("unpacks to more than {} MB", most >> 20));
   }
   if (done != Z_STREAM_END) {
-    return fail(ErrorId::BadMessage, "it is no whole gzip file");
+    return fail(ErrorId::BadMessage, "truncated or damaged gzip file");
   }
   return plain;
 }

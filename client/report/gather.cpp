@@ -78,7 +78,7 @@ Result<bool> make(const PartRun& run,
                   Gathered& into) {
   const ReportPart& part = run.part;
   if (deadline.expired()) {
-    add_missing({part.name, {}, "no time was left for it"}, into);
+    add_missing({part.name, {}, "timeout before it started"}, into);
     return false;
   }
   const Deadline own = deadline.capped(part.limit);
@@ -159,7 +159,7 @@ void take(const PartRun& run,
       into.documents.push_back({part.name, pid, *std::move(json)});
     }
   } else if (output.code == 0) {
-    miss("its JSON: " + json.error().text());
+    miss("invalid JSON: " + json.error().text());
   }
 }
 
@@ -169,7 +169,7 @@ std::optional<std::string> failure_of(const ReportPart& part,
     return "no answer in time";
   }
   if (output.code == 0 || (part.code_is_answer && !output.out.empty())) {
-    return output.out.empty() ? std::optional<std::string>("it said nothing")
+    return output.out.empty() ? std::optional<std::string>("no output")
                               : std::nullopt;
   }
   if (const auto json = Json::parse(output.out)) {
@@ -178,7 +178,7 @@ std::optional<std::string> failure_of(const ReportPart& part,
     }
   }
   std::string why = first_error(output.err);
-  return why.empty() ? fmt::format("it ended with {}", output.code) : why;
+  return why.empty() ? fmt::format("exit code {}", output.code) : why;
 }
 
 // With --json that is all there is of a part that has no answer.

@@ -67,7 +67,7 @@ Status write_private(const std::string& path,
   std::string fresh = path + ".XXXXXX";
   const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
   if (!file) {
-    return fail_errno("a file cannot be made there", ErrorId::Usage);
+    return fail_errno("cannot create a file there", ErrorId::Usage);
   }
   const Status written = write_all(file, bytes);
   const Status named = written ? give_name(fresh, path, replace) : written;
@@ -87,7 +87,7 @@ Status write_all(const Fd& file, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto size = ::write(file.get(), bytes.data(), bytes.size());
     if (size < 0 && errno != EINTR) {
-      return fail_errno("it cannot be written", ErrorId::Usage);
+      return fail_errno("cannot be written", ErrorId::Usage);
     }
     bytes.remove_prefix(size > 0 ? static_cast<std::size_t>(size) : 0);
   }
@@ -103,11 +103,10 @@ Status give_name(const std::string& from, const std::string& to, bool replace) {
     return {};
   }
   if (errno == EEXIST) {
-    return fail(ErrorId::Usage,
-                fmt::format("{} is there already", printable(to)),
+    return fail(ErrorId::Usage, fmt::format("{} already exists", printable(to)),
                 "--force, or -o FILE");
   }
-  const auto failed = fail_errno("it cannot be given its name", ErrorId::Usage);
+  const auto failed = fail_errno("cannot be renamed", ErrorId::Usage);
   if (replace) {
     ::unlink(from.c_str());
   }

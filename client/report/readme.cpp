@@ -36,17 +36,22 @@ std::string report_readme(const ReportDocument& document,
       cell(python_of(document)), cell(machine.system), cell(machine.kernel),
       cell(machine.arch), machine.cpus, cell(document.hangdbg),
       cell(document.made));
-  text += "| file | what is in it | made by |\n|---|---|---|\n";
+  text +=
+      "| file | contents | command |\n"
+      "|---|---|---|\n";
   for (const GatheredText& one : gathered.texts) {
     text += fmt::format("| `{}` | {} | {} |\n", one.file, one.what,
                         cell(printable(one.command)));
   }
   text += fmt::format(
-      "| `{}` | all of it as JSON; `hangdbg diff` compares two | |\n"
-      "| `log.txt` | what hangdbg did | `--log=all:debug` |\n\n",
+      "| `{}` | everything as JSON; `hangdbg diff` compares two | |\n"
+      "| `log.txt` | what hangdbg did | `--log=all:debug` |\n"
+      "\n",
       kReportFile);
   if (!document.missing.empty()) {
-    text += "Missing, or not whole:\n\n";
+    text +=
+        "Missing or incomplete:\n"
+        "\n";
     for (const ReportMissing& one : document.missing) {
       text += fmt::format("- {}{}: {}\n", one.part,
                           one.pid ? fmt::format(" of {}", *one.pid) : "",
@@ -55,11 +60,11 @@ std::string report_readme(const ReportDocument& document,
     text += "\n";
   }
   text += fmt::format(
-      "What was known to be secret is `{}`: by the names of variables and "
-      "options, and by its shape.{}\n",
+      "Known secrets are masked as `{}`: recognized by the names of variables "
+      "and options, and by their shape.{}\n",
       kMasked,
-      locals ? " **Local variables are in it, which may hold secrets that "
-               "nothing tells.**"
+      locals ? " **Contains local variables, which may hold secrets that were "
+               "not recognized.**"
              : "");
   return text;
 }

@@ -94,8 +94,7 @@ Result<int> follow_to_end(const ScriptOptions& options,
     const int ready = ::poll(waits, std::size(waits),
                              hangs == Interrupted ? kToEnd.count() : -1);
     if (ready == 0 && asks(options)) {
-      say(stderr, "\n{}\n",
-          err.dim("hangdbg: Ctrl-C again opens a prompt in it"));
+      say(stderr, "\n{}\n", err.dim("hangdbg: Ctrl-C again opens a prompt"));
       hangs = Told;
     }
     bool opens = false;

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "base/shortage.h"
 #include "base/text.h"
+#include "client/terminal/typed.h"
 #include "protocol/json.h"
 #include "protocol/reports/error.h"
 
@@ -54,7 +56,7 @@ void show_log_ring(const Palette& palette) {
     return;
   }
   say(stderr, "{}\n",
-      palette.dim("  the last that hangdbg did (worth a bug report):"));
+      palette.dim("  last log lines (please report this as a bug):"));
   for (const std::string& line : lines) {
     say(stderr, "{}\n", palette.dim("  " + line));
   }
@@ -67,6 +69,10 @@ Palette::Palette(ColourChoice choice, std::FILE* stream)
       colours_(choice == ColourChoice::Always ||
                (choice == ColourChoice::Auto &&
                 ::isatty(::fileno(stream)) == 1 && !wants_no_colour())) {}
+
+bool Palette::has_columns() const {
+  return ::isatty(::fileno(stream_)) == 1;
+}
 
 std::string Palette::wrap(const char* code, std::string_view text) const {
   return colours_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text)
@@ -118,7 +124,7 @@ void flush_output(std::FILE* stream) {
 
 int end_output(int code) {
   if (const int why = descriptors_refused) {
-    const Error error{.message = "no file can be opened", .errno_value = why};
+    const Error error{.message = "cannot open a file", .errno_value = why};
     code = shortage_told ? exit_code(ErrorId::OutOfResources)
                          : report(error, Palette(ColourChoice::Auto, stderr));
   }
@@ -129,7 +135,7 @@ int end_output(int code) {
   return report(
       {.id = ErrorId::OutputFailed,
        .message = fmt::format(
-           "cannot write to the standard output: {}",
+           "cannot write to standard output: {}",
            std::strerror(not_written != 0 ? not_written.load() : EIO))},
       Palette(ColourChoice::Auto, stderr));
 }
@@ -143,7 +149,7 @@ int report(const Error& noticed, const Palette& palette) {
     flush_output(stdout);
     say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));
     if (!error.hint.empty()) {
-      say(stderr, "  try: {}\n", printable(error.hint));
+      say(stderr, "  try: {}\n", palette.bold(printable(as_typed(error.hint))));
     }
   }
   if (error.id == ErrorId::System) {
@@ -199,6 +205,32 @@ int terminal_columns() {
     return size.ws_col;
   }
   return 80;
+}
+
+int terminal_lines() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
+    return size.ws_row;
+  }
+  return 24;
+}
+
+std::string next_steps(const std::vector<SuggestedCommand>& steps,
+                       const Palette& palette) {
+  constexpr std::size_t kWidest = 44;  // what is longer moves no other's reason
+  std::size_t width = 0;
+  for (const SuggestedCommand& step : steps) {
+    if (step.command.size() <= kWidest) {
+      width = std::max(width, step.command.size());
+    }
+  }
+  std::string text;
+  for (const SuggestedCommand& step : steps) {
+    const std::size_t used = std::min(step.command.size(), width);
+    text += fmt::format("  try: {}{}    {}\n", palette.bold(step.command),
+                        std::string(width - used, ' '), step.why);
+  }
+  return text;
 }
 
 }  // namespace hangdbg

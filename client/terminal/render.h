@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "protocol/stack_frame.h"
@@ -25,6 +26,8 @@ class Palette {
 
   std::FILE* stream() const { return stream_; }
   bool has_colours() const { return colours_; }
+  // Whether it is a terminal, whose lines have an end.
+  bool has_columns() const;
 
   std::string bold(std::string_view text) const { return wrap("1", text); }
   std::string dim(std::string_view text) const { return wrap("2", text); }
@@ -101,7 +104,18 @@ std::string listed_frame(std::string_view function,
                          bool full_filename,
                          const Palette& palette);
 
-// Of the terminal that we write to; 80 where there is none.
+// Of the terminal that we write to; 80 by 24 where there is none.
 int terminal_columns();
+int terminal_lines();
+
+// A command to type next, and what for.
+struct SuggestedCommand {
+  std::string command;
+  std::string why;
+};
+
+// "  try: COMMAND    why", a line each, with the reasons below each other.
+std::string next_steps(const std::vector<SuggestedCommand>& steps,
+                       const Palette& palette);
 
 }  // namespace hangdbg

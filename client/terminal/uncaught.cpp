@@ -34,12 +34,12 @@ Error error_behind(int code, const char* what) {
       return out_of_memory();
     case EAGAIN:
       return {.id = ErrorId::OutOfResources,
-              .message = "no thread can be started",
+              .message = "cannot start a thread",
               .hint = "ulimit -u, ulimit -v, and the cgroup's pids.max",
               .errno_value = code};
     case EMFILE:
     case ENFILE:  // report() knows the words for these
-      return {.message = "no file can be opened", .errno_value = code};
+      return {.message = "cannot open a file", .errno_value = code};
     default:
       return {.message = what};
   }
@@ -47,7 +47,7 @@ Error error_behind(int code, const char* what) {
 
 Error error_behind(const std::exception_ptr& thrown) {
   if (!thrown) {
-    return {.message = "hangdbg cannot go on"};
+    return {.message = "hangdbg cannot continue"};
   }
   try {
     std::rethrow_exception(thrown);
@@ -60,7 +60,7 @@ Error error_behind(const std::exception_ptr& thrown) {
   } catch (const std::exception& error) {
     return {.message = error.what()};
   } catch (...) {
-    return {.message = "an exception of no known type"};
+    return {.message = "unknown exception"};
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/shortage.h"
+#include "client/terminal/typed.h"
 
 namespace hangdbg::reports {
 
@@ -17,7 +18,7 @@ struct ReportedError {
 
   static ReportedError of(const Error& noticed) {
     const Error error = with_its_cause(noticed);
-    return {error_name(error.id), error.text(), error.hint};
+    return {error_name(error.id), error.text(), as_typed(error.hint)};
   }
 
   template <class V>

@@ -17,17 +17,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|\x07"
 
 
 class Terminal:
-    """`hangdbg attach PID FLAGS`, or another command, on a terminal of 24 by 120.
-    `screen` is all that came so far, as it came; `text` the same without escape
+    """`hangdbg attach PID FLAGS`, or another command, on a terminal of `size`, rows and
+    columns. `screen` is all that came so far, as it came; `text` the same without escape
     sequences and carriage returns."""
 
     def __init__(self, pid, *flags, no_color=False, command=("attach",), cwd=None,
-                 behind=()):
+                 behind=(), size=(24, 120)):
         self.pid = pid
         self.screen = ""
         self.seen = 0  # how much of `text` the last expect() has used up
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.modes = termios.tcgetattr(self.master)  # before anybody changes them
         environment = dict(os.environ, TERM="xterm-256color")
         if no_color:

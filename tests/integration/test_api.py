@@ -69,7 +69,7 @@ def test_set_trace(program):
     listed = {one["pid"]: one for one in hangdbg("ps", "--json").json()["processes"]}
     assert listed[process.pid]["waits"].startswith("a debugger at program.py:7 in calls")
     done = hangdbg("attach", process.pid, "-c", "p near", "-c", "n", "-c", "near = 42", "-c", "w")
-    assert done.rc == 0 and "it has waited for you" in done.out, done
+    assert done.rc == 0 and "it was waiting for a debugger" in done.out, done
     assert re.search(r"program\.py\(7\)calls\(\)\n.*\n40\n(.*\n)*> \S*program\.py\(8\)calls\(\)",
                      done.out), done
     assert process.result() == (0, "result 42\n")

@@ -289,4 +289,4 @@ def test_who_may_not_look(newest_python, public):
 
 def test_of_what_is_no_process():
     hangdbg("around", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("around", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("around", "one").assert_refused(2, "is not a PID", "hangdbg ps")

@@ -224,7 +224,7 @@ def test_who_waits_in_recv(torch_python, tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (["train.py"], None),
-    (["train.py:x"], "no FILE:LINE and no function: train.py:x"),
+    (["train.py:x"], "neither FILE:LINE nor a function: train.py:x"),
     (["train.py:0"], "no FILE:LINE"),
     (["a.py:1", "--ranks", "x"], "no set of ranks"),
     (["a.py:1", "--for", "0"], "--for"),

@@ -27,7 +27,7 @@ COUNT = line_of("doubled = twice(number)")
 def attached(target):
     """A prompt in the hung thread, with pipes."""
     process = holding(target)
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     return process
 
 
@@ -79,7 +79,7 @@ def test_in_a_frame_that_runs(python):
     ask(process, "s", "self.rounds += 1")
     ask(process, "r", "time.sleep")
     ask(process, "cl 1", "Deleted breakpoint 1")
-    ask(process, "c", "goes on")
+    ask(process, "c", "resumed")
     goes_round(target)
     leave(process)
     assert_nothing_left(target, before)
@@ -106,7 +106,7 @@ def test_conditions_and_counts(python):
     ask(process, "disable 1", "Disabled")
     ask(process, "tbreak twice", "Breakpoint 2 at twice")
     ask(process, "c", "doubled = number * 2")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     ask(process, "enable 1", "Enabled")
     ask(process, "condition 1", "now unconditional")
     ask(process, "c", "doubled = twice")
@@ -129,7 +129,7 @@ def test_on_functions_and_generators(python):
     ask(process, "c", "return doubled")
     ask(process, "b not_there.function", "no such code has run yet")
     ask(process, "cl 3 4", "Deleted breakpoint 4")
-    ask(process, "c", "goes on")
+    ask(process, "c", "resumed")
     leave(process)
     ends_normally(target)
 
@@ -151,7 +151,7 @@ def test_commands_displays_and_aliases(python):
     ask(process, "results.append('x'); results[-1]", "6")
     ask(process, "exit()\np results.pop()", "'x'")
     ask(process, "j %d" % line_of("while not ends"), "while not ends")
-    ask(process, "c", "goes on")
+    ask(process, "c", "resumed")
     goes_round(target)
     leave(process)
     assert target.finish()["answer"] == 41
@@ -164,7 +164,7 @@ def test_client_ends_at_a_breakpoint(python):
         process = attached(target)
         ask(process, "b %s:%d" % (TARGET, COUNT), "Breakpoint 1 at")
         ask(process, "c", "doubled = twice")
-        ask(process, "hold", "held already")
+        ask(process, "hold", "already suspended")
         process.kill()
         process.wait()
         until("another round", lambda: rounds(target) > 0, seconds=1)
@@ -183,7 +183,7 @@ def test_two_clients(python):
     ask(one, "c", "counter.count(number)")
     first = number_of(ask(one, "p number", ""))
     ask(one, "cl", "Deleted")
-    ask(one, "c", "goes on")
+    ask(one, "c", "resumed")
     ask(two, "c", "counter.count(number)")
     assert number_of(ask(two, "p number", "")) >= first
     one.kill()
@@ -205,7 +205,7 @@ def test_hold_of_one_that_runs(python):
         ask(process, "p %s" % THREAD, str(target.tid))
         ask(process, "n;;n;;p 40 + 2", "42")
         if end == "release":
-            ask(process, "release", "goes on")
+            ask(process, "release", "resumed")
             leave(process)
         process.kill()
         process.wait()
@@ -215,12 +215,12 @@ def test_hold_of_one_that_runs(python):
 
 
 @pytest.mark.parametrize("command, words", [
-    ("b 0", "no line number: 0"), ("b x.py:", "no line number"), ("b :3", "no line number"),
-    ("b twice(1)", "no function"), ("b len", "not a function written in Python"),
-    ("b twice, number ==", "syntax"), ("cl 9", "no breakpoint 9"), ("cl x", "no breakpoint x"),
-    ("enable one", "no breakpoint one"), ("ignore 9", "no breakpoint 9"),
-    ("condition 9 x", "no breakpoint 9"), ("commands", "there are no breakpoints"),
-    ("j x", "no line number"), ("j 3", "not held"), ("unalias no", "no alias no"),
+    ("b 0", "not a line number: 0"), ("b x.py:", "not a line number"), ("b :3", "not a line number"),
+    ("b twice(1)", "not a function"), ("b len", "not a function written in Python"),
+    ("b twice, number ==", "syntax"), ("cl 9", "no such breakpoint: 9"), ("cl x", "no such breakpoint: x"),
+    ("enable one", "no such breakpoint: one"), ("ignore 9", "no such breakpoint: 9"),
+    ("condition 9 x", "no such breakpoint: 9"), ("commands", "no breakpoints"),
+    ("j x", "not a line number"), ("j 3", "not suspended"), ("unalias no", "no such alias: no"),
 ])
 def test_bad_input(command, words, newest_python):
     target = start("breaks", newest_python)
@@ -242,7 +242,7 @@ def test_c_after_it_has_come(edge_python):
     until("it stands", lambda: call_of(target) != call and call_of(target).startswith("202 "))
     ask(process, "c", "-> plain = outer(")
     ask(process, "n", "-> chain = ")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     process.stdin.close()
     assert process.wait(20) == 0
     until("the second wait", lambda: asleep_at(target, "locks[1].acquire()"))

@@ -72,8 +72,8 @@ def test_doctor():
 def test_doctor_of_a_target(target):
     done = hangdbg("doctor", target.pid)
     assert done.rc == 0, done
-    assert "hangdbg attach %d can be done" % target.pid in done.out, done
-    assert "hangdbg dump %d can be done" % target.pid in done.out, done
+    assert "hangdbg attach %d is possible" % target.pid in done.out, done
+    assert "hangdbg dump %d is possible" % target.pid in done.out, done
 
 
 def test_version():

@@ -39,7 +39,7 @@ def test_in_a_call_and_at_a_line(python):
     ask(process, "debug print('a word')", "<expression>(1)<module>()")
     ask(process, "c", "a word")
     ask(process, "n", "pair = list(numbers())")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert left(target, process) == {"answer": 84, "total": 6, "pair": [1, 2], "traced": False}
 
 
@@ -53,7 +53,7 @@ def test_breakpoint_in_it(python):
     ask(process, "cl 1", "Deleted breakpoint 1")
     ask(process, "r", "for number in range(count)")
     ask(process, "c", "debug has ended: 2")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     target.go_on()
     left(target, process)
 
@@ -95,9 +95,9 @@ def test_what_it_is_not_for(newest_python):
     ask(process, "r", "pair = list(numbers())")
     ask(process, "retval", "6")
     ask(process, "n", "second.acquire()")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     left(target, process)
     errors = process.stderr.read()
     for text in ("does not stand where a function has just returned",
-                 "debug wants an expression", "SyntaxError"):
+                 "debug needs an expression", "SyntaxError"):
         assert text in errors

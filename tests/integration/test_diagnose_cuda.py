@@ -138,7 +138,7 @@ def test_a_watch_that_is_cut_short(newest_python, libcudart):
     target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     done = hangdbg("diagnose", target.pid, "--timeout", "3")
-    assert done.rc == 0 and " may hang, and was not watched for long enough: " in done.out, done
+    assert done.rc == 0 and " may hang, but was not watched for long enough: " in done.out, done
     said = diagnosed(target.pid, "--timeout", "3", after="10")
     assert not said["hung"] and 0 < said["chain"][0]["watched_s"] < 10, said
 

@@ -289,8 +289,8 @@ def test_hangdbg_alone_says_the_cause(torch_python, tmp_path):
         assert done.rc == 0, done
         return "rank 1 is stopped, by SIGSTOP" in done.err and done.err
     err = until("it has hung for ten seconds", told, IMPORT)
-    assert "rank 0 waits for it in all_reduce\n  try: kill -CONT %d    " % job.pids()[1] in err, err
-    assert "  try: hangdbg diagnose %d    the evidence\n" % job.pid in err, err
+    assert "rank 0 waits for it in all_reduce\n  try: kill -CONT %d   " % job.pids()[1] in err, err
+    assert re.search("  try: hangdbg diagnose %d +the evidence\n" % job.pid, err), err
     assert "by SIGSTOP" not in hangdbg("ps").err
 
 
@@ -347,10 +347,10 @@ def test_several_processes():
 
 
 @pytest.mark.parametrize("words, cause", [
-    (["1", "--job", "auto"], "either processes are named, or a job is"),
+    (["1", "--job", "auto"], "a PID and --job cannot be combined"),
     (["--job", "nobody's job"], "no job here is called nobody's job"),
     (["--job", "auto", "--ranks", "x"], "x"),
-    (["1", "x"], "not the number of a process"),
+    (["1", "x"], "is not a PID"),
 ])
 def test_bad_input(words, cause):
     done = hangdbg("diagnose", *words)

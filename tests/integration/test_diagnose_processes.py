@@ -55,14 +55,14 @@ def test_between_processes(case, python, tmp_path):
 def test_a_child_that_nobody_waits_for(newest_python, tmp_path):
     target = begin("zombie", newest_python, tmp_path)
     done = hangdbg("diagnose", target.ready["child"])
-    done.assert_refused(2, "has ended; only its parent %d has not yet asked" % target.pid)
+    done.assert_refused(2, "is a zombie: its parent %d has not reaped it" % target.pid)
 
 
 def test_how_a_child_has_ended():
     """It is said of one that a signal has killed."""
     parent = Target([sys.executable, "-c", CHILD_ABORTS])
     done = hangdbg("diagnose", parent.ready["child"])
-    done.assert_refused(2, "process %d has ended (killed by SIGABRT); only its parent %d"
+    done.assert_refused(2, "process %d is a zombie (killed by SIGABRT): its parent %d"
                         % (parent.ready["child"], parent.pid))
 
 

@@ -100,7 +100,7 @@ def test_jobs(newest_python, tmp_path):
     (b"", "empty"),
     (b"not JSON", "not JSON at byte"),
     (b"{}", "neither a report nor"),
-    (b'{"processes": []}', "no process is in it"),
+    (b'{"processes": []}', "contains no process"),
     (DEEP, "nested deeper"),
     (gzip.compress(b"no tar"), "no tar archive"),
     (gzip.compress(b"no tar")[:10], "no whole gzip"),
@@ -117,7 +117,7 @@ def test_what_is_no_report(tmp_path, what, said):
         done.assert_refused(2, said, "hangdbg report PID")
         assert "\x1b" not in done.err
     hangdbg("diff", good).assert_refused(2)
-    hangdbg("diff", "-", "-").assert_refused(2, "only one of them")
+    hangdbg("diff", "-", "-").assert_refused(2, "only one of the files")
 
 
 def test_names_with_escapes(tmp_path):

@@ -319,9 +319,9 @@ def test_what_does_not_get_through(user, public):
 
 
 @pytest.mark.parametrize("words, code, cause", [
-    (["0"], 2, "not the number of a process"),
-    (["x"], 2, "not the number of a process"),
-    (["1", "--job", "auto"], 2, "either a process is named, or a job is"),
+    (["0"], 2, "is not a PID"),
+    (["x"], 2, "is not a PID"),
+    (["1", "--job", "auto"], 2, "a PID and --job cannot be combined"),
     (["--job", "nobody's job"], 2, "no job here is called nobody's job"),
     (["--what"], 2, "--what"),
 ])

@@ -243,7 +243,7 @@ def test_deep_recursion_is_folded(newest_python):
     try:
         assert child.stdout.readline() == b"deep\n"
         done = hangdbg("dump", child.pid)
-        assert "(the same, 897 times more)" in done.out, done
+        assert "(repeated 897 more times)" in done.out, done
         assert len(done.out.splitlines()) < 12
         (process,) = dump(child.pid)
         assert len(process["threads"][0]["frames"]) == 902
@@ -377,14 +377,14 @@ def test_reader_that_goes(newest_python):
 @pytest.mark.parametrize(
     "words, rc, says",
     [
-        (("zero",), 2, '"zero" is not the number of a process'),
+        (("zero",), 2, '"zero" is not a PID'),
         (("-7",), 2, ""),
-        (("0",), 2, '"0" is not the number'),
+        (("0",), 2, '"0" is not a PID'),
         ((str(2**22 + 1),), 2, "no process"),
         (("--source=0", "1"), 2, ""),
         (("--nonsense",), 2, "--nonsense"),
-        (("1", "--merge", "--tasks"), 2, "--merge shows stacks alone"),
-        (("1", "--merge", "--source"), 2, "--merge shows stacks alone"),
+        (("1", "--merge", "--tasks"), 2, "--merge cannot be combined"),
+        (("1", "--merge", "--source"), 2, "--merge cannot be combined"),
     ],
 )
 def test_bad_input(words, rc, says):

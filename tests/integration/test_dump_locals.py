@@ -57,7 +57,7 @@ def test_is_shown_to_people(edge_python):
 def test_depth_is_a_number(newest_python):
     for depth in ("-1", "x", "101", "1e3"):
         done = hangdbg("dump", "--locals=" + depth, "1")
-        assert done.rc == 2 and "is no number from 0 to 100" in done.err, done
+        assert done.rc == 2 and "is not a number from 0 to 100" in done.err, done
 
 
 def test_gil_is_held_for_ever(readable_python, library):

@@ -43,7 +43,7 @@ def test_in_a_plain_function(compiled):
         comes_to(process, compiled, "work(%d)" % number, FILE, "plain")
         ask(process, "p doubled", str(4 * (number + 1)))
         ask(process, "n", "sys.stdout.flush()")
-        ask(process, "release", "goes on")
+        ask(process, "release", "resumed")
         assert compiled.read_line(20) == 4 * (number + 1)
     ask(process, "cl 1", "Deleted")
     assert answer(compiled, "work(5)") == 24
@@ -60,7 +60,7 @@ def test_while_a_thread_is_in_a_compiled_one(compiled):
         break_at(process, FILE, "plain")
         break_at(process, FILE, "after")
         comes_to(process, compiled, "work(1)", FILE, "plain")
-        ask(process, "release", "goes on")
+        ask(process, "release", "resumed")
         assert compiled.read_line(20) == 8
         assert answer(compiled, "evaluator()") == "another"
         if ends_inside:
@@ -70,10 +70,10 @@ def test_while_a_thread_is_in_a_compiled_one(compiled):
             comes_to(process, compiled, "leaves()", FILE, "after", thread)
             ask(process, "p tensor.tolist()", "[4, 4]")
             ask(process, "cl 2", "Deleted")  # what comes after it begins at this line too
-            ask(process, "release", "goes on")
+            ask(process, "release", "resumed")
             assert compiled.read_line(20) == 6
             comes_to(process, compiled, "work(2)", FILE, "plain")
-            ask(process, "release", "goes on")
+            ask(process, "release", "resumed")
             assert compiled.read_line(20) == 12
             leave(process)
         assert answer(compiled, "work(3)") == 16
@@ -90,13 +90,13 @@ def test_in_a_compiled_function(compiled):
     comes_to(process, compiled, "leaves()", FILE, "calls", thread)
     ask(process, "p grown.tolist()", "[2, 2]")
     ask(process, "cl 2", "Deleted")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert compiled.read_line(20) == 6
     ask(process, "b compiled", "Breakpoint 3 at")
     comes_to(process, compiled, "work(1)", FILE, "begins")
     ask(process, "p tensor.tolist()", "[1, 1]")
     ask(process, "cl", "Deleted breakpoint 3")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert compiled.read_line(20) == 8
     leave(process)
 

@@ -87,7 +87,7 @@ def test_who_may_not_look(target, public):
 
 def test_of_what_is_no_process():
     hangdbg("fds", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("fds", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("fds", "one").assert_refused(2, "is not a PID", "hangdbg ps")
 
 
 def test_a_thousand():

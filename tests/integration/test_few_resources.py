@@ -112,7 +112,7 @@ def limited_nobody(folder):
 @pytest.mark.parametrize("command", ["dap", "serve"])
 def test_no_thread_for_a_server(command, public):
     done = limited_nobody(public)(*COMMANDS[command])
-    done.assert_refused(4, "no thread can be started", "ulimit -u")
+    done.assert_refused(4, "cannot start a thread", "ulimit -u")
 
 
 @needs_root
@@ -125,7 +125,7 @@ def test_no_thread_for_an_attach(public):
     before = target.snapshot()
     for command in ("eval", "attach", "trace"):
         done = limited_nobody(public)(*words_of(command, target.pid))
-        done.assert_refused(4, "no thread can be started", "ulimit -u")
+        done.assert_refused(4, "cannot start a thread", "ulimit -u")
     for command in ("dump", "peek", "threads"):  # these can do without
         assert limited_nobody(public)(*words_of(command, target.pid)).rc == 0
     target.assert_as_before(before, arenas=0)

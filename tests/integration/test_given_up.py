@@ -125,7 +125,7 @@ def test_in_a_held_thread(edge_python, pipe):
         typed(process, "p 'it is %s' % answer")
         return ask(process, "p 'asked'", "")
     until("it stands again", lambda: "it is 41" in stands())
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert "still inside an expression" in end(process)
     assert target.finish()["answer"] == 41
 

@@ -116,7 +116,7 @@ def test_are_shown_to_people(newest_python):
     assert shown[at + 1:at + 3] == [
         "    key (%s:%d)" % (place, lines[0]), "    sorts (%s:%d)" % (place, lines[1])]
     assert 'Greenlet "at_last" · not begun · parent Main greenlet' in shown
-    assert "(1 of the greenlets are dead)" in shown
+    assert "(1 dead greenlets)" in shown
     assert "suspended" not in hangdbg("dump", target.pid).out
     target.finish()
 

@@ -40,7 +40,7 @@ def test_each_stops_where_it_comes(switching):
             ask(process, "p name, number", "('%s', %d)" % (name, count))
     ask(process, "cl 1", "Deleted")
     ask(process, "cl 2", "Deleted")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     right(switching, 2, switching.read_line(20))
     assert answer(switching, "turns(1)") is not None
     leave(process)
@@ -63,7 +63,7 @@ def test_step_over_a_switch(switching):
     ask(process, "r", "while not ended")
     ask(process, "n", "number += 1")
     ask(process, "p name, number", "('a', 2)")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     right(switching, 3, switching.read_line(20))
     leave(process)
     switching.assert_as_before(before, arenas=4)

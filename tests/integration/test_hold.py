@@ -181,10 +181,10 @@ def test_another_client(newest_python):
     target = start("lock_main", newest_python)
     process = holding(target)
     done = hangdbg("attach", target.pid, *place(target), *commands("hold", "p %s" % THREAD))
-    assert "held already" in done.err, done
+    assert "already suspended" in done.err, done
     assert int(values(done)[0]) != target.tid
     assert ask(process, "p %s" % THREAD, str(target.tid))
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     target.finish()
 
 
@@ -207,7 +207,7 @@ def test_expression_that_fails_and_one_that_is_cancelled(edge_python):
         target.pid, target.tid).syscall == "running")
     process.send_signal(signal.SIGINT)
     assert ask(process, "p answer + 1", "42")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     target.finish()
 
 

@@ -97,7 +97,7 @@ def assert_doctor(target, rc, *words):
 )
 def test_programs(build, name):
     target = start(build(name))
-    assert_doctor(target, 0, "python 3.11", "can be done")
+    assert_doctor(target, 0, "python 3.11", "is possible")
     assert_reached(target)
 
 

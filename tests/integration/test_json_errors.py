@@ -27,7 +27,7 @@ FAILURES = {  # the words, the exit code, what is in the message or in the hint
     "eval": (["eval", *NO_JOB, "1"], 2, "no such job"),
     "peek": (["peek", *NO_JOB, "x"], 2, "no such job"),
     "dist": (["dist", *NO_JOB], 2, "no such job"),
-    "doctor": (["doctor", "one"], 2, "not the number"),
+    "doctor": (["doctor", "one"], 2, "is not a PID"),
     "around": (["around", NOBODY], 2, "no process"),
     "fds": (["fds", NOBODY], 2, "no process"),
     "threads": (["threads", NOBODY], 2, "no process"),

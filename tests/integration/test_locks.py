@@ -177,4 +177,4 @@ def test_who_may_not_look(newest_python, public):
 
 def test_bad_input():
     hangdbg("locks", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("locks", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("locks", "one").assert_refused(2, "is not a PID", "hangdbg ps")

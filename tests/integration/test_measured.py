@@ -53,19 +53,19 @@ def broken_and_stepped(target):
     break_at(process, FILE, "result")
     ask(process, "c", "return total")
     ask(process, "r", "sys.stdout.flush()")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert target.read_line(20) == 12
     comes_to(process, target, "work(2)", FILE, "result")
     ask(process, "cl 2", "Deleted")
     break_at(process, FILE, "piece")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert target.read_line(20) == 2
     comes_to(process, target, "sums(3)", FILE, "piece")
     for number in range(3):
         ask(process, "p part + 5", str(number + 5))
         if number < 2:
             ask(process, "c", "yield part")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     assert target.read_line(20) == 3
     assert answer(target, "same()") == [True, True]
     leave(process)

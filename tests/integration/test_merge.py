@@ -101,16 +101,16 @@ def test_json(tmp_path):
 def test_bad_input(tmp_path):
     hangdbg("merge").assert_refused(2, "FILE")
     hangdbg("merge", tmp_path / "none").assert_refused(2, "nothing to merge", "cannot be read")
-    for text, reason in (("", "it is empty"), ("[", "JSON"), ("[]", "processes"),
+    for text, reason in (("", "empty file"), ("[", "JSON"), ("[]", "processes"),
                          ('{"processes": [3]}', "processes"), ("\\x00\\xff", "JSON")):
         (path,) = files(tmp_path, {"a": text})
         done = hangdbg("merge", path)
         done.assert_refused(2, "nothing to merge")
     one, other = rank(0, LOADS, 2, "a"), dict(rank(1, LOADS, 2, "a"), job="run-8")
     paths = files(tmp_path, {"a": [one], "b": [other]})
-    hangdbg("merge", *paths).assert_refused(2, "2 jobs are in these files: run-7, run-8")
+    hangdbg("merge", *paths).assert_refused(2, "2 jobs in these files: run-7, run-8")
     assert "rank 1 of 2 is in none" in hangdbg("merge", "--job", "run-7", *paths).out
-    hangdbg("merge", "--job", "x", *paths).assert_refused(2, "no job in these files")
+    hangdbg("merge", "--job", "x", *paths).assert_refused(2, "no job named x in these files")
 
 
 def test_numbers_that_cannot_be(tmp_path):

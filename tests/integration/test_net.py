@@ -231,5 +231,5 @@ def test_who_may_not_look(some_python, public):
 
 def test_bad_input():
     hangdbg("net", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("net", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("net", "one").assert_refused(2, "is not a PID", "hangdbg ps")
     hangdbg("net", "--nothing").assert_refused(2, "hangdbg net --help")

@@ -91,7 +91,7 @@ def test_place(edge_python):
         ("os.getpid()", 2, "try: hangdbg eval PID 'os.getpid()'"),
         ("answer + 1", 2, "try: hangdbg eval PID 'answer + 1'"),
         ("answer\x1b[31m", 2, "\\x1b[31m"),
-        ("", 2, "and an expression"),
+        ("", 2, "missing argument: EXPR"),
     ],
 )
 def test_bad_expressions(newest_python, expression, rc, says):

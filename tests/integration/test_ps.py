@@ -183,8 +183,8 @@ def test_for_people(newest_python):
         head = [word for word in lines[0].split() if word not in ("RANK", "JOB")]
         assert head == ["PID", "PYTHON", "STATE", "SINCE", "WAITS", "FOR", "COMMAND"]
         hung = [line.split()[0] for line in lines[1:] if "hung" in line.split()[2:5]]
-        named = re.findall(r"hangdbg (dump|attach) (\d+)", done.err)
-        assert [command for command, _ in named] == ["dump", "attach"], done
+        named = re.findall(r"hangdbg (diagnose|attach) (\d+)", done.err)
+        assert [command for command, _ in named] == ["diagnose", "attach"], done
         assert {pid for _, pid in named} <= set(hung), done
         if "--tree" not in words:
             assert "hung" in lines[1].split()[2:5], lines
@@ -226,7 +226,8 @@ def test_another_users(newest_python, public):
     assert one["state"] == "asleep", one
     assert one["cmdline"][-1].endswith("lock_main.py"), one
     table = nobody("ps")
-    assert "another user" in table.out and "sudo hangdbg ps" in table.err, table
+    assert "(not permitted)" in table.out, table
+    assert "another user" in table.err and "sudo hangdbg ps" in table.err, table
     target.finish()
 
 
@@ -273,7 +274,7 @@ def test_without_a_pid(newest_python, tmp_path):
     alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     run = behind(*alone, harness.PROGRAM)
     for words in (["attach"], ["dump"], ["dump", "--children"]):
-        run(*words).assert_refused(2, "no PID", "none of the", "hangdbg ps")
+        run(*words).assert_refused(2, "no PID", "no Python process here hangs", "hangdbg ps")
 
     def loop(name):
         return [newest_python, TARGETS / "file_baton.py", tmp_path / name]
@@ -289,13 +290,13 @@ def test_without_a_pid(newest_python, tmp_path):
 
     attached = seen_to_hang(0, "attach", "-c", "p self.wait_seconds")
     assert attached.out.splitlines()[-1] == "0.1", attached
-    assert "process 1 is meant, the only one" in attached.err, attached
+    assert "using process 1, the only one" in attached.err, attached
     dumped = seen_to_hang(0, "dump", "--json")
     assert [one["pid"] for one in dumped.json()["processes"]] == [1], dumped
 
     second = Target([*there, *loop("two")])
     for words in (["attach"], ["dump"]):
-        until("both told from those that run", lambda: "2 of the" in run(*words).err)
+        until("both told from those that run", lambda: "2 Python processes" in run(*words).err)
         seen_to_hang(2, *words).assert_refused(2, "no PID", "hangdbg ps")
     second.go_on()
     target.go_on()
@@ -308,7 +309,7 @@ def test_by_pid(newest_python):
     assert [found[one.pid]["hung"] for one in targets] == [True, False], found
     hangdbg("ps", 999999999).assert_refused(2, "no process 999999999")
     shell = harness.track(subprocess.Popen(["sleep", "100"], start_new_session=True))
-    hangdbg("ps", shell.pid).assert_refused(2, "process %d (sleep) is no Python" % shell.pid)
+    hangdbg("ps", shell.pid).assert_refused(2, "process %d (sleep) is not a Python process" % shell.pid)
     for target in targets:
         target.finish()
 
@@ -334,10 +335,12 @@ def test_of_two_that_wait_for_each_other_one_is_meant(newest_python):
     assert line.startswith("process 1 hangs: 2 processes wait for each other"), line
 
 
-@pytest.mark.parametrize("words", [["--hung-after=0"], ["--forest"], ["1", "--job=auto"]])
-def test_bad_input(words):
-    hangdbg("ps", *words).assert_refused(2, "hangdbg ps --help")
-    hangdbg("ps", "x").assert_refused(2, "not the number of a process", "hangdbg ps")
+@pytest.mark.parametrize("words, next_step", [
+    (["--hung-after=0"], "hangdbg ps --help"), (["--forest"], "hangdbg ps --help"),
+    (["1", "--job=auto"], "hangdbg ps --job auto")])
+def test_bad_input(words, next_step):
+    hangdbg("ps", *words).assert_refused(2, next_step)
+    hangdbg("ps", "x").assert_refused(2, "is not a PID", "hangdbg ps")
 
 
 HUNG = ["locks", "flock", "event_alone", "unset_future", "stopped", "dead_writer"]

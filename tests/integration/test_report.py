@@ -110,7 +110,7 @@ def test_nothing_secret_is_in_it(newest_python, folder, tmp_path):
     target = start("descriptors", newest_python, tmp_path, *ARGUMENTS, env=SECRETS)
     path = folder / "hang.tar.gz"
     done = report(target.pid, "--locals", "-o", path)
-    assert done.rc == 0 and "look through dump.txt" in done.err, done
+    assert done.rc == 0 and "check dump.txt" in done.err, done
     for name, text in contents(path).items():
         for secret in HIDDEN:
             for form in (secret, json.dumps(secret)[1:-1]):
@@ -174,7 +174,7 @@ def test_a_file_that_is_there(newest_python, folder):
     target = start("lock_main", newest_python)
     path = folder / "mine"
     path.write_text("mine")
-    report(target.pid, "-o", path).assert_refused(2, "there already", "--force")
+    report(target.pid, "-o", path).assert_refused(2, "already exists", "--force")
     assert path.read_text() == "mine"
     assert report(target.pid, "-o", path, "--force").rc == 0
     assert "README.md" in contents(path)
@@ -249,15 +249,15 @@ def test_a_part_that_takes_too_long(newest_python, folder):
     done = outcome(running)
     assert done.rc == 1 and done.seconds < 8, done
     missing = {one["part"]: one["why"] for one in done.json()["missing"]}
-    assert "no answer" in missing["dump"] and "no time" in missing["fds"], done
+    assert "no answer" in missing["dump"] and "timeout before" in missing["fds"], done
     assert part(contents(folder / "x"), "diagnosis")["pid"] == target.pid
     target.finish()
 
 
 def test_who_cannot_be_reported(newest_python, public, folder):
     report(2 ** 22 - 1, "-o", folder / "x").assert_refused(2, "no process", "hangdbg ps")
-    report("one", "-o", folder / "x").assert_refused(2, "not the number", "hangdbg ps")
-    report("1", "--job", "auto").assert_refused(2, "either processes are named")
+    report("one", "-o", folder / "x").assert_refused(2, "is not a PID", "hangdbg ps")
+    report("1", "--job", "auto").assert_refused(2, "cannot be combined")
     assert os.listdir(str(folder)) == []
 
 

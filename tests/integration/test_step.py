@@ -34,7 +34,7 @@ def asleep_at(target, text):
 def assert_nothing_left(target):
     process = holding(target)
     assert ask(process, LEFT, "[") == "[None, [], []]\n"
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     process.stdin.close()
     process.wait(20)
 
@@ -59,7 +59,7 @@ def test_after_it_unhangs(python):
     ask(process, "s", "yield 1")
     ask(process, "r", "second.acquire()")
     ask(process, "p [answer, total, pair]", "[42, 7, [1, 2]]")
-    ask(process, "release", "goes on")
+    ask(process, "release", "resumed")
     process.stdin.close()
     assert process.wait(20) == 0
     until("the second wait", lambda: in_second_wait(target))
@@ -115,7 +115,7 @@ def test_own_tracer_is_put_back(python):
         else:
             target.go_on()
             ask(process, "n", "total = compute(3)")
-            ask(process, "release", "goes on")
+            ask(process, "release", "resumed")
             process.stdin.close()
         process.wait(20)
         if killed:
@@ -130,7 +130,7 @@ def test_time_is_up(newest_python):
     target = start("stepped", newest_python)
     done = hangdbg("attach", target.pid, *place(target), *commands("n", "p 1 + 1"),
                    "--timeout", "1")
-    assert "has not come to its next line" in done.err and "2" in done.out.splitlines(), done
+    assert "has not reached its next line" in done.err and "2" in done.out.splitlines(), done
     target.go_on()
     until("the second wait", lambda: in_second_wait(target))
     target.finish()
@@ -150,7 +150,7 @@ def test_after_each_way_to_hang(hang, python, library):
     process.stdin.close()
     # Without a GIL the program may be over before the agent can say that it goes on.
     said = process.stdout.read(), process.stderr.read()
-    assert "goes on" in said[0] and "***" not in said[1] or (
+    assert "resumed" in said[0] and "***" not in said[1] or (
         said[1] == "*** process %d has ended: exit code %d\n" % (target.pid, NORMAL_EXIT)), said
     process.wait(20)
     result = target.read_line(20)

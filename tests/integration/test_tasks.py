@@ -101,12 +101,12 @@ def test_are_shown_to_people(newest_python):
     lines = hangdbg("dump", target.pid, "--tasks", "--full-filenames").out.splitlines()
     (line,) = [line for name, _, line in target.ready["tasks"].values() if name == "in group"]
     place = TARGETS / "asyncio_tasks.py"
-    at = lines.index('Task "group" · waits for Task "in group"')
+    at = lines.index('Task "group" · awaits Task "in group"')
     below = lines[at + 1:]
     assert below[0].startswith("    TaskGroup._aexit ("), below
-    child = below.index('  Task "in group" · waits for a Future')
+    child = below.index('  Task "in group" · awaits a Future')
     assert below[child + 1] == "      leaf (%s:%d)" % (place, line), below
-    assert 'Task "gather" · waits for 3 tasks' in lines
+    assert 'Task "gather" · awaits 3 tasks' in lines
     assert '    Task "circle 1" · see above' in lines  # below circle 2, below circle 1
     assert 'Task "' not in hangdbg("dump", target.pid).out
     target.finish()

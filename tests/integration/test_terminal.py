@@ -151,5 +151,5 @@ def test_a_paste_holds_no_thread(session, target):
     session.expect(r"^42$")
     session.expect_prompt()
     session.ask("hold", "is held")
-    session.ask("release", "goes on")
+    session.ask("release", "resumed")
     session.detach()

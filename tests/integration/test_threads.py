@@ -162,7 +162,7 @@ def test_one_that_runs(some_python):
     until("a share of the CPU", lambda: by_name(
         seen(target.pid))["MainThread"]["cpu_percent"] > 0)
     out = hangdbg("threads", target.pid).out
-    assert "R running" in out and "has the GIL" in out, out
+    assert "R running" in out and "holds the GIL" in out, out
 
 
 def test_a_debugger(some_python):
@@ -224,6 +224,6 @@ def test_who_may_not_look(target, public):
 
 def test_of_what_is_no_process():
     hangdbg("threads", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("threads", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("threads", "one").assert_refused(2, "is not a PID", "hangdbg ps")
     hangdbg("threads", 2 ** 22 - 1, "--json").assert_refused_as_json(2, "no process")
     hangdbg("threads", "--nothing").assert_refused(2, "hangdbg threads --help")

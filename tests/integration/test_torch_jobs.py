@@ -139,7 +139,7 @@ def test_one_is_stopped(torch_python):
     os.kill(pid, signal.SIGSTOP)
     until("it is stopped", lambda: processes.state(pid, pid) == "T")
     first, second = job.merged().out.splitlines()[:2]
-    assert first == "rank 1: stopped (SIGSTOP or Ctrl-Z); kill -CONT %d lets it go on" % pid
+    assert first == "rank 1: stopped (SIGSTOP or Ctrl-Z); resume it by kill -CONT %d" % pid
     assert second.startswith("rank 3: "), second
     os.kill(pid, signal.SIGCONT)
 

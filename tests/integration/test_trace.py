@@ -188,7 +188,7 @@ def test_bad_input(target, words, said):
 
 def test_of_what_is_no_process():
     hangdbg("trace", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("trace", "one").assert_refused(2, "not the number of a process")
+    hangdbg("trace", "one").assert_refused(2, "is not a PID")
 
 
 def test_nobody_reads_it_any_more(target):

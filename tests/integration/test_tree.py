@@ -160,7 +160,7 @@ def test_of_what_is_no_python():
 
 def test_bad_input():
     hangdbg("tree", 2 ** 22 - 1).assert_refused(2, "no process", "hangdbg ps")
-    hangdbg("tree", "one").assert_refused(2, "not the number of a process", "hangdbg ps")
+    hangdbg("tree", "one").assert_refused(2, "is not a PID", "hangdbg ps")
     hangdbg("tree", "--children").assert_refused(2, "hangdbg tree --help")
 
 

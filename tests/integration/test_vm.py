@@ -41,7 +41,7 @@ def test_yama(tmp_path):
     works(1, "user", "run")
     refused(1, "user", "child", SUDO, SYSCTL, RUN)
     waiter = told.pop((1, "user", "attach", "waiter"))
-    assert waiter["rc"] == 0 and "it has waited for you" in waiter["out"], waiter
+    assert waiter["rc"] == 0 and "it was waiting for a debugger" in waiter["out"], waiter
     assert "42" in waiter["out"].splitlines(), waiter
     refused(1, "user", "waiter", SUDO, SYSCTL, RUN)
     works(1, "user", "covered")

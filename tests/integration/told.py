@@ -27,7 +27,7 @@ def comes_to(process, target, expression, file, name, thread=None):
     def stands_there():
         typed(process, "thread %d" % (thread or target.tid))
         for line in process.stdout:
-            stands.append("stands: breakpoint" in line)
+            stands.append("stopped: breakpoint" in line)
             if re.search(r"\S\(\d+\)\S", line):  # where it is; may be in what the line has called
                 return any(stands) and place in line
         raise AssertionError(process.stderr.read())

@@ -96,14 +96,14 @@ std::string names_of(std::uint64_t capabilities) {
 
 Error refused_by_yama(const TraceFacts& facts) {
   const int scope = *facts.ptrace_scope;
-  return {ErrorId::Yama,
-          fmt::format("this machine lets {} trace process {} "
-                      "(kernel.yama.ptrace_scope is {})",
-                      scope == 1  ? "only an ancestor"
-                      : scope < 3 ? "only root"
-                                  : "nobody",
-                      facts.pid, scope),
-          way_past_yama(scope, facts.surroundings, std::to_string(facts.pid))};
+  return {
+      ErrorId::Yama,
+      fmt::format("{} may trace process {} (kernel.yama.ptrace_scope is {})",
+                  scope == 1  ? "only an ancestor"
+                  : scope < 3 ? "only root"
+                              : "nobody",
+                  facts.pid, scope),
+      way_past_yama(scope, facts.surroundings, std::to_string(facts.pid))};
 }
 
 }  // namespace
@@ -134,10 +134,11 @@ Error explain_refusal(const TraceFacts& facts) {
   }
   if (!facts.same_user_namespace) {
     return {ErrorId::NotPermitted,
-            fmt::format("not permitted to trace process {}, which is in "
-                        "another user namespace",
+            fmt::format("not permitted to trace process {}: it is in another "
+                        "user namespace",
                         pid),
-            "hangdbg as root on the host", facts.errno_value};
+            fmt::format("sudo hangdbg attach {}, on the host", pid),
+            facts.errno_value};
   }
   const bool may_trace_all = (facts.own_capabilities >> kCapSysPtrace & 1) != 0;
   const std::uint64_t lacking =
@@ -154,9 +155,8 @@ Error explain_refusal(const TraceFacts& facts) {
   }
   if (!may_trace_all && facts.proc_owner != uids[1]) {
     return {ErrorId::NotDumpable,
-            fmt::format("process {} has made itself not dumpable (PR_SET_"
-                        "DUMPABLE, or a set-uid program): only root may trace "
-                        "it",
+            fmt::format("process {} is not dumpable (PR_SET_DUMPABLE, or a "
+                        "set-uid program): only root may trace it",
                         pid),
             more};
   }
@@ -173,7 +173,7 @@ Error explain_refusal(const TraceFacts& facts) {
               fmt::format("not permitted to trace process {}", pid), more,
               facts.errno_value};
   if (may_trace_all) {
-    error.hint = "a security module (AppArmor, SELinux) may forbid it: dmesg";
+    error.hint = "dmesg, for messages of a security module (AppArmor, SELinux)";
   }
   return error;
 }
@@ -220,17 +220,14 @@ Status check_trace_calls() {
 Status judge_trace_calls(int seize_errno, int readv_errno, Containment where) {
   if (seize_errno == EIO) {
     return fail(ErrorId::KernelTooOld,
-                "this kernel has no PTRACE_SEIZE, which came with Linux 3.4",
-                "uname -r");
+                "this kernel lacks PTRACE_SEIZE (Linux 3.4)", "uname -r");
   }
   if (seize_errno == ESRCH && readv_errno == 0) {
     return {};
   }
   if (seize_errno == ESRCH && readv_errno == ENOSYS) {
     return fail(ErrorId::KernelTooOld,
-                "this kernel has no process_vm_readv, which came with Linux "
-                "3.2",
-                "uname -r");
+                "this kernel lacks process_vm_readv (Linux 3.2)", "uname -r");
   }
   const bool seizes = seize_errno == ESRCH;
   errno = seizes ? readv_errno : seize_errno;
@@ -238,7 +235,7 @@ Status judge_trace_calls(int seize_errno, int readv_errno, Containment where) {
                                       seizes ? "process_vm_readv" : "ptrace"),
                           ErrorId::PtraceForbidden);
   error.error().hint = where == Containment::Machine
-                           ? "run hangdbg from a shell that is not confined"
+                           ? "run hangdbg from a shell without that filter"
                            : way_to_more_rights(where, "PID");
   return error;
 }

@@ -47,8 +47,7 @@ std::unexpected<Error> has_ended(int pid, const ProcStatus& status) {
     return fail(
         ErrorId::Zombie,
         fmt::format("the main thread of process {} has ended, and {} of its "
-                    "threads {} on: the kernel shows no memory of the process "
-                    "then",
+                    "threads {} on: its memory cannot be read then",
                     pid, others, others == 1 ? "goes" : "go"),
         fmt::format("cat /proc/{}/task/*/stack", pid));
   }
@@ -57,11 +56,11 @@ std::unexpected<Error> has_ended(int pid, const ProcStatus& status) {
   const std::string how = stat && stat->exit_code != 0
                               ? fmt::format(" ({})", end_text(stat->exit_code))
                               : "";
-  return fail(ErrorId::Zombie,
-              fmt::format("process {} has ended{}; only its parent {} has "
-                          "not yet asked how",
-                          pid, how, status.ppid),
-              fmt::format("ps -fp {}", status.ppid));
+  return fail(
+      ErrorId::Zombie,
+      fmt::format("process {} is a zombie{}: its parent {} has not reaped it",
+                  pid, how, status.ppid),
+      fmt::format("ps -fp {}", status.ppid));
 }
 
 // ---- state D
@@ -97,8 +96,8 @@ std::unexpected<Error> in_disk_sleep(int pid) {
   if (call && is_vfork(pid, *call)) {
     const std::string child = last_child(pid);
     return fail(ErrorId::InVfork,
-                fmt::format("process {} waits for its vfork child {} to start "
-                            "its program or end",
+                fmt::format("process {} waits for its vfork child {} to run a "
+                            "program or to exit",
                             pid, child),
                 fmt::format("ps -fp {0}; cat /proc/{0}/wchan",
                             child.empty() ? "CHILD" : child));
@@ -106,14 +105,14 @@ std::unexpected<Error> in_disk_sleep(int pid) {
   if (call && (call->number == SYS_execve || call->number == SYS_execveat)) {
     return fail(
         ErrorId::InExec,
-        fmt::format("process {} is about to become another program "
-                    "({}), and that does not get on",
-                    pid, call->number == SYS_execve ? "execve" : "execveat"),
+        fmt::format(
+            "process {} is about to run another program, and is stuck in {}",
+            pid, call->number == SYS_execve ? "execve" : "execveat"),
         fmt::format("cat /proc/{0}/wchan /proc/{0}/stack", pid));
   }
   return fail(ErrorId::DiskSleep,
-              fmt::format("process {} is in uninterruptible sleep (state D): "
-                          "nothing can stop it there",
+              fmt::format("process {} is in uninterruptible sleep (state D) "
+                          "and cannot be stopped",
                           pid),
               fmt::format("cat /proc/{0}/wchan /proc/{0}/stack", pid));
 }
@@ -128,7 +127,7 @@ Status check_state(int pid, const ProcStatus& status) {
     case 'T':
       return fail(ErrorId::Stopped,
                   fmt::format("process {} is stopped (SIGSTOP or Ctrl-Z)", pid),
-                  fmt::format("kill -CONT {} lets it go on", pid));
+                  fmt::format("kill -CONT {}", pid));
     case 'D':
       return in_disk_sleep(pid);
     default:
@@ -139,7 +138,7 @@ Status check_state(int pid, const ProcStatus& status) {
     if (stat && (stat->flags & kKernelThreadFlag) != 0) {
       return fail(ErrorId::KernelThread,
                   fmt::format("{} is a kernel thread ({})", pid, status.name),
-                  "hangdbg ps lists the Python processes");
+                  "hangdbg ps");
     }
   }
   return {};

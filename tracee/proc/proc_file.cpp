@@ -96,7 +96,7 @@ std::unexpected<Error> cannot_read_proc(int pid, const std::string& name) {
                     fmt::format("a thread of process {} has ended", pid));
       }
       return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid),
-                  "hangdbg ps lists the Python processes");
+                  "hangdbg ps");
     case EACCES:
     case EPERM:
       return fail_errno("cannot read " + path_of(pid, name),

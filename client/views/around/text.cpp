@@ -55,7 +55,7 @@ std::string around_text(const HostContext& around, const Palette& out) {
                                : printable(shell_quote(around.command_line)))));
   const auto unusual = environment_warnings(around);
   if (unusual.empty()) {
-    page.line("  nothing unusual around it");
+    page.line("  nothing unusual");
   }
   for (const std::string& line : unusual) {
     page.line("  " + out.red(printable(line)));

@@ -37,7 +37,7 @@ std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
                               first_words(found), out) +
                      sure(found.cause, out);
   if (found.chain.size() > 1) {
-    text += out.bold("who waits for whom") + "\n" + chain_text(found, "  ");
+    text += out.bold("wait-for graph") + "\n" + chain_text(found, "  ");
   } else {
     text += fmt::format("  {} · {}\n", found.chain[0].state,
                         printable(found.chain[0].place));
@@ -60,7 +60,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
   std::string text =
       headline(job_text(found.job), verdict(found.hung, found.cause),
                found.cause.summary, out) +
-      sure(found.cause, out) + out.bold("who is where") + "\n";
+      sure(found.cause, out) + out.bold("merged stacks") + "\n";
   for (const AlikeRanks& alike : found.alike(shown)) {
     text += alike_text(alike);
   }
@@ -140,7 +140,7 @@ std::string headline(const std::string& whose,
       fmt::format("{} {}: {}", whose,
                   verdict == Verdict::Hangs ? "hangs"
                   : verdict == Verdict::MayHang
-                      ? "may hang, and was not watched for long enough"
+                      ? "may hang, but was not watched for long enough"
                       : "does not hang",
                   what));
   return (verdict == Verdict::Hangs ? out.red(head) : out.bold(head)) + "\n";

@@ -55,7 +55,7 @@ Result<Side> parse_side(std::string_view bytes) {
     return parse_side(TRY(report_in(bytes)));
   }
   if (trim(bytes).empty()) {
-    return fail(ErrorId::BadMessage, "it is empty");
+    return fail(ErrorId::BadMessage, "empty file");
   }
   const Json json = TRY(Json::parse(bytes));
   const auto kind = decode<Kind>(json);
@@ -66,7 +66,7 @@ Result<Side> parse_side(std::string_view bytes) {
     side.report.parts.push_back({.part = "dump", .json = json});
   } else {
     return fail(ErrorId::BadMessage,
-                "it is neither a report nor what `dump --json` writes");
+                "neither a report nor written by `dump --json`");
   }
   if (const Json& dump = side.report.part("dump"); !dump.is_null()) {
     side.processes = TRY(decode<reports::DumpedProcesses>(dump)).processes;
@@ -80,7 +80,7 @@ Result<Side> parse_side(std::string_view bytes) {
     }
   }
   if (side.processes.empty()) {
-    return fail(ErrorId::BadMessage, "no process is in it");
+    return fail(ErrorId::BadMessage, "contains no process");
   }
   return side;
 }
@@ -98,7 +98,7 @@ Result<std::string> report_in(std::string_view archive) {
     }
   }
   return fail(ErrorId::BadMessage,
-              fmt::format("no {} is in that archive", kReportFile));
+              fmt::format("no {} in that archive", kReportFile));
 }
 
 }  // namespace

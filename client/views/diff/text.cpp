@@ -54,7 +54,7 @@ std::string comparison_text(const Side& a,
     for (const std::string& group : found.not_compared) {
       groups += (groups.empty() ? "" : ", ") + group;
     }
-    text += out.dim("on one side only, so not compared: " + groups) + "\n";
+    text += out.dim("on one side only, not compared: " + groups) + "\n";
   }
   return text;
 }
@@ -140,7 +140,7 @@ std::string frames_text(
   }
   if (frames->empty()) {
     return fmt::format("    {} {}\n", out.cyan(letter),
-                       parted ? "stands there" : "has no frames");
+                       parted ? "ends here" : "has no frames");
   }
   std::string text;
   const auto add = [&](std::string_view words) {

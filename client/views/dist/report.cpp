@@ -95,7 +95,7 @@ std::vector<std::string> findings(const DistReport& report) {
   for (const DistRank& one : report.ranks) {
     if (one.look && !one.look->threads.empty() &&
         one.look->threads.front().state.starts_with("stopped")) {
-      found.push_back(fmt::format("{}: {}; kill -CONT {} lets it go on",
+      found.push_back(fmt::format("{}: {}; resume it by kill -CONT {}",
                                   report.who(one.rank, {}),
                                   one.look->threads.front().state, one.pid));
     }
@@ -118,7 +118,7 @@ std::vector<std::string> findings(const DistReport& report) {
   }
   if (more > 0) {
     found.push_back(
-        fmt::format("{} more connections stand still (--json has all)", more));
+        fmt::format("{} more stalled connections (--json lists all)", more));
   }
   return found;
 }

@@ -67,7 +67,7 @@ std::string groups_text(const DistReport& report, const Palette& out) {
   std::size_t shown = 0;
   for (const GroupProgress& group : report.groups) {
     if (++shown > kMostGroups) {
-      return text + fmt::format("  and {} more (--json has all)\n",
+      return text + fmt::format("  and {} more (--json lists all)\n",
                                 report.groups.size() - kMostGroups);
     }
     text += group_text(report, group);
@@ -132,11 +132,11 @@ std::string step_text(const GroupProgress& group, const GroupStep& step) {
   }
   const std::string over =
       !step.over          ? ""
-      : *step.over        ? ", all over"
-      : step.pending == 0 ? ", not all over"
+      : *step.over        ? ", all finished"
+      : step.pending == 0 ? ", not all finished"
       : step.pending == 1
-          ? ", the last is not over"
-          : fmt::format(", the last {} are not over", step.pending);
+          ? ", the last has not finished"
+          : fmt::format(", the last {} have not finished", step.pending);
   return fmt::format("{} begun{}{}{}{}", step.begun, name, over,
                      device_text(group, step), late);
 }
@@ -239,7 +239,7 @@ std::string asked_text(const DistReport& report, const Palette& out) {
                           printable(entry.group), entry.number,
                           printable(entry.name), printable(entry.tensors),
                           duration_words(milliseconds(entry.age_ms)),
-                          entry.over ? "over" : "not over");
+                          entry.over ? "over" : "not finished");
     }
   }
   return text.empty() ? text
@@ -291,7 +291,7 @@ std::string flows_text(const DistReport& report, const Palette& out) {
   std::size_t shown = 0;
   for (const Silence& line : lines) {
     if (++shown > kMostQuiet) {
-      text += fmt::format("  and {} more (--json has all)\n",
+      text += fmt::format("  and {} more (--json lists all)\n",
                           lines.size() - kMostQuiet);
       break;
     }

@@ -42,11 +42,11 @@ std::string greenlets_text(const Greenlets& greenlets,
           "\n";
     }
     if (!greenlet.stack.complete) {
-      text += "    " + out.dim("(there is more)") + "\n";
+      text += "    " + out.dim("(more omitted)") + "\n";
     }
   }
   if (dead > 0) {
-    text += out.dim(fmt::format("({} of the greenlets are dead)", dead)) + "\n";
+    text += out.dim(fmt::format("({} dead greenlets)", dead)) + "\n";
   }
   if (!greenlets.missing.empty()) {
     text += out.red("(not all greenlets could be found: " + greenlets.missing +
@@ -75,8 +75,7 @@ std::string head_of(const Greenlet& greenlet,
     head += out.dim(" · parent " + name_of(*parent->second));
   }
   if (!greenlet.stack.exact) {
-    head +=
-        " · " + out.red("ran meanwhile: the frames may be from two moments");
+    head += " · " + out.red("was running: its frames may be inconsistent");
   }
   return head;
 }

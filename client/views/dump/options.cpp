@@ -19,7 +19,7 @@ Result<int> number(const std::string& flag,
   const auto number = parse_number<int>(value);
   if (!number || *number < least || *number > most) {
     return fail(ErrorId::Usage,
-                fmt::format("{}={} is no number from {} to {}", flag,
+                fmt::format("{}: {} is not a number from {} to {}", flag,
                             printable(value), least, most),
                 "hangdbg dump --help");
   }
@@ -29,21 +29,21 @@ Result<int> number(const std::string& flag,
 }  // namespace
 
 void add_shown_options(cli::Command command, ShownOptions& options) {
-  command.add_flag("-l,--locals", options.locals,
-                   "Their locals; =DEPTH shows so many levels of what is in "
-                   "them (default 2)");
+  command.add_flag(
+      "-l,--locals", options.locals,
+      "Show local variables; =DEPTH: levels of nested values (default 2)");
   command.add_flag("-n,--native", options.native,
-                   "C and C++ functions too, where they were called");
+                   "Show C and C++ functions, too");
   command.add_flag("--native-all", options.native_all,
-                   "The same, and the threads that run no Python");
+                   "Like --native, and show threads that run no Python");
   command.add_flag(
       "--tasks", options.tasks,
-      "The asyncio tasks that are not done, and who waits for whom; greenlets");
-  command.add_flag("--source", options.source,
-                   "The source around each frame's line; =LINES shows so many "
-                   "(default 11)");
+      "Show unfinished asyncio tasks, what each awaits, and greenlets");
+  command.add_flag(
+      "--source", options.source,
+      "Show source lines of each frame; =LINES: how many (default 11)");
   command.add_flag("--full-filenames", options.full_filenames,
-                   "Paths as the interpreter has them");
+                   "Show paths in full");
 }
 
 Result<DumpOptions> ShownOptions::dump_options() const {

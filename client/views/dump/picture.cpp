@@ -76,10 +76,10 @@ struct KindOfBox {
   const char* legend;
 };
 constexpr std::array<KindOfBox, 4> kKinds = {{
-    {Kind::Usual, "usual", "where most are"},
-    {Kind::Odd, "odd", "elsewhere than most"},
+    {Kind::Usual, "usual", "majority"},
+    {Kind::Odd, "odd", "outlier"},
     {Kind::Stopped, "stopped", "stopped by a signal"},
-    {Kind::Folded, "folded", "more than is drawn"},
+    {Kind::Folded, "folded", "omitted"},
 }};
 
 // As many as a person reads.

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "client/terminal/render.h"
+#include "client/terminal/typed.h"
 
 namespace hangdbg {
 namespace {
@@ -29,16 +30,20 @@ Status write_all(const Fd& file, std::string_view text);
 void add_picture_options(cli::Command command, PictureOptions& options) {
   command
       .add_option("--svg", options.svg,
-                  "Draw that tree as well; - is standard output")
+                  "Draw the merged tree as SVG; -: standard output")
       .type_name("FILE");
-  command.add_option("--html", options.html, "The same as a page")
+  command
+      .add_option("--html", options.html,
+                  "Draw the merged tree as an HTML page; -: standard output")
       .type_name("FILE");
 }
 
 Status PictureOptions::check(bool json) const {
   if (to_stdout() && (json || svg == html)) {
-    return fail(ErrorId::Usage, "only one of them can be on standard output",
-                "--svg FILE");
+    return fail(ErrorId::Usage,
+                "--svg, --html and --json cannot share standard output",
+                typed_with(svg == "-" ? "--svg" : "--html",
+                           svg == "-" ? "hang.svg" : "hang.html"));
   }
   return {};
 }
@@ -62,8 +67,7 @@ Status write_file(const std::string& path, const std::string& text) {
     print_now(stdout, text);
     return {};
   }
-  const std::string failure =
-      fmt::format("{} cannot be written", printable(path));
+  const std::string failure = fmt::format("cannot write {}", printable(path));
   std::error_code error;
   if (const auto status = fs::status(path, error);
       fs::exists(status) && !fs::is_regular_file(status)) {

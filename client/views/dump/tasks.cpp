@@ -72,7 +72,7 @@ void TaskPrinter::tree(const AsyncioTask& task, int depth) {
         "\n";
   }
   if (!task.stack.complete) {
-    text += indent + "    " + out.dim("(there is more)") + "\n";
+    text += indent + "    " + out.dim("(more omitted)") + "\n";
   }
   if (depth < kMostDepthOfTasks) {
     for (const Address other : task.waits_for) {
@@ -86,7 +86,7 @@ std::string TaskPrinter::head(const AsyncioTask& task) const {
   if (task.state != "waits") {
     return head + " · " + task.state;
   }
-  head += " · waits for ";
+  head += " · awaits ";
   if (task.waits_for.empty()) {
     return head + "a " + printable(task.future);
   }

@@ -173,19 +173,18 @@ void Printer::thread(const DumpedThread& thread) {
     head += " · " + thread.state;
   }
   if (thread.has_gil) {
-    head += " · " + out.cyan("has the GIL");
+    head += " · " + out.cyan("holds the GIL");
   }
   if (thread.collects_garbage) {
-    head += " · collects garbage";
+    head += " · collecting garbage";
   }
   if (thread.call && !thread.call->arguments.empty()) {
     head += out.dim(" · " + call_text(*thread.call));
   }
   if (!thread.stack.exact && !thread.error) {
-    head +=
-        " · " + out.red("ran meanwhile: the frames may be from two moments");
+    head += " · " + out.red("was running: its frames may be inconsistent");
   } else if (!thread.locals.empty() && !thread.locals_exact) {
-    head += " · " + out.red("went on: its locals may be from later moments");
+    head += " · " + out.red("resumed: its locals may be newer than its frames");
   }
   line(head);
   if (thread.exception) {
@@ -213,7 +212,7 @@ void Printer::frames(const DumpedThread& thread) {
   for (auto at = entries.begin(); at != entries.end();) {
     if (static_cast<std::size_t>(at - entries.begin()) >= most) {
       line("    " +
-           out.dim(fmt::format("({} C functions more)", entries.end() - at)));
+           out.dim(fmt::format("({} more C functions)", entries.end() - at)));
       break;
     }
     const auto end = std::find_if_not(
@@ -223,7 +222,7 @@ void Printer::frames(const DumpedThread& thread) {
     const auto shown = repeats > kRepeats + 1 ? at + kRepeats : end;
     std::for_each(at, shown, [&](const StackEntry& e) { entry(thread, e); });
     if (shown != end) {
-      line("    " + out.dim(fmt::format("(the same, {} times more)",
+      line("    " + out.dim(fmt::format("(repeated {} more times)",
                                         repeats - kRepeats)));
     }
     at = end;
@@ -233,7 +232,7 @@ void Printer::frames(const DumpedThread& thread) {
          out.dim(fmt::format("({})", printable(thread.merged->reason))));
   }
   if (!thread.stack.complete) {
-    line("    " + out.dim("(there is more)"));
+    line("    " + out.dim("(more omitted)"));
   }
 }
 

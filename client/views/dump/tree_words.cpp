@@ -124,7 +124,7 @@ std::string why(const StackTree& tree,
 }
 
 std::string why(const StoppedMember& one) {
-  return fmt::format("{}{}; kill -CONT {} lets it go on",
+  return fmt::format("{}{}; resume it by kill -CONT {}",
                      one.child ? fmt::format("its child {} is ", one.pid) : "",
                      printable(one.state), one.pid);
 }

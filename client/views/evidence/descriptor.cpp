@@ -101,11 +101,10 @@ std::string pipe_text(const Descriptor& pipe,
   if (pipe.other_ends.empty()) {
     const std::string who = pipe.file.reads() ? "writes to" : "reads from";
     return text + ", " +
-           (unseen == 0
-                ? out.red("nobody " + who + " it")
-                : fmt::format("nobody that we may see {} it ({} processes "
-                              "may not be looked into)",
-                              who, unseen));
+           (unseen == 0 ? out.red("nobody " + who + " it")
+                        : fmt::format("no process found that {} it ({} "
+                                      "processes are not readable)",
+                                      who, unseen));
   }
   text += pipe.file.reads() ? ", written by" : ", read by";
   int last = 0;

@@ -248,10 +248,8 @@ std::string others_text(const SeenSocket& socket, const SeenNet& net) {
   }
   if (text.empty() && net.unseen > 0 && socket.local &&
       socket.local->peer != 0) {
-    text = fmt::format(
-        "nobody that we may see ({} processes may not be looked "
-        "into)",
-        net.unseen);
+    text = fmt::format("no process found ({} processes are not readable)",
+                       net.unseen);
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/options/default_target.h"
+#include "client/terminal/typed.h"
 #include "protocol/reports/error.h"
 #include "protocol/reports/processes.h"
 #include "tracee/proc/proc_list.h"
@@ -16,7 +17,7 @@ namespace {}  // namespace
 void add_processes_option(cli::Command command, ProcessesOption& option) {
   add_pids_option(command, option.named);
   command.add_flag("-s,--subprocesses,--children", option.children,
-                   "Those that they have started as well");
+                   "Include child processes");
 }
 
 Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
@@ -48,9 +49,9 @@ void EvidenceOutput::show(const std::string& text) {
 
 void EvidenceOutput::show(int pid, Error error) {
   if (error.id == ErrorId::NotPermitted) {
-    error.hint = fmt::format("sudo hangdbg {} {}", command_, pid);
+    error.hint = "sudo " + typed_command();
   } else if (error.id == ErrorId::TimedOut) {
-    error.hint = fmt::format("hangdbg {} {} --timeout 60", command_, pid);
+    error.hint = typed_with("--timeout", "60");
   }
   failed_ = count_ > 1 ? 1 : exit_code(error.id);
   if (common_.json) {

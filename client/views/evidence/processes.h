@@ -71,10 +71,9 @@ int show_each(const CommonOptions& common,
       },
       [&](int pid, std::optional<Result<T>> seen) {
         if (!seen) {
-          output.show(
-              pid, {.id = ErrorId::TimedOut,
-                    .message = "what there is of process " +
-                               std::to_string(pid) + " was not told in time"});
+          output.show(pid, {.id = ErrorId::TimedOut,
+                            .message = "timeout while reading process " +
+                                       std::to_string(pid)});
         } else if (!*seen) {
           output.show(pid, (*seen).error());
         } else if (output.as_json()) {

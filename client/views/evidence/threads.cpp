@@ -114,7 +114,7 @@ std::string headline(const SeenThreads& all, const Palette& out) {
   if (all.gil) {
     text += all.gil->owners.empty()
                 ? " · GIL held"
-                : fmt::format(" · {} has the GIL", all.gil->owners[0].who);
+                : fmt::format(" · GIL held by {}", all.gil->owners[0].who);
   }
   if (!all.pending.empty()) {
     text += fmt::format(" · pending {}", fmt::join(all.pending, ", "));
@@ -153,7 +153,7 @@ std::string thread_text(const SeenThread& thread,
     text += fmt::format(", {:.0f} %", *thread.cpu_percent);
   }
   if (thread.has_gil) {
-    text += " · " + out.green("has the GIL");
+    text += " · " + out.green("holds the GIL");
   }
   text += "\n";
   const bool one = thread.files.size() == 1;

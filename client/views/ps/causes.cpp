@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "client/terminal/wrap.h"
 #include "diagnosis/jobs/job_diagnosis.h"
 #include "inspector/jobs/choice.h"
 
@@ -16,25 +20,32 @@ namespace {
 constexpr auto kLongest = std::chrono::seconds(3);
 constexpr std::size_t kMostProcesses = 3;
 constexpr std::size_t kMostJobs = 2;
+constexpr int kManyLines = 40;
 
 std::string line_of(const std::string& whose,
                     const std::string& what,
                     const Cause& cause,
                     const std::string& more,
+                    std::vector<SuggestedCommand> last,
                     const Palette& out) {
-  std::string text =
-      out.red(printable(whose + what)) +
-      (cause.confidence == Confidence::Certain
-           ? ""
-           : fmt::format(" ({})", confidence_name(cause.confidence))) +
-      "\n";
-  if (!cause.next.empty()) {
-    text += fmt::format("  try: {}    {}\n",
-                        out.bold(printable(cause.next.front().command)),
-                        printable(cause.next.front().why));
+  std::string text = printable(whose + what);
+  if (cause.confidence != Confidence::Certain) {
+    text += fmt::format(" ({})", confidence_name(cause.confidence));
   }
-  return text + fmt::format("  try: {}    the evidence\n",
-                            out.bold(fmt::format("hangdbg diagnose {}", more)));
+  if (out.has_columns()) {
+    text = wrap_words(text, static_cast<std::size_t>(terminal_columns()), 2, 0);
+  }
+  std::vector<SuggestedCommand> steps;
+  if (!cause.next.empty()) {
+    steps.push_back({printable(cause.next.front().command),
+                     printable(cause.next.front().why)});
+  }
+  if (const std::string evidence = "hangdbg diagnose " + more;
+      steps.empty() || steps.front().command != evidence) {
+    steps.push_back({evidence, "the evidence"});
+  }
+  std::ranges::move(last, std::back_inserter(steps));
+  return out.red(text) + "\n" + next_steps(steps, out);
 }
 
 std::string line_of(const Job& job,
@@ -43,7 +54,7 @@ std::string line_of(const Job& job,
   return line_of(job_text(job) + ": ", found.cause.summary, found.cause,
                  job.launcher ? fmt::format("{}", *job.launcher)
                               : "--job " + shell_quote(job.id),
-                 out);
+                 {}, out);
 }
 
 bool all_at_one_line(const Job& job,
@@ -81,13 +92,19 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
       hung_jobs.push_back(&*job);
     }
   }
-  if (hung_jobs.size() > kMostJobs) {
-    more += hung_jobs.size() - kMostJobs;
-    hung_jobs.resize(kMostJobs);
+  // On a small terminal all is to be on one screen, the table too.
+  const bool small = out.has_columns() && terminal_lines() < kManyLines;
+  const std::size_t most_jobs = small ? 1 : kMostJobs;
+  const std::size_t most_processes = !small              ? kMostProcesses
+                                     : hung_jobs.empty() ? 1
+                                                         : 0;
+  if (hung_jobs.size() > most_jobs) {
+    more += hung_jobs.size() - most_jobs;
+    hung_jobs.resize(most_jobs);
   }
-  if (alone.size() > kMostProcesses) {
-    more += alone.size() - kMostProcesses;
-    alone.resize(kMostProcesses);
+  if (alone.size() > most_processes) {
+    more += alone.size() - most_processes;
+    alone.resize(most_processes);
   }
   std::string text;
   for (const Job* const job : hung_jobs) {
@@ -97,7 +114,10 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
   for (const SurveyedProcess* const one : alone) {
     text +=
         line_of(fmt::format("process {} ", one->pid), summary_line(*one->found),
-                one->found->cause, fmt::format("{}", one->pid), out);
+                one->found->cause, fmt::format("{}", one->pid),
+                {{fmt::format("hangdbg attach {}", one->pid),
+                  "a prompt in the hung frame"}},
+                out);
   }
   // Who waits in MPI runs, and may hang all the same.
   std::size_t looked_at = 0;
@@ -112,7 +132,8 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     }
   }
   if (more > 0) {
-    text += fmt::format("{} more hang; hangdbg diagnose PID says why\n", more);
+    text += fmt::format("{} more hang{}: hangdbg diagnose PID\n", more,
+                        more == 1 ? "s" : "");
   }
   return text;
 }

@@ -60,7 +60,7 @@ Result<bool> TraceOutput::write_some() {
       ::write(fd_, writing_.data() + written_,
               to_file_ ? left : std::min<std::size_t>(left, PIPE_BUF));
   if (put < 0 && errno != EINTR && errno != EAGAIN) {
-    return fail_errno("what was traced cannot be written");
+    return fail_errno("cannot write the trace");
   }
   const auto more = put > 0 ? static_cast<std::size_t>(put) : 0;
   written_ += more;

@@ -94,7 +94,7 @@ Result<TraceEnd> Session::run(TraceView& view) {
   signals_ = take_signals();
   over_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!signals_ || !over_) {
-    return fail_errno("no descriptor can be had");
+    return fail_errno("cannot create a descriptor");
   }
   std::thread thread([this] { trace(); });
   const auto interrupted = watch();

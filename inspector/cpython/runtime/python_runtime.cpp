@@ -287,7 +287,7 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
     return fail(ErrorId::Wrong32Bit, "the process is not a 64-bit one");
   }
   return fail(ErrorId::NotPython, "no Python interpreter is loaded in it",
-              "hangdbg ps lists the Python processes");
+              "hangdbg ps");
 }
 
 Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
