@@ -12,6 +12,7 @@
 #include "client/ranks/answers.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
+#include "client/terminal/reported.h"
 #include "client/terminal/typed.h"
 #include "inspector/cpython/expressions/expression.h"
 #include "inspector/jobs/jobs.h"
@@ -142,7 +143,7 @@ int run(const EvalOptions& options) {
     return report(done.error(), err);
   }
   if (!done && !answer.error) {
-    reports::ReportedError why = reports::ReportedError::of(done.error());
+    reports::ReportedError why = reported(done.error());
     answer.error = JsonException{
         std::move(why.type), std::move(why.message), std::move(why.hint), {}};
   }

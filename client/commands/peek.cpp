@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "client/options/expression_args.h"
 #include "client/ranks/answers.h"
+#include "client/terminal/reported.h"
 #include "client/terminal/typed.h"
 #include "injector/checks/preflight.h"
 #include "inspector/cpython/expressions/peek.h"
@@ -146,7 +147,7 @@ int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   }
   PeekAnswer failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
-  failed.error = reports::ReportedError::of(error);
+  failed.error = reported(error);
   print_json(encode(failed));
   return exit_code(error.id);
 }

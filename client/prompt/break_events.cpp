@@ -10,6 +10,7 @@
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/together.h"
 #include "client/terminal/render.h"
+#include "client/terminal/reported.h"
 #include "protocol/reports/error.h"
 
 namespace hangdbg {
@@ -307,7 +308,7 @@ void BreakEvents::note(int rank, const std::string& text) {
 }
 
 void BreakEvents::error(const Error& error) {
-  tell(encode(ErrorEvent{.error = reports::ReportedError::of(error)}));
+  tell(encode(ErrorEvent{.error = reported(error)}));
 }
 
 void BreakEvents::end(int code) {

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/shortage.h"
 #include "base/text.h"
+#include "client/terminal/reported.h"
 #include "client/terminal/typed.h"
 #include "protocol/json.h"
 #include "protocol/reports/error.h"
@@ -144,7 +145,7 @@ int report(const Error& noticed, const Palette& palette) {
   const Error error = with_its_cause(noticed);
   shortage_told = shortage_told || error.id == ErrorId::OutOfResources;
   if (answer_state == Answer::Awaited) {
-    print_json(encode(reports::NoAnswer{reports::ReportedError::of(error)}));
+    print_json(encode(reports::NoAnswer{reported(error)}));
   } else {
     flush_output(stdout);
     say(stderr, "{} {}\n", palette.red("hangdbg:"), printable(error.text()));

@@ -53,8 +53,8 @@ void look_around(SystemSnapshot& world, int pid, Cause& cause) {
         "{}: {} killed for its limit of memory", around.cgroup.memory->folder,
         around.cgroup.memory->oom_kills));
   }
-  cause.next.push_back({fmt::format("hangdbg around {}", pid),
-                        "how much memory its cgroup has"});
+  cause.next.push_back(
+      {fmt::format("hangdbg host {}", pid), "how much memory its cgroup has"});
 }
 
 }  // namespace

@@ -92,8 +92,8 @@ void refine_by_cpu_limit(const ProcessSnapshot& of,
       group.cpu->folder, 100 * group.throttling->share,
       group.throttling->window.count(),
       std::chrono::duration<double>(group.cpu->throttled).count()));
-  cause.next.push_back({fmt::format("hangdbg around {}", of.pid),
-                        "what its cgroups let it have"});
+  cause.next.push_back(
+      {fmt::format("hangdbg host {}", of.pid), "what its cgroups let it have"});
 }
 
 void refine_by_memory_limit(const ProcessSnapshot& of,

@@ -5,21 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
-#include "base/shortage.h"
-#include "client/terminal/typed.h"
-
 namespace hangdbg::reports {
 
 struct ReportedError {
   std::string type;  // an ErrorId's name; of `eval` also an exception's
   std::string message;
   std::optional<std::string> hint = {};
-
-  static ReportedError of(const Error& noticed) {
-    const Error error = with_its_cause(noticed);
-    return {error_name(error.id), error.text(), as_typed(error.hint)};
-  }
 
   template <class V>
   void fields(V& v) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "client/terminal/reported.h"
 #include "protocol/reports/diagnosis.h"
 #include "protocol/reports/error.h"
 
@@ -62,7 +63,7 @@ void take(const Result<Diagnosis>& found,
   if (found) {
     diagnosis = fields_of(*found);
   } else {
-    error = reports::ReportedError::of(found.error());
+    error = reported(found.error());
   }
 }
 

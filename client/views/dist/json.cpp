@@ -6,9 +6,9 @@
 
 #include "base/host_name.h"
 #include "client/options/expression_args.h"
+#include "client/terminal/reported.h"
 #include "client/views/dist/words.h"
 #include "protocol/reports/dist.h"
-#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -92,19 +92,18 @@ reports::DistThread to_json(const DistThread& from) {
 reports::DistRank to_json(const DistRank& from) {
   reports::DistRank json{.pid = from.pid};
   if (!from.look) {
-    json.error = reports::ReportedError::of(from.look.error());
+    json.error = reported(from.look.error());
     return json;
   }
   json.python = from.look->python;
   json.groups = each_to_json<reports::DistGroup>(from.look->groups.groups);
   json.threads = each_to_json<reports::DistThread>(from.look->threads);
   if (from.look->why_no_groups) {
-    json.error = reports::ReportedError::of(*from.look->why_no_groups);
+    json.error = reported(*from.look->why_no_groups);
   }
   if (from.asked) {
-    json.asked = *from.asked
-                     ? encode(**from.asked)
-                     : encode(reports::ReportedError::of(from.asked->error()));
+    json.asked = *from.asked ? encode(**from.asked)
+                             : encode(reported(from.asked->error()));
   }
   return json;
 }
@@ -172,7 +171,7 @@ Json dist_json(const DistReport& report) {
     }
   }
   if (report.why_no_times) {
-    json.without_times = reports::ReportedError::of(*report.why_no_times);
+    json.without_times = reported(*report.why_no_times);
   }
   return encode(json);
 }

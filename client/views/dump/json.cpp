@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/host_name.h"
+#include "client/terminal/reported.h"
 #include "protocol/reports/dump.h"
-#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -172,10 +172,8 @@ Json dump_json(const ProcessDump& dump) {
 }
 
 Json dump_json(int pid, const Error& error) {
-  return encode(
-      reports::DumpProcess{.pid = pid,
-                           .host = host_name(),
-                           .error = reports::ReportedError::of(error)});
+  return encode(reports::DumpProcess{
+      .pid = pid, .host = host_name(), .error = reported(error)});
 }
 
 Json dumps_json(const std::vector<Json>& processes,

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "client/options/default_target.h"
+#include "client/terminal/reported.h"
 #include "client/terminal/typed.h"
-#include "protocol/reports/error.h"
 #include "protocol/reports/processes.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
@@ -55,8 +55,7 @@ void EvidenceOutput::show(int pid, Error error) {
   }
   failed_ = count_ > 1 ? 1 : exit_code(error.id);
   if (common_.json) {
-    show(
-        encode(reports::FailedProcess{pid, reports::ReportedError::of(error)}));
+    show(encode(reports::FailedProcess{pid, reported(error)}));
   } else {
     report(error, Palette(common_.colour, stderr));
   }

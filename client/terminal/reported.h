@@ -1,0 +1,11 @@
+// An error as --json has it, with the command line that was typed in its hint.
+#pragma once
+
+#include "base/error.h"
+#include "protocol/reports/error.h"
+
+namespace hangdbg {
+
+reports::ReportedError reported(const Error& noticed);
+
+}  // namespace hangdbg
