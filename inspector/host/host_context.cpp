@@ -117,7 +117,7 @@ Result<Put> read_variables_part(int pid, Depth) {
 Result<Put> read_files(int pid, Depth depth) {
   constexpr std::size_t kQuick = 2000;  // descriptors
   if (depth == Depth::Quick && TRY(count_open_files(pid)) > kQuick) {
-    return fail(ErrorId::System, "there are very many: hangdbg around");
+    return fail(ErrorId::System, "there are very many: hangdbg host");
   }
   const OpenFiles open = TRY(read_open_files(pid));
   const auto most = TRY(read_limits(pid)).file_size;

@@ -225,12 +225,12 @@ def test_who_waits_in_recv(torch_python, tmp_path):
 @pytest.mark.parametrize("words, said", [
     (["train.py"], None),
     (["train.py:x"], "neither FILE:LINE nor a function: train.py:x"),
-    (["train.py:0"], "no FILE:LINE"),
+    (["train.py:0"], "neither FILE:LINE nor a function: train.py:0"),
     (["a.py:1", "--ranks", "x"], "no set of ranks"),
     (["a.py:1", "--for", "0"], "--for"),
-    (["a.py:1", "--for", "nan"], "no number of seconds"),
-    (["a.py:1", "--log", "x", "-c", "w"], "with --log nobody stops"),
-    ([], "place"),
+    (["a.py:1", "--for", "nan"], "nan is not a number"),
+    (["a.py:1", "--log", "x", "-c", "w"], "--log cannot be combined with -c"),
+    ([], "PLACE"),
 ])
 def test_what_is_wrong_is_said(words, said):
     done = hangdbg("break", *words, "--job", "no such job")

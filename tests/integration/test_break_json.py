@@ -115,4 +115,4 @@ def test_who_is_not_raised_and_that_nobody_came(running_job):
 @pytest.mark.parametrize("words", [[], ["--hold-until", "all"]])
 def test_it_has_no_prompt(words):
     done = hangdbg("break", "a.py:1", *words, "--json")
-    done.assert_refused_as_json(2, "--json has no prompt")
+    done.assert_refused_as_json(2, "it opens no prompt")

@@ -98,6 +98,6 @@ def test_what_it_is_not_for(newest_python):
     ask(process, "release", "resumed")
     left(target, process)
     errors = process.stderr.read()
-    for text in ("does not stand where a function has just returned",
+    for text in ("no function has just returned in this thread",
                  "debug needs an expression", "SyntaxError"):
         assert text in errors

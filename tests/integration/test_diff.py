@@ -102,8 +102,8 @@ def test_jobs(newest_python, tmp_path):
     (b"{}", "neither a report nor"),
     (b'{"processes": []}', "contains no process"),
     (DEEP, "nested deeper"),
-    (gzip.compress(b"no tar"), "no tar archive"),
-    (gzip.compress(b"no tar")[:10], "no whole gzip"),
+    (gzip.compress(b"no tar"), "without a tar archive"),
+    (gzip.compress(b"no tar")[:10], "truncated or damaged gzip"),
     (b'{"processes": [{"pid": 1, "host": "\\u001b[31m", "threads": 5}]}', "threads"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_is_no_report(tmp_path, what, said):

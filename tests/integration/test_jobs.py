@@ -132,7 +132,8 @@ def test_by_any_of_its_processes(newest_python):
 def test_in_which_c_functions_they_are(newest_python):
     """All are at one line of Python; below it they part in C."""
     name, ranks = ranks_of(4, newest_python, target="native_parted")
-    assert "they part" not in hangdbg("dump", "--job", name, "--merge").out
+    plain = hangdbg("dump", "--job", name, "--merge").out
+    assert "[0-3] 4 ranks" in plain and "[2]" not in plain, plain
     done = hangdbg("dump", "--job", name, "--merge", "--native")
     first, second = done.out.splitlines()[:2]
     assert first.startswith("rank 2: in ") and "pause" in first, done

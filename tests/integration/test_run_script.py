@@ -268,7 +268,7 @@ def test_a_second_interrupt_opens_a_prompt(newest_python, folder, on_terminal):
     session = on_terminal("run", "--python", newest_python, folder / "stays.py")
     session.expect("^waiting$")
     session.type("\x03")
-    session.expect("Ctrl-C again opens a prompt in it$")
+    session.expect("Ctrl-C again opens a prompt$")
     session.type("\x03")
     session.expect(r"^> \S*stays\.py\(6\)<module>\(\)$")
     session.expect_prompt()
