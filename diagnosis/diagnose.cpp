@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/text.h"
@@ -32,7 +33,8 @@ struct Finder {
   // None of one that cannot be looked at.
   const std::optional<WaitEdge>& link(ThreadId id);
   WaitChain chain_from(ThreadId start);
-  bool hangs(const WaitChain& chain) const;
+  bool is_stalled(const WaitChain& chain) const;
+  std::vector<WaitEdge> stuck_descendants(const Diagnosis& found);
 };
 
 bool has(const WaitChain& chain, ThreadId id) {
@@ -42,6 +44,7 @@ bool has(const WaitChain& chain, ThreadId id) {
 // The worst among those that one waits for: where the way goes on. The best,
 // where any of them can end it.
 std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link);
+Progress state_of(const WaitChain& chain);
 Cause circle(const std::vector<WaitEdge>& links);
 
 }  // namespace
@@ -63,7 +66,7 @@ Result<Diagnosis> diagnose(SystemSnapshot& world,
   if (first.links.empty()) {
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
   }
-  found.hung = finder.hangs(first);
+  found.stalled = finder.is_stalled(first);
   // Threads that main does not wait for may hang all the same.
   std::size_t seen = 0;
   for (const ThreadSnapshot& thread : of->threads) {
@@ -71,21 +74,26 @@ Result<Diagnosis> diagnose(SystemSnapshot& world,
       continue;
     }
     WaitChain chain = finder.chain_from(thread.id);
-    if (chain.links.empty() || !finder.hangs(chain) ||
+    if (chain.links.empty() || !finder.is_stalled(chain) ||
         chain.cause.confidence == Confidence::Possible) {
       continue;
     }
-    if (!found.hung && chain.cause.progress == Progress::Stuck) {
+    if (!found.stalled && chain.cause.progress == Progress::Stuck) {
       first = std::move(chain);
-      found.hung = true;
+      found.stalled = true;
     } else if (!has(first, chain.links[chain.root].id)) {
       found.also.push_back(std::move(chain.links[chain.root]));
     }
   }
+  found.state = state_of(first);
   found.chain = std::move(first.links);
   found.root = first.root;
   found.cycle = first.cycle;
   found.cause = std::move(first.cause);
+  if (world.may_watch && !world.ranks_apart) {
+    std::ranges::move(finder.stuck_descendants(found),
+                      std::back_inserter(found.also));
+  }
   found.around = environment_warnings(world.around(pid));
   found.skipped = world.skipped();
   found.partial = world.deadline().expired() ||
@@ -95,6 +103,13 @@ Result<Diagnosis> diagnose(SystemSnapshot& world,
                     return its == nullptr || its->memory_left;
                   });
   return found;
+}
+
+std::optional<double> Diagnosis::waiting_s() const {
+  const WaitEdge& first = chain.front();
+  return first.cause.waited_s  ? first.cause.waited_s
+         : first.cause.watched ? std::optional(first.cause.watched->seconds)
+                               : first.waiting_s;
 }
 
 std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
@@ -107,11 +122,11 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
   WaitEdge link{.id = id,
                 .who = id.pid == id.tid ? process_text(id.pid) : thread->who(),
                 .place = thread->place(),
-                .state = describe(thread->wait),
+                .doing = describe(thread->wait),
                 .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
                 .cause = cause_of(*of, *thread)};
   if (const auto& watched = link.cause.watched) {
-    link.state += fmt::format(", in {} for at least {:.1f} s",
+    link.doing += fmt::format(", in {} for at least {:.1f} s",
                               watched->function, watched->seconds);
   }
   return link;
@@ -178,11 +193,21 @@ WaitChain Finder::chain_from(ThreadId start) {
   return chain;
 }
 
+// Who waits for one that is stuck is stuck: no other can end its wait.
+Progress state_of(const WaitChain& chain) {
+  return chain.root == 0 || chain.cause.progress == Progress::Stuck
+             ? chain.cause.progress
+             : chain.links.front().cause.progress;
+}
+
 // Who polls without a limit that is known may be at work that is slow.
-bool Finder::hangs(const WaitChain& chain) const {
+bool Finder::is_stalled(const WaitChain& chain) const {
   const Cause& cause = chain.cause;
-  if (cause.progress != Progress::Blocked) {
-    return cause.progress == Progress::Stuck;
+  if (cause.progress == Progress::Stuck) {
+    return true;
+  }
+  if (cause.progress < Progress::Polling) {
+    return false;
   }
   if (cause.watched) {
     return cause.watched->enough;
@@ -206,6 +231,37 @@ std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link) {
     }
   }
   return next;
+}
+
+// Whoever is asked about a process is told of those below it, too.
+std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
+  constexpr std::size_t kMost = 32;
+  std::vector<WaitEdge> stuck;
+  std::vector<int> below = {found.pid};
+  for (std::size_t at = 0; at < below.size() && below.size() < kMost; ++at) {
+    const auto [begin, end] = world.children().equal_range(below[at]);
+    for (auto child = begin; child != end && below.size() < kMost; ++child) {
+      below.push_back(child->second);
+    }
+  }
+  below.erase(below.begin());
+  world.take_snapshots(below);
+  for (const int pid : below) {
+    const bool known = std::ranges::any_of(
+        found.chain,
+        [pid](const WaitEdge& link) { return link.id.pid == pid; });
+    WaitChain chain = known || world.deadline().expired()
+                          ? WaitChain()
+                          : chain_from({pid, pid});
+    if (!chain.links.empty() && chain.cause.progress == Progress::Stuck &&
+        chain.cause.confidence != Confidence::Possible &&
+        chain.links[chain.root].id.pid != found.pid) {
+      WaitEdge& one = chain.links[chain.root];
+      one.cause.summary = "hangs: " + one.cause.summary;
+      stuck.push_back(std::move(one));
+    }
+  }
+  return stuck;
 }
 
 Cause circle(const std::vector<WaitEdge>& links) {

@@ -23,7 +23,7 @@ struct WaitEdge {
   ThreadId id;
   std::string who;    // "thread 12 "worker""
   std::string place;  // "lock.py:42 in wait"
-  std::string state;  // "asleep in futex for 3 min"
+  std::string doing;  // "asleep in futex for 3 min"
   std::optional<double> waiting_s;
   Cause cause;
 };
@@ -31,22 +31,31 @@ struct WaitEdge {
 struct Diagnosis {
   int pid = 0;
   std::string title;  // "process 79655 (python train.py)"
-  bool hung = false;
+  // Of who was asked for: stuck or blocked, where who is behind it is.
+  Progress state = Progress::Unknown;
+  // It has not got on for `hung_after_s`, and not by design: somebody is to
+  // look at it. Stuck or not.
+  bool stalled = false;
   // From the thread that was asked for along who waits for whom.
   std::vector<WaitEdge> chain;
   std::size_t root = 0;        // in it: whose cause it is
   std::size_t cycle = 0;       // so many, of which it is the last, are a circle
   Cause cause;                 // the root's, or the circle
-  std::vector<WaitEdge> also;  // others that hang by themselves
+  std::vector<WaitEdge> also;  // others that are stalled by themselves
   std::vector<std::string> around;   // what is unusual around it
   std::vector<std::string> skipped;  // what could not be looked at
   // Time was up on the way, or a process's memory did not answer: what was
   // found may not be the cause.
   bool partial = false;
+
+  // Nothing that exists can end its wait.
+  bool hung() const { return state == Progress::Stuck; }
+  // For how long who was asked for waits. None: that is not known.
+  std::optional<double> waiting_s() const;
 };
 
-// `hung_after_s`: who waits for so long hangs, if not for what idle programs
-// wait for. Errors: NoSuchProcess, NotPermitted.
+// `hung_after_s`: who waits for so long is stalled, if not for what idle
+// programs wait for. Errors: NoSuchProcess, NotPermitted.
 Result<Diagnosis> diagnose(SystemSnapshot& world, int pid, double hung_after_s);
 
 // Of one thread, whoever is behind it. None, if it cannot be looked at.

@@ -17,6 +17,7 @@
 #include "client/terminal/typed.h"
 #include "client/views/diagnose/json.h"
 #include "client/views/diagnose/text.h"
+#include "client/views/diagnose/verdict.h"
 #include "diagnosis/diagnose.h"
 #include "diagnosis/jobs/job_diagnosis.h"
 #include "diagnosis/survey/survey.h"
@@ -32,6 +33,7 @@ struct DiagnoseOptions {
   PidsOption named;
   JobOptions job;
   double hung_after_s = kHungAfterS;
+  bool exit_state = false;
 
   // A thread that polls is watched for up to ten seconds.
   DiagnoseOptions() { common.timeout_s = 25; }
@@ -55,12 +57,15 @@ void add_diagnose(cli::Command program) {
   add_pids_option(command, options->named);
   add_job_options(command, options->job);
   command
-      .add_option(
-          "--hung-after", options->hung_after_s,
-          "Treat a thread blocked for longer than this as hung (default 10); a "
-          "polling thread is watched for as long, at most 10 s")
+      .add_option("--hung-after", options->hung_after_s,
+                  "Call a process stalled that is blocked for longer than this "
+                  "(default "
+                  "10); a polling thread is watched for as long, at most 10 s")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
+  command.add_flag("--exit-state", options->exit_state,
+                   "Exit with the state: 0 running or idle, 10 polling, 11 "
+                   "unknown, 12 blocked, 13 stuck; of several the worst");
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -75,6 +80,12 @@ void add_diagnose(cli::Command program) {
       "\n"
       "Runs no code in any process. A running thread is stopped for some tens "
       "of microseconds.\n"
+      "\n"
+      "The first line says what the process waits for, for how long, and who "
+      "is "
+      "at the end of the chain. \"hangs\" is said of what is proved: nothing "
+      "that "
+      "exists can end the wait. \"is blocked\": somebody may end it.\n"
       "\n"
       "Without a PID: the only job here, or else the only hung process.");
   command.runs([options] { return run(*options); });
@@ -169,7 +180,7 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
               stdout,
               diagnosis_text(**found, Palette(options.common.colour, stdout)));
         }
-        return 0;
+        return options.exit_state ? exit_code_of((*found)->state) : 0;
       });
 }
 
@@ -185,15 +196,18 @@ int diagnose_several(const DiagnoseOptions& options,
               diagnoses_text(all, Palette(options.common.colour, stdout)));
   }
   int code = 0;
+  auto worst = Progress::Running;
   for (const ProcessDiagnosis& one : all) {
-    if (!one.found) {
+    if (one.found) {
+      worst = std::max(worst, one.found->state);
+    } else {
       code = 1;
       if (!options.common.json) {
         report(one.found.error(), Palette(options.common.colour, stderr));
       }
     }
   }
-  return code;
+  return code == 0 && options.exit_state ? exit_code_of(worst) : code;
 }
 
 // All are looked at: who one waits for may not be among those that are meant.
@@ -221,7 +235,10 @@ int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
   const bool all = std::ranges::all_of(
       found.ranks,
       [](const RankDiagnosis& one) { return one.found.has_value(); });
-  return all && chosen.absent.empty() ? 0 : 1;
+  if (!all || !chosen.absent.empty()) {
+    return 1;
+  }
+  return options.exit_state ? exit_code_of(found.state) : 0;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ void fit_to_terminal(Widths& widths);
 std::size_t most_rows(const PsOptions& options);
 std::vector<Row> as_tree(const Processes& processes);
 Cells cells_of(const Row& row, const Jobs& jobs);
-std::string since(const Activity& activity);
+std::string since(const SurveyedProcess& process);
 std::string line_of(const Cells& cells, const Widths& widths);
 std::string cut(const std::string& text, std::size_t room);
 bool is_utf8_tail(char byte);
@@ -70,9 +70,10 @@ void add_ps(cli::Command program) {
   command.add_flag("--tree", options->tree,
                    "Show children below their parents");
   command
-      .add_option(
-          "--hung-after", options->hung_after_s,
-          "Treat a thread blocked for longer than this as hung (default 10)")
+      .add_option("--hung-after", options->hung_after_s,
+                  "Call a process stalled that is blocked for longer than this "
+                  "(default "
+                  "10)")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
   add_json_option(command, options->common);
@@ -286,8 +287,8 @@ Cells cells_of(const Row& row, const Jobs& jobs) {
               : fmt::format("{}{}", *role.rank, role.name == "rank" ? "" : "+"),
           printable(role.job.value_or("")),
           process.python.empty() ? "?" : process.python,
-          process.hung() ? "hung" : activity.state,
-          since(activity),
+          process.state(),
+          since(process),
           printable(!activity.waits.empty() || !process.error ? activity.waits
                     : is_denied(process)
                         ? "(not permitted)"
@@ -298,12 +299,13 @@ Cells cells_of(const Row& row, const Jobs& jobs) {
                    : printable(shell_quote(process.command_line)))};
 }
 
-std::string since(const Activity& activity) {
-  if (!activity.waiting_s) {
+std::string since(const SurveyedProcess& process) {
+  const auto waiting_s = process.waiting_s();
+  if (!waiting_s) {
     return "-";
   }
   return human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(*activity.waiting_s)));
+      std::chrono::duration<double>(*waiting_s)));
 }
 
 // What does not fit on a terminal's line is cut off the command.

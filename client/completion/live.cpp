@@ -64,9 +64,7 @@ std::vector<Candidate> processes() {
     if (!process.activity.waits.empty()) {
       help = printable(process.activity.waits) + ": " + help;
     }
-    if (process.hung()) {
-      help = "hung, " + help;
-    }
+    help = process.state() + ", " + help;
     if (role.rank && role.name == "rank") {
       help = fmt::format("rank {}, {}", *role.rank, help);
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/terminal/render.h"
@@ -18,22 +20,26 @@ Result<int> chosen_process(const TargetOption& target, Deadline deadline) {
 Result<int> default_target(Deadline deadline) {
   const auto all = TRY(survey(kHungAfterS, deadline));
   std::vector<int> hung;
+  std::vector<int> blocked;  // for long
   for (const SurveyedProcess& process : all) {
-    if (process.hangs_by_itself()) {
-      hung.push_back(process.pid);
+    if (process.is_first()) {
+      (process.hung() ? hung : blocked).push_back(process.pid);
     }
   }
-  if (hung.size() != 1) {
+  const std::vector<int>& meant = hung.empty() ? blocked : hung;
+  const std::string_view how = hung.empty() ? "blocked" : "hung";
+  if (meant.size() != 1) {
     return fail(
         ErrorId::Usage,
-        hung.empty()
-            ? "no PID given, and no Python process here hangs"
-            : fmt::format("no PID given, and {} Python processes here hang",
-                          hung.size()),
+        meant.empty()
+            ? "no PID given, and no Python process here hangs or is blocked"
+            : fmt::format("no PID given, and {} Python processes here are {}",
+                          meant.size(), how),
         "hangdbg ps");
   }
-  say(stderr, "using process {}, the only one that hangs\n", hung.front());
-  return hung.front();
+  say(stderr, "using process {}, the only one that is {}\n", meant.front(),
+      how);
+  return meant.front();
 }
 
 }  // namespace hangdbg

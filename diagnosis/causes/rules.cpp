@@ -70,7 +70,7 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                              ? "in no system call"
                              : "in " + thread.wait.syscall;
   Cause cause{.id = CauseId::Unknown,
-              .progress = Progress::Blocked,
+              .progress = Progress::Unknown,
               .confidence = Confidence::Possible,
               .summary = fmt::format("{}; cause unknown: {}",
                                      describe(thread.wait), thread.place())};
@@ -117,7 +117,7 @@ Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   for (const auto explain : kRefiners) {
     explain(of, thread, cause);
   }
-  if (cause.next.empty() && cause.progress >= Progress::Blocked &&
+  if (cause.next.empty() && cause.progress >= Progress::Polling &&
       of.is_python()) {
     cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
                           "its stacks, with local variables"});

@@ -20,7 +20,7 @@ Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   const bool polls = thread.ran && thread.places.size() == 1;
   Cause cause{.id = polls ? CauseId::Polls : CauseId::Sleeps,
-              .progress = polls ? Progress::Blocked : Progress::Idle,
+              .progress = polls ? Progress::Polling : Progress::Idle,
               .confidence = polls ? Confidence::Possible : Confidence::Certain};
   cause.summary = polls ? fmt::format(
                               "comes back to {} again and again, and "

@@ -62,6 +62,8 @@ std::string each_of(const RankSet& ranks) {
 void find_job_cause(JobDiagnosis& job, double hung_after_s) {
   JobFinder finder{job, hung_after_s, meeting_of(job)};
   finder.find();
+  job.stalled = job.stalled || job.hung;
+  job.state = job.hung ? Progress::Stuck : job.cause.progress;
   for (std::string& finding : findings(job.job)) {
     job.cause.evidence.push_back(std::move(finding));
   }
@@ -214,7 +216,7 @@ void JobFinder::blame_cycle(const std::vector<int>& circle) {
         ranks_text(meeting.waits_for.at(rank)));
     job.cause.evidence.push_back(fmt::format("rank {}: {}, {}", rank,
                                              one.found->chain.front().place,
-                                             one.found->chain.front().state));
+                                             one.found->chain.front().doing));
   }
   job.odd = all;
   job.hung = long_enough(all);
@@ -233,7 +235,7 @@ void JobFinder::blame_unread() {
     }
   }
   job.odd = unread;
-  job.hung = long_enough(waiters());
+  job.stalled = long_enough(waiters());
   job.cause = {.id = CauseId::Unknown,
                .progress = Progress::Blocked,
                .confidence = Confidence::Possible,
@@ -275,8 +277,8 @@ void JobFinder::blame_network() {
 void JobFinder::blame_nobody() {
   const bool more = !job.job.elsewhere.empty();
   // Whatever has data may take its time, and does not show it.
-  job.hung = long_enough(waiters()) &&
-             (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
+  job.stalled = long_enough(waiters()) &&
+                (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
       .id = CauseId::Collective,
       .progress = Progress::Blocked,
@@ -310,7 +312,8 @@ void JobFinder::without_waiters() {
   }
   const RankSet same = alike(all, *worst->found);
   job.odd = same.size() == all.size() ? RankSet() : same;
-  job.hung = worst->found->hung;
+  job.hung = worst->found->hung();
+  job.stalled = worst->found->stalled;
   job.cause = worst->found->cause;
   job.cause.summary =
       fmt::format("{} {}",
@@ -329,7 +332,7 @@ const RankDiagnosis* JobFinder::worst_of(const RankSet& ranks) const {
   const RankDiagnosis* worst = nullptr;
   // Of what is equally bad, what the fewest do is odd.
   const auto badness = [&](const RankDiagnosis& one) {
-    return std::tuple(one.found->hung, one.found->cause.progress,
+    return std::tuple(one.found->stalled, one.found->cause.progress,
                       one.found->cause.confidence,
                       job.ranks.size() - alike(ranks, *one.found).size());
   };
@@ -431,9 +434,11 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
               std::ranges::any_of(waiting.numbers(), [this](int rank) {
                 return looks_again(rank);
               }));
+    case Progress::Polling:
+      return odd.stalled || long_enough(waiting);
+    case Progress::Unknown:
     case Progress::Blocked:
-      return odd.hung ||
-             (odd.cause.id == CauseId::Polls && long_enough(waiting));
+      return odd.stalled;
     case Progress::Stuck:
       return true;
   }

@@ -183,7 +183,8 @@ void find_call(const ProcessSnapshot& of,
                   .summary = "runs: it has come back from what it waited in",
                   .evidence = {root.place}};
     seen.found->cause = root.cause;
-    seen.found->hung = false;
+    seen.found->state = Progress::Running;
+    seen.found->stalled = false;
   }
 }
 

@@ -39,9 +39,13 @@ struct JobDiagnosis {
   std::vector<PeerFlow> stuck_flows;
   // Looked for where all wait for each other, and some of them in MPI.
   std::optional<Result<MpiWatch>> mpi_watch;
+  Progress state = Progress::Unknown;
+  // Proved: of what is stuck, or as other ranks are blocked by one that does
+  // not come.
   bool hung = false;
-  RankSet odd;  // whose cause it is; empty: all ranks alike
-  Cause cause;  // the sentence says of whom
+  bool stalled = false;  // as of a process (diagnose.h)
+  RankSet odd;           // whose cause it is; empty: all ranks alike
+  Cause cause;           // the sentence says of whom
   std::vector<std::string> skipped;
 
   // Those among these, the odd ones first.

@@ -8,6 +8,10 @@ std::string_view progress_name(Progress progress) {
       return "running";
     case Progress::Idle:
       return "idle";
+    case Progress::Polling:
+      return "polling";
+    case Progress::Unknown:
+      return "unknown";
     case Progress::Blocked:
       return "blocked";
     case Progress::Stuck:

@@ -18,10 +18,13 @@ struct ThreadId {
   auto operator<=>(const ThreadId&) const = default;
 };
 
+// What can be said of a thread, from the best to the worst.
 enum class Progress {
   Running,
   Idle,     // by design: waits for what may come, as servers and pools do
-  Blocked,  // on what does not come by itself, or not soon
+  Polling,  // looks again and again whether something has come, and sleeps
+  Unknown,  // waits, and what for is not known
+  Blocked,  // waits for what somebody may do: whether that is a hang is open
   Stuck,    // nothing that exists can end the wait
 };
 std::string_view progress_name(Progress progress);  // "stuck"

@@ -92,11 +92,23 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
 
 void hung_first(std::vector<SurveyedProcess>& processes) {
   std::ranges::stable_sort(processes, {}, [](const SurveyedProcess& process) {
-    return std::tuple(
-        !process.hangs_by_itself(), !process.hung(),
-        process.hung() ? -process.activity.waiting_s.value_or(0) : 0,
-        process.pid);
+    return std::tuple(!process.stalled(), process.follows, !process.hung(),
+                      process.state() != progress_name(Progress::Polling),
+                      process.stalled() ? -process.waiting_s().value_or(0) : 0,
+                      process.pid);
   });
+}
+
+std::string SurveyedProcess::state() const {
+  return std::string(found ? progress_name(found->state)
+                     : activity.state == "ended"
+                         ? "ended"
+                         : progress_name(Progress::Unknown));
+}
+
+std::optional<double> SurveyedProcess::waiting_s() const {
+  return found && found->state != Progress::Running ? found->waiting_s()
+                                                    : activity.waiting_s;
 }
 
 std::size_t unjudged(const std::vector<SurveyedProcess>& processes) {
@@ -207,7 +219,7 @@ void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process) {
     if (!process.error && one.found.error().id != ErrorId::TimedOut) {
       process.error = std::move(one.found).error();
     }
-  } else if (!one.found->hung || !one.found->partial ||
+  } else if (!one.found->stalled || !one.found->partial ||
              is_told_by_kernel(one.found->cause.id)) {
     process.found = *std::move(one.found);
   }
@@ -224,20 +236,20 @@ std::set<int> ends_of(const Diagnosis& found) {
 }
 
 void mark_followers(std::vector<SurveyedProcess>& processes) {
-  std::set<int> hung;
+  std::set<int> stalled;
   for (const SurveyedProcess& process : processes) {
-    if (process.hung()) {
-      hung.insert(process.pid);
+    if (process.stalled()) {
+      stalled.insert(process.pid);
     }
   }
   for (SurveyedProcess& process : processes) {
-    if (!process.hung()) {
+    if (!process.stalled()) {
       continue;
     }
     // By number: of those that wait for each other the first is meant.
     const std::set<int> ends = ends_of(*process.found);
-    const auto first =
-        std::ranges::find_if(ends, [&](int pid) { return hung.contains(pid); });
+    const auto first = std::ranges::find_if(
+        ends, [&](int pid) { return stalled.contains(pid); });
     process.follows = first != ends.end() && *first != process.pid;
   }
 }

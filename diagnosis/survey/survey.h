@@ -24,12 +24,18 @@ struct SurveyedProcess {
   // None where it could not be looked into, or not in time.
   std::optional<Diagnosis> found;
 
-  // It hangs because another process of the survey does, or is not the first
+  // It waits because another process of the survey does, or is not the first
   // one of those that wait for each other.
   bool follows = false;
 
-  bool hung() const { return found && found->hung; }
-  bool hangs_by_itself() const { return hung() && !follows; }
+  bool hung() const { return found && found->hung(); }
+  bool stalled() const { return found && found->stalled; }
+  bool is_first() const { return stalled() && !follows; }
+  // "stuck", as `diagnose` has it; "ended"; "unknown" where it could not be
+  // looked into.
+  std::string state() const;
+  // For how long it waits. None: it does not, or that is not known.
+  std::optional<double> waiting_s() const;
 };
 
 constexpr double kHungAfterS = 10;
@@ -42,8 +48,9 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
                                             Deadline deadline,
                                             std::vector<int> pids = {});
 
-// Those that hang by themselves first, the longest among them first, then
-// others that hang, then those that do not, by number.
+// What needs a person first: those that hang or are blocked for long, of these
+// those that wait for no other, the longest first; then those that poll, then
+// all others, by number.
 void hung_first(std::vector<SurveyedProcess>& processes);
 
 // How many were not looked into because time was up.

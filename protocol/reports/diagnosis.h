@@ -22,7 +22,10 @@ struct DiagnosisStep {
 
 struct DiagnosisEdge {
   std::int64_t pid = 0, tid = 0;
-  std::string who, place, state, id, summary, progress;
+  std::string who, place;
+  std::string state;  // "stuck"
+  std::string doing;  // "asleep in futex for 3 min"
+  std::string id, summary;
   std::optional<double> waiting_s;
   std::optional<double> watched_s;  // it polls, and waits for longer
 
@@ -33,9 +36,9 @@ struct DiagnosisEdge {
     v("who", who);
     v("place", place);
     v("state", state);
+    v("doing", doing);
     v("cause", id);
     v("summary", summary);
-    v("progress", progress);
     v.nullable("waiting_s", waiting_s);
     v.nullable("watched_s", watched_s);
   }
@@ -43,8 +46,11 @@ struct DiagnosisEdge {
 
 struct Diagnosis {
   std::int64_t pid = 0;
-  bool hung = false;
-  std::string cause, summary, progress, confidence;
+  // "stuck", "blocked", "unknown", "polling", "idle" or "running".
+  std::string state;
+  bool hung = false;     // nothing that exists can end its wait
+  bool stalled = false;  // it has not got on for long, and not by design
+  std::string cause, summary, confidence;
   std::vector<std::string> evidence;
   std::vector<DiagnosisStep> next;
   std::vector<DiagnosisEdge> chain, also;
@@ -53,10 +59,11 @@ struct Diagnosis {
   template <class V>
   void fields(V& v) {
     v("pid", pid);
+    v("state", state);
     v("hung", hung);
+    v("stalled", stalled);
     v("cause", cause);
     v("summary", summary);
-    v("progress", progress);
     v("confidence", confidence);
     v("evidence", evidence);
     v("next", next);
@@ -122,8 +129,10 @@ struct DiagnosisAlike {
 struct JobDiagnosis {
   std::string job, kind;
   std::optional<std::int64_t> world_size;
-  bool hung = false;
-  std::string cause, summary, progress, confidence;
+  std::string state;
+  bool hung = false;  // also: other ranks are blocked by one that rests
+  bool stalled = false;
+  std::string cause, summary, confidence;
   std::vector<int> odd, missing;
   std::vector<std::string> evidence;
   std::vector<DiagnosisStep> next;
@@ -137,10 +146,11 @@ struct JobDiagnosis {
     v("job", job);
     v("kind", kind);
     v.nullable("world_size", world_size);
+    v("state", state);
     v("hung", hung);
+    v("stalled", stalled);
     v("cause", cause);
     v("summary", summary);
-    v("progress", progress);
     v("confidence", confidence);
     v("odd", odd);
     v("missing", missing);

@@ -17,7 +17,9 @@ struct ProcessTreeNode {
   std::optional<std::string> ended;
   std::optional<std::int64_t> rank, tracer;
   std::optional<std::string> job, role, waits;
-  std::optional<bool> hung;  // none: it is no Python
+  // As of diagnose. None: it is no Python.
+  std::optional<bool> hung, stalled;
+  std::optional<std::string> verdict;
   std::vector<int> waited_for_by;
 
   template <class V>
@@ -35,6 +37,8 @@ struct ProcessTreeNode {
     v("cpu_s", cpu_s);
     v("python", python);
     v.nullable("hung", hung);
+    v.nullable("stalled", stalled);
+    v.nullable("verdict", verdict);
     v.nullable("waits", waits);
     v.nullable("ended", ended);
     v.nullable("tracer", tracer);

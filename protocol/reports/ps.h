@@ -17,8 +17,8 @@ struct PsProcess {
   std::optional<std::string> role;  // "rank", "child", "launcher", ...
   std::optional<std::string> python;
   std::string state;
-  bool hung = false;
-  std::optional<std::string> cause;  // as of diagnose; null: not looked into
+  bool hung = false, stalled = false;  // as of diagnose
+  std::optional<std::string> cause;    // as of diagnose; null: not looked into
   std::string waits;
   std::optional<double> waiting_s;
   std::vector<std::string> cmdline;
@@ -35,6 +35,7 @@ struct PsProcess {
     v.nullable("python", python);
     v("state", state);
     v("hung", hung);
+    v("stalled", stalled);
     v.nullable("cause", cause);
     v("waits", waits);
     v.nullable("waiting_s", waiting_s);

@@ -24,7 +24,7 @@ def wait_hung(evidence, target, hang):
                                 HUNG_AFTER, keep=False).json()
         if hang.may_return and not target.lines.empty():  # it may have while diagnose ran
             return {"returned": True}
-        return said if said.get("hung") else None
+        return said if said.get("stalled") else None
 
     seconds = HUNG_SECONDS
     if evidence.rehearsed:
@@ -172,7 +172,7 @@ def run_long_steps(evidence, targets, hang):
         said = evidence.hangdbg("diagnose-%d" % number, "diagnose", target.pid, "--json",
                                 seconds=40).json()
         evidence.expect("diagnose says that it waits for the GPU, and goes on",
-                        said and not said["hung"] and said["cause"] == "cuda-synchronize"
+                        said and not said["stalled"] and said["cause"] == "cuda-synchronize"
                         and said["summary"].endswith("goes on"), said)
     evidence.look("target", target.pid)
     finish(evidence, target, hang)

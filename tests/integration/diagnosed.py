@@ -42,7 +42,7 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
 
     def told():
         answers[:] = [ask(pid)]
-        return answers[0]["hung"]
+        return answers[0]["stalled"]
     try:
         until("hung", told, seconds)
     except AssertionError:
@@ -56,7 +56,7 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
     assert confidence in (None, said["confidence"]), (made, said)
     assert re.search(sentence, said["summary"]), (made, said)
     assert said["evidence"], (made, said)
-    runs = any(link["state"].startswith("running") for link in said.get("chain", ()))
+    runs = any(link["doing"].startswith("running") for link in said.get("chain", ()))
     if ask is diagnosed and not runs and said["cause"] not in CLOSER:
         until("ps says so too", lambda: in_ps(pid) in (None, (True, said["cause"])))
     return said
@@ -71,17 +71,17 @@ def in_ps(pid):
         assert "is no Python" in done.out, done
         return None
     (one,) = done.json()["processes"]
-    return one["hung"], one["cause"]
+    return one["stalled"], one["cause"]
 
 
 def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
     """Of `looks` looks none says that it hangs; returns the last."""
     for _ in range(looks):
         said = ask(pid)
-        if said["hung"]:
+        if said["stalled"]:
             break
     keep(made, "well", said)
-    assert not said["hung"], (made, said)
+    assert not said["stalled"], (made, said)
     assert ask is not diagnosed or not (in_ps(pid) or [False])[0], (made, in_ps(pid), said)
     return said
 
@@ -90,9 +90,9 @@ def well_by(made, pid, cause):
     """Until it is said to be `cause`, and five looks more, none says that it hangs."""
     def told():
         said = diagnosed(pid)
-        if said["hung"]:
+        if said["stalled"]:
             keep(made, "well", said)
-        assert not said["hung"], (made, said)
+        assert not said["stalled"], (made, said)
         return said["cause"] == cause
     until(cause, told)
     return not_hung(made, pid)
@@ -101,7 +101,7 @@ def well_by(made, pid, cause):
 def keep(made, cause, said):
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     line = {"made": made, "expected": _any_of(cause)[0], "said": said["cause"],
-            "hung": said["hung"], "confidence": said["confidence"],
+            "hung": said["stalled"], "confidence": said["confidence"],
             "test": os.environ.get("PYTEST_CURRENT_TEST", "")}
     with open(KEPT, "a") as kept:  # one write: other tests write beside us
         kept.write(json.dumps(line) + "\n")

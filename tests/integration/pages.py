@@ -158,7 +158,7 @@ def links(said):
 def told(link):
     """Whether it is said for how long it sleeps: not yet in the first second, and never of one
     that looks again and again."""
-    state = link["state"]
+    state = link["doing"]
     return not state.startswith("asleep") or " for " in state or "nanosleep" in state
 
 
@@ -195,7 +195,7 @@ class Stage:
         """Until `diagnose` says so of what the words name, and for how long each waits."""
         def hung():
             said = hangdbg("diagnose", *words, "--json").json()
-            return said.get("hung") and said["cause"] == cause and all(map(told, links(said)))
+            return said.get("stalled") and said["cause"] == cause and all(map(told, links(said)))
         self.wait_until(cause, hung)
 
     def children(self):

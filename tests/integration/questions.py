@@ -151,7 +151,7 @@ def peek(target):
 
 
 def held(target, commands):
-    return attached(target, commands, r"is held|\*\*\* thread \d+")
+    return attached(target, commands, r"is suspended|\*\*\* thread \d+")
 
 
 def at_breakpoint(target, place, commands):

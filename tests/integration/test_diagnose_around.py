@@ -31,7 +31,7 @@ def test_a_frozen_cgroup(version, newest_python):
         said = named_first("a frozen cgroup, " + version, target.pid, "frozen", "certain",
                            "is frozen with its cgroup /" + group.folder.name)
         subprocess.run(said["next"][0]["command"], shell=True, check=True)
-        until("thawed", lambda: not diagnosed(target.pid)["hung"])
+        until("thawed", lambda: not diagnosed(target.pid)["stalled"])
 
 
 @needs_root

@@ -64,11 +64,11 @@ def test_a_backward_pass_without_counters(newest_python, libcudart, libtorch):
                     env={"LD_PRELOAD": str(libcudart)})
     not_hung("launches again and again", target.pid, ask=without_counters)
     said = until("it is seen in a launch", lambda: in_backward(without_counters(target.pid)))
-    assert not said["hung"], said
+    assert not said["stalled"], said
 
 
 def in_backward(said):
-    assert not said["hung"], said
+    assert not said["stalled"], said
     return [link["cause"] for link in said["chain"]] == ["backward", "cuda-synchronize"] and said
 
 
@@ -97,7 +97,7 @@ def test_who_comes_back_from_it_is_well(function, counts, newest_python, libcuda
 
     def seen_in_it():
         said = ask(target.pid)
-        assert not said["hung"], said
+        assert not said["stalled"], said
         return said["cause"] == "cuda-synchronize" and said
     said = until("it is seen in the call", seen_in_it)
     assert said["summary"].endswith("and goes on"), said
@@ -118,11 +118,11 @@ def test_it_is_watched_for_as_long_as_is_asked_for(newest_python, libcudart):
     target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaFree"])
     seen = until("it is seen in the call",
                  lambda: told_of_call(diagnosed(target.pid, after="9")))
-    assert not seen["hung"] and seen["summary"].endswith("and goes on"), seen
+    assert not seen["stalled"] and seen["summary"].endswith("and goes on"), seen
     said = until("it is seen for a second", lambda: told_if_hung(diagnosed(target.pid)))
     assert said["cause"] == "cuda-synchronize", said
     link = said["chain"][0]
-    assert re.search(r"in cudaFree for at least \d\.\d s$", link["state"]), said
+    assert re.search(r"in cudaFree for at least \d\.\d s$", link["doing"]), said
     assert link["watched_s"] >= 1, said
 
 
@@ -131,16 +131,16 @@ def test_who_has_more_patience_than_ten_seconds(newest_python, libcudart):
     target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     said = diagnosed(target.pid, after="60")
-    assert said["hung"] and said["chain"][0]["watched_s"] >= 10, said
+    assert said["stalled"] and said["chain"][0]["watched_s"] >= 10, said
 
 
 def test_a_watch_that_is_cut_short(newest_python, libcudart):
     target = Target([newest_python, TARGETS / "causes_cuda.py", libcudart, "cudaStreamSynchronize"])
     target.wait_hung()
     done = hangdbg("diagnose", target.pid, "--timeout", "3")
-    assert done.rc == 0 and " may hang, but was not watched for long enough: " in done.out, done
+    assert done.rc == 0 and re.search(r" is blocked \(at least \S+ m?s\): ", done.out), done
     said = diagnosed(target.pid, "--timeout", "3", after="10")
-    assert not said["hung"] and 0 < said["chain"][0]["watched_s"] < 10, said
+    assert not said["stalled"] and 0 < said["chain"][0]["watched_s"] < 10, said
 
 
 def told_of_call(said):
@@ -148,7 +148,7 @@ def told_of_call(said):
 
 
 def told_if_hung(said):
-    return said["hung"] and said
+    return said["stalled"] and said
 
 
 def test_a_backward_pass_waits_for_the_gpu(newest_python, libcudart, libtorch):

@@ -75,8 +75,8 @@ class Job:
 
         def told():
             said[:] = [self.diagnosed()]
-            first.extend(said if said[0]["hung"] and not first else [])
-            return (said[0]["hung"] and said[0]["cause"] == cause
+            first.extend(said if said[0]["stalled"] and not first else [])
+            return (said[0]["stalled"] and said[0]["cause"] == cause
                     and re.search(sentence, said[0]["summary"]))
         try:
             until(cause, told, IMPORT)
@@ -264,7 +264,7 @@ def test_under_torchrun(torch_python, tmp_path):
     assert re.match(r"job \S+ \(torch, 2 ranks\) hangs: rank 1 waits until the lock file", out)
     pids = job.pids()
     alone = hangdbg("diagnose", pids[0], "--json").json()
-    assert alone["cause"] == "stale-lock-file" and alone["hung"], alone
+    assert alone["cause"] == "stale-lock-file" and alone["stalled"], alone
     assert [link["pid"] for link in alone["chain"]] == [pids[0], pids[1]], alone
     assert "for rank 1, which has not come there" in alone["chain"][0]["summary"], alone
     # Of some ranks: all are looked at, these are shown.
@@ -318,10 +318,10 @@ def test_a_node_does_not_come(way, torch_python, tmp_path):
 
     def told():
         said = diagnosed("0.5")
-        return said["cause"] == "rendezvous" and said["hung"] and said
+        return said["cause"] == "rendezvous" and said["stalled"] and said
     said = until("it waits", told, IMPORT)
     assert "until the launchers of %s are there" % whom in said["summary"], said
-    assert not diagnosed("60")["hung"]
+    assert not diagnosed("60")["stalled"]
 
 
 # ---- several processes, without torch
@@ -333,7 +333,7 @@ def test_several_processes():
     pids = [one.pid for one in (*waiting, other)]
     done = hangdbg("diagnose", *pids)
     assert done.rc == 0, done
-    assert len(re.findall(r"^process .* (?:hangs|does not hang): ", done.out, re.M)) == 2, done
+    assert len(re.findall(r"^process .* (?:hangs|is idle|is blocked)(?: \(.*?\))?: ", done.out, re.M)) == 2, done
     assert "\nthe same: %d\n" % pids[1] in done.out, done
     some = hangdbg("diagnose", "--json", *pids, 999999999)
     assert some.rc == 1, some

@@ -183,7 +183,7 @@ def test_where_nothing_counts_how_often_they_come_back(launch, monkeypatch):
         done = filtered("diagnose", *named_by(job), "--json", "--hung-after", AFTER)
         assert done.rc == 0 and done.err == "", done
         said = done.json()
-        assert (said["hung"], said["cause"], said["confidence"], said["summary"]) == (
+        assert (said["stalled"], said["cause"], said["confidence"], said["summary"]) == (
             False, "mpi-message", "possible",
             "all 4 ranks wait in MPI: ranks 0-3 in MPI_Recv"), said
         return any(re.fullmatch(r"whether they come back was not counted: perf_event_open of a "
@@ -273,7 +273,7 @@ def until_in_mpi(job):
 def test_in_what_nobody_knows(begin, launcher, way):
     """All of them hang then; the one that is elsewhere is why."""
     said = odd_one_first(begin(launcher, "plain", way), way)
-    assert all(one["diagnosis"]["hung"] for one in said["ranks"]), said
+    assert all(one["diagnosis"]["stalled"] for one in said["ranks"]), said
 
 
 def test_what_most_do(begin):
@@ -326,7 +326,7 @@ def test_the_only_job_there(begin):
     assert done.rc == 0 and done.err == "", done
     said = done.json()
     keep("the only job there", "writer-gone", said)
-    assert (said["hung"], said["cause"], said["odd"]) == (True, "writer-gone", [2]), said
+    assert (said["stalled"], said["cause"], said["odd"]) == (True, "writer-gone", [2]), said
 
 
 @pytest.mark.parametrize("launcher", MPI, ids=by_name)

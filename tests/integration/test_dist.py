@@ -203,7 +203,7 @@ def test_a_stopped_peer_does_not_read(torch_python, tmp_path):
             assert done.rc == 0, done
             return done if "-> rank 2: " in done.out else None
         out = until("what it does not read is old", stands_still, IMPORT).out
-        assert "\nrank 2: stopped (SIGSTOP or Ctrl-Z); kill -CONT %d" % pid in out, out
+        assert "\nrank 2: stopped (SIGSTOP or Ctrl-Z); resume it by kill -CONT %d" % pid in out, out
         unread = [line for line in out.splitlines() if "have come and are not read" in line]
         assert any("-> rank 2: " in line for line in unread), out
         # Who waits for it may not read the others meanwhile.

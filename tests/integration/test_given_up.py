@@ -113,7 +113,7 @@ def test_in_a_held_thread(edge_python, pipe):
     that has returned."""
     target = start("lock_worker", edge_python)
     process = session_in(target)
-    ask(process, "hold", "is held")
+    ask(process, "hold", "is suspended")
     blocks(process, target, pipe)
     typed(process, "p answer")
     typed(process, "thread main")
@@ -183,7 +183,7 @@ def test_killed_afterwards(thread, edge_python, pipe):
     before = target.snapshot()
     process = session_in(target)
     ask(process, "hold" if thread == "held" else "p answer",
-        "is held" if thread == "held" else "41")
+        "is suspended" if thread == "held" else "41")
     blocks(process, target, pipe)
     ask(process, "threads", str(target.pid))
     process.kill()

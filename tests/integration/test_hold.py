@@ -87,7 +87,7 @@ def holding(target, env=None):
         [str(word) for word in (PROGRAM, "attach", target.pid, *place(target))],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=dict(os.environ, **(env or {})), start_new_session=True, preexec_fn=die_with_us))
-    ask(process, "hold", "is held")
+    ask(process, "hold", "is suspended")
     return process
 
 

@@ -57,7 +57,7 @@ def test_terminal_goes_away(command, newest_python):
         os.write(master, b"b %s\r" % target.function.encode())
         read_until(b"Breakpoint")
     os.write(master, b"hold\r")
-    read_until(b"is held")
+    read_until(b"is suspended")
     held = call_of(target)
     os.write(master, command.encode() + b"\r")
     until("it waits", lambda: call_of(target) not in (held, "running\n"))

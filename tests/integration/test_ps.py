@@ -18,8 +18,8 @@ from harness import PROGRAM, TARGETS, Target, as_nobody, behind, hangdbg, start,
 from test_preflight import raw, root_only
 from test_seccomp import ALLOW, KILL
 
-KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "cause", "waits",
-        "waiting_s", "cmdline", "error"}
+KEYS = {"pid", "ppid", "uid", "rank", "job", "role", "python", "state", "hung", "stalled", "cause",
+        "waits", "waiting_s", "cmdline", "error"}
 
 
 def listed(*words, run=hangdbg):
@@ -28,8 +28,9 @@ def listed(*words, run=hangdbg):
     assert (done.rc, done.err) == (0, ""), done
     found = done.json()["processes"]
     assert all(set(one) == KEYS for one in found), found
-    hung = [one["hung"] for one in found]
-    assert hung == sorted(hung, reverse=True), "hung first"
+    stalled = [one["stalled"] for one in found]
+    assert stalled == sorted(stalled, reverse=True), "stalled first"
+    assert all(one["hung"] == (one["state"] == "stuck") for one in found), found
     return {one["pid"]: one for one in found}
 
 
@@ -46,7 +47,7 @@ def seen_when(what, pid, condition):
 
 
 def seen_hung(pid):
-    return seen_when("hangs", pid, lambda one: one["hung"])
+    return seen_when("hangs", pid, lambda one: one["stalled"])
 
 
 def seen_asleep(pid):
@@ -57,8 +58,8 @@ def seen_asleep(pid):
 def test_asleep(readable_edge_python):
     target = start("lock_main", readable_edge_python)
     one = seen_asleep(target.pid)
-    assert one["hung"], one
-    assert one["python"].startswith("3.") and one["state"] == "asleep", one
+    assert one["stalled"], one
+    assert one["python"].startswith("3.") and one["state"] == "stuck", one
     assert 1 <= one["waiting_s"] < 60, one
     assert one["ppid"] == os.getpid() and one["uid"] == os.getuid(), one
     assert one["cmdline"] == [readable_edge_python, str(TARGETS / "lock_main.py")], one
@@ -80,9 +81,10 @@ def test_hung_after(newest_python, tmp_path):
     assert one["cause"] == "file-lock" and one["waits"].startswith("flock of "), one
     (later,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
                 if one["pid"] == waiter]
-    assert not later["hung"] and later["waits"] == one["waits"], later
+    assert not later["stalled"] and later["waits"] == one["waits"], later
     assert later["cause"] == one["cause"], later
-    assert not seen(holder.pid)["hung"]
+    assert (one["state"], one["hung"]) == ("blocked", False), "the holder may let go of it"
+    assert not seen(holder.pid)["stalled"]
 
 
 def test_stuck_at_once(readable_edge_python):
@@ -90,7 +92,7 @@ def test_stuck_at_once(readable_edge_python):
     target = start("lock_main", readable_edge_python)
     (one,) = [one for one in hangdbg("ps", "--json", "--hung-after=3600").json()["processes"]
               if one["pid"] == target.pid]
-    assert one["hung"], one
+    assert one["stalled"], one
     assert one["cause"] == hangdbg("diagnose", target.pid, "--json").json()["cause"], one
     target.finish()
 
@@ -101,7 +103,7 @@ def test_stuck_at_once(readable_edge_python):
 def test_says_where(newest_python, name, call):
     target = start(name, newest_python)
     one = seen_hung(target.pid)
-    assert one["state"] == "asleep" and one["waits"].startswith(call), one
+    assert one["state"] in ("stuck", "blocked") and one["waits"].startswith(call), one
     assert "%s.py:" % name in one["waits"], one
     assert " in %s" % target.function in one["waits"], one
     target.finish()
@@ -110,7 +112,7 @@ def test_says_where(newest_python, name, call):
 def test_loop(readable_edge_python):
     target = start("file_baton", readable_edge_python)
     one = seen_hung(target.pid)
-    assert one["state"] == "loops" and one["waiting_s"] is None, one
+    assert one["state"] == "stuck" and one["cause"] == "stale-lock-file", one
     assert "file_baton.py:" in one["waits"] and "5 of 5 looks" in one["waits"], one
     target.finish()
 
@@ -119,7 +121,7 @@ def test_loop(readable_edge_python):
 def test_idle(edge_python, name):
     target = start(name, edge_python)
     one = seen_asleep(target.pid)
-    assert not one["hung"] and one["state"] == "asleep", one
+    assert not one["stalled"] and one["state"] == "idle", one
     target.finish()
 
 
@@ -130,13 +132,13 @@ def test_event_loop_with_a_timer(newest_python):
             "asyncio.run(beat())\n")
     process = raw(newest_python, "-c", code)
     one = seen_when("waits", process.pid, lambda one: one["waits"].startswith("epoll_"))
-    assert not one["hung"] and "selectors.py" in one["waits"], one
+    assert not one["stalled"] and "selectors.py" in one["waits"], one
 
 
 def test_busy(readable_edge_python):
     target = start("busy", readable_edge_python)
     one = seen(target.pid)
-    assert not one["hung"] and one["state"] == "runs", one
+    assert not one["stalled"] and one["state"] == "running", one
     assert "5 looks" in one["waits"], one
     target.finish()
 
@@ -174,7 +176,7 @@ def test_for_people(newest_python):
             assert done.rc == 0, done
             (row,) = [line for line in done.out.splitlines()
                       if line.split()[0] == str(target.pid)]
-            return (done, row) if row.split()[2] == "hung" else None
+            return (done, row) if row.split()[2] == "stuck" else None
 
         done, row = until("hung", table)
         assert "lock_main.py" in row, row
@@ -182,12 +184,13 @@ def test_for_people(newest_python):
         # Ranks of another test's job have two columns more.
         head = [word for word in lines[0].split() if word not in ("RANK", "JOB")]
         assert head == ["PID", "PYTHON", "STATE", "SINCE", "WAITS", "FOR", "COMMAND"]
-        hung = [line.split()[0] for line in lines[1:] if "hung" in line.split()[2:5]]
+        hung = [line.split()[0] for line in lines[1:]
+                if {"stuck", "blocked"} & set(line.split()[2:5])]
         named = re.findall(r"hangdbg (diagnose|attach) (\d+)", done.err)
         assert [command for command, _ in named] == ["diagnose", "attach"], done
         assert {pid for _, pid in named} <= set(hung), done
         if "--tree" not in words:
-            assert "hung" in lines[1].split()[2:5], lines
+            assert {"stuck", "blocked"} & set(lines[1].split()[2:5]), lines
     alone = hangdbg()
     assert alone.rc == 0 and "STATE" in alone.out.splitlines()[0].split(), alone
     target.finish()
@@ -201,10 +204,10 @@ def test_tree(newest_python):
             "while child.poll() is None: time.sleep(0.02)\n" % hang)
     parent = raw(newest_python, "-c", code).pid
     child = until("the worker", lambda: processes.children(parent))[0]
-    worker = seen_when("hangs", child, lambda one: one["hung"])
+    worker = seen_when("hangs", child, lambda one: one["stalled"])
     assert worker["ppid"] == parent, worker
-    launcher = seen_when("loops", parent, lambda one: one["state"] == "loops")
-    assert not launcher["hung"], launcher
+    launcher = seen_when("polls", parent, lambda one: one["state"] == "polling")
+    assert not launcher["stalled"], launcher
     assert worker["cause"] != launcher["cause"], (worker, launcher)
     head, *rows = hangdbg("ps", "--tree").out.splitlines()
     at = [i for i, row in enumerate(rows) if row.split()[0] == str(parent)][0]
@@ -222,8 +225,8 @@ def test_another_users(newest_python, public):
     one = until("asleep for a second", lambda: [
         one for one in [seen(target.pid, run=nobody)] if (one["waiting_s"] or 0) > 1])[0]
     assert "another user" in one["error"], one
-    assert (one["python"], one["hung"], one["waits"]) == (None, False, ""), one
-    assert one["state"] == "asleep", one
+    assert (one["python"], one["stalled"], one["waits"]) == (None, False, ""), one
+    assert one["state"] == "unknown", one
     assert one["cmdline"][-1].endswith("lock_main.py"), one
     table = nobody("ps")
     assert "(not permitted)" in table.out, table
@@ -238,10 +241,10 @@ def test_stopped_and_ended(newest_python):
     ended = raw(newest_python, "-c", "")
     until("ended", lambda: processes.state(ended.pid) == "Z")
     found = listed()
-    assert found[stopped.pid]["state"] == "stopped", found[stopped.pid]
+    assert found[stopped.pid]["state"] == "stuck", found[stopped.pid]
     assert found[ended.pid]["state"] == "ended", found[ended.pid]
-    assert found[stopped.pid]["hung"] and found[stopped.pid]["cause"] == "stopped"
-    assert (found[ended.pid]["hung"], found[ended.pid]["cause"]) == (False, None)
+    assert found[stopped.pid]["stalled"] and found[stopped.pid]["cause"] == "stopped"
+    assert (found[ended.pid]["stalled"], found[ended.pid]["cause"]) == (False, None)
     os.kill(stopped.pid, signal.SIGCONT)
     stopped.finish()
 
@@ -252,7 +255,7 @@ def test_state_d(newest_python, hung_mount):  # noqa: F811
     until("state D", lambda: processes.state(process.pid) == "D")
     before = time.monotonic()
     one = seen_hung(process.pid)
-    assert one["state"] == "disk", one
+    assert one["state"] == "stuck" and one["cause"] == "mount", one
     assert time.monotonic() - before < 10
 
 
@@ -306,7 +309,7 @@ def test_by_pid(newest_python):
     targets = [start("lock_main", newest_python), start("sleep", newest_python)]
     found = listed(targets[0].pid, "-p", targets[1].pid)
     assert set(found) == {one.pid for one in targets}, found
-    assert [found[one.pid]["hung"] for one in targets] == [True, False], found
+    assert [found[one.pid]["stalled"] for one in targets] == [True, False], found
     hangdbg("ps", 999999999).assert_refused(2, "no process 999999999")
     shell = harness.track(subprocess.Popen(["sleep", "100"], start_new_session=True))
     hangdbg("ps", shell.pid).assert_refused(2, "process %d (sleep) is not a Python process" % shell.pid)
@@ -330,7 +333,7 @@ def test_of_two_that_wait_for_each_other_one_is_meant(newest_python):
     dumped = until("one is meant", lambda: [
         done for done in [run("dump", "--json")] if done.rc == 0])[0]
     assert [one["pid"] for one in dumped.json()["processes"]] == [1], dumped
-    assert "the only one that hangs" in dumped.err, dumped
+    assert "the only one that is hung" in dumped.err, dumped
     (line,) = [line for line in run().err.splitlines() if "wait for each other" in line]
     assert line.startswith("process 1 hangs: 2 processes wait for each other"), line
 
@@ -356,18 +359,18 @@ def test_one_verdict(case, newest_python, tmp_path):
 
     def told():
         one = seen(pid)
-        return one if one["hung"] == hung and (one["waiting_s"] or 10) > 1 else None
+        return one if one["stalled"] == hung and (one["waiting_s"] or 10) > 1 else None
     one = until("told to hang" if hung else "asleep for a second", told)
     said = hangdbg("diagnose", pid, "--json", "--hung-after=1").json()
-    assert said["hung"] == hung and (not hung or said["cause"] == one["cause"]), (one, said)
-    assert listed()[pid]["hung"] == hung
+    assert said["stalled"] == hung and (not hung or said["cause"] == one["cause"]), (one, said)
+    assert listed()[pid]["stalled"] == hung
     (tree,) = hangdbg("tree", pid, "--json").json()["processes"]
     (there,) = [each for each in tree["processes"] if each["pid"] == pid]
     if case != "flock":  # it hangs after ten seconds
-        assert there["hung"] == hung, there
+        assert there["stalled"] == hung, there
         (row,) = [line for line in hangdbg().out.splitlines()
                   if line.split()[0] == str(pid)]
-        assert ("hung" in row.split()[:5]) == hung, row
+        assert ({"stuck", "blocked"} & set(row.split()[:5]) != set()) == hung, row
         (help,) = [line for line in hangdbg("__complete", "dump", "").out.splitlines()
                    if line.split()[0] == str(pid)]
-        assert ("hung, " in help) == hung, help
+        assert (re.search(r"\b(stuck|blocked), ", help) is not None) == hung, help

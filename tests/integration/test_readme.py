@@ -75,7 +75,7 @@ class Job:
 
         def hung():
             said = hangdbg("diagnose", "--job", self.process.pid, "--json").json()
-            return said.get("hung") and said["cause"] == "stale-lock-file"
+            return said.get("stalled") and said["cause"] == "stale-lock-file"
         until("the job hangs", hung)
 
 

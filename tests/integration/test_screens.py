@@ -113,7 +113,7 @@ def prepared(name, pid, who, hung):
     def hang():
         listed = subprocess.run(shlex.split(enter) + ["/home/ada/hangdbg", "ps", "--json"],
                                 stdout=subprocess.PIPE, text=True, check=False).stdout
-        return listed.count('"hung":true') == hung
+        return listed.count('"stalled":true') == hung
     until("it hangs", hang, 2 * PATIENCE)
     yield name, enter + who
 

@@ -135,7 +135,7 @@ def test_pasted_code_holds_no_thread(session, target):
         session.expect(r"^\*\*\* ")
         session.expect_prompt()
     session.ask("  p self.wait_seconds", r"^0\.1$")
-    assert "HELD" not in session.text and "is held" not in session.text, session.text
+    assert "HELD" not in session.text and "is suspended" not in session.text, session.text
     session.detach()
 
 
@@ -146,10 +146,10 @@ def test_a_paste_holds_no_thread(session, target):
     for name in ("n", "c", "r", "hold", "until", "s"):
         session.expect(r"^\*\*\* NameError: name '%s' is not defined" % name)
     session.expect_prompt()
-    assert "HELD" not in session.text and "is held" not in session.text, session.text
+    assert "HELD" not in session.text and "is suspended" not in session.text, session.text
     session.type("\x1b[200~p 6 *\x1b[201~ 7\r")
     session.expect(r"^42$")
     session.expect_prompt()
-    session.ask("hold", "is held")
+    session.ask("hold", "is suspended")
     session.ask("release", "resumed")
     session.detach()

@@ -39,7 +39,7 @@ def test_json(some_python):
     assert names["shell"]["waited_for_by"] == [target.pid]
     assert names["grandchild"]["waited_for_by"] == names["hostile"]["waited_for_by"] == []
     assert names["pid"]["python"] and names["hostile"]["python"]
-    assert names["pid"]["hung"] is True and names["shell"]["hung"] is None
+    assert names["pid"]["stalled"] is True and names["shell"]["stalled"] is None
     assert not names["shell"]["python"] and names["shell"]["name"] == "sh"
     assert names["grandchild"]["cmdline"] == ["sleep", "600"]
     assert names["hostile"]["cmdline"][-1] == "red \x1b[31m"
@@ -175,7 +175,7 @@ def test_one_whose_memory_does_not_answer_leaves_time_for_others(newest_python, 
         done = hangdbg("ps", hung.pid, target.pid, "--json")
         assert done.rc == 0, done
         said = {one["pid"]: one for one in done.json()["processes"]}
-        assert said[hung.pid]["hung"] and said[hung.pid]["cause"] == "python-lock", said
+        assert said[hung.pid]["stalled"] and said[hung.pid]["cause"] == "python-lock", said
         assert said[target.pid]["state"] == "disk", said
     finally:
         os.kill(target.ready["server"], 9)

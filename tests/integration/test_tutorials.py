@@ -135,7 +135,7 @@ def test_the_watch(tmp_path):
 
     def tests_of():
         return [one["pid"] for one in hangdbg("ps", "--json").json()["processes"]
-                if one["hung"] and "test_export.py" in one["cmdline"]
+                if one["stalled"] and "test_export.py" in one["cmdline"]
                 and os.readlink("/proc/%d/cwd" % one["pid"]) == str(tmp_path)]
     until("the test hangs", tests_of)
     (tmp_path / "hung").touch()

@@ -8,7 +8,7 @@ import pytest
 import vm
 from diagnosed import keep
 
-SUDO = "sudo hangdbg attach "
+SUDO = "sudo hangdbg "
 SYSCTL = "sysctl kernel.yama.ptrace_scope=0"
 RUN = "hangdbg run -- COMMAND"
 
@@ -81,7 +81,7 @@ def test_who_wants_more_than_memory_high(tmp_path):
     lines = vm.boot("cgroup_guest", "/usr/bin/python3", tmp_path)
     answers = [json.loads(line) for line in lines if line.startswith("{")]
     said = answers[-1]
-    assert said["hung"], lines
+    assert said["stalled"], lines
     keep("a cgroup of version 2 above its memory.high", "memory-limit", said)
     assert (said["cause"], said["confidence"]) == ("memory-limit", "certain"), said
     assert "more memory than the 40 MiB above which" in said["summary"], said

@@ -147,7 +147,7 @@ def test_picker(newest_python):
 def test_offered(newest_python):
     target = start("lock_main", newest_python)
     until("it is called hung", lambda: any(
-        one["pid"] == target.pid and one["hung"]
+        one["pid"] == target.pid and one["stalled"]
         for one in hangdbg("ps", "--json").json()["processes"]))
     play("offered", pid=target.pid)
     target.finish()

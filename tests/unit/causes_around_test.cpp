@@ -167,7 +167,7 @@ const std::vector<MadeUpCase>& around_cases() {
          polls(world);
          allow_descriptors(world, 64);
        }},
-      {"polls_with_one_descriptor_left", CauseId::Polls, Blocked, Possible,
+      {"polls_with_one_descriptor_left", CauseId::Polls, Polling, Possible,
        false, "",
        [](auto& world) {
          polls(world);
@@ -189,7 +189,7 @@ const std::vector<MadeUpCase>& around_cases() {
          polls(world);
          fill_disk(world, "fd 5, /scratch/log");
        }},
-      {"polls_and_another_disk_is_full", CauseId::Polls, Blocked, Possible,
+      {"polls_and_another_disk_is_full", CauseId::Polls, Polling, Possible,
        false, "",
        [](auto& world) {
          polls(world);
@@ -213,7 +213,7 @@ const std::vector<MadeUpCase>& around_cases() {
          polls(world);
          allow_threads(world, 3);
        }},
-      {"polls_and_may_begin_a_thread", CauseId::Polls, Blocked, Possible, false,
+      {"polls_and_may_begin_a_thread", CauseId::Polls, Polling, Possible, false,
        "",
        [](auto& world) {
          polls(world);

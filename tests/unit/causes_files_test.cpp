@@ -290,7 +290,7 @@ const std::vector<MadeUpCase>& file_cases() {
          hold_file_lock(world, ::getpid());
          sleeps(world, ::getpid());
        }},
-      {"asks_for_no_file_lock", CauseId::Unknown, Blocked, Possible, true, "",
+      {"asks_for_no_file_lock", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { at_file_lock(world, F_SETLK); }},
   };
   return kCases;

@@ -319,7 +319,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
       {"an_import_of_nobody", CauseId::ImportLock, Stuck, Certain, true,
        "by a thread that is not here",
        [](auto& world) { imports(world, kNobodys); }},
-      {"an_import_that_is_just_over", CauseId::Unknown, Blocked, Possible, true,
+      {"an_import_that_is_just_over", CauseId::Unknown, Unknown, Possible, true,
        "", [](auto& world) { imports(world, {}); }},
       // ---- who waits for work
       {"a_pool_of_threads_at_rest", CauseId::Idle, Idle, Certain, false,

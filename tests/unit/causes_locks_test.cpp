@@ -195,7 +195,7 @@ const std::vector<MadeUpCase>& lock_cases() {
       {"an_rlock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
        [](auto& world) { forked(at_rlock_of(world, kNobodys)); }},
-      {"no_lock_that_its_frames_know", CauseId::Unknown, Blocked, Possible,
+      {"no_lock_that_its_frames_know", CauseId::Unknown, Unknown, Possible,
        true, "asleep in futex",
        [](auto& world) {
          auto& one = world.python(kOne);
@@ -240,7 +240,7 @@ TEST(Causes, AMutexTakenTwice) {
   EXPECT_EQ(found->cause.id, CauseId::Deadlock);
   EXPECT_THAT(found->cause.summary,
               HasSubstr("itself: waits for a mutex of C code"));
-  EXPECT_TRUE(found->hung);
+  EXPECT_TRUE(found->stalled);
 }
 
 TEST(Causes, AMutexAndALockCrosswise) {
@@ -295,7 +295,7 @@ TEST(Causes, ALockOfAThreadThatReadsAPipe) {
   reads.wait.syscall = "read";
   world.at(kOne).open_pipe(5, 41);
   const auto found = diagnose(world, kOne, 10);
-  EXPECT_TRUE(found->hung);
+  EXPECT_TRUE(found->stalled);
   EXPECT_EQ(found->chain.front().cause.id, CauseId::PythonLock);
   EXPECT_EQ(found->cause.id, CauseId::PipeRead);
   EXPECT_EQ(found->cause.confidence, Confidence::Possible);
@@ -315,7 +315,7 @@ TEST(Causes, LocksCrosswise) {
     }
     has_none(one);
     const auto found = diagnose(world, kOne, 1000);
-    EXPECT_TRUE(found->hung);
+    EXPECT_TRUE(found->stalled);
     EXPECT_EQ(found->cause.id, CauseId::Deadlock);
     EXPECT_EQ(found->cycle, 2);
     EXPECT_EQ(found->cause.confidence, Confidence::Certain);

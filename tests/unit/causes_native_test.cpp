@@ -111,22 +111,22 @@ const std::vector<MadeUpCase>& native_cases() {
        [](auto& world) {
          in_library(world, "libcuda.so.1", {"cuModuleLoadData"});
        }},
-      {"cuda_compiles", CauseId::Unknown, Blocked, Possible, true, "",
+      {"cuda_compiles", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) {
          auto& one = in_library(world, "libnvidia-ptxjitcompiler.so.1",
                                 {"__cuda_CallJitEntryPoint"});
          one.loads("/usr/lib/libcuda.so.1");
          one.is_in(one.threads.front(), {"cuModuleLoadDataEx"}, "libcuda.so.1");
        }},
-      {"cuda_makes_a_context", CauseId::Unknown, Blocked, Possible, true, "",
+      {"cuda_makes_a_context", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { in_cuda(world, "cudaSetDevice"); }},
-      {"a_function_of_another_library", CauseId::Unknown, Blocked, Possible,
+      {"a_function_of_another_library", CauseId::Unknown, Unknown, Possible,
        true, "",
        [](auto& world) {
          auto& one = in_library(world, "libwork.so", {"cuMemcpyOfOurs"});
          one.loads("/usr/lib/libcuda.so.1");
        }},
-      {"cuda_is_not_loaded", CauseId::Unknown, Blocked, Possible, true, "",
+      {"cuda_is_not_loaded", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) {
          in_library(world, "libwork.so", {"cudaStreamSynchronize"});
        }},
@@ -169,7 +169,7 @@ const std::vector<MadeUpCase>& native_cases() {
       {"nccl_ends_a_communicator", CauseId::NcclInit, Blocked, Likely, true,
        "waits in ncclCommDestroy (libnccl.so.2) for NCCL, which does not",
        [](auto& world) { in_library(world, kNccl, {"pncclCommDestroy"}); }},
-      {"nccl_enqueues", CauseId::Unknown, Blocked, Possible, true, "",
+      {"nccl_enqueues", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { in_library(world, kNccl, {"ncclAllReduce"}); }},
       // ---- collectives of which no frame tells
       {"a_collective_in_c_code", CauseId::Collective, Blocked, Likely, true,
@@ -180,7 +180,7 @@ const std::vector<MadeUpCase>& native_cases() {
          one.sleeps_in(SYS_futex, {}, own_frames());
          given_to_nccl(one, 2);
        }},
-      {"a_collective_that_is_over", CauseId::Unknown, Blocked, Possible, true,
+      {"a_collective_that_is_over", CauseId::Unknown, Unknown, Possible, true,
        "",
        [](auto& world) {
          world.ranks_apart = true;
@@ -200,13 +200,13 @@ const std::vector<MadeUpCase>& native_cases() {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"opal_progress", "MPI_Recv"});
        }},
-      {"prepares_a_message_of_mpi", CauseId::Unknown, Blocked, Possible, true,
+      {"prepares_a_message_of_mpi", CauseId::Unknown, Unknown, Possible, true,
        "",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"MPI_Recv_init"});
        }},
-      {"reduces_by_itself", CauseId::Unknown, Blocked, Possible, true, "",
+      {"reduces_by_itself", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) {
          world.ranks_apart = true;
          in_library(world, "libmpi.so.40", {"MPI_Reduce_local"});
@@ -217,7 +217,7 @@ const std::vector<MadeUpCase>& native_cases() {
        [](auto& world) {
          in_backward(world, "torch::autograd::Engine::evaluate_function(...)");
        }},
-      {"a_backward_pass_at_rest", CauseId::Unknown, Blocked, Possible, true, "",
+      {"a_backward_pass_at_rest", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) {
          in_backward(world, "torch::autograd::Engine::thread_main(...)");
        }},
@@ -231,9 +231,9 @@ const std::vector<MadeUpCase>& native_cases() {
          one.calls.clear();
          one.is_in(one.threads.front(), {""}, "libiomp5.so");
        }},
-      {"openmp_not_forked", CauseId::Unknown, Blocked, Possible, true, "",
+      {"openmp_not_forked", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { in_openmp(world).parent = 0; }},
-      {"openmp_far_out", CauseId::Unknown, Blocked, Possible, true, "",
+      {"openmp_far_out", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) {
          auto& one = in_openmp(world);
          one.calls.clear();
@@ -244,11 +244,11 @@ const std::vector<MadeUpCase>& native_cases() {
       {"waits_for_the_gil", CauseId::Gil, Blocked, Certain, false,
        "waits for the GIL, which thread 99999902 has",
        [](auto& world) { at_gil(world, 0x1010); }},
-      {"waits_for_what_is_not_the_gil", CauseId::Unknown, Blocked, Possible,
+      {"waits_for_what_is_not_the_gil", CauseId::Unknown, Unknown, Possible,
        true, "", [](auto& world) { at_gil(world, 0x1100); }},
-      {"the_gil_is_free", CauseId::Unknown, Blocked, Possible, true, "",
+      {"the_gil_is_free", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { at_gil(world, 0x1010).gil->locked = false; }},
-      {"there_is_no_gil", CauseId::Unknown, Blocked, Possible, true, "",
+      {"there_is_no_gil", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& world) { at_gil(world, 0x1010).gil.reset(); }},
   };
   return kCases;
@@ -283,7 +283,7 @@ TEST(Causes, ABackwardPassThatWaitsForTheGpu) {
             "libtorch_cpu.so");
   one.loads("/usr/lib/libcudart.so.12");
   const auto found = diagnose(world, kOne, 10);
-  EXPECT_TRUE(found->hung);
+  EXPECT_TRUE(found->stalled);
   EXPECT_EQ(found->chain.front().cause.id, CauseId::Backward);
   EXPECT_EQ(found->cause.id, CauseId::CudaSynchronize);
   EXPECT_THAT(

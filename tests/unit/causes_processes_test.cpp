@@ -334,7 +334,7 @@ TEST(Causes, AResultThatAStuckWorkerHas) {
   worker.threads.front().wait.syscall = "read";
   worker.open_pipe(5, 41);
   const auto found = diagnose(world, kOne, 1000);
-  EXPECT_TRUE(found->hung);
+  EXPECT_TRUE(found->stalled);
   EXPECT_EQ(found->cause.id, CauseId::WriterGone);
   EXPECT_THAT(found->chain.back().id, (ThreadId{kOther, kOther}));
 }
@@ -352,8 +352,8 @@ TEST(Causes, ARendezvousHasMorePatience) {
   world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
                                called({{kAgent, "_rendezvous"}}));
   EXPECT_EQ(cause_of(world, kOne).timeout_scale, 6);
-  EXPECT_TRUE(diagnose(world, kOne, 9)->hung);
-  EXPECT_FALSE(diagnose(world, kOne, 11)->hung);
+  EXPECT_TRUE(diagnose(world, kOne, 9)->stalled);
+  EXPECT_FALSE(diagnose(world, kOne, 11)->stalled);
 }
 
 }  // namespace

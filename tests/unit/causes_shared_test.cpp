@@ -139,7 +139,7 @@ TEST_F(CausesShared, WhatIsWaitedForUntilAnotherProcessDoesSomething) {
   EXPECT_EQ(cause.confidence, Confidence::Possible);
   EXPECT_THAT(cause.summary, HasSubstr("acquire() of a Semaphore"));
   EXPECT_THAT(cause.blocked_by, ElementsAre(other.threads.front().id));
-  EXPECT_FALSE(diagnose(world, pid, 10)->hung) << "the other one naps";
+  EXPECT_FALSE(diagnose(world, pid, 10)->stalled) << "the other one naps";
   // Who waits for the same cannot end it.
   other.threads.front().wait = world.at(pid).threads.front().wait;
   EXPECT_THAT(cause_of(world, pid).blocked_by, IsEmpty());
@@ -147,7 +147,7 @@ TEST_F(CausesShared, WhatIsWaitedForUntilAnotherProcessDoesSomething) {
   other.python().sleeps_in(SYS_read, {}, own_frames()).wait.state = 'R';
   EXPECT_THAT(cause_of(world, pid).blocked_by,
               ElementsAre(other.threads.back().id));
-  EXPECT_FALSE(diagnose(world, pid, 10)->hung) << "it computes";
+  EXPECT_FALSE(diagnose(world, pid, 10)->stalled) << "it computes";
   world.at(pid).threads.front().ran = true;
   EXPECT_EQ(cause_of(world, pid).progress, Progress::Running);
 }

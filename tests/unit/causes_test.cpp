@@ -46,7 +46,7 @@ TEST_P(MadeUpCauses, IsNamed) {
   EXPECT_FALSE(cause.evidence.empty());
   const auto found = diagnose(world, kOne, 10);
   ASSERT_TRUE(found) << found.error().text();
-  EXPECT_EQ(found->hung, expected.hung) << summary_line(*found);
+  EXPECT_EQ(found->stalled, expected.stalled) << summary_line(*found);
 }
 
 // ---- who waits for whom
@@ -65,7 +65,7 @@ TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
   for (const int pid : {kOne, kOther}) {
     const auto found = diagnose(world, pid, 1000);
     ASSERT_TRUE(found) << found.error().text();
-    EXPECT_TRUE(found->hung);
+    EXPECT_TRUE(found->stalled);
     EXPECT_EQ(found->cause.id, CauseId::SubprocessPipe);
     EXPECT_EQ(found->cycle, 2);
     EXPECT_EQ(found->chain.front().id.pid, pid);
@@ -83,10 +83,10 @@ TEST(Causes, WhoExchangesMessagesIsNotInADeadlock) {
   }
   world.peers[kSocket + kOne] = {kOther};
   world.peers[kSocket + kOther] = {kOne};
-  EXPECT_FALSE(diagnose(world, kOne, 10)->hung);
+  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled);
   world.process(kOne).python().sleeps_in(SYS_read, {7}, own_frames()).ran =
       true;
-  EXPECT_FALSE(diagnose(world, kOne, 10)->hung);
+  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled);
 }
 
 // N workers that were forked with each other's ends still open.
@@ -103,7 +103,7 @@ TEST(Causes, AnyHolderOfTheOtherEndMaySend) {
   parent.threads.front().wait.call.running = true;
   world.peers[kSocket + kOne] = {kParent, kOther};
   world.peers[kSocket + kOther] = {kParent, kOne};
-  EXPECT_FALSE(diagnose(world, kOne, 10)->hung) << "the parent works";
+  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled) << "the parent works";
 }
 
 TEST(Causes, WhatNoRuleKnows) {
@@ -127,7 +127,7 @@ TEST(Causes, ALockFile) {
                 {frame("/torch/utils/file_baton.py", "wait")});
   one.texts[{"wait", "self.lock_file_path"}] = path;
   EXPECT_EQ(cause_of(world, pid).id, CauseId::StaleLockFile);
-  EXPECT_TRUE(diagnose(world, pid, 1000)->hung);
+  EXPECT_TRUE(diagnose(world, pid, 1000)->stalled);
   std::ofstream has_it_open(path);
   EXPECT_EQ(cause_of(world, pid).id, CauseId::LockFile);
   std::filesystem::remove(path);

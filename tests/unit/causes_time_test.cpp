@@ -44,7 +44,7 @@ const std::vector<MadeUpCase>& time_cases() {
        [](auto& world) {
          in_call(world, SYS_poll, {0, 0, 1000});
        }},
-      {"polls", CauseId::Polls, Blocked, Possible, false,
+      {"polls", CauseId::Polls, Polling, Possible, false,
        "comes back to train.py:12 in load again and again",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
@@ -75,14 +75,14 @@ const std::vector<MadeUpCase>& time_cases() {
          thread.ran = true;
          thread.cpu_percent = 40;
        }},
-      {"no_rule_knows_it", CauseId::Unknown, Blocked, Possible, true,
+      {"no_rule_knows_it", CauseId::Unknown, Unknown, Possible, true,
        "; cause unknown: train.py:12 in load",
        [](auto& world) { in_call(world, SYS_semtimedop); }},
       {"comes_back_by_itself_soon", CauseId::Unknown, Idle, Possible, false, "",
        [](auto& world) { in_futex_for(world, 30); }},
-      {"comes_back_by_itself_late", CauseId::Unknown, Blocked, Possible, true,
+      {"comes_back_by_itself_late", CauseId::Unknown, Unknown, Possible, true,
        "", [](auto& world) { in_futex_for(world, 3600); }},
-      {"no_python_with_one_thread", CauseId::Unknown, Blocked, Possible, true,
+      {"no_python_with_one_thread", CauseId::Unknown, Unknown, Possible, true,
        "",
        [](auto& world) { world.process(kOne).sleeps_in(SYS_semtimedop, {}); }},
       {"no_python_with_threads", CauseId::Unknown, Idle, Possible, false, "",

@@ -19,7 +19,7 @@ struct MadeUpCase {
   Progress progress = Progress::Blocked;
   Confidence confidence = Confidence::Likely;
   // Of the whole process, asleep for a minute, where ten seconds are a hang.
-  bool hung = false;
+  bool stalled = false;
   std::string says;  // in its sentence
   std::function<void(MadeUpWorld&)> make;
 };

@@ -82,7 +82,7 @@ export class OfferedConfigurations implements vscode.DebugConfigurationProvider 
       for (const job of survey.jobs) {
         offered.push({ ...jobsOf(job.job), name: `All ranks of ${job.job}` });
       }
-      for (const one of sorted(survey.processes).filter((process) => process.hung).slice(0, MOST_OFFERED)) {
+      for (const one of sorted(survey.processes).filter((process) => process.stalled).slice(0, MOST_OFFERED)) {
         offered.push({
           name: `${one.pid} ${shortCommand(one.cmdline)}: ${doing(one)}`,
           type: "hangdbg",

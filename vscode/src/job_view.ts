@@ -73,10 +73,10 @@ export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposa
   }
 
   private jobItem(job: Job): vscode.TreeItem {
-    const hung = ranksOf(this.survey, job.job).filter((rank) => rank.hung);
+    const hung = ranksOf(this.survey, job.job).filter((rank) => rank.stalled);
     const item = new vscode.TreeItem(job.job, vscode.TreeItemCollapsibleState.Expanded);
     const missing = job.missing.length > 0 ? `, missing ${rankSet(job.missing)}` : "";
-    item.description = `${job.kind}, ${hung.length} of ${job.ranks.length} hung${missing}`;
+    item.description = `${job.kind}, ${hung.length} of ${job.ranks.length} hung or blocked${missing}`;
     item.iconPath = icon(hung.length > 0 || missing ? "warning" : "pass");
     item.contextValue = "job";
     return item;
@@ -85,11 +85,11 @@ export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposa
 
 function processItem(one: Process, kind: string): vscode.TreeItem {
   const label = kind === "rank" ? `rank ${one.rank ?? "?"}` : `${one.pid} ${shortCommand(one.cmdline)}`;
-  const time = one.hung && one.waiting_s !== null ? `${howLong(one.waiting_s)} ` : "";
-  const item = labelled(label, `${time}${one.error ?? (one.waits || one.state)}`, one.hung ? "warning" : "pass");
+  const time = one.stalled && one.waiting_s !== null ? `${howLong(one.waiting_s)} ` : "";
+  const item = labelled(label, `${time}${one.error ?? (one.waits || one.state)}`, one.stalled ? "warning" : "pass");
   item.tooltip = tooltipOf(one);
   item.contextValue = kind;
-  item.accessibilityInformation = { label: `${label}, ${one.hung ? "hung" : "not hung"}, ${doing(one)}` };
+  item.accessibilityInformation = { label: `${label}, ${one.state}, ${doing(one)}` };
   return item;
 }
 

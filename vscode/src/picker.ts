@@ -54,13 +54,13 @@ function itemsOf(processes: readonly Process[]): Item[] {
   const items: Item[] = [];
   let last: boolean | undefined;
   for (const one of sorted(processes)) {
-    if (one.hung !== last) {
-      items.push({ label: one.hung ? "hung" : "not hung", kind: vscode.QuickPickItemKind.Separator });
-      last = one.hung;
+    if (one.stalled !== last) {
+      items.push({ label: one.stalled ? "hung or blocked" : "others", kind: vscode.QuickPickItemKind.Separator });
+      last = one.stalled;
     }
     items.push({
       pid: one.pid,
-      label: `${one.hung ? "$(warning)" : "$(circle-outline)"} ${one.pid}  ${shortCommand(one.cmdline)}`,
+      label: `${one.stalled ? "$(warning)" : "$(circle-outline)"} ${one.pid}  ${shortCommand(one.cmdline)}`,
       description: [who(one), one.waiting_s === null ? "" : howLong(one.waiting_s)].filter((text) => text).join(", "),
       detail: one.error ?? (one.waits || one.state),
     });

@@ -8,7 +8,8 @@ export interface Process {
   role: string | null;
   python: string | null;
   state: string;
-  hung: boolean;
+  hung: boolean; // nothing that exists can end its wait
+  stalled: boolean; // hung, or blocked for long
   waits: string;
   waiting_s: number | null;
   cmdline: string[];
@@ -33,7 +34,7 @@ export interface Survey {
 /** The hung first, of those the ranks in their order, then those that wait longest. */
 export function sorted(processes: readonly Process[]): Process[] {
   const key = (one: Process) => [
-    one.hung ? 0 : 1,
+    one.stalled ? 0 : 1,
     one.job ?? "\uffff",
     one.rank ?? Number.MAX_SAFE_INTEGER,
     -(one.waiting_s ?? 0),

@@ -24,10 +24,10 @@ reports::DiagnosisEdge fields_of(const WaitEdge& link) {
           .tid = link.id.tid,
           .who = link.who,
           .place = link.place,
-          .state = link.state,
+          .state = std::string(progress_name(link.cause.progress)),
+          .doing = link.doing,
           .id = std::string(cause_name(link.cause.id)),
           .summary = link.cause.summary,
-          .progress = std::string(progress_name(link.cause.progress)),
           .waiting_s = link.waiting_s,
           .watched_s = link.cause.watched
                            ? std::optional(link.cause.watched->seconds)
@@ -38,10 +38,11 @@ reports::Diagnosis fields_of(const Diagnosis& found) {
   const Cause& cause = found.cause;
   reports::Diagnosis json{
       .pid = found.pid,
-      .hung = found.hung,
+      .state = std::string(progress_name(found.state)),
+      .hung = found.hung(),
+      .stalled = found.stalled,
       .cause = std::string(cause_name(cause.id)),
       .summary = cause.summary,
-      .progress = std::string(progress_name(cause.progress)),
       .confidence = std::string(confidence_name(cause.confidence)),
       .evidence = cause.evidence,
       .next = steps_of(cause),
@@ -78,10 +79,11 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
   reports::JobDiagnosis json{
       .job = found.job.id,
       .kind = found.job.kind,
+      .state = std::string(progress_name(found.state)),
       .hung = found.hung,
+      .stalled = found.stalled,
       .cause = std::string(cause_name(cause.id)),
       .summary = cause.summary,
-      .progress = std::string(progress_name(cause.progress)),
       .confidence = std::string(confidence_name(cause.confidence)),
       .odd = found.odd.numbers(),
       .missing = found.job.missing.numbers(),

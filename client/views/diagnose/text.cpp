@@ -5,19 +5,16 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "client/views/diagnose/verdict.h"
 #include "diagnosis/waits/rank_words.h"
 #include "inspector/jobs/choice.h"
 
 namespace hangdbg {
 namespace {
 
-enum class Verdict { Hangs, MayHang, DoesNotHang };
-
-Verdict verdict(bool hung, const Cause& cause);
-std::string first_words(const Diagnosis& found);
 std::string headline(const std::string& whose,
-                     Verdict verdict,
-                     const std::string& what,
+                     const std::string& verdict,
+                     bool hung,
                      const Palette& out);
 std::string details(const Cause& cause,
                     const std::vector<std::string>& skipped,
@@ -33,13 +30,13 @@ bool same_answer(const Diagnosis& one, const Diagnosis& other);
 }  // namespace
 
 std::string diagnosis_text(const Diagnosis& found, const Palette& out) {
-  std::string text = headline(found.title, verdict(found.hung, found.cause),
-                              first_words(found), out) +
-                     sure(found.cause, out);
+  std::string text =
+      headline(found.title, verdict_line(found), found.hung(), out) +
+      sure(found.cause, out);
   if (found.chain.size() > 1) {
     text += out.bold("wait-for graph") + "\n" + chain_text(found, "  ");
   } else {
-    text += fmt::format("  {} · {}\n", found.chain[0].state,
+    text += fmt::format("  {} · {}\n", found.chain[0].doing,
                         printable(found.chain[0].place));
   }
   text += out.bold("evidence") + "\n";
@@ -58,8 +55,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
                                const RankSet& shown,
                                const Palette& out) {
   std::string text =
-      headline(job_text(found.job), verdict(found.hung, found.cause),
-               found.cause.summary, out) +
+      headline(job_text(found.job), verdict_line(found), found.hung, out) +
       sure(found.cause, out) + out.bold("merged stacks") + "\n";
   for (const AlikeRanks& alike : found.alike(shown)) {
     text += alike_text(alike);
@@ -74,7 +70,7 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
     text += fmt::format(
         "  the launcher, {}\n    {} · {}\n",
         printable(found.launcher->who + ", " + found.launcher->cause.summary),
-        found.launcher->state, printable(found.launcher->place));
+        found.launcher->doing, printable(found.launcher->place));
   }
   if (!found.cause.evidence.empty()) {
     text += out.bold("evidence") + "\n";
@@ -116,34 +112,12 @@ std::string diagnoses_text(const std::vector<ProcessDiagnosis>& all,
 
 namespace {
 
-// What the one that was asked for waits for, and who is at the end of that.
-std::string first_words(const Diagnosis& found) {
-  const WaitEdge& first = found.chain.front();
-  return (is_at_end(found)
-              ? ""
-              : fmt::format("{} {}; ", first.who, first.cause.summary)) +
-         end_of_chain(found);
-}
-
-// A watch that was cut short tells neither.
-Verdict verdict(bool hung, const Cause& cause) {
-  return hung                                      ? Verdict::Hangs
-         : cause.watched && !cause.watched->enough ? Verdict::MayHang
-                                                   : Verdict::DoesNotHang;
-}
-
 std::string headline(const std::string& whose,
-                     Verdict verdict,
-                     const std::string& what,
+                     const std::string& verdict,
+                     bool hung,
                      const Palette& out) {
-  const std::string head = printable(
-      fmt::format("{} {}: {}", whose,
-                  verdict == Verdict::Hangs ? "hangs"
-                  : verdict == Verdict::MayHang
-                      ? "may hang, but was not watched for long enough"
-                      : "does not hang",
-                  what));
-  return (verdict == Verdict::Hangs ? out.red(head) : out.bold(head)) + "\n";
+  const std::string head = printable(whose + " " + verdict);
+  return (hung ? out.red(head) : out.bold(head)) + "\n";
 }
 
 std::string sure(const Cause& cause, const Palette& out) {
@@ -157,7 +131,7 @@ std::string chain_text(const Diagnosis& found, const std::string& indent) {
   for (const WaitEdge& link : found.chain) {
     text += fmt::format("{}{}\n{}  {} · {}\n", indent,
                         printable(link.who + " " + link.cause.summary), indent,
-                        link.state, printable(link.place));
+                        link.doing, printable(link.place));
   }
   return text;
 }
@@ -169,12 +143,12 @@ std::string alike_text(const AlikeRanks& alike) {
       fmt::format("  {}: {}\n    {} · {}\n", ranks_text(alike.ranks),
                   printable((alike.ranks.size() == 1 ? link.who + " " : "") +
                             link.cause.summary),
-                  link.state, printable(link.place));
+                  link.doing, printable(link.place));
   for (std::size_t i = 1; i < alike.first->chain.size(); ++i) {
     const WaitEdge& next = alike.first->chain[i];
     text += fmt::format("    {}\n      {} · {}\n",
                         printable(next.who + " " + next.cause.summary),
-                        next.state, printable(next.place));
+                        next.doing, printable(next.place));
   }
   return text;
 }
@@ -206,7 +180,7 @@ std::string details(const Cause& cause,
 
 // But for what differs in numbers of processes.
 bool same_answer(const Diagnosis& one, const Diagnosis& other) {
-  return one.hung == other.hung && one.cause.id == other.cause.id &&
+  return one.state == other.state && one.cause.id == other.cause.id &&
          one.chain.size() == other.chain.size() &&
          std::ranges::equal(one.chain, other.chain, {}, &WaitEdge::place,
                             &WaitEdge::place);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "client/views/diagnose/verdict.h"
 #include "client/views/ps/role.h"
 #include "protocol/reports/process_tree.h"
 
@@ -46,6 +47,8 @@ reports::ProcessTreeNode json_of_tree(const TreeProcess& from,
   json.role = role.name;
   if (const SurveyedProcess* const known = surveyed(shown, from.pid)) {
     json.hung = known->hung();
+    json.stalled = known->stalled();
+    json.verdict = known->state();
     json.waits = known->activity.waits;
   }
   return json;
@@ -87,8 +90,10 @@ std::string process_line(const TreeProcess& process,
   const bool odd =
       std::string_view("DTtZ").find(process.state) != std::string_view::npos;
   text += " · " + (odd ? out.red(state) : state);
-  if (known != nullptr && known->hung()) {
-    text += " · " + out.red("hangs in " + printable(known->activity.waits));
+  if (known != nullptr && known->stalled()) {
+    const std::string what = verdict_words(*known->found) + " in " +
+                             printable(known->activity.waits);
+    text += " · " + (known->hung() ? out.red(what) : out.bold(what));
   }
   text += fmt::format(" · {} old, cpu {}", running_time(process.age_s),
                       running_time(process.cpu_s));

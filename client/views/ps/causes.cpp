@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "client/terminal/wrap.h"
+#include "client/views/diagnose/verdict.h"
 #include "diagnosis/jobs/job_diagnosis.h"
 #include "inspector/jobs/choice.h"
 
@@ -22,13 +23,12 @@ constexpr std::size_t kMostProcesses = 3;
 constexpr std::size_t kMostJobs = 2;
 constexpr int kManyLines = 40;
 
-std::string line_of(const std::string& whose,
-                    const std::string& what,
+std::string line_of(const std::string& what,
                     const Cause& cause,
                     const std::string& more,
                     std::vector<SuggestedCommand> last,
                     const Palette& out) {
-  std::string text = printable(whose + what);
+  std::string text = printable(what);
   if (cause.confidence != Confidence::Certain) {
     text += fmt::format(" ({})", confidence_name(cause.confidence));
   }
@@ -51,7 +51,7 @@ std::string line_of(const std::string& whose,
 std::string line_of(const Job& job,
                     const JobDiagnosis& found,
                     const Palette& out) {
-  return line_of(job_text(job) + ": ", found.cause.summary, found.cause,
+  return line_of(job_text(job) + " " + verdict_line(found), found.cause,
                  job.launcher ? fmt::format("{}", *job.launcher)
                               : "--job " + shell_quote(job.id),
                  {}, out);
@@ -77,14 +77,14 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
   std::vector<const SurveyedProcess*> alone;
   std::size_t more = 0;
   for (const SurveyedProcess& process : processes) {
-    if (!process.hung()) {
+    if (!process.stalled()) {
       continue;
     }
     const auto job = std::ranges::find_if(jobs.jobs, [&](const Job& one) {
       return one.launcher == process.pid || one.find(process.pid) != nullptr;
     });
-    if (job == jobs.jobs.end() && !process.hangs_by_itself()) {
-      continue;  // it waits for one that does
+    if (job == jobs.jobs.end() && !process.is_first()) {
+      continue;  // it waits for one that is
     }
     if (job == jobs.jobs.end()) {
       alone.push_back(&process);
@@ -112,12 +112,12 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
     text += line_of(*job, found, out);
   }
   for (const SurveyedProcess* const one : alone) {
-    text +=
-        line_of(fmt::format("process {} ", one->pid), summary_line(*one->found),
-                one->found->cause, fmt::format("{}", one->pid),
-                {{fmt::format("hangdbg attach {}", one->pid),
-                  "a prompt in the hung frame"}},
-                out);
+    text += line_of(
+        fmt::format("process {} {}", one->pid, verdict_line(*one->found)),
+        one->found->cause, fmt::format("{}", one->pid),
+        {{fmt::format("hangdbg attach {}", one->pid),
+          "a prompt in the hung frame"}},
+        out);
   }
   // Who waits in MPI runs, and may hang all the same.
   std::size_t looked_at = 0;
@@ -128,12 +128,11 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
       ++looked_at;
       const JobDiagnosis found =
           diagnose_job(job, kHungAfterS, deadline.capped(kLongest));
-      text += found.hung ? line_of(job, found, out) : "";
+      text += found.stalled ? line_of(job, found, out) : "";
     }
   }
   if (more > 0) {
-    text += fmt::format("{} more hang{}: hangdbg diagnose PID\n", more,
-                        more == 1 ? "s" : "");
+    text += fmt::format("{} more: hangdbg diagnose PID\n", more);
   }
   return text;
 }

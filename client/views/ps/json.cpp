@@ -61,14 +61,15 @@ reports::PsProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
       .role = role.name,
       .python =
           process.python.empty() ? std::nullopt : std::optional(process.python),
-      .state = activity.state,
+      .state = process.state(),
       .hung = process.hung(),
+      .stalled = process.stalled(),
       .cause =
           process.found
               ? std::optional(std::string(cause_name(process.found->cause.id)))
               : std::nullopt,
       .waits = activity.waits,
-      .waiting_s = activity.waiting_s,
+      .waiting_s = process.waiting_s(),
       .cmdline = process.command_line,
       .error =
           process.error ? std::optional(process.error->text()) : std::nullopt,

@@ -24,13 +24,26 @@ std::string when_none_is_there(const Palette& err) {
              err);
 }
 
+// "1 of 13 processes hangs, 2 are blocked"
 std::string counts(const Processes& processes) {
   const auto hung = std::ranges::count_if(processes, &SurveyedProcess::hung);
-  const std::size_t all = processes.size();
-  return hung == 0 ? fmt::format("no hang found in {} process{}", all,
-                                 all == 1 ? "" : "es")
-                   : fmt::format("{} of {} process{} hang{}", hung, all,
-                                 all == 1 ? "" : "es", hung == 1 ? "s" : "");
+  const auto blocked =
+      std::ranges::count_if(processes, &SurveyedProcess::stalled) - hung;
+  const auto seen = std::ranges::count_if(
+      processes, [](const auto& one) { return one.found.has_value(); });
+  const std::string of =
+      fmt::format("{} process{}", seen, seen == 1 ? "" : "es");
+  if (seen == 0) {
+    return "whether any of them hangs cannot be told from here";
+  }
+  std::string text = hung == 0 ? fmt::format("no hang found in {}", of)
+                               : fmt::format("{} of {} hang{}", hung, of,
+                                             hung == 1 ? "s" : "");
+  if (blocked > 0) {
+    text +=
+        fmt::format(", {} {} blocked", blocked, blocked == 1 ? "is" : "are");
+  }
+  return text;
 }
 
 std::string jobs_text(const Jobs& jobs, const Palette& err) {
@@ -93,18 +106,18 @@ std::string next_text(const Processes& processes,
             next_steps({{typed_with("--timeout", "60"), "check all"}}, err);
   }
   text += jobs_text(jobs, err);
-  const bool any_hangs = std::ranges::any_of(processes, &SurveyedProcess::hung);
+  const bool any = std::ranges::any_of(processes, &SurveyedProcess::stalled);
   const int pid = processes.front().pid;
   if (causes_by) {
     text += causes_text(processes, jobs, *causes_by, err);
-  } else if (any_hangs) {
+  } else if (any) {
     text += next_steps(
-        {{fmt::format("hangdbg diagnose {}", pid), "why it hangs"},
+        {{fmt::format("hangdbg diagnose {}", pid), "why it waits"},
          {fmt::format("hangdbg attach {}", pid), "a prompt in the hung frame"}},
         err);
   }
   const std::string denied = denied_text(processes, err);
-  if (!any_hangs && denied.empty()) {
+  if (!any && denied.empty()) {
     text += next_steps({{fmt::format("hangdbg diagnose {}", pid),
                          "watch it for longer: loops, polling threads"},
                         {fmt::format("hangdbg dump {}", pid), "its stacks"},
