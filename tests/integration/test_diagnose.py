@@ -2,6 +2,7 @@
 those that are well none is said to hang."""
 
 import os
+import re
 import subprocess
 
 from diagnosed import diagnosed, named_first, not_hung

@@ -315,7 +315,7 @@ def test_in_a_line_below_the_table(launch, monkeypatch):
     monkeypatch.setenv("HANGDBG_TEST_LOADS", "receives")
     job = launch(Alone, Alone.library)
     until_counted(job)
-    line = "^job .* ranks\\): %s \\(likely\\)$" % ALL_IN_MPI["receives"][1]
+    line = "^job .* ranks\\) hangs: %s \\(likely\\)$" % ALL_IN_MPI["receives"][1]
     until("hangdbg alone says why", lambda: re.search(line, inside(job)().err, re.M))
 
 

@@ -175,8 +175,8 @@ def test_one_whose_memory_does_not_answer_leaves_time_for_others(newest_python, 
         done = hangdbg("ps", hung.pid, target.pid, "--json")
         assert done.rc == 0, done
         said = {one["pid"]: one for one in done.json()["processes"]}
-        assert said[hung.pid]["stalled"] and said[hung.pid]["cause"] == "python-lock", said
-        assert said[target.pid]["state"] == "disk", said
+        assert said[hung.pid]["hung"] and said[hung.pid]["cause"] == "python-lock", said
+        assert said[target.pid]["cause"] == "mount", said
     finally:
         os.kill(target.ready["server"], 9)
     hung.finish()

@@ -29,7 +29,7 @@ std::string line_of(const std::string& what,
                     std::vector<SuggestedCommand> last,
                     const Palette& out) {
   std::string text = printable(what);
-  if (cause.confidence != Confidence::Certain) {
+  if (cause.confidence != Confidence::Certain && !what.contains("probably")) {
     text += fmt::format(" ({})", confidence_name(cause.confidence));
   }
   if (out.has_columns()) {
