@@ -2,7 +2,8 @@
 // Python stack and what the kernel says of it, from a few looks. The rest
 // (descriptors, C functions, values) is read when a rule asks.
 //
-// What rules ask of it is virtual: a test makes one up (tests/unit/made_up.h).
+// What rules ask of it is virtual: a test makes one up
+// (tests/unit/support/made_up.h).
 //
 // No code runs in the process. A thread that runs is stopped for some tens of
 // microseconds, as by `hangdbg dump`.

@@ -43,7 +43,7 @@ def test_every_rule_is_about_something(script):
     ("inspector/cpython/runtime/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("tests/integration/test_fds.py", ["tests/integration/test_fds.py"], False),
     ("tests/integration/harness.py", ["tests/agent", "tests/dap", "tests/integration"], False),
-    ("tests/unit/text_test.cpp", [], True),
+    ("tests/unit/base/text_test.cpp", [], True),
 ])
 def test_what_a_file_affects(script, path, of_python, unit):
     found = script.affected(path)

@@ -36,7 +36,7 @@ HANGS = {
 }
 
 
-# Variations of them are unit tests (tests/unit/causes_*_test.cpp).
+# Variations of them are unit tests (tests/unit/diagnosis/causes_*_test.cpp).
 @by_case(sorted(HANGS), on_edges={"locks", "twice", "logging_lock", "fork_lock", "join_at_exit",
                                   "event_alone", "await_cycle", "unset_future", "loop_blocked",
                                   "busy"})

@@ -1,5 +1,5 @@
 """`hangdbg ps`: which of the machine's Python processes hang, and in what. The
-words one by one: tests/unit/activity_test.cpp; the causes: test_diagnose*.py."""
+words one by one: tests/unit/diagnosis/activity_test.cpp; the causes: test_diagnose*.py."""
 
 import json
 import os

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "tests/unit/source_folder.h"
+#include "tests/unit/support/source_folder.h"
 
 namespace hangdbg {
 namespace {

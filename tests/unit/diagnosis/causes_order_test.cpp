@@ -1,0 +1,167 @@
+// Which causes depend on the order in which rules are asked: each rule of the
+// diagnosis is asked alone about each process that is made up in
+// causes_*_test.cpp.
+//
+// Where two say different things of one process, the order decides; kBefore has
+// these pairs, and nothing else of the order matters. Rules that weigh what
+// they know of a wait would leave no pair; a rule that is added should add few.
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "diagnosis/causes/rules.h"
+#include "tests/unit/support/made_up_cases.h"
+
+namespace hangdbg {
+namespace {
+
+// The first is asked before the second, or another cause is named.
+using Before = std::pair<std::string_view, std::string_view>;
+const std::set<Before> kBefore = {
+    // Who cannot run: what the thread was at does not matter then.
+    {"frozen cgroup", "busy"},
+    {"stopped", "terminal"},
+    {"stopped", "events"},
+    {"memory", "mount"},
+    {"memory", "events"},
+    {"mount", "events"},
+    // What a library waits for by the means of another rule.
+    {"exit", "time"},
+    {"idle worker", "terminal"},
+    {"launcher", "events"},
+    {"launcher", "time"},
+    {"asyncio", "connection"},
+    {"asyncio", "events"},
+    {"asyncio", "time"},
+    {"asyncio", "busy"},
+    {"data loader", "events"},
+    {"data loader", "time"},
+    {"pool", "condition"},
+    // "events" is said of any wait for descriptors.
+    {"terminal", "pipe"},
+    {"terminal", "events"},
+    {"pipe", "events"},
+    {"connection", "events"},
+    {"events", "time"},
+    // "busy" is said of whoever has run while it was looked at.
+    {"file lock", "busy"},
+    {"condition", "busy"},
+    {"Python lock", "busy"},
+    {"events", "busy"},
+    {"time", "busy"},
+};
+
+// What is said of it, as far as anybody reads that: "pipe-read blocked".
+std::string outcome(const std::optional<Cause>& cause) {
+  return cause ? fmt::format("{} {}", cause_name(cause->id),
+                             progress_name(cause->progress))
+               : "";
+}
+
+// Of those that ask others themselves (exit, asyncio, the GIL) these keep their
+// order.
+struct Answers {
+  std::string name;
+  std::map<std::string_view, std::string> by_rule;  // "" of who says nothing
+};
+
+const std::vector<Answers>& all_answers() {
+  static const std::vector<Answers> all = [] {
+    std::vector<Answers> each;
+    for (const MadeUpCase& made : made_up_cases()) {
+      Answers answers{made.name, {}};
+      for (const NamedRule& rule : rules()) {
+        MadeUpWorld world;
+        made.make(world);
+        const ProcessSnapshot& of = world.at(kOne);
+        answers.by_rule[rule.name] = outcome(rule.find(of, of.threads.front()));
+      }
+      each.push_back(std::move(answers));
+    }
+    return each;
+  }();
+  return all;
+}
+
+using Order = std::vector<std::string_view>;
+
+Order as_is() {
+  Order order;
+  std::ranges::transform(rules(), std::back_inserter(order), &NamedRule::name);
+  return order;
+}
+
+std::string first_of(const Order& order, const Answers& answers) {
+  const auto rule = std::ranges::find_if(order, [&](std::string_view name) {
+    return !answers.by_rule.at(name).empty();
+  });
+  return rule == order.end() ? "unknown" : answers.by_rule.at(*rule);
+}
+
+// At random, but for what kBefore says.
+Order shuffled(unsigned seed) {
+  std::mt19937 random(seed);
+  Order left = as_is();
+  Order order;
+  while (!left.empty()) {
+    std::ranges::shuffle(left, random);
+    const auto next = std::ranges::find_if(left, [&](std::string_view name) {
+      return std::ranges::none_of(left, [&](std::string_view other) {
+        return kBefore.contains({other, name});
+      });
+    });
+    if (next == left.end()) {
+      ADD_FAILURE() << "kBefore has a circle";
+      return order;
+    }
+    order.push_back(*next);
+    left.erase(next);
+  }
+  return order;
+}
+
+TEST(CausesOrder, WhereItDecides) {
+  std::map<Before, std::string> decides;
+  const Order order = as_is();
+  for (const Answers& answers : all_answers()) {
+    const std::string said = first_of(order, answers);
+    const auto first = std::ranges::find_if(order, [&](std::string_view name) {
+      return !answers.by_rule.at(name).empty();
+    });
+    for (auto other = first; other != order.end(); ++other) {
+      const std::string& says = answers.by_rule.at(*other);
+      if (!says.empty() && says != said) {
+        decides.try_emplace(
+            {*first, *other},
+            fmt::format("of {}: {}, {}", answers.name, said, says));
+      }
+    }
+  }
+  for (const auto& [pair, why] : decides) {
+    EXPECT_TRUE(kBefore.contains(pair))
+        << pair.first << " before " << pair.second << ", " << why;
+  }
+  for (const Before& pair : kBefore) {
+    EXPECT_TRUE(decides.contains(pair))
+        << pair.first << " before " << pair.second << ": no longer";
+  }
+}
+
+TEST(CausesOrder, NothingElseOfItMatters) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const Order order = shuffled(seed);
+    ASSERT_EQ(order.size(), rules().size());
+    for (const Answers& answers : all_answers()) {
+      EXPECT_EQ(first_of(order, answers), first_of(as_is(), answers))
+          << answers.name << ", in the order "
+          << fmt::format("{}", fmt::join(order, ", "));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg

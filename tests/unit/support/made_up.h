@@ -1,0 +1,249 @@
+// Processes and a machine that a test makes up, for what asks a ProcessSnapshot
+// and a SystemSnapshot: no process is started, and nothing is read from one.
+// The memory of such a process is the test's own: made_up_objects.h puts
+// objects there.
+#pragma once
+
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/causes/rules.h"
+#include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/snapshot/system_snapshot.h"
+#include "inspector/host/host_context.h"
+#include "tests/unit/support/made_up_objects.h"
+
+namespace hangdbg {
+
+class MadeUpProcess : public ProcessSnapshot {
+ public:
+  MadeUpProcess(int pid, SystemSnapshot& world)
+      : ProcessSnapshot(pid, world, Memory::Read) {
+    memory_ = std::make_unique<LiveMemory>(::getpid());
+    threads.clear();
+    status.state = 'S';
+  }
+
+  // By a function's name and an expression: what it is there.
+  template <class T>
+  using Values = std::map<std::pair<std::string, std::string>, T>;
+  Values<std::string> texts, reprs;
+  Values<std::int64_t> numbers;
+  Values<Address> objects;
+  std::map<int, OpenFile> files;
+  std::map<int, std::vector<StackEntry>> calls;  // of C, by thread
+  ProcessGroups groups;
+  int parent = 0;  // forked from that one
+
+  // CPython 3.11.
+  MadeUpProcess& python() {
+    PythonProcess process{.pid = ::getpid(), .memory = LiveMemory(::getpid())};
+    process.python.version.minor = 11;
+    process.python.layout = *generated_layout(11);
+    process_ = std::move(process);
+    objects_ = *ObjectReader::open(*memory_, process_->python);
+    return *this;
+  }
+
+  // A library that it has loaded, at some address.
+  void loads(std::string path, Address base = {}, Address end = {}) {
+    if (!whole_) {
+      whole_ =
+          PythonProcess{.pid = ::getpid(), .memory = LiveMemory(::getpid())};
+    }
+    whole_->modules.push_back(
+        {.path = std::move(path), .base = base, .end = end, .segments = {}});
+  }
+
+  // The C functions that a thread is in, the innermost first, all of one
+  // library.
+  void is_in(const ThreadSnapshot& thread,
+             const std::vector<std::string>& functions,
+             const std::string& library) {
+    auto& entries = calls[thread.id.tid];
+    for (const std::string& function : functions) {
+      entries.push_back({.kind = StackEntry::Kind::Native,
+                         .native = {.function = function, .module = library}});
+    }
+  }
+
+  // A thread that has slept in a system call for a minute. Of Python, if it
+  // has frames.
+  ThreadSnapshot& sleeps_in(long call,
+                            std::vector<std::uint64_t> args,
+                            std::vector<PythonFrame> frames = {}) {
+    ThreadSnapshot thread;
+    thread.id = {pid, pid + static_cast<int>(threads.size())};
+    thread.wait.state = 'S';
+    thread.wait.syscall = syscall_name(call);
+    thread.wait.call.number = call;
+    std::ranges::copy(args, thread.wait.call.args.begin());
+    thread.wait.asleep_s = 60;
+    if (!frames.empty()) {
+      thread.python =
+          PythonThread{.ident = 7U + threads.size(), .tid = thread.id.tid};
+      thread.stack.frames = std::move(frames);
+    }
+    threads.push_back(std::move(thread));
+    return threads.back();
+  }
+
+  void open_pipe(int fd, std::uint64_t inode) {
+    files[fd] = {.fd = fd,
+                 .kind = FileKind::Pipe,
+                 .name = "pipe:[" + std::to_string(inode) + "]",
+                 .inode = inode};
+  }
+  void open_socket(int fd, std::uint64_t inode) {
+    files[fd] = {.fd = fd,
+                 .kind = FileKind::Socket,
+                 .name = "socket:[" + std::to_string(inode) + "]",
+                 .inode = inode};
+  }
+
+  std::optional<Address> object(const PythonFrame& frame,
+                                std::string_view expression) const override {
+    objects_->allow_reads();
+    return found_in(objects, frame, expression);
+  }
+  std::optional<std::string> text(const PythonFrame& frame,
+                                  std::string_view expression) const override {
+    return found_in(texts, frame, expression);
+  }
+  std::optional<std::int64_t> number(
+      const PythonFrame& frame,
+      std::string_view expression) const override {
+    return found_in(numbers, frame, expression);
+  }
+  std::string shown(const PythonFrame& frame,
+                    std::string_view expression) const override {
+    return found_in(reprs, frame, expression).value_or("?");
+  }
+  std::optional<OpenFile> file(int fd) const override {
+    const auto found = files.find(fd);
+    return found == files.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool forked_from(int one) const override {
+    return parent != 0 && parent == one;
+  }
+  const PythonProcess* whole() const override {
+    return whole_ ? &*whole_ : nullptr;
+  }
+  const ProcessGroups& process_groups() const override { return groups; }
+  std::vector<std::string> native(const ThreadSnapshot& thread) const override {
+    std::vector<std::string> functions;
+    for (const StackEntry& entry : native_calls(thread)) {
+      functions.push_back(entry.native.text());
+    }
+    return functions;
+  }
+  std::vector<StackEntry> native_calls(
+      const ThreadSnapshot& thread) const override {
+    const auto found = calls.find(thread.id.tid);
+    return found == calls.end() ? std::vector<StackEntry>() : found->second;
+  }
+
+ private:
+  template <class T>
+  static std::optional<T> found_in(const Values<T>& values,
+                                   const PythonFrame& frame,
+                                   std::string_view expression) {
+    const auto found = values.find({frame.function, std::string(expression)});
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::optional<PythonProcess> whole_;
+};
+
+class MadeUpWorld : public SystemSnapshot {
+ public:
+  MadeUpWorld() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
+    may_stop = may_watch = false;
+  }
+
+  MadeUpProcess& process(int pid) {
+    auto& one = processes_[pid];
+    one = std::make_unique<MadeUpProcess>(pid, *this);
+    return *one;
+  }
+
+  MadeUpProcess& at(int pid) { return *processes_.at(pid); }
+  MadeUpProcess& python(int pid) { return process(pid).python(); }
+
+  MadeUpObjects objects;  // of all of them
+  std::vector<PipeEnd> ends;
+  bool all_pipes = true;
+  std::vector<FileLock> locks;
+  std::map<std::uint64_t, TcpSocket> tcp;           // by inode
+  std::map<std::uint64_t, std::vector<int>> peers;  // of Unix sockets
+  std::multimap<int, int> parents;                  // child by parent
+  HostContext surroundings;                         // of each process
+
+  const ProcessSnapshot* snapshot(int pid) override {
+    const auto found = processes_.find(pid);
+    return found == processes_.end() ? nullptr : found->second.get();
+  }
+  void take_snapshots(const std::vector<int>&) override {}
+  std::vector<PipeEnd> pipe_ends(std::uint64_t inode) override {
+    std::vector<PipeEnd> found;
+    std::ranges::copy_if(ends, std::back_inserter(found),
+                         [&](const auto& end) { return end.inode == inode; });
+    return found;
+  }
+  bool saw_all_pipes() const override { return all_pipes; }
+  const std::vector<FileLock>& file_locks() override { return locks; }
+  std::optional<TcpSocket> tcp_socket(int, std::uint64_t inode) override {
+    const auto found = tcp.find(inode);
+    return found == tcp.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<std::vector<int>> unix_peers(int,
+                                             std::uint64_t inode) override {
+    const auto found = peers.find(inode);
+    return found == peers.end() ? std::nullopt : std::optional(found->second);
+  }
+  const std::multimap<int, int>& children() override { return parents; }
+  const HostContext& around(int) override { return surroundings; }
+
+ private:
+  std::map<int, std::unique_ptr<MadeUpProcess>> processes_;
+};
+
+// Of no process that is here.
+constexpr int kOne = 99999901;
+constexpr int kOther = 99999902;
+constexpr int kThird = 99999903;
+
+inline PythonFrame frame(const std::string& file,
+                         const std::string& function,
+                         int line = 12) {
+  return {
+      .function = function, .qualname = function, .file = file, .line = line};
+}
+
+// Of the program, and not of a library.
+inline std::vector<PythonFrame> own_frames() {
+  return {frame("/home/ada/train.py", "load")};
+}
+
+// A function of the standard library, called by the program.
+inline std::vector<PythonFrame> called(
+    std::vector<std::pair<std::string, std::string>> functions) {
+  std::vector<PythonFrame> frames;
+  for (const auto& [file, function] : functions) {
+    frames.push_back(frame("/usr/lib/python3.11/" + file, function));
+  }
+  frames.push_back(frame("/home/ada/train.py", "load"));
+  return frames;
+}
+
+inline Cause cause_of(MadeUpWorld& world, int pid, std::size_t thread = 0) {
+  const ProcessSnapshot* const of = world.snapshot(pid);
+  return cause_of(*of, of->threads[thread]);
+}
+
+}  // namespace hangdbg
