@@ -6,7 +6,7 @@
 //
 // A call that is added to the stub or to the bootstrap is added here. A test
 // installs a filter that kills for all that is not in the list
-// (tests/integration/test_seccomp.py).
+// (tests/integration/systems/test_seccomp.py).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-;; The story of tests/integration/test_clients.py, told by Emacs' dap-mode: by the
+;; The story of tests/integration/editors/test_clients.py, told by Emacs' dap-mode: by the
 ;; commands that a user types. -*- lexical-binding: t -*-
 (package-initialize)
 (require 'dap-mode)

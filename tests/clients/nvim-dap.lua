@@ -1,4 +1,4 @@
--- The story of tests/integration/test_clients.py, told by Neovim's nvim-dap: by the
+-- The story of tests/integration/editors/test_clients.py, told by Neovim's nvim-dap: by the
 -- functions that a user's keys call.
 local story = vim.fn.json_decode(vim.env.HANGDBG_STORY)
 local dap = require('dap')

@@ -1,4 +1,4 @@
-// The story of tests/integration/test_clients.py, told by the client that VS Code's
+// The story of tests/integration/editors/test_clients.py, told by the client that VS Code's
 // own adapters are tested with (npm: @vscode/debugadapter-testsupport), under mocha.
 const assert = require('assert');
 const { DebugClient } = require('@vscode/debugadapter-testsupport');

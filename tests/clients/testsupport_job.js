@@ -1,4 +1,4 @@
-// The story of tests/integration/test_dap_job.py, told by the client that VS Code's own
+// The story of tests/integration/editors/test_dap_job.py, told by the client that VS Code's own
 // adapters are tested with: a session for the job, and one for each rank, which the
 // adapter asks for.
 const assert = require('assert');

@@ -46,8 +46,8 @@ def python(request):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist numbers them
 def pytest_collection_modifyitems(config, items):
-    """Whose turn it is follows from the test's name: those of a file with many have all.
-    Who names one with its interpreter gets it."""
+    """Whose turn it is follows from the test's name, not from the room that it is in: those
+    of a file with many have all. Who names one with its interpreter gets it."""
     if config.getoption("every_python") or any("[" in word for word in config.args):
         return
     edges = [it.path for it in EDGES]
@@ -59,7 +59,9 @@ def pytest_collection_modifyitems(config, items):
         if path not in turns:
             return False
         at, name = turns[path]
-        first = zlib.crc32(item.nodeid.replace(name, "").encode())
+        file, _, test = item.nodeid.partition("::")
+        test = "integration/%s::%s" % (os.path.basename(file), test.replace(name, ""))
+        first = zlib.crc32(test.encode())
         return (at - first) % len(between) >= BETWEEN
 
     config.hook.pytest_deselected(items=[item for item in items if left_out(item)])

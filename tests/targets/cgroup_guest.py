@@ -1,6 +1,6 @@
 """A process that wants more memory than its cgroup of version 2 has below memory.high, and
 what diagnose says of it: the first program of the virtual machine in
-tests/integration/vm.py. Prints what diagnose printed, a line each time, until it says that
+tests/integration/support/vm.py. Prints what diagnose printed, a line each time, until it says that
 the process hangs."""
 
 import os

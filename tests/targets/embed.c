@@ -1,4 +1,4 @@
-/* A C program with a Python in it, for tests/integration/test_homes.py:
+/* A C program with a Python in it, for tests/integration/systems/test_homes.py:
  *
  *   embed ARGUMENTS...   like python3 ARGUMENTS...
  *

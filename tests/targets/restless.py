@@ -35,7 +35,7 @@ import weakref
 
 from common import finish, ready_line
 
-ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; of tests/integration/stress.py
+ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; of tests/integration/support/stress.py
 EVERY = 0.005  # seconds, of the signal
 REST = 0.05 if "paced" in sys.argv else 0.002  # seconds, between two rounds of a thread
 stop = threading.Event()

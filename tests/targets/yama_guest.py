@@ -1,5 +1,5 @@
 """What a machine with Yama is asked, by its root: the first program of the
-virtual machine in tests/integration/vm.py. Prints a JSON line for each question.
+virtual machine in tests/integration/support/vm.py. Prints a JSON line for each question.
 
     {"scope": 1, "as": "user", "asked": "eval", "of": "sleeper", "rc": 3, ...}
 """

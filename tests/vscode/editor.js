@@ -1,5 +1,5 @@
 // VS Code with our extension, in a browser, as a person uses it: by the palette, the keys
-// and what is seen. scripts/get-vscode gets it; tests/integration/test_vscode.py says, in
+// and what is seen. scripts/get-vscode gets it; tests/integration/editors/test_vscode.py says, in
 // HANGDBG_STORY, where all is and what the story is about.
 //
 // Nothing here sleeps: each step waits for what it needs to be seen. All that is started

@@ -1,5 +1,5 @@
 // The merged tree as a picture: widths, what is folded, and text from anywhere.
-// (That it is XML is tests/integration/test_picture.py's.)
+// (That it is XML is tests/integration/look/test_picture.py's.)
 #include "client/views/dump/picture.h"
 
 #include <gtest/gtest.h>

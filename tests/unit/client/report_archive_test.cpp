@@ -1,5 +1,5 @@
 // The archive of a report: bytes of ours, and whatever somebody hands us.
-// (That tar(1)'s like reads it is tests/integration/test_report.py's.)
+// (That tar(1)'s like reads it is tests/integration/look/test_report.py's.)
 #include "client/report/archive.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // The diagnosis on processes that are made up: each row of causes_*_test.cpp,
 // and who waits for whom among several. That real programs hang so is seen by
-// tests/integration/test_diagnose*.py.
+// tests/integration/verdicts/test_diagnose*.py.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Core files by hand: what is in them, what is missing, what is no core file.
-// Those of real interpreters: tests/integration/test_core.py.
+// Those of real interpreters: tests/integration/look/test_core.py.
 #include "tracee/elf/core_file.h"
 
 #include <elf.h>

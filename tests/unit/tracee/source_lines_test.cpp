@@ -1,5 +1,5 @@
 // DWARF line tables made by hand, and of junk. Those that compilers make are in
-// tests/integration/test_native.py.
+// tests/integration/look/test_native.py.
 #include "tracee/elf/source_lines.h"
 
 #include <gtest/gtest.h>

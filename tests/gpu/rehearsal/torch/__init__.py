@@ -1,6 +1,6 @@
 """No torch: as much of its names as the targets use, over the stand-in libraries, for a
 rehearsal without a GPU. A call that waits for the device waits in the C function in which
-the real one does. tests/integration/test_gpu.py checks the names against the real torch."""
+the real one does. tests/integration/jobs/test_gpu.py checks the names against the real torch."""
 
 import types
 

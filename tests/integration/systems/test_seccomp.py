@@ -14,7 +14,7 @@ import interpreters
 import processes
 from harness import PROGRAM, TARGETS, Outcome, Target, hangdbg, until
 
-sys.path.insert(0, str(TARGETS))
+sys.path.append(str(TARGETS))
 
 from seccomp_filter import ALLOW, ERRNO, KILL
 

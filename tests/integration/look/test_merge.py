@@ -8,7 +8,7 @@ import pytest
 
 from harness import hangdbg
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 TRAIN, DATA = "/srv/train/train.py", "/srv/train/data.py"
 REDUCE = "/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
 

@@ -3,7 +3,7 @@ and on one of 200 by 50: where there is nothing to show, one hang, a job, no rig
 
 Each scene is alone in a PID namespace, in a root of its own, so that neither this machine's
 processes nor whether it is a container changes the screen. Numbers and times are not
-compared. With HANGDBG_WRITE_DOCS=1 the screens in tests/integration/screens are written
+compared. With HANGDBG_WRITE_DOCS=1 the screens in tests/integration/project/screens are written
 anew.
 """
 

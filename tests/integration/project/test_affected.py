@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,7 @@ def script():
 
 def test_every_test_that_is_named_exists(script):
     named = {test for _, tests in script.RULES for test in tests} - {"=", script.UNIT}
-    assert not [test for test in named
-                if not list((ROOT / "tests/integration").glob(test + ".py"))]
+    assert not [test for test in named if not script.files_of(test)]
 
 
 def test_every_rule_is_about_something(script):
@@ -34,15 +33,18 @@ def test_every_rule_is_about_something(script):
 
 
 @pytest.mark.parametrize("path, of_python, unit", [
-    ("docs/injection.md", ["tests/integration/test_readme.py", "tests/integration/test_docs.py"],
-     False),
-    ("docs/decisions/0001-one-anonymous-region.md", ["tests/integration/test_docs.py"], False),
+    ("docs/injection.md",
+     ["tests/integration/project/test_readme.py", "tests/integration/project/test_docs.py"], False),
+    ("docs/decisions/0001-one-anonymous-region.md",
+     ["tests/integration/project/test_docs.py"], False),
     ("agent/README.md", [], False),
     ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
-    ("inspector/cpython/runtime/frame_chain.cpp", ["tests/agent", "tests/dap", "tests/integration"], True),
-    ("tests/integration/test_fds.py", ["tests/integration/test_fds.py"], False),
-    ("tests/integration/harness.py", ["tests/agent", "tests/dap", "tests/integration"], False),
+    ("inspector/cpython/runtime/frame_chain.cpp",
+     ["tests/agent", "tests/dap", "tests/integration"], True),
+    ("tests/integration/look/test_fds.py", ["tests/integration/look/test_fds.py"], False),
+    ("tests/integration/support/harness.py",
+     ["tests/agent", "tests/dap", "tests/integration"], False),
     ("tests/unit/base/text_test.cpp", [], True),
 ])
 def test_what_a_file_affects(script, path, of_python, unit):
@@ -53,8 +55,8 @@ def test_what_a_file_affects(script, path, of_python, unit):
 
 def test_a_command_affects_its_own_tests(script):
     found = script.affected("client/views/trace/text.cpp")
-    assert "tests/integration/test_trace*.py" in found
-    assert "tests/integration/test_dump.py" not in found
+    assert "tests/integration/look/test_trace_strace.py" in found
+    assert "tests/integration/look/test_dump.py" not in found
 
 
 def test_a_commit_that_is_not_there():

@@ -27,7 +27,7 @@ import pytest
 import interpreters
 import processes
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TARGETS = ROOT / "tests" / "targets"
 PROGRAM = Path(os.environ.get("HANGDBG", ROOT / "build" / "hangdbg"))
 

@@ -15,8 +15,8 @@ from harness import PATIENCE, PROGRAM, die_with_us, start, track
 from test_dap_breakpoints import FILE, line_of
 from test_serve import Server
 
-CLIENTS = Path(__file__).resolve().parents[2] / ".cache" / "clients"
-SCRIPTS = Path(__file__).resolve().parents[1] / "clients"
+CLIENTS = Path(__file__).resolve().parents[3] / ".cache" / "clients"
+SCRIPTS = Path(__file__).resolve().parents[2] / "clients"
 
 pytestmark = pytest.mark.slow
 

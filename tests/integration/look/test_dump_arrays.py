@@ -12,7 +12,7 @@ import pytest
 import torches
 from harness import hangdbg
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import interpreters
 
