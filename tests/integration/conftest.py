@@ -119,7 +119,7 @@ def _existing(path):
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    """The C functions of tests/targets/hang.c."""
+    """The C functions of tests/targets/native/hang.c."""
     return hangs.build_library(tmp_path_factory.mktemp("library"))
 
 
@@ -147,7 +147,7 @@ def public():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o755)
         shutil.copy(harness.PROGRAM, folder + "/hangdbg")
-        shutil.copytree(harness.TARGETS, folder + "/targets")
+        harness.copy_targets(folder + "/targets")
         yield folder
 
 

@@ -1,6 +1,6 @@
 // Which room may include which, held by reading every #include. A room is a
 // folder; it may include itself and those above it in kRooms: so there are no
-// circles.
+// circles. Rooms are small, and say what they are for: those of tests as well.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -179,6 +179,11 @@ bool is_source(const fs::path& path) {
   return kKinds.contains(path.extension());
 }
 
+bool is_script(const fs::path& path) {
+  static const std::set<std::string> kKinds = {".py", ".js", ".lua", ".el"};
+  return kKinds.contains(path.extension());
+}
+
 std::string read_file(const fs::path& path) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
@@ -192,6 +197,15 @@ std::set<std::string> folders() {
     found.insert(folder_of(room));
   }
   return found;
+}
+
+// By folder, how many source files lie in it.
+void expect_small_and_described(const std::map<std::string, int>& rooms) {
+  for (const auto& [room, size] : rooms) {
+    EXPECT_LE(size, 60) << room << " is crowded";
+    EXPECT_TRUE(fs::exists(fs::path(source_folder()) / room / "README.md"))
+        << room << " does not say what it is for";
+  }
 }
 
 TEST(Layers, NoIncludeBreaksThem) {
@@ -214,10 +228,23 @@ TEST(Layers, NoIncludeBreaksThem) {
   EXPECT_THAT(broken, IsEmpty());
   for (const auto& [room, size] : rooms) {
     EXPECT_TRUE(height(room)) << room << " is not in kRooms";
-    EXPECT_LE(size, 60) << room << " is crowded";
-    EXPECT_TRUE(fs::exists(root / room / "README.md"))
-        << room << " does not say what it is for";
   }
+  expect_small_and_described(rooms);
+}
+
+TEST(Layers, NoFolderOfTestsIsCrowded) {
+  // Has the folders of the packages that it stands in for: one room.
+  const std::string rehearsal = "tests/gpu/rehearsal";
+  const fs::path root = source_folder();
+  std::map<std::string, int> rooms;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "tests")) {
+    if (is_source(entry.path()) || is_script(entry.path())) {
+      const std::string file = entry.path().lexically_relative(root);
+      ++rooms[file.starts_with(rehearsal) ? rehearsal : room_of(file)];
+    }
+  }
+  EXPECT_GT(rooms.size(), 20) << "read under " << root;
+  expect_small_and_described(rooms);
 }
 
 TEST(Layers, ABadIncludeIsFound) {

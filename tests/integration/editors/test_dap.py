@@ -9,7 +9,7 @@ import pytest
 import harness
 from dap_client import DapClient, Refused
 from hangs import start_hang
-from harness import TARGETS, start, until
+from harness import in_targets, start, until
 from test_hold import call_of
 from test_namespaces import needs_root
 from test_namespaces import start as start_behind
@@ -41,7 +41,7 @@ def test_attach_look_and_leave(python, editor):
 
     frames = stack(editor, target.tid)
     assert [frame["name"] for frame in frames[:3]] == ["coroutine", "generator", "<genexpr>"]
-    assert frames[0]["source"]["path"] == str(TARGETS / "frames.py")
+    assert frames[0]["source"]["path"] == str(in_targets("frames.py"))
     three_up = frames[3]
     assert three_up["name"] == "has_free_variable"
     scopes = editor.call("scopes", frameId=three_up["id"])["scopes"]
@@ -275,12 +275,12 @@ def test_path_mappings_and_lines_from_0(newest_python, editor):
     target = start("frames", newest_python)
     editor.call("initialize", adapterID="hangdbg", linesStartAt1=False)
     editor.call("attach", processId=str(target.pid), pathMappings=[
-        {"localRoot": "/home/ada/src/", "remoteRoot": str(TARGETS)}])
+        {"localRoot": "/home/ada/src/", "remoteRoot": str(in_targets("frames.py").parent)}])
     editor.call("configurationDone")
     thread = editor.event("stopped")["threadId"]
     frame = stack(editor, thread)[0]
     assert frame["source"]["path"] == "/home/ada/src/frames.py"
-    lines = (TARGETS / "frames.py").read_text().splitlines()
+    lines = in_targets("frames.py").read_text().splitlines()
     assert lines[frame["line"]].strip() == "lock.acquire()"
     editor.disconnect()
     target.finish()
@@ -289,13 +289,13 @@ def test_path_mappings_and_lines_from_0(newest_python, editor):
 @needs_root
 def test_a_source_that_only_the_target_sees(newest_python, editor):
     target = start_behind(
-        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
-        targets="/mnt", python=newest_python)
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"',
+        in_targets("lock_main.py").parent, targets="/mnt", python=newest_python)
     frame = stack(editor, editor.attach(target.pid)["threadId"])[0]
     source = frame["source"]
     assert source["path"] == "/mnt/lock_main.py" and source["sourceReference"] > 0
     text = editor.call("source", sourceReference=source["sourceReference"])["content"]
-    assert text == (TARGETS / "lock_main.py").read_text()
+    assert text == in_targets("lock_main.py").read_text()
     with pytest.raises(Refused, match="no source has the number 99"):
         editor.call("source", sourceReference=99)
     editor.disconnect()

@@ -6,9 +6,9 @@ import pytest
 
 import harness
 from dap_client import DapClient, Refused
-from harness import NORMAL_EXIT, PATIENCE, TARGETS, start, until
+from harness import NORMAL_EXIT, PATIENCE, in_targets, start, until
 
-FILE = str(TARGETS / "loop_beside.py")
+FILE = str(in_targets("loop_beside.py"))
 SLEEPS = ("clock_nanosleep", "select", "pselect6")
 
 

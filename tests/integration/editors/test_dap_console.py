@@ -5,7 +5,7 @@ import linecache
 import pytest
 
 from dap_client import Refused
-from harness import TARGETS, start
+from harness import in_targets, start
 from test_dap import editor, stack  # noqa: F401
 
 
@@ -47,7 +47,7 @@ def test_commands_in_the_console(edge_python, editor):
 def test_steps_in_the_console(newest_python, editor):
     target = start("loop_beside", newest_python)
     editor.attach(target.pid)
-    path = str(TARGETS / "loop_beside.py")
+    path = str(in_targets("loop_beside.py"))
     number = next(number for number, line in enumerate(linecache.getlines(path), 1)
                   if "check(turns, text)" in line)
     source = {"path": path}

@@ -7,11 +7,11 @@ import time
 import pytest
 
 from dap_client import DapClient, Refused
-from harness import TARGETS, hangdbg, start, until
+from harness import hangdbg, in_targets, start, until
 from processes import thread_activity
 from test_hold import commands
 
-FILE = TARGETS / "gil_held_once.py"
+FILE = in_targets("gil_held_once.py")
 LINE = next(number for number, line in enumerate(FILE.read_text().splitlines(), 1)
             if "return answer" in line)
 REQUESTS = {

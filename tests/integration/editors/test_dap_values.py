@@ -4,7 +4,7 @@ import pytest
 
 import interpreters
 from dap_client import DapClient, Refused
-from harness import PATIENCE, TARGETS, start
+from harness import PATIENCE, in_targets, start
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_modules_and_sources(edge_python, editor):
     body = editor.call("modules")
     assert body["totalModules"] == len(body["modules"]) > 20
     found = {module["name"]: module for module in body["modules"]}
-    script = str(TARGETS / "values.py")
+    script = str(in_targets("values.py"))
     assert found["__main__"]["path"] == script and found["__main__"]["isUserCode"]
     assert found["threading"]["path"].endswith("/threading.py")
     assert not found["threading"]["isUserCode"] and "path" not in found["sys"]

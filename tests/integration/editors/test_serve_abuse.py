@@ -19,7 +19,7 @@ import harness
 import processes
 from dap_client import DapClient, Refused
 from dap_server import Server
-from harness import PATIENCE, TARGETS, as_nobody, kill_group, start, until
+from harness import PATIENCE, as_nobody, in_targets, kill_group, start, until
 from test_dap_breakpoints import hit, line_of, loops, set_breakpoints
 from test_namespaces import needs_root
 from test_serve import RELAY, look, server, through
@@ -212,7 +212,7 @@ def test_many_that_come_and_go(newest_python, asks):
     no_netlink = json.dumps({"default": 0x7FFF0000, "rules": {
         "socket": [0xFF & ~socket.AF_NETLINK, 0x00050000 | errno.EPERM]}})
     server = Server("tcp:127.0.0.1:0", before=() if asks == "sock_diag" else (
-        sys.executable, str(TARGETS / "seccomp_filter.py"), no_netlink))
+        sys.executable, str(in_targets("seccomp_filter.py")), no_netlink))
     count = 3000 if asks == "sock_diag" else 100
     for _ in range(count):
         server.connect().close()

@@ -3,11 +3,11 @@
 import linecache
 
 import interpreters
-from harness import TARGETS, start, until
+from harness import in_targets, start, until
 from test_dap import editor, stack  # noqa: F401
 from test_step import asleep_at
 
-PATH = str(TARGETS / "calls.py")
+PATH = str(in_targets("calls.py"))
 
 # line -> its calls: as they are shown, on 3.7 (where that is something else), the function
 # that is come to, and its arguments there.

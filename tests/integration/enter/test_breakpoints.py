@@ -7,7 +7,7 @@ import pytest
 
 import interpreters
 import processes
-from harness import TARGETS, hangdbg, start, until
+from harness import hangdbg, in_targets, start, until
 from test_hold import THREAD, ask, call_of, commands, holding, typed
 from test_step import LEFT, asleep_at
 from test_step_targets import line_number
@@ -16,7 +16,7 @@ TARGET = "breaks.py"
 
 
 def line_of(text):
-    lines = (TARGETS / TARGET).read_text().splitlines()
+    lines = in_targets(TARGET).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 

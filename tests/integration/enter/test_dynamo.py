@@ -4,7 +4,7 @@ with each call of what it has compiled."""
 import pytest
 
 import torches
-from harness import Target, TARGETS, until
+from harness import Target, in_targets, until
 from test_break_lines import answer, images
 from test_breakpoints import attached, leave
 from test_hold import ask
@@ -25,7 +25,7 @@ TORCHES = [
 @pytest.fixture(params=TORCHES)
 def compiled(request):
     """Whatever was done to it, it ends as ever and has compiled nothing anew."""
-    target = Target([request.param, TARGETS / "compiled.py"], ready_seconds=IMPORT)
+    target = Target([request.param, in_targets("compiled.py")], ready_seconds=IMPORT)
     target.wait_hung()
     before = answer(target, "compilations()")
     yield target

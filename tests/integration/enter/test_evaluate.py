@@ -46,7 +46,7 @@ def test_output_goes_to_the_client_that_asked(edge_python):
 def test_assignment_in_every_kind_of_frame(python):
     target = start("frames", python)
     before = target.snapshot()
-    for frame in range(8):  # tests/targets/frames.py says which
+    for frame in range(8):  # tests/targets/stacks/frames.py says which
         for expression in ("number = %d" % (10 + frame), "new = number; del new"):
             done = hangdbg("eval", target.pid, expression, "--frame", frame)
             assert (done.rc, done.out) == (0, ""), done

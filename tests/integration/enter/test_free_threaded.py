@@ -8,7 +8,7 @@ import pytest
 import interpreters
 import processes
 from dap_client import DapClient
-from harness import TARGETS, evaluate, hangdbg, outcome, start, start_hangdbg, until
+from harness import evaluate, hangdbg, in_targets, outcome, start, start_hangdbg, until
 from test_harmless import resident
 
 
@@ -133,7 +133,7 @@ def test_with_the_gil_switched_on(python):
 
 
 def hot_breakpoint():
-    text = (TARGETS / "hot_threads.py").read_text().splitlines()
+    text = in_targets("hot_threads.py").read_text().splitlines()
     return text.index("    pair = [n, n + 1]") + 1
 
 
@@ -157,7 +157,7 @@ def test_client_killed_at_a_breakpoint_of_hot_threads(times, python):
         with DapClient.stdio() as editor:
             editor.attach(target.pid)
             asked = editor.request(
-                "setBreakpoints", source={"path": str(TARGETS / "hot_threads.py")},
+                "setBreakpoints", source={"path": str(in_targets("hot_threads.py"))},
                 breakpoints=[{"line": hot_breakpoint()}])
             if number % 3 and is_set(editor.response(asked)) and number % 3 == 2:
                 editor.event("stopped", reason="breakpoint")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from dap_client import DapClient
-from harness import PATIENCE, PROGRAM, TARGETS, die_with_us, place, start, track, until
+from harness import PATIENCE, PROGRAM, die_with_us, in_targets, place, start, track, until
 from test_hold import ask, typed
 
 SESSIONS = 8  # that one target can have
 LINE = next(number for number, line in enumerate(
-    (TARGETS / "lock_main.py").read_text().splitlines(), 1) if "return answer" in line)
+    in_targets("lock_main.py").read_text().splitlines(), 1) if "return answer" in line)
 
 
 class Pipe:
@@ -153,7 +153,7 @@ def test_threads_with_breakpoints_go_on_meanwhile(python, pipe):
     left a traced function while it was set."""
     target = start("lock_main", python)
     process = session_in(target)
-    ask(process, "b %s:%d, answer == -5" % (TARGETS / "lock_main.py", LINE), "Breakpoint")
+    ask(process, "b %s:%d, answer == -5" % (in_targets("lock_main.py"), LINE), "Breakpoint")
     blocks(process, target, pipe)
     assert ask(process, "p answer + 1", "42")
     assert target.finish()["answer"] == 41
@@ -163,7 +163,7 @@ def test_no_thread_can_be_started(edge_python, pipe):
     """Then the session waits, as it is, and nothing of it is lost."""
     target = start("lock_main", edge_python)
     process = session_in(target)
-    ask(process, "b %s:%d, answer == -5" % (TARGETS / "lock_main.py", LINE), "Breakpoint")
+    ask(process, "b %s:%d, answer == -5" % (in_targets("lock_main.py"), LINE), "Breakpoint")
     typed(process, "p " + pipe.expression)
     until("it is blocked", lambda: pipe.waiting(target.pid) == 1)
     before = resource.prlimit(target.pid, resource.RLIMIT_AS)

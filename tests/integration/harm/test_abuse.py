@@ -13,19 +13,8 @@ import pytest
 
 import interpreters
 import processes
-from harness import (
-    PROGRAM,
-    TARGETS,
-    Target,
-    evaluate,
-    hangdbg,
-    outcome,
-    place,
-    start,
-    start_hangdbg,
-    track,
-    until,
-)
+from harness import (PROGRAM, Target, evaluate, hangdbg, in_targets, outcome, place, start,
+                     start_hangdbg, track, until)
 
 NOTICED = 1.0  # seconds; some milliseconds on a quiet machine
 
@@ -376,7 +365,7 @@ def test_memory_deny_write_execute(newest_python):
               "ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) == 0 or sys.exit('no MDWE'); "
               "runpy.run_path(sys.argv[1] + '/lock_main.py')")
     try:
-        target = Target([newest_python, "-c", script, TARGETS])
+        target = Target([newest_python, "-c", script, in_targets("lock_main.py").parent])
     except AssertionError as error:
         if "no MDWE" in str(error):
             pytest.skip("the kernel has no PR_SET_MDWE (6.3)")
@@ -392,7 +381,7 @@ def test_no_executable_memfd(newest_python):
         pytest.skip("the kernel has no vm.memfd_noexec (6.3)")
     command = 'echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"'
     target = Target(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", command, "sh",
-                     newest_python, TARGETS / "lock_main.py"])
+                     newest_python, in_targets("lock_main.py")])
     (pid,) = processes.children(target.process.pid)
     assert hangdbg("eval", pid, "answer + 1", "--thread", "main").out == "42\n"
 

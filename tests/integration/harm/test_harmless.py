@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import processes
-from harness import (
-    PATIENCE, TARGETS, Target, evaluate, hangdbg, outcome, start, start_hangdbg, until,
-)
+from harness import (PATIENCE, TARGETS, Target, evaluate, hangdbg, in_targets, outcome, start,
+                     start_hangdbg, until)
 from test_restart import ends_on_time
 
 CYCLES = 100
@@ -86,7 +85,7 @@ def test_registers_of_a_running_thread(level, newest_python, tmp_path):
     flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n", 1)[0]
     if level not in flags.split():
         pytest.skip("this CPU has no %s" % level)
-    library = compiled(tmp_path, "vector.c", "vector_state.S")
+    library = compiled(tmp_path, in_targets("vector.c"), in_targets("vector_state.S"))
     shared = tmp_path / "shared"
     shared.write_bytes(bytes(24))
     target = start("vector", newest_python, library, shared, LEVELS.index(level))
@@ -106,7 +105,7 @@ def test_restartable_sequence_is_left_alone(newest_python, tmp_path):
     glibc = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
     if glibc < (2, 35):
         pytest.skip("glibc %d.%d has no rseq" % glibc)
-    library = compiled(tmp_path, "restartable.c")
+    library = compiled(tmp_path, in_targets("restartable.c"))
     shared = tmp_path / "shared"
     shared.write_bytes(bytes(8))
     target = start("restartable", newest_python, library, shared)
@@ -281,7 +280,7 @@ def test_odd_stacks_are_refused(function, why, newest_python, tmp_path):
         hangdbg("eval", target.pid, "1 + 1", "--timeout", "1").assert_refused(4, why)
 
     seconds = 3
-    library = compiled(tmp_path, "odd_threads.c")
+    library = compiled(tmp_path, in_targets("odd_threads.c"))
     ends_on_time(seconds, lambda: start("odd_threads", newest_python, library, function, seconds),
                  attach)
 
@@ -309,7 +308,7 @@ def test_thread_local_memory_of_a_megabyte(newest_python, tmp_path):
     source = tmp_path / "local.c"
     source.write_text("__thread char local[1 << 20]; char* where(void) { return local; }")
     library = compiled(tmp_path, source)
-    target = Target([newest_python, TARGETS / "lock_main.py"],
+    target = Target([newest_python, in_targets("lock_main.py")],
                     env={"LD_PRELOAD": str(library)})
     target.wait_hung()
     before = target.snapshot()
@@ -345,5 +344,5 @@ finish(depth=down(1))
 def compiled(folder, *sources):
     library = folder / "library.so"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-pthread", "-o", library,
-                    *(TARGETS / source for source in sources)], check=True)
+                    *sources], check=True)
     return library

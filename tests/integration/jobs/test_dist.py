@@ -14,13 +14,13 @@ import processes
 import torch_job
 import test_torch_jobs
 import torches
-from harness import TARGETS, as_nobody, behind, die_with_us, hangdbg, start, track, until
+from harness import as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 
 TORCHES = [pytest.param(path, id=version, marks=pytest.mark.slow)
            for version, path in torches.found()] or [
     pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
 IMPORT = 90  # seconds: four times torch, on two CPUs
-SOURCE = TARGETS / "torch_groups.py"
+SOURCE = in_targets("torch_groups.py")
 
 
 @pytest.fixture(params=TORCHES, scope="module")

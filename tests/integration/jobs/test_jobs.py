@@ -10,8 +10,8 @@ import time
 import pytest
 
 import processes
-from harness import (PROGRAM, TARGETS, Target, die_with_us, hangdbg, outcome, start, start_hangdbg,
-                     track, until)
+from harness import (PROGRAM, Target, die_with_us, hangdbg, in_targets, outcome, start,
+                     start_hangdbg, track, until)
 
 _ports = itertools.count(20000 + os.getpid() * 97 % 20000)  # workers are numbered in a row
 
@@ -64,7 +64,7 @@ def test_a_missing_rank(newest_python):
 def test_what_its_environment_says_now(python):
     """What it was started with is of another job."""
     port = next(_ports)
-    target = Target([python, TARGETS / "late_rank.py", "RANK=2", "WORLD_SIZE=3",
+    target = Target([python, in_targets("late_rank.py"), "RANK=2", "WORLD_SIZE=3",
                      "MASTER_ADDR=127.0.0.1", "MASTER_PORT=%d" % port],
                     env={"RANK": "0", "MASTER_ADDR": "stale", "MASTER_PORT": "1"})
     target.wait_hung()

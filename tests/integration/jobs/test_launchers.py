@@ -9,7 +9,7 @@ import pytest
 
 import launchers
 from diagnosed import named_first
-from harness import TARGETS, hangdbg, kill_group, until
+from harness import hangdbg, in_targets, kill_group, until
 
 pytestmark = pytest.mark.slow
 BEGUN = 90  # seconds: four times torch, on two CPUs
@@ -73,7 +73,7 @@ def until_parted(job):
 
 
 def line_of(source, text):
-    (number,) = [n for n, line in enumerate((TARGETS / source).read_text().splitlines(), 1)
+    (number,) = [n for n, line in enumerate(in_targets(source).read_text().splitlines(), 1)
                  if line.strip() == text]
     return number
 
@@ -84,7 +84,7 @@ def test_ranks(parted):
     source, call = ("ray_job.py", "self.load()") if isinstance(job, launchers.Ray) else (
         "launched.py", "load()")
     assert re.match(r"rank 2: in \S+ \(threading.py:\d+\)", first), out
-    assert "train (%s:%d)" % (TARGETS / source, line_of(source, call)) in first, out
+    assert "train (%s:%d)" % (in_targets(source), line_of(source, call)) in first, out
     assert re.match(r"    ranks 0,1,3: in \S+ \(.*asleep in ", second), out
 
     found, pids = listed(job)

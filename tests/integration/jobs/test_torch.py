@@ -5,7 +5,7 @@ import re
 import pytest
 
 import torches
-from harness import Target, TARGETS, evaluate, hangdbg
+from harness import Target, evaluate, hangdbg, in_targets
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -19,7 +19,7 @@ TORCHES = [
 @pytest.fixture(params=TORCHES)
 def target(request, tmp_path):
     hung = Target(
-        [request.param, TARGETS / "torch_file_baton.py", tmp_path / "extensions"],
+        [request.param, in_targets("torch_file_baton.py"), tmp_path / "extensions"],
         env={"TORCH_EXTENSIONS_DIR": str(tmp_path / "extensions")},
         ready_seconds=IMPORT,
     )

@@ -11,13 +11,13 @@ import pytest
 
 import processes
 import torches
-from harness import TARGETS, die_with_us, hangdbg, track, until
+from harness import die_with_us, hangdbg, in_targets, track, until
 
 pytestmark = pytest.mark.slow
 TORCHES = [pytest.param(path, id=version) for version, path in torches.found()] or [
     pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
 IMPORT = 90  # seconds: four times torch, on two CPUs
-SOURCE = TARGETS / "torch_job.py"
+SOURCE = in_targets("torch_job.py")
 
 
 @pytest.fixture(params=TORCHES)

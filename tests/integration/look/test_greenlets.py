@@ -5,7 +5,7 @@ import resource
 import signal
 
 from hangs import folder_with
-from harness import TARGETS, hangdbg, start
+from harness import hangdbg, in_targets, start
 from test_core import crash
 
 
@@ -38,7 +38,7 @@ def assert_as_said(target, greenlets):
             else "runs" if name in target.ready["running"] else "suspended"), one
         assert one["exact"] and one["complete"], one
         for frame in one["frames"]:
-            assert frame["file"] == str(TARGETS / "greenlets.py") or (
+            assert frame["file"] == str(in_targets("greenlets.py")) or (
                 "threading" in frame["file"]), frame
         if one["frames"]:
             assert one["name"] == one["frames"][-1]["qualname"], one
@@ -110,7 +110,7 @@ def test_are_shown_to_people(newest_python):
     shown = hangdbg("dump", target.pid, "--tasks", "--full-filenames").out.splitlines()
     at = shown.index('Greenlet "sorts" · suspended in thread %d · parent Main greenlet'
                      % target.pid)
-    place = TARGETS / "greenlets.py"
+    place = in_targets("greenlets.py")
     lines = [line for one in target.ready["greenlets"].values() for name, line in one["frames"]
              if name in ("key", "sorts")]
     assert shown[at + 1:at + 3] == [

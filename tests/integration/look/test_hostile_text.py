@@ -8,7 +8,7 @@ import pytest
 
 from harness import PROGRAM, hangdbg, start
 
-MESSAGE = "\x1b]0;title\x07\x1b[31mred\x9b2J\x7fend"  # tests/targets/hostile_text.py
+MESSAGE = "\x1b]0;title\x07\x1b[31mred\x9b2J\x7fend"  # tests/targets/stacks/hostile_text.py
 TEXT = MESSAGE + "\r"
 SHOWN = r"\x1b]0;title\x07\x1b[31mred\u009b2J\x7fend"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

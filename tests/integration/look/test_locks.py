@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 
-from harness import (TARGETS, Target, as_nobody, behind, die_with_us, hangdbg, start, track,
-                     until)
+from harness import Target, as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 from test_diagnose_locks import mutexes  # noqa: F401 (a fixture)
 from test_namespaces import needs_root
 
 
 def begin(case, python, folder, library="", source="causes_locks"):
-    return Target([python, TARGETS / (source + ".py"), case, folder],
+    return Target([python, in_targets(source + ".py"), case, folder],
                   env={"HANGDBG_TEST_LIBRARY": str(library), "PYTHONWARNINGS": "ignore"})
 
 

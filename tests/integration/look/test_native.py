@@ -12,21 +12,21 @@ import pytest
 
 import interpreters
 import processes
-from harness import TARGETS, hangdbg, start, until
+from harness import hangdbg, in_targets, start, until
 
 WAIT = "wait_for_line"
 
 
 @pytest.fixture(scope="session")
 def called_back(tmp_path_factory):
-    """The library of tests/targets/called_back.cpp."""
+    """The library of tests/targets/native/called_back.cpp."""
     path = tmp_path_factory.mktemp("called_back") / "called_back.so"
     compile_library(path, "-g")
     return path
 
 
 def compile_library(path, *flags):
-    source = TARGETS / "called_back.cpp"
+    source = in_targets("called_back.cpp")
     subprocess.run(
         ["gcc", *flags, "-O1", "-fno-optimize-sibling-calls", "-shared", "-fPIC",
          "-Wl,--build-id", "-o", path, source],
@@ -143,7 +143,7 @@ def test_signal_handler(readable_python, tmp_path):
     if not shutil.which(compiler):
         pytest.skip("no " + compiler)
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-Wl,--eh-frame-hdr", "-o", library,
-                    TARGETS / "handler.c"], check=True)
+                    in_targets("handler.c")], check=True)
     target = start("sleep", readable_python, env={"LD_PRELOAD": str(library)})
     os.kill(target.pid, signal.SIGUSR2)
     until("the handler", lambda: main_thread(target)["state"].startswith("asleep in pause"))
@@ -160,7 +160,7 @@ def test_signal_handler(readable_python, tmp_path):
 
 def marked_lines():
     """The lines of called_back.cpp that call, by the names in their comments."""
-    lines = (TARGETS / "called_back.cpp").read_text().splitlines()
+    lines = in_targets("called_back.cpp").read_text().splitlines()
     return [
         number
         for mark in ("visit", "walk", "call_back")

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import (TARGETS, Target, as_nobody, behind, die_with_us, hangdbg, start, track,
-                     until)
+from harness import Target, as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 from test_namespaces import PYTHON, needs_root
 
 needs_ip = pytest.mark.skipif(not shutil.which("ip"), reason="ip (iproute2) is not installed")
 
 
-def begin(python, *args, user=(), targets=TARGETS):
+def begin(python, *args, user=(), targets=None):
     words = [*user, "unshare", "-n" if not user else "-rn", python,
-             "%s/evidence_net.py" % targets, *args]
+             "%s/evidence_net.py" % (targets or in_targets("evidence_net.py").parent), *args]
     if subprocess.run([*words[:-2 - len(args)], "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("no network of its own here")
     return Target(words)

@@ -14,7 +14,7 @@ import pytest
 
 import harness
 import processes
-from harness import PROGRAM, TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from harness import PROGRAM, Target, as_nobody, behind, hangdbg, in_targets, start, until
 from test_preflight import raw, root_only
 from test_seccomp import ALLOW, KILL
 
@@ -62,7 +62,7 @@ def test_asleep(readable_edge_python):
     assert one["python"].startswith("3.") and one["state"] == "stuck", one
     assert 1 <= one["waiting_s"] < 60, one
     assert one["ppid"] == os.getpid() and one["uid"] == os.getuid(), one
-    assert one["cmdline"] == [readable_edge_python, str(TARGETS / "lock_main.py")], one
+    assert one["cmdline"] == [readable_edge_python, str(in_targets("lock_main.py"))], one
     assert (one["rank"], one["job"], one["error"]) == (None, None, None), one
     target.finish()
 
@@ -157,7 +157,7 @@ def test_changes_nothing(edge_python):
 @pytest.mark.parametrize("name", ["busy", "spin", "lock_main"])
 def test_traces_nobody(newest_python, name):
     """A PTRACE_DETACH (17) of ours would be our end here."""
-    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
+    filtered = behind(sys.executable, in_targets("seccomp_filter.py"), json.dumps(
         {"default": ALLOW, "rules": {"101": [6, KILL]}}), PROGRAM)
     target = start(name, newest_python)
     for words in (["ps", target.pid], ["tree", target.pid]):
@@ -262,7 +262,7 @@ def test_state_d(newest_python, hung_mount):  # noqa: F811
 def test_by_another_name(tmp_path):
     """Found by what it exports; what is no Python is not there."""
     job = shutil.copy("/usr/bin/python3", tmp_path / "job")
-    target = Target([job, TARGETS / "lock_main.py"])
+    target = Target([job, in_targets("lock_main.py")])
     target.wait_hung()
     plain = harness.track(subprocess.Popen(["sleep", "100"], start_new_session=True))
     found = listed()
@@ -280,7 +280,7 @@ def test_without_a_pid(newest_python, tmp_path):
         run(*words).assert_refused(2, "no PID", "no Python process here hangs", "hangdbg ps")
 
     def loop(name):
-        return [newest_python, TARGETS / "file_baton.py", tmp_path / name]
+        return [newest_python, in_targets("file_baton.py"), tmp_path / name]
 
     target = Target([*alone, *loop("one")])
     there = ["nsenter", "--target", processes.children(target.process.pid)[0],
@@ -354,7 +354,7 @@ WELL = ["idle_server", "asyncio_server", "sleeps", "pool", "computes"]
 def test_one_verdict(case, newest_python, tmp_path):
     """Whoever is asked, at the same moment. (test_diagnose*.py compare `ps` with
     `diagnose` for each of their targets.)"""
-    pid = Target([newest_python, TARGETS / "causes.py", case, tmp_path]).pid
+    pid = Target([newest_python, in_targets("causes.py"), case, tmp_path]).pid
     hung = case in HUNG
 
     def told():

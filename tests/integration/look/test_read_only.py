@@ -7,7 +7,7 @@ import re
 import pytest
 
 import processes
-from harness import TARGETS, hangdbg, start, until
+from harness import hangdbg, in_targets, start, until
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def held(python, library):
 
 def line_of(name, text):
     """The number of the line of targets/NAME.py that holds `text`."""
-    lines = (TARGETS / (name + ".py")).read_text().splitlines()
+    lines = in_targets(name + ".py").read_text().splitlines()
     return 1 + next(i for i, line in enumerate(lines) if text in line)
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import processes
-from harness import TARGETS, die_with_us, hangdbg, start, until
+from harness import die_with_us, hangdbg, in_targets, start, until
 from test_core import crash
 
 # By name: the functions, innermost first, and the tasks that it waits for. Up to
@@ -100,7 +100,7 @@ def test_are_shown_to_people(newest_python):
     target = start("asyncio_tasks", newest_python)
     lines = hangdbg("dump", target.pid, "--tasks", "--full-filenames").out.splitlines()
     (line,) = [line for name, _, line in target.ready["tasks"].values() if name == "in group"]
-    place = TARGETS / "asyncio_tasks.py"
+    place = in_targets("asyncio_tasks.py")
     at = lines.index('Task "group" · awaits Task "in group"')
     below = lines[at + 1:]
     assert below[0].startswith("    TaskGroup._aexit ("), below

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TARGETS, Target, as_nobody, behind, die_with_us, hangdbg, start, track, until
+from harness import Target, as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 from test_namespaces import needs_root
 
 
@@ -114,7 +114,7 @@ def test_nothing_changes_in_it(target):
 
 
 def test_a_connection(some_python):
-    target = Target([some_python, TARGETS / "causes_network.py", "silent"])
+    target = Target([some_python, in_targets("causes_network.py"), "silent"])
 
     def receives():
         return by_name(seen(target.pid))["MainThread"]
@@ -166,7 +166,7 @@ def test_one_that_runs(some_python):
 
 
 def test_a_debugger(some_python):
-    target = Target([some_python, TARGETS / "causes_processes.py", "traced", "-"])
+    target = Target([some_python, in_targets("causes_processes.py"), "traced", "-"])
     gdb = subprocess.Popen(["gdb", "-p", str(target.pid), "-batch", "-nx", "-ex", "shell cat"],
                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, preexec_fn=die_with_us)

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 import harness
-from harness import (
-    PROGRAM, TARGETS, Target, as_nobody, behind, hangdbg, outcome, start, start_hangdbg, track, until)
+from harness import (PROGRAM, Target, as_nobody, behind, hangdbg, in_targets, outcome, start,
+                     start_hangdbg, track, until)
 from test_namespaces import needs_root
 from traced import caller, calls_of, is_traced, objects, start_trace, switches, target, traced
 
@@ -239,7 +239,7 @@ def test_a_memory_that_does_not_answer(newest_python, tmp_path):
     if not os.path.exists("/dev/fuse") or subprocess.run(
             ["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("needs /dev/fuse and a mount namespace")
-    target = Target(["unshare", "-m", newest_python, TARGETS / "causes_fuse.py", "unmaps_later",
+    target = Target(["unshare", "-m", newest_python, in_targets("causes_fuse.py"), "unmaps_later",
                      tmp_path])
     try:
         trace = start_hangdbg("trace", target.pid)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import TARGETS, Target, die_with_us, hangdbg, start, track, until
+from harness import Target, die_with_us, hangdbg, in_targets, start, track, until
 from test_diagnose_files import OWN_MOUNTS
 from test_jobs import _ports
 from test_namespaces import needs_root
@@ -88,7 +88,7 @@ def test_whom_it_waits_for_by_a_pipe(newest_python):
 def test_a_rank_is_shown_with_its_job(newest_python):
     port = next(_ports)
     launcher = track(subprocess.Popen(
-        [newest_python, TARGETS / "launches_ranks.py", "3", str(port), "-c",
+        [newest_python, in_targets("launches_ranks.py"), "3", str(port), "-c",
          "import time; time.sleep(1000)"], start_new_session=True, preexec_fn=die_with_us))
     children = Path("/proc/%d/task/%d/children" % (launcher.pid, launcher.pid))
     until("three ranks", lambda: len(children.read_text().split()) == 3)
@@ -133,7 +133,7 @@ def test_state_d(hung_mount):
 @needs_root
 def test_one_whose_memory_does_not_answer(newest_python, tmp_path):
     """Not even SIGKILL would end one of us who reads it by process_vm_readv(2)."""
-    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
     stat = Path("/proc/%d/stat" % target.pid)
     try:
         until("state D", lambda: ") D " in stat.read_text())
@@ -168,7 +168,7 @@ def test_bad_input():
 def test_one_whose_memory_does_not_answer_leaves_time_for_others(newest_python, tmp_path):
     """For `ps`, which has its verdicts from all of them."""
     hung = start("lock_main", newest_python)
-    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
     stat = Path("/proc/%d/stat" % target.pid)
     try:
         until("state D", lambda: ") D " in stat.read_text())

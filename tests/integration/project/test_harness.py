@@ -24,6 +24,16 @@ def test_target_hangs_and_goes_on(name, edge_python, library):
     assert result["answer"] == 41
 
 
+def test_each_target_has_a_name_of_its_own():
+    """By which it is found, in whatever room it is; links lead to what all share."""
+    links, files = [], []
+    for path in harness.TARGETS.rglob("*.*"):
+        (links if path.is_symlink() else files).append(path)
+    names = [path.name for path in files if path.suffix not in (".md", ".pyc")]
+    assert sorted(names) == sorted(set(names))
+    assert {path.resolve().parent for path in links} == {harness.TARGETS}
+
+
 @pytest.mark.parametrize("call", ["futex", "nanosleep", "poll", "read", "select"])
 def test_timed_call_is_on_time_when_nobody_looks(call, edge_python):
     target = start("timed_call", edge_python, call, 0.4)

@@ -12,7 +12,7 @@ import pytest
 
 import interpreters
 import roots
-from harness import ROOT, TARGETS, Target, place, start
+from harness import ROOT, Target, in_targets, place, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # a root may be fetched
 DIST = ROOT / "dist"
@@ -141,7 +141,7 @@ def test_wheel(environment):
         return subprocess.run([str(environment / "hangdbg"), *map(str, words)], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
 
-    target = Target([python, str(TARGETS / "lock_main.py")])
+    target = Target([python, str(in_targets("lock_main.py"))])
     target.wait_hung()
     asks(run, target)
     done = subprocess.run(

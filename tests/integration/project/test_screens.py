@@ -16,7 +16,7 @@ import subprocess
 
 import pytest
 
-from harness import PATIENCE, PROGRAM, TARGETS, die_with_us, until
+from harness import PATIENCE, PROGRAM, die_with_us, in_targets, until
 
 SCREENS = pathlib.Path(__file__).parent / "screens"
 SIZES = {"80x24": (80, 24), "200x50": (200, 50)}
@@ -88,7 +88,8 @@ def scene(request, tmp_path_factory):
     init = subprocess.Popen(
         ["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c", ROOT, "sh",
          str(tmp_path_factory.mktemp("root"))],
-        env={"PATH": os.environ["PATH"], "PROGRAM": str(PROGRAM), "TARGETS": str(TARGETS),
+        env={"PATH": os.environ["PATH"], "PROGRAM": str(PROGRAM),
+             "TARGETS": str(in_targets("lock_main.py").parent),
              "SCENE": processes, "CONTAINER": "1" if container else "",
              "SCOPE": "" if scope is None else str(scope)},
         stdout=subprocess.DEVNULL, preexec_fn=die_with_us, start_new_session=True)

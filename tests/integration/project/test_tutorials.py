@@ -10,7 +10,7 @@ import pytest
 
 import pages
 import stages
-from harness import PATIENCE, PROGRAM, ROOT, TARGETS, hangdbg, track, until
+from harness import PATIENCE, PROGRAM, ROOT, hangdbg, in_targets, track, until
 from pages import SHOWN, WRITE, blocks, compare, copied
 
 PAGES = ["docs/recipes.md",
@@ -120,7 +120,7 @@ def test_cluster(block, cluster, monkeypatch):
 def test_the_watch(tmp_path):
     """The script of docs/tutorials/ci.md. The limit is the moment in which the test hangs."""
     copied(tmp_path, tutorials__ci_export="test_export.py")
-    shutil.copy(TARGETS / "tutorials" / "watch", tmp_path)
+    shutil.copy(in_targets("watch"), tmp_path)
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "hangdbg").symlink_to(PROGRAM)
@@ -155,7 +155,7 @@ def works_in(pid, folder):
 
 
 def test_the_watch_of_what_is_well(tmp_path):
-    watch = TARGETS / "tutorials" / "watch"
+    watch = in_targets("watch")
     for code in (0, 3):
         process = track(subprocess.Popen(
             ["bash", watch, "600", "sh", "-c", "exit %d" % code], cwd=tmp_path,

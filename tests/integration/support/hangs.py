@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import interpreters
-from harness import ROOT, TARGETS, start
+from harness import ROOT, in_targets, start
 
 # And what the source line says at which the hung function waits.
 WAITS_AT = {
@@ -34,7 +34,7 @@ C_FUNCTIONS = ("read_ignoring_eintr", "spin", "churn")  # of targets/hang.c
 def build_library(folder):
     """The C functions that c_hangs.py calls."""
     path = folder / "hang.so"
-    source = TARGETS / "hang.c"
+    source = in_targets("hang.c")
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", path, source], check=True)
     return path
 

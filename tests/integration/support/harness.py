@@ -12,6 +12,7 @@ and by the kernel, should pytest itself be killed.
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import select
@@ -71,9 +72,25 @@ def until(what, condition, seconds=PATIENCE):
 # ---- targets
 
 
+@functools.lru_cache(maxsize=None)
+def in_targets(name):
+    """The file of tests/targets that has this name, in whatever room it is."""
+    found = [path for path in TARGETS.rglob(name) if not path.is_symlink()]
+    assert len(found) == 1, "%s: %s" % (name, found or "not in tests/targets")
+    return found[0]
+
+
+def copy_targets(folder):
+    """All of them into a new folder, without rooms: a script finds those that it imports."""
+    os.mkdir(folder)
+    for path in TARGETS.rglob("*"):
+        if path.suffix not in (".md", ".pyc") and path.is_file() and not path.is_symlink():
+            shutil.copy(path, folder)
+
+
 def start(name, python, *args, env=None):
-    """Starts tests/targets/NAME.py and returns it once it hangs."""
-    source = TARGETS / (name + ".py")
+    """Starts the target NAME.py and returns it once it hangs."""
+    source = in_targets(name + ".py")
     if (
         interpreters.variant(python) == interpreters.MUSL
         and "import ctypes" in source.read_text()

@@ -1,5 +1,5 @@
 """The real launchers of parallel jobs: what scripts/get-launchers has got, or this
-machine has itself. Each starts four ranks of tests/targets/launched.py."""
+machine has itself. Each starts four ranks of tests/targets/jobs/launched.py."""
 
 import itertools
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import torches
-from harness import ROOT, TARGETS, die_with_us, kill_group, track, until
+from harness import ROOT, die_with_us, in_targets, kill_group, track, until
 
 CACHE = ROOT / ".cache" / "launchers"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -45,7 +45,7 @@ class Launched:
                 os.environ, OMP_NUM_THREADS="1", HOME=str(self.folder), **self.environment())))
 
     def program(self):
-        return [TARGETS / "launched.py", self.waits]
+        return [in_targets("launched.py"), self.waits]
 
     def python(self):
         return a_torch() if self.waits.startswith("tcp:") else PYTHON
@@ -138,7 +138,7 @@ class Ray(WithFolder):
         return [cached(self.name) / "bin" / "python"]
 
     def program(self):
-        return [TARGETS / "ray_job.py", free_port()]
+        return [in_targets("ray_job.py"), free_port()]
 
     def environment(self):
         super().environment()

@@ -4,7 +4,7 @@ _break_lines, called by an expression."""
 import ast
 import subprocess
 
-from harness import PROGRAM, TARGETS, die_with_us, place, track
+from harness import PROGRAM, die_with_us, in_targets, place, track
 from test_hold import ask
 
 # In the target. What it keeps is in the agent's own dict, and goes with that.
@@ -49,7 +49,7 @@ answer = eval(call)
 def line_of(name):
     """(function, line) of the line in told.py that has this name."""
     function = None
-    for number, text in enumerate((TARGETS / "told.py").read_text().splitlines(), 1):
+    for number, text in enumerate(in_targets("told.py").read_text().splitlines(), 1):
         if text.lstrip().startswith(("def ", "async def ")):
             function = text.split("def ")[1].split("(")[0]
         if text.endswith("  # " + name):

@@ -29,7 +29,7 @@ import textwrap
 
 import pytest
 
-from harness import (DYING_WITH_US, PATIENCE, PROGRAM, ROOT, TARGETS, die_with_us, hangdbg,
+from harness import (DYING_WITH_US, PATIENCE, PROGRAM, ROOT, die_with_us, hangdbg, in_targets,
                      kill_group, track, until)
 
 HOME = "/home/ada"  # as the pages call the folder of the targets
@@ -139,7 +139,7 @@ def wrapped(text):
 
 def copied(folder, **names):
     for name, there in names.items():
-        shutil.copy(TARGETS / (name.replace("__", "/") + ".py"), folder / there)
+        shutil.copy(in_targets(name.replace("__", "/") + ".py"), folder / there)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a restless program (tests/targets/restless.py): questions drawn at
+"""What is asked of a restless program (tests/targets/harm/restless.py): questions drawn at
 random, each with what its answer is to look like; and faults, each of which must be found
 by who looks at that program: without them a soak that finds nothing says nothing.
 
@@ -10,9 +10,9 @@ by who looks at that program: without them a soak that finds nothing says nothin
 import collections
 import re
 
-from harness import TARGETS
+from harness import in_targets
 
-SOURCE = TARGETS / "restless.py"
+SOURCE = in_targets("restless.py")
 LINES = SOURCE.read_text().splitlines()
 
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import interpreters
-from harness import ROOT, TARGETS
+from harness import ROOT, copy_targets
 
 MUSL = "/lib/ld-musl-x86_64.so.1"
 
@@ -23,7 +23,7 @@ def debian(suite, folder):
         pytest.skip(done.stdout.decode().strip())
     root = folder / "root"
     subprocess.run(["cp", "-a", str(cached), str(root)], check=True)
-    shutil.copytree(TARGETS, root / "targets")
+    copy_targets(root / "targets")
     return root
 
 
@@ -45,7 +45,7 @@ def musl(folder):
             shutil.copy(source, inside / name)
     (root / "lib").mkdir(exist_ok=True)
     shutil.copy(MUSL, root / MUSL[1:])
-    shutil.copytree(TARGETS, root / "targets")
+    copy_targets(root / "targets")
     (root / "proc").mkdir()
     return root, found[0].path
 

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import processes
-from harness import AGENT_GONE, PROGRAM, TARGETS, Target, die_with_us, kill_group, until
+from harness import AGENT_GONE, PROGRAM, Target, die_with_us, in_targets, kill_group, until
 
 MODES = ("calm", "napping", "busy")
 STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a second
@@ -78,7 +78,7 @@ def compile_churn(folder):
     """The C half of the target."""
     library = Path(folder) / "churn.so"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-pthread", "-o", library,
-                    TARGETS / "churn.c", "-ldl"], check=True)
+                    in_targets("churn.c"), "-ldl"], check=True)
     return library
 
 
@@ -90,7 +90,7 @@ def can_load(python, library):
 
 
 class Restless(Target):
-    """tests/targets/restless.py, or another whose threads have rows in a file. `after`:
+    """tests/targets/harm/restless.py, or another whose threads have rows in a file. `after`:
     arguments behind that."""
 
     def __init__(self, python, folder, script="restless.py", before=(), after=()):
@@ -98,7 +98,7 @@ class Restless(Target):
         with open(self.path, "w+b") as file:
             file.truncate(ROWS * ROW.size)
             self.rows = mmap.mmap(file.fileno(), 0)
-        super().__init__([python, TARGETS / script, *before, self.path, *after])
+        super().__init__([python, in_targets(script), *before, self.path, *after])
         self.wait_hung()
         self.seen = {}  # by row: its rounds, and when they were first seen
         self.wrong = {}
@@ -196,7 +196,7 @@ class Reporting(Restless):
 
 
 class Churn(Restless):
-    """tests/targets/churn.py."""
+    """tests/targets/harm/churn.py."""
 
     def __init__(self, python, library, mode):
         super().__init__(python, Path(library).parent, "churn.py", [library], [mode])

@@ -3,13 +3,13 @@ prompt beside. Their lines that get breakpoints end in a comment: their name."""
 
 import re
 
-from harness import TARGETS, until
+from harness import in_targets, until
 from test_break_lines import tell
 from test_hold import ask, typed
 
 
 def line_of(file, name):
-    lines = (TARGETS / file).read_text().splitlines()
+    lines = in_targets(file).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith("  # " + name))
 
 

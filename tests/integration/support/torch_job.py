@@ -1,4 +1,4 @@
-"""A real torch job of four ranks (tests/targets/torch_loop.py), and whether it goes on as
+"""A real torch job of four ranks (tests/targets/jobs/torch_loop.py), and whether it goes on as
 if nobody had been there: each rank notes the loss of each round.
 
     job = Job(torch_python, "plain", tmp_path, 600, 20).started()
@@ -16,7 +16,7 @@ import subprocess
 import pytest
 
 import torches
-from harness import TARGETS, die_with_us, hangdbg, kill_group, track, until
+from harness import die_with_us, hangdbg, in_targets, kill_group, track, until
 
 TORCHES = [pytest.param(path, id=version) for version, path in torches.found()] or [
     pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
@@ -24,7 +24,7 @@ IMPORT = 90  # seconds: four times torch, on two CPUs
 RANKS = 4
 TIMEOUT = 20  # seconds, of running_job
 FOR_EVER = 0
-SOURCE = TARGETS / "torch_loop.py"
+SOURCE = in_targets("torch_loop.py")
 LINE = next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
             if line.strip().startswith("weight = weight"))
 PLACE = "%s:%d" % (SOURCE, LINE)

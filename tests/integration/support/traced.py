@@ -6,14 +6,14 @@ import subprocess
 import pytest
 
 import harness
-from harness import TARGETS, outcome, start_hangdbg, until
+from harness import in_targets, outcome, start_hangdbg, until
 
 
 @pytest.fixture(scope="session")
 def caller(tmp_path_factory):
-    """tests/targets/syscalls.c, built."""
+    """tests/targets/calls/syscalls.c, built."""
     program = tmp_path_factory.mktemp("syscalls") / "syscalls"
-    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, TARGETS / "syscalls.c"],
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, in_targets("syscalls.c")],
                    check=True)
     return program
 

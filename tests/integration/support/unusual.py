@@ -1,4 +1,4 @@
-"""Odd programs that count (tests/targets/unusual.py), and what is asked of each."""
+"""Odd programs that count (tests/targets/unusual/unusual.py), and what is asked of each."""
 
 import mmap
 import os
@@ -10,7 +10,7 @@ import types
 import pytest
 
 import interpreters
-from harness import NORMAL_EXIT, PATIENCE, TARGETS, Target, hangdbg, place, until
+from harness import NORMAL_EXIT, PATIENCE, Target, hangdbg, in_targets, place, until
 
 STOP, MAIN, BESIDE = range(3)
 
@@ -28,8 +28,8 @@ def spread(kinds):
 
 
 def kinds_of(name):
-    """What there is in tests/targets/NAME.py."""
-    sys.path.insert(0, str(TARGETS))
+    """What there is in the target NAME.py."""
+    sys.path.insert(0, str(in_targets(name + ".py").parent))
     try:
         module = __import__(name)
     finally:
@@ -48,7 +48,7 @@ class Counting(Target):
         with open(file_name, "r+b") as file:
             self.words = memoryview(mmap.mmap(file.fileno(), 3 * 8)).cast("Q")
         super().__init__(command or [
-            *before, python, *flags, TARGETS / "unusual.py", file_name, kind], env)
+            *before, python, *flags, in_targets("unusual.py"), file_name, kind], env)
         if "traced" in kind:  # its trace function may be the innermost
             self.ready.setdefault("frame", self.function)
         self.wait_hung()

@@ -1,7 +1,7 @@
 """A virtual machine with Debian's own kernel, which has what the kernel that the
 tests run on may lack (Yama, cgroups, RDMA): one boot, one Python script, its output.
 
-    lines = boot("yama_guest")                  # tests/targets/yama_guest.py
+    lines = boot("yama_guest")                  # tests/targets/guests/yama_guest.py
 
 The machine has no disk: its root is a RAM disk with the program, the script, the
 files of an interpreter that the script needs, and busybox to begin with. It needs
@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import ROOT, TARGETS
+from harness import ROOT, in_targets
 
 CACHE = ROOT / ".cache" / "kernel"
 QEMU = "qemu-system-x86_64"
@@ -37,14 +37,14 @@ INIT = """#!%s sh
 
 
 def boot(script, python, folder, modules=False, seconds=300):
-    """The lines that tests/targets/SCRIPT.py printed as the machine's root, with nothing beside it
+    """The lines that the target SCRIPT.py printed as the machine's root, with nothing beside it
     but /hangdbg, the package in /python and, with `modules`, /modules/0-dummy.ko and so on; SKIPPED
     where no machine can be had."""
     for program in (QEMU, BUSYBOX):
         if not shutil.which(program):
             pytest.skip("%s is not installed: scripts/setup test" % program)
     kernel = cached_kernel()
-    root = fill(folder / "root", TARGETS / (script + ".py"), python)
+    root = fill(folder / "root", in_targets(script + ".py"), python)
     if modules:
         (root / "modules").mkdir()
         for number, name in enumerate(MODULES):

@@ -1,7 +1,7 @@
 """Interpreters in programs other than python: linked in and exported or not,
 stripped, with their symbols elsewhere, opened by another program, not started.
 
-Built here from tests/targets/embed.c and Debian's libpython3.11-dev, or what
+Built here from tests/targets/native/embed.c and Debian's libpython3.11-dev, or what
 each interpreter brings along.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 import processes
-from harness import PATIENCE, TARGETS, Target, as_nobody, behind, hangdbg
+from harness import PATIENCE, Target, as_nobody, behind, hangdbg, in_targets
 
 INCLUDED = "/usr/lib/python3.11/config-3.11-x86_64-linux-gnu/libpython3.11.a"
 SHARED = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
@@ -56,7 +56,7 @@ def copy(build, tmp_path):
 
 
 def link(program, *flags):
-    run("gcc", "-O1", "-w", TARGETS / "embed.c", "-o", program, *flags)
+    run("gcc", "-O1", "-w", in_targets("embed.c"), "-o", program, *flags)
 
 
 def run(*command):
@@ -67,8 +67,9 @@ def run(*command):
     assert done.returncode == 0, done.stdout
 
 
-def start(program, *prefix, targets=TARGETS, env=None):
-    target = Target([*prefix, program, "%s/lock_main.py" % targets], env)
+def start(program, *prefix, targets=None, env=None):
+    folder = targets or in_targets("lock_main.py").parent
+    target = Target([*prefix, program, "%s/lock_main.py" % folder], env)
     target.wait_hung()
     return target
 
@@ -248,7 +249,7 @@ def test_python_ends_under_a_session(build, terminal):
         "try: runpy.run_path(sys.argv[1] + '/lock_main.py')\n"
         "except SystemExit: pass\n"
     )
-    target = Target([build("stays"), "-c", script, TARGETS])
+    target = Target([build("stays"), "-c", script, in_targets("lock_main.py").parent])
     target.wait_hung()
     session = terminal(target.pid)
     session.expect_prompt()

@@ -10,7 +10,7 @@ import pytest
 
 import harness
 import processes
-from harness import TARGETS, Target, as_nobody, behind, hangdbg, place, until
+from harness import Target, as_nobody, behind, copy_targets, hangdbg, in_targets, place, until
 
 PYTHON = "/usr/bin/python3"  # the one that every user can run
 
@@ -19,9 +19,10 @@ needs_root = pytest.mark.skipif(
 )
 
 
-def start(*command, name="lock_main", python=PYTHON, targets=TARGETS, **more):
-    """The target behind `command`, by our numbers."""
-    target = Target([*command, python, "%s/%s.py" % (targets, name)], **more)
+def start(*command, name="lock_main", python=PYTHON, targets=None, **more):
+    """The target behind `command`, by our numbers; `targets`: the folder that it is in there."""
+    source = "%s/%s.py" % (targets, name) if targets else in_targets(name + ".py")
+    target = Target([*command, python, source], **more)
     target.inner_pid = target.pid
     target.pid = innermost(target.process.pid)
     target.tid = outer_tid(target.pid, target.tid)
@@ -120,7 +121,7 @@ def chroot_folder():
         ).stdout.strip()
         shutil.copytree(library, root + library, ignore=shutil.ignore_patterns(
             "__pycache__", "*-packages", "config-*", "test*", "idlelib", "ensurepip"))
-        shutil.copytree(TARGETS, root + "/targets")
+        copy_targets(root + "/targets")
         os.mkdir(root + "/proc")
         yield root
 

@@ -12,7 +12,7 @@ import pytest
 
 import harness
 import processes
-from harness import TARGETS, Target, as_nobody, behind, hangdbg, start, until
+from harness import Target, as_nobody, behind, hangdbg, in_targets, start, until
 from test_harmless import stopped_at
 
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
@@ -44,7 +44,7 @@ def nobody(public):
     return behind(*as_nobody(public + "/hangdbg"))
 
 
-def nobodys(python, *flags, script=TARGETS / "lock_main.py"):
+def nobodys(python, *flags, script=in_targets("lock_main.py")):
     target = Target(as_nobody(*flags, "--", python, script))
     target.wait_hung()
     return target
@@ -84,7 +84,7 @@ def test_not_dumpable(nobody, public):
     script = Path(public, "targets", "hidden.py")
     script.write_text(
         "import ctypes\nctypes.CDLL(None).prctl(4, 0)\n"  # PR_SET_DUMPABLE
-        + (TARGETS / "lock_main.py").read_text()
+        + in_targets("lock_main.py").read_text()
     )
     target = nobodys("/usr/bin/python3", script=script)
     assert_named(target.pid, "not-dumpable", 3, "dumpable", run=nobody)

@@ -12,9 +12,9 @@ import pytest
 import harness
 import interpreters
 import processes
-from harness import PROGRAM, TARGETS, Outcome, Target, hangdbg, until
+from harness import PROGRAM, Outcome, Target, hangdbg, in_targets, until
 
-sys.path.append(str(TARGETS))
+sys.path.append(str(in_targets("seccomp_filter.py").parent))
 
 from seccomp_filter import ALLOW, ERRNO, KILL
 
@@ -51,7 +51,7 @@ def filtered(python, spec, *how):
     environment = {}
     if interpreters.variant(python) == interpreters.MUSL:
         environment["SECCOMP_LIBRARY"] = library_for_musl()
-    target = Target([python, TARGETS / "filtered.py", json.dumps(spec), *how], env=environment)
+    target = Target([python, in_targets("filtered.py"), json.dumps(spec), *how], env=environment)
     until("the filter", lambda: "\nSeccomp:\t2\n" in status(target))
     target.wait_hung()
     return target
@@ -62,7 +62,7 @@ def library_for_musl():
     library = tempfile.mkdtemp(dir=os.environ["TMPDIR"]) + "/seccomp_on_load.so"
     try:
         subprocess.run(["musl-gcc", "-shared", "-fPIC", "-o", library,
-                        TARGETS / "seccomp_on_load.c"], check=True)
+                        in_targets("seccomp_on_load.c")], check=True)
     except FileNotFoundError:
         pytest.skip("no musl-gcc")
     return library
@@ -80,7 +80,7 @@ def all_but(**rules):
 def run_filtered(*args, spec=DOCKER, before=()):
     """hangdbg with a filter on itself."""
     done = subprocess.run(
-        [*before, sys.executable, str(TARGETS / "seccomp_filter.py"), json.dumps(spec),
+        [*before, sys.executable, str(in_targets("seccomp_filter.py")), json.dumps(spec),
          str(PROGRAM), *map(str, args)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         timeout=20, text=True, preexec_fn=harness.die_with_us,
@@ -193,7 +193,7 @@ def container(newest_python):
     def start(spec):
         target = Target(
             ["unshare", "--pid", "--fork", "--mount-proc", newest_python,
-             TARGETS / "filtered.py", json.dumps(spec)]
+             in_targets("filtered.py"), json.dumps(spec)]
         )
         target.pid = target.tid = processes.children(target.process.pid)[0]
         until("the filter", lambda: "\nSeccomp:\t2\n" in status(target))

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 import interpreters
-from harness import NORMAL_EXIT, TARGETS
+from harness import NORMAL_EXIT, in_targets
 from unusual import Counting, assert_asked, spread
 
 # name: (options, environment, the first minor version that has it)
@@ -84,7 +84,7 @@ def libraries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("libraries")
     for name in ("preload", "audit"):
         subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-O1", "-D" + name.upper(), "-o",
-                        folder / name, TARGETS / "preloaded.c"], check=True)
+                        folder / name, in_targets("preloaded.c")], check=True)
     return folder
 
 
@@ -107,9 +107,12 @@ def test_with_a_gil_after_all(edge_python, tmp_path):
 # ---- where its code is
 
 
+UNUSUAL = in_targets("unusual.py")
+
+
 def archive(folder):
     with zipfile.ZipFile(folder / "all.zip", "w") as file:
-        for source in TARGETS.glob("*.py"):
+        for source in UNUSUAL.parent.glob("*.py"):
             if source.name.startswith(("unusual", "common")):
                 name = "__main__.py" if source.name == "unusual.py" else source.name
                 file.write(source, name)
@@ -119,12 +122,12 @@ def archive(folder):
 # name: what tells Python where
 PLACES = {
     "archive": archive,
-    "command": lambda folder: ["-c", (TARGETS / "unusual.py").read_text()],
+    "command": lambda folder: ["-c", UNUSUAL.read_text()],
     "module": lambda folder: ["-m", "unusual"],
-    "pdb": lambda folder: ["-m", "pdb", "-c", "continue", TARGETS / "unusual.py"],
-    "cProfile": lambda folder: ["-m", "cProfile", "-o", folder / "profile", TARGETS / "unusual.py"],
+    "pdb": lambda folder: ["-m", "pdb", "-c", "continue", UNUSUAL],
+    "cProfile": lambda folder: ["-m", "cProfile", "-o", folder / "profile", UNUSUAL],
     "trace": lambda folder: ["-m", "trace", "--count", "--coverdir", folder,
-                             TARGETS / "unusual.py"],
+                             UNUSUAL],
 }
 
 
@@ -132,7 +135,7 @@ PLACES = {
 def test_code_that_lies_elsewhere(name, python, tmp_path):
     where = PLACES[name](tmp_path)
     code = 0 if name in ("pdb", "cProfile", "trace") else NORMAL_EXIT  # their own
-    target = Counting(tmp_path, "plain", python, env={"PYTHONPATH": str(TARGETS)},
+    target = Counting(tmp_path, "plain", python, env={"PYTHONPATH": str(UNUSUAL.parent)},
                       command=[python, *where, tmp_path / "words", "plain"])
     assert_asked(target)
     target.end(code)

@@ -6,13 +6,13 @@ import re
 import subprocess
 
 from diagnosed import diagnosed, named_first, not_hung
-from harness import TARGETS, Target, as_nobody, behind, hangdbg, start
+from harness import Target, as_nobody, behind, hangdbg, in_targets, start
 from test_namespaces import needs_root
 from versions import by_case
 
 
 def begin(case, python, folder):
-    return Target([python, TARGETS / "causes.py", case, folder])
+    return Target([python, in_targets("causes.py"), case, folder])
 
 
 # case: its cause, how sure, what is in the sentence

@@ -7,12 +7,12 @@ import pytest
 
 from cgroups import cgroup
 from diagnosed import diagnosed, named_first, well_by
-from harness import TARGETS, Target, hangdbg, until
+from harness import Target, hangdbg, in_targets, until
 from test_namespaces import needs_root
 
 
 def begin(case, python, *args):
-    return Target([python, TARGETS / "causes_around.py", case, *args])
+    return Target([python, in_targets("causes_around.py"), case, *args])
 
 
 def begin_within(target):

@@ -4,7 +4,7 @@ named first."""
 import pytest
 
 from diagnosed import named_first
-from harness import TARGETS, Target
+from harness import Target, in_targets
 
 # case: how many tasks wait, and where one of them does
 CASES = {
@@ -17,7 +17,7 @@ CASES = {
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_nobody_is_left_to_go_on(case, newest_python):
     tasks, where = CASES[case]
-    target = Target([newest_python, TARGETS / "causes_asyncio.py", case],
+    target = Target([newest_python, in_targets("causes_asyncio.py"), case],
                     env={"PYTHONWARNINGS": "ignore"})
     said = named_first("asyncio: " + case, target.pid, "future-unset", "likely", tasks)
     file, function = where.split(":%s")

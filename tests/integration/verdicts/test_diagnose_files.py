@@ -10,7 +10,7 @@ import pytest
 
 import processes
 from diagnosed import diagnosed, named_first, well_by
-from harness import TARGETS, Target, die_with_us, hangdbg, track, until
+from harness import Target, die_with_us, hangdbg, in_targets, track, until
 from test_namespaces import needs_root
 
 OWN_MOUNTS = ("unshare", "-m")
@@ -25,7 +25,7 @@ def test_a_fuse_server_that_does_not_answer(how, where, newest_python, tmp_path)
         pytest.skip("needs /dev/fuse and a mount namespace")
     folder = tmp_path / "mounted"
     folder.mkdir()
-    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", how, folder])
+    target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), how, folder])
     said = named_first("FUSE, " + how, target.pid, "mount", "certain",
                        "a FUSE server, which does not answer, in " + where.format(folder))
     assert said["chain"][1]["pid"] == target.ready["server"], said
@@ -34,7 +34,7 @@ def test_a_fuse_server_that_does_not_answer(how, where, newest_python, tmp_path)
 @needs_root
 def test_a_process_whose_memory_does_not_answer(newest_python, tmp_path):
     """Whoever reads it waits with it: it is said, and what the kernel knows is told."""
-    target = Target([*OWN_MOUNTS, newest_python, TARGETS / "causes_fuse.py", "unmaps", tmp_path])
+    target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
     stat = Path("/proc/%d/stat" % target.pid)
     try:
         until("state D", lambda: ") D " in stat.read_text())
@@ -70,13 +70,13 @@ def test_who_touches_a_mount_that_never_answers(hung_mount, newest_python):
 
 
 def test_a_peer_that_is_silent(newest_python):
-    target = Target([newest_python, TARGETS / "causes_network.py", "silent"])
+    target = Target([newest_python, in_targets("causes_network.py"), "silent"])
     named_first("recv() from a peer that sends nothing", target.pid, "peer-silent", "likely",
                 r"waits for 127\.0\.0\.1:\d+, which sends nothing")
 
 
 def test_a_peer_that_does_not_read(newest_python):
-    target = Target([newest_python, TARGETS / "causes_network.py", "reads_not"])
+    target = Target([newest_python, in_targets("causes_network.py"), "reads_not"])
     named_first("a peer with a zero window", target.pid, "peer-does-not-read", "likely",
                 r"waits until 127\.0\.0\.1:\d+ reads: \d+ bytes")
 
@@ -84,20 +84,20 @@ def test_a_peer_that_does_not_read(newest_python):
 @pytest.mark.parametrize("case, sentence", [("asks", "waits for input from its terminal"),
                                             ("pdb_prompt", "stands at a prompt of pdb")])
 def test_who_asks_on_a_terminal_is_well(case, sentence, newest_python):
-    target = Target([newest_python, TARGETS / "causes_terminal.py", case])
+    target = Target([newest_python, in_targets("causes_terminal.py"), case])
     child = target.ready["child"]
     assert sentence in well_by("a terminal: " + case, child, "terminal-input")["summary"]
 
 
 def test_a_background_process_that_wants_its_terminal(newest_python):
-    target = Target([newest_python, TARGETS / "causes_terminal.py", "background"])
+    target = Target([newest_python, in_targets("causes_terminal.py"), "background"])
     said = named_first("SIGTTIN", target.ready["child"], "stopped", "certain",
                        "runs in the background, and wanted its terminal")
     assert said["next"][0]["command"] == "fg", said
 
 
 def test_a_debugger_holds_it(newest_python):
-    target = Target([newest_python, TARGETS / "causes_processes.py", "traced", "-"])
+    target = Target([newest_python, in_targets("causes_processes.py"), "traced", "-"])
     gdb = subprocess.Popen(["gdb", "-p", str(target.pid), "-batch", "-nx", "-ex", "shell cat"],
                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, preexec_fn=die_with_us)
@@ -132,7 +132,7 @@ while True:
 
 
 def test_a_profiler_holds_nobody(newest_python):
-    target = Target([newest_python, TARGETS / "causes_processes.py", "traced", "-"])
+    target = Target([newest_python, in_targets("causes_processes.py"), "traced", "-"])
     sampler = track(subprocess.Popen(
         ["/usr/bin/python3", "-c", SAMPLER, str(target.tid)], stdout=subprocess.PIPE,
         start_new_session=True, preexec_fn=die_with_us))

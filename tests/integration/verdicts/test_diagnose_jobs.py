@@ -14,7 +14,7 @@ import processes
 import torches
 from cgroups import cgroup
 from diagnosed import keep, not_hung
-from harness import TARGETS, die_with_us, hangdbg, start, track, until
+from harness import die_with_us, hangdbg, in_targets, start, track, until
 from test_namespaces import needs_root
 
 TORCHES = [pytest.param(path, id=version, marks=pytest.mark.slow)
@@ -22,7 +22,7 @@ TORCHES = [pytest.param(path, id=version, marks=pytest.mark.slow)
     pytest.param(None, marks=pytest.mark.skip(reason="no Python here has torch"))]
 IMPORT = 90  # seconds: three times torch, on two CPUs
 AFTER = "0.5"  # seconds after which a wait counts as a hang here
-SOURCE = TARGETS / "causes_jobs.py"
+SOURCE = in_targets("causes_jobs.py")
 
 
 @pytest.fixture(params=TORCHES, scope="module")
@@ -38,7 +38,7 @@ class Job:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
-        begin = [python, TARGETS / "launches_ranks.py", ranks, self.port]
+        begin = [python, in_targets("launches_ranks.py"), ranks, self.port]
         if torchrun:
             begin = [*torches.torchrun(python, ranks), "--master_port=" + self.port]
         self.process = track(subprocess.Popen(

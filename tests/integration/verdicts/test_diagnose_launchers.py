@@ -14,7 +14,7 @@ import pytest
 
 import launchers
 from diagnosed import AFTER, diagnosed, keep, named_first, not_hung
-from harness import PROGRAM, TARGETS, behind, hangdbg, kill_group, start_hangdbg, until
+from harness import PROGRAM, behind, hangdbg, in_targets, kill_group, start_hangdbg, until
 from test_launchers import BEGUN, launch, listed, merged
 from test_namespaces import needs_root
 from test_seccomp import ALLOW, EPERM
@@ -176,7 +176,7 @@ def test_where_nothing_counts_how_often_they_come_back(launch, monkeypatch):
     monkeypatch.setenv("HANGDBG_TEST_LOADS", "receives")
     job = launch(launchers.OpenMpi, launchers.OpenMpi.library)
     until_in_mpi(job)
-    filtered = behind(sys.executable, TARGETS / "seccomp_filter.py", json.dumps(
+    filtered = behind(sys.executable, in_targets("seccomp_filter.py"), json.dumps(
         {"default": ALLOW, "rules": {"perf_event_open": EPERM}}), PROGRAM)
 
     def told():

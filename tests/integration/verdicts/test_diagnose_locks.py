@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from diagnosed import named_first
-from harness import TARGETS, Target
+from harness import Target, in_targets
 from versions import by_case
 
 
@@ -14,12 +14,12 @@ from versions import by_case
 def mutexes(tmp_path_factory):
     path = tmp_path_factory.mktemp("mutexes") / "causes_mutexes.so"
     subprocess.run(["gcc", "-O1", "-g0", "-shared", "-fPIC", "-fopenmp", "-o", path,
-                    TARGETS / "causes_mutexes.c"], check=True)
+                    in_targets("causes_mutexes.c")], check=True)
     return path
 
 
 def begin(case, python, folder, library=""):
-    return Target([python, TARGETS / "causes_locks.py", case, folder],
+    return Target([python, in_targets("causes_locks.py"), case, folder],
                   env={"HANGDBG_TEST_LIBRARY": str(library), "PYTHONWARNINGS": "ignore"})
 
 

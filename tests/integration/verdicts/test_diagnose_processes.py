@@ -5,7 +5,7 @@ import re
 import sys
 
 from diagnosed import named_first, well_by
-from harness import TARGETS, Target, hangdbg
+from harness import Target, hangdbg, in_targets
 from versions import by_case
 
 
@@ -22,7 +22,7 @@ os.read(0, 1)
 
 
 def begin(case, python, folder):
-    return Target([python, TARGETS / "causes_processes.py", case, folder])
+    return Target([python, in_targets("causes_processes.py"), case, folder])
 
 
 # case: its cause, how sure, what is in the sentence, and the causes on the way there

@@ -4,13 +4,13 @@ until another process lets it go on; each made for real and named first."""
 import pytest
 
 from diagnosed import diagnosed, named_first, not_hung
-from harness import TARGETS, Target, until
+from harness import Target, in_targets, until
 from versions import by_case
 
 
 def begin(case, python):
     """`case`: who waits, and what the other process does (causes_shared.py)."""
-    return Target([python, TARGETS / "causes_shared.py", *case.split()])
+    return Target([python, in_targets("causes_shared.py"), *case.split()])
 
 
 # case: the cause behind it, how sure, what is in the sentence

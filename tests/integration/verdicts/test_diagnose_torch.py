@@ -8,7 +8,7 @@ import pytest
 
 import torches
 from diagnosed import diagnosed, named_first, well_by
-from harness import TARGETS, Target, until
+from harness import Target, in_targets, until
 from test_namespaces import needs_root
 
 TORCH = [pytest.param(path, id="torch-" + version) for version, path in torches.found()]
@@ -21,7 +21,7 @@ def torch_python(request):
 
 
 def begin(case, python, folder, before=()):
-    return Target([*before, python, TARGETS / "causes_torch.py", case, folder],
+    return Target([*before, python, in_targets("causes_torch.py"), case, folder],
                   ready_seconds=60)
 
 

@@ -9,17 +9,17 @@ import pytest
 
 import interpreters
 from diagnosed import not_hung
-from harness import TARGETS, Target, die_with_us, track, until
+from harness import Target, die_with_us, in_targets, track, until
 from hangs import folder_with
 from versions import by_case
 
-CASES = re.findall(r"^def ([a-z]\w*)\(\):", (TARGETS / "healthy.py").read_text(), re.MULTILINE)
+CASES = re.findall(r"^def ([a-z]\w*)\(\):", in_targets("healthy.py").read_text(), re.MULTILINE)
 
 
 @by_case(CASES, on_edges={"asyncio_timers", "thread_pool_at_rest",
                           "process_pool_at_work", "takes_turns", "timer", "imports_slowly"})
 def test_who_is_well(case, python, tmp_path):
-    target = Target([python, TARGETS / "healthy.py", case, tmp_path])
+    target = Target([python, in_targets("healthy.py"), case, tmp_path])
     not_hung(case, target.pid)
 
 
