@@ -9,7 +9,7 @@ import pytest
 import harness
 from dap_client import DapClient, Refused
 from hangs import start_hang
-from harness import in_targets, start, until
+from harness import TARGETS, in_targets, start, until
 from test_hold import call_of
 from test_namespaces import needs_root
 from test_namespaces import start as start_behind
@@ -289,11 +289,11 @@ def test_path_mappings_and_lines_from_0(newest_python, editor):
 @needs_root
 def test_a_source_that_only_the_target_sees(newest_python, editor):
     target = start_behind(
-        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"',
-        in_targets("lock_main.py").parent, targets="/mnt", python=newest_python)
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
+        targets="/mnt/hangs", python=newest_python)
     frame = stack(editor, editor.attach(target.pid)["threadId"])[0]
     source = frame["source"]
-    assert source["path"] == "/mnt/lock_main.py" and source["sourceReference"] > 0
+    assert source["path"] == "/mnt/hangs/lock_main.py" and source["sourceReference"] > 0
     text = editor.call("source", sourceReference=source["sourceReference"])["content"]
     assert text == in_targets("lock_main.py").read_text()
     with pytest.raises(Refused, match="no source has the number 99"):

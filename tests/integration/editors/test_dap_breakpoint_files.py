@@ -2,7 +2,7 @@
 sees."""
 
 import harness
-from harness import in_targets, start
+from harness import TARGETS, in_targets, start
 from test_dap_breakpoints import (  # noqa: F401
     FILE, editor, go_on, hit, line_at, line_of, set_breakpoints, top)
 from test_namespaces import needs_root
@@ -46,9 +46,8 @@ def test_mapped_paths_and_lines_from_0(newest_python, editor):
 @needs_root
 def test_in_a_file_that_only_the_target_sees(newest_python, editor):
     target = start_behind(
-        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"',
-        in_targets("loop_beside.py").parent, targets="/mnt", name="loop_beside",
-        python=newest_python)
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /mnt && exec "$@"', TARGETS,
+        targets="/mnt/sessions", name="loop_beside", python=newest_python)
     frames = editor.call("stackTrace",
                          threadId=editor.attach(target.pid)["threadId"])["stackFrames"]
     source = frames[0]["source"]
