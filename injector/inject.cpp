@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -19,6 +20,8 @@
 #include "injector/stub/signal_masks.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "tracee/proc/proc_status.h"
+#include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/wait_sample.h"
 
 extern "C" {
 extern const std::byte hangdbg_bootstrap_begin[];
@@ -85,6 +88,7 @@ Result<AgentImage> make_image(const AttachTarget& target,
                               bool use_pipes);
 HdRegion without(HdRegion region, const AllowedCalls& allowed);
 bool worth_another_try(const Error& error);
+std::map<int, TaskSyscall> all_at_rest(int pid, double for_s);
 
 }  // namespace
 
@@ -170,9 +174,22 @@ Result<Address> start_agent(const AttachTarget& target,
   }
   NativeUnwinder unwinder(target.memory, target.modules);
   std::optional<Error> last;
+  constexpr double kWhile = 1;  // seconds
+  const auto at_rest = all_at_rest(target.pid, 0);
+  const Deadline while_over = all_at_rest(target.pid, kWhile).empty()
+                                  ? Deadline::in(std::chrono::seconds(1))
+                                  : Deadline::in({});
   for (auto back_off = Deadline::Clock::duration(kFirstBackOff);;
        back_off =
            std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
+    if (last && last->id == ErrorId::NoSafeThread && !at_rest.empty() &&
+        while_over.expired() && all_at_rest(target.pid, 0) == at_rest) {
+      return fail(last->id, last->message,
+                  fmt::format("none of its threads has moved, so waiting does "
+                              "not help: hangdbg dump {0} and hangdbg peek {0} "
+                              "read it from outside",
+                              target.pid));
+    }
     std::optional<Error> dispatched;
     bool is_only_reason = true;
     for (const int tid : TRY(candidate_threads(target))) {
@@ -343,6 +360,22 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
     region.forbidden |= HD_FORBIDS_OPEN;
   }
   return region;
+}
+
+// In which call each thread sleeps, where all do and have for so long; else
+// nothing. What they are in stays as it is, as long as that is the same: a look
+// later would find nothing new.
+std::map<int, TaskSyscall> all_at_rest(int pid, double for_s) {
+  std::map<int, TaskSyscall> calls;
+  const auto tids = list_tasks(pid);
+  for (const int tid : tids ? *tids : std::vector<int>()) {
+    const auto wait = sample_wait(pid, tid);
+    if (!wait || wait->state != 'S' || wait->asleep_s.value_or(0) < for_s) {
+      return {};
+    }
+    calls[tid] = wait->call;
+  }
+  return calls;
 }
 
 bool worth_another_try(const Error& error) {

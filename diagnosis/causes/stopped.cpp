@@ -33,8 +33,8 @@ Cause ended(const ProcessSnapshot& of) {
                                  "notice",
                                  process_text(of.status.ppid)),
           .evidence = {"state Z in /proc: what is left is its exit status"},
-          .next = {{fmt::format("hangdbg diagnose {}", of.status.ppid),
-                    "why the parent does not take notice"}}};
+          .next = {{fmt::format("hangdbg tree {}", of.pid),
+                    "who its parent is, and what that one does"}}};
 }
 
 // The debugger that holds it; 0: nobody does. A stop of some microseconds, by

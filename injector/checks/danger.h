@@ -51,6 +51,12 @@ class DangerousCode {
   // like are the allocator's. For the fast way, before stack_mentions.
   static StackVerdict judge_call(const Interruption& at);
 
+  // Whether that call may be a wait for one of libc's own locks: only the exact
+  // way tells. In a library's frame (libgomp's barrier), or in a function of
+  // libc that waits for the program (pthread_join), it is the program's wait:
+  // the kernel restarts it, and it looks at its word again.
+  static bool is_low_level_wait(const Interruption& at);
+
   // The exact way: the call, and every frame.
   StackVerdict judge(const NativeStack& stack, const Interruption& at) const;
 
@@ -84,7 +90,6 @@ class DangerousCode {
                             const Interruption& at) const;
   const Named* find_named(Address code) const;
   bool is_libc(const NativeFrame& frame) const;
-  static bool is_low_level_wait(const Interruption& at);
   static bool contains(const std::vector<AddressRange>& ranges, Address code);
 
   std::vector<Named> named_;

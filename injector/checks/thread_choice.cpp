@@ -177,7 +177,9 @@ Status judge(const AttachTarget& target,
   if (has_own_descriptors(target, tid)) {
     return refuse("it has descriptors of its own (unshare(CLONE_FILES))");
   }
-  if (const auto verdict = DangerousCode::judge_call(at); !verdict.safe) {
+  const bool plain_wait = DangerousCode::is_low_level_wait(at);
+  if (const auto verdict = DangerousCode::judge_call(at);
+      !plain_wait && !verdict.safe) {
     return refuse(verdict.reason);
   }
   if (at.in_syscall && !follows_syscall(target.memory, registers.pc())) {
@@ -191,9 +193,10 @@ Status judge(const AttachTarget& target,
   }
   // The scan reads return addresses that calls left behind as well; it only
   // ever says no too often. A thread that runs has not said where it is by
-  // its call, so only the exact way will do.
+  // its call, and one in a plain FUTEX_WAIT not whose wait that is, so only the
+  // exact way will do.
   const Mapping* stack = mapping_of(target, registers.sp());
-  if (at.in_syscall && stack != nullptr &&
+  if (at.in_syscall && !plain_wait && stack != nullptr &&
       !stack_mentions(target.memory, registers.sp(), stack->end,
                       target.danger.ranges())) {
     log::debug(log::Area::Injector, "thread {}: the scan finds nothing", tid);

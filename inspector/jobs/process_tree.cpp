@@ -61,13 +61,28 @@ bool is_orphan(int pid, const ProcessTree& tree) {
 
 namespace {
 
-// Who is given the processes that nobody waits for.
+// Who is given the processes that nobody waits for: whatever is process 1, but
+// what is known to start ranks, as in a container.
 bool takes_orphans(int pid, const ProcessTree& tree) {
   constexpr std::array<std::string_view, 6> kTakers = {
       "systemd", "init", "tini", "dumb-init", "docker-init", "catatonit"};
+  constexpr std::array<std::string_view, 11> kLaunchers = {
+      "python", "pt_",   "torchrun", "deepspeed", "accelerate", "mpi",
+      "prte",   "hydra", "orte",     "slurm",     "ray"};
+  constexpr std::array<std::string_view, 5> kShells = {"sh", "bash", "dash",
+                                                       "zsh", "ash"};
   const auto process = tree.find(pid);
-  return process != tree.end() &&
-         std::ranges::find(kTakers, process->second.name) != kTakers.end();
+  if (process == tree.end()) {
+    return false;
+  }
+  const std::string_view name = process->second.name;
+  const bool starts_ranks =
+      std::ranges::find(kShells, name) != kShells.end() ||
+      std::ranges::any_of(kLaunchers, [&](std::string_view launcher) {
+        return name.starts_with(launcher);
+      });
+  return std::ranges::find(kTakers, name) != kTakers.end() ||
+         (pid == 1 && !starts_ranks);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 """Hangs in one function of hang.c: c_hangs.py LIBRARY FUNCTION.
 
 LIBRARY is what the tests compiled of it. FUNCTION: read_ignoring_eintr waits in a
-read that no signal ends; spin computes; churn allocates and frees. All without
-the GIL, so other threads of Python could run, if there were any.
+read that no signal ends; spin computes; churn allocates and frees; barrier and
+low_level_wait sleep in a plain FUTEX_WAIT. All without the GIL, so other threads of
+Python could run, if there were any.
 """
 
 import ctypes
@@ -15,6 +16,8 @@ HOW = {
     "read_ignoring_eintr": (["read"], "stdin"),
     "spin": ([], "SIGUSR1"),
     "churn": ([], "SIGUSR1"),
+    "barrier": (["futex"], "SIGUSR1"),
+    "low_level_wait": (["futex"], "SIGUSR1"),
 }
 
 

@@ -1,9 +1,12 @@
 /* What a C extension does while Python waits for it. c_hangs.py calls these
  * through ctypes, which lets go of the GIL; gil_held_by_library.py keeps it. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stopped;
@@ -50,6 +53,32 @@ long spin(int unused) {
     return -1;
   }
   return count_rounds();
+}
+
+/* A plain FUTEX_WAIT of its own, as libgomp's barrier has it. */
+long barrier(int unused) {
+  (void)unused;
+  long rounds = 0;
+  while (!stopped) {
+    register long timeout __asm__("r10") = 0;
+    long result = SYS_futex;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(&stopped), "S"((long)FUTEX_WAIT_PRIVATE), "d"(0L),
+                       "r"(timeout)
+                     : "rcx", "r11", "memory");
+    rounds++;
+  }
+  return rounds > 0;
+}
+
+/* The same by libc, whose own locks wait so. */
+long low_level_wait(int unused) {
+  (void)unused;
+  while (!stopped) {
+    syscall(SYS_futex, &stopped, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+  }
+  return 1;
 }
 
 /* Most of its time in malloc and free, small blocks and mapped ones. */
