@@ -405,6 +405,7 @@ bool DangerousCode::is_libc(const NativeFrame& frame) const {
 
 bool DangerousCode::is_low_level_wait(const Interruption& at) {
   return at.in_syscall && at.number == SYS_futex && !at.cancellable &&
+         !at.has_timeout &&
          (at.futex_op & static_cast<std::uint32_t>(FUTEX_CMD_MASK)) ==
              FUTEX_WAIT;
 }

@@ -25,10 +25,12 @@ namespace hangdbg {
 
 // Where the thread was interrupted.
 struct Interruption {
-  bool in_syscall = false;     // asleep in, or just stopped out of, a call
-  long number = -1;            // of that call (orig_rax)
-  std::uint32_t futex_op = 0;  // its second argument, when it is futex(2)
-  bool cancellable = false;    // is_cancellable_of_musl
+  bool in_syscall = false;  // asleep in, or just stopped out of, a call
+  long number = -1;         // of that call (orig_rax)
+  // Of its arguments, when it is futex(2):
+  std::uint32_t futex_op = 0;
+  bool has_timeout = false;
+  bool cancellable = false;  // is_cancellable_of_musl
 };
 
 struct StackVerdict {
@@ -51,10 +53,11 @@ class DangerousCode {
   // like are the allocator's. For the fast way, before stack_mentions.
   static StackVerdict judge_call(const Interruption& at);
 
-  // Whether that call may be a wait for one of libc's own locks: only the exact
-  // way tells. In a library's frame (libgomp's barrier), or in a function of
-  // libc that waits for the program (pthread_join), it is the program's wait:
-  // the kernel restarts it, and it looks at its word again.
+  // Whether that call may be a wait for one of libc's own locks, which has no
+  // timeout (glibc's lowlevellock.c, musl's __wait.c): only the exact way
+  // tells. In a library's frame (libgomp's barrier), or in a function of libc
+  // that waits for the program (pthread_join), it is the program's wait: the
+  // kernel restarts it, and it looks at its word again.
   static bool is_low_level_wait(const Interruption& at);
 
   // The exact way: the call, and every frame.

@@ -89,6 +89,7 @@ Status worth_stopping(const AttachTarget& target,
   registers.raw.rsp = call.sp.value;
   registers.raw.orig_rax = static_cast<unsigned long long>(call.number);
   registers.raw.rsi = call.args[1];
+  registers.raw.r10 = call.args[3];
   return judge(target, tid, registers, unwinder, deadline, stack_needed);
 }
 
@@ -172,6 +173,7 @@ Status judge(const AttachTarget& target,
   at.in_syscall = registers.in_syscall();
   at.number = registers.syscall_number();
   at.futex_op = static_cast<std::uint32_t>(registers.raw.rsi);
+  at.has_timeout = registers.raw.r10 != 0;
   at.cancellable = target.danger.is_musl() &&
                    is_cancellable_of_musl(target.memory, registers.pc());
   if (has_own_descriptors(target, tid)) {

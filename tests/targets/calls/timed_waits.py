@@ -42,7 +42,7 @@ def futex_(seconds):
 
 
 def futex_plain_(seconds):
-    """As the libc's own locks wait."""
+    """As the locks of the libc wait, but until a time: those have none."""
     return syscall(202, bytes_of(4), FUTEX_WAIT_PRIVATE, 0, timespec(seconds), 0, 0)
 
 
