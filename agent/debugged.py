@@ -12,7 +12,7 @@ def debug(session, arguments):
     text = field(arguments, "expression", str).strip()
     standing = session.standing.get(ident)
     if standing is None:
-        raise Failure("bad-message", "the thread is not held")
+        raise Failure("bad-message", "the thread is not suspended")
     place = find_frame(session, arguments)
     extra = session.extras.setdefault(session.keys[arguments["frameId"]], {})
     try:

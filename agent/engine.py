@@ -16,7 +16,7 @@ def hold(session, arguments):
         if standing is not None and standing.leaves:
             raise Failure("no-safe-thread", "the thread is about to go on")
         if standing is not None or ident in other.claims.values():
-            raise Failure("held-already", "the thread is held already")
+            raise Failure("held-already", "the thread is already suspended")
     number, held, entry = _claim()
     session.claims[number] = ident
     return {"number": number, "held": held, "entry": entry}

@@ -10,7 +10,7 @@ def raise_in(session, arguments):
     ident = _ident_of(session, field(arguments, "threadId", int))
     standing = session.standing.get(ident)
     if standing is None:
-        raise Failure("bad-message", "the thread is not held")
+        raise Failure("bad-message", "the thread is not suspended")
     wanted = run_in_frame(session, arguments, lambda value, statement: value)
     if not isinstance(wanted, BaseException) and not (
             isinstance(wanted, type) and issubclass(wanted, BaseException)):

@@ -74,7 +74,7 @@ def halt(session, arguments):
     standing = session.standing.get(ident)
     if standing is not None and not standing.leaves or (
             other is not None and other.session is not session):
-        raise Failure("held-already", "the thread is held already")
+        raise Failure("held-already", "the thread is already suspended")
     stack = _other_frames(session).get(ident)
     codes = {id(code): code for _, code, _, _ in _places(stack)}
     plan = _plans[ident] = Plan(session, None, codes, 0, 0, "pause")
@@ -112,7 +112,7 @@ def _go(kind):
         ident = _ident_of(session, field(arguments, "threadId", int))
         standing = session.standing.get(ident)
         if standing is None:
-            raise Failure("bad-message", "the thread is not held")
+            raise Failure("bad-message", "the thread is not suspended")
         call = None
         if arguments.get("targetId") is not None:
             call = standing.calls.get(field(arguments, "targetId", int))
@@ -140,7 +140,7 @@ def goto(session, arguments):
     line = field(arguments, "targetId", int)
     standing = session.standing.get(ident)
     if standing is None:
-        raise Failure("bad-message", "the thread is not held")
+        raise Failure("bad-message", "the thread is not suspended")
 
     def jump(session, arguments):
         frame = _programs(sys._getframe())

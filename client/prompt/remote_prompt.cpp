@@ -82,7 +82,7 @@ asio::awaitable<Result<int>> RemotePrompt::run(dap::Terminal::Arguments wanted,
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
   if (silent_) {
-    co_return fail(ErrorId::TimedOut, "the server does not answer",
+    co_return fail(ErrorId::TimedOut, "no answer from the server",
                    "check that `hangdbg serve` listens there");
   }
   co_return code;

@@ -244,7 +244,7 @@ Awaitable<ConsoleAnswer> step_on(DebugSession& session, Typed typed) {
 Awaitable<ConsoleAnswer> debug(DebugSession& session, Typed typed) {
   const auto thread = typed.place.thread;
   if (!session.holds(thread)) {
-    co_return fail(ErrorId::Usage, "the thread is not held", "hold");
+    co_return fail(ErrorId::Usage, "the thread is not suspended", "hold");
   }
   dap::Debug::Arguments what{thread, typed.frame_id(),
                              std::move(typed.argument)};
@@ -261,7 +261,7 @@ Awaitable<ConsoleAnswer> debug(DebugSession& session, Typed typed) {
 Awaitable<ConsoleAnswer> raise(DebugSession& session, Typed typed) {
   const auto thread = typed.place.thread;
   if (!session.holds(thread)) {
-    co_return fail(ErrorId::Usage, "the thread is not held", "hold");
+    co_return fail(ErrorId::Usage, "the thread is not suspended", "hold");
   }
   CO_CHECK(co_await session.agent().need("raising", session.deadline()));
   dap::Raise::Arguments what{thread, typed.frame_id(),

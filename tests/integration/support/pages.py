@@ -40,6 +40,7 @@ WIDTH = 100
 BLOCK = re.compile(r"^<!-- beside: (\w+)(, any order)? -->\n```console\n(.*?)^```$", re.M | re.S)
 SHOWN = re.compile(r"^<!-- file: (\S+) -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
 UNTOLD = re.compile(r"asleep in (?!\S*nanosleep)\S+(?! for| since)(?!\S)")
+NO_TIME = re.compile(r"^ *\d+ .* (?:stuck|blocked) +- ", re.M)  # in the table of `ps`
 UNIT = r"(?:µs|ms|s|min|h|days?|bytes|[kKMG]i?B)\b"
 NUMBER = re.compile(r"((?:\brank |\branks |(?<!:)\[|node7:)[\d,-]+(?=[]:, ]))|0x[\da-f]+|\d[\d.,]*(?: ?%s)?"
                     % UNIT)
@@ -94,7 +95,7 @@ def said(command, names, programs):
     printed = run(command, names, programs)
     for pattern, name in names.items():
         printed = re.sub(pattern, name, printed)
-    return None if UNTOLD.search(printed) else printed
+    return None if UNTOLD.search(printed) or NO_TIME.search(printed) else printed
 
 
 def run(command, names, programs):
