@@ -14,7 +14,7 @@ def test_out_of_a_lock(python):
     process = holding(target)
     ask(process, "raise 3;;p 'no' + 'ne'", "none")
     ask(process, "p %s" % SIGINT, "default_int_handler")
-    ask(process, "raise ValueError('enough')", "raises it now")
+    ask(process, "raise ValueError('enough')", "raises the exception now")
     process.stdin.close()
     assert process.wait(20) == 0
     assert "must derive from BaseException" in process.stderr.read()
@@ -26,7 +26,7 @@ def test_out_of_a_lock(python):
 def test_in_another_thread(edge_python):
     target = start("raised", edge_python, "worker")
     process = holding(target)
-    ask(process, "raise TimeoutError", "when its call returns")
+    ask(process, "raise TimeoutError", "when its system call returns")
     leave(process)
     assert target.finish()["caught"] == ["TimeoutError: "]
 
@@ -36,6 +36,6 @@ def test_where_it_stands(python):
     process = attached(target)
     ask(process, "tbreak twice", "Breakpoint 1")
     ask(process, "c", "doubled = number * 2")
-    ask(process, "raise KeyError('there')", "raises it now")
+    ask(process, "raise KeyError('there')", "raises the exception now")
     leave(process)
     until("told of", lambda: "KeyError: 'there'" in target.stderr())
