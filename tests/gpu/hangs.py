@@ -75,7 +75,7 @@ def look(evidence, target, hang):
 def check_verdict(evidence, hang, function, text, said):
     first = (text.out.splitlines() or [""])[0]
     place = " ".join(link.get("place", "") for link in said.get("chain", []))
-    states = " ".join(link.get("state", "") for link in said.get("chain", []))
+    states = " ".join(link.get("doing", "") for link in said.get("chain", []))
     rows = (
         ("verdict", "the first line says /%s/" % hang.words, re.search(hang.words, first), first),
         ("call", "and in which call: /%s/" % hang.calls,
@@ -156,7 +156,8 @@ def run_tensor(evidence, targets, hang):
     again = evidence.hangdbg("diagnose", "diagnose", target.pid, seconds=40)
     evidence.expect("diagnose, with its usual patience, says that it hangs, and for at least "
                     "10 s", again.rc == 0 and re.search(
-                        r" hangs: .*%s.*\n.*\n.* for (at least )?\d\d\.\d s" % GPU, again.out),
+                        r" (?:hangs|is blocked)[^:]*: .*%s.*\n.*\n.* for (at least )?\d\d\.\d s" % GPU,
+                        again.out),
                     [again.out, again.seconds])
     evidence.look("after", target.pid)
     finish(evidence, target, hang)

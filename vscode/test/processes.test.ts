@@ -4,18 +4,18 @@ import { doing, howLong, rankSet, ranksOf, shortCommand, sorted, type Process } 
 
 function process(pid: number, more: Partial<Process> = {}): Process {
   return {
-    pid, ppid: 1, rank: null, job: null, role: null, python: "3.11.7", state: "asleep", hung: false,
+    pid, ppid: 1, rank: null, job: null, role: null, python: "3.11.7", state: "blocked", hung: false, stalled: false,
     waits: "", waiting_s: null, cmdline: ["python3", "a.py"], error: null, ...more,
   };
 }
 
-test("the hung come first, ranks in their order, then who waits longest", () => {
+test("the stalled come first, ranks in their order, then who waits longest", () => {
   const all = [
     process(1),
-    process(2, { hung: true, waiting_s: 5 }),
-    process(3, { hung: true, waiting_s: 50 }),
-    process(4, { hung: true, job: "j", rank: 10, waiting_s: 1 }),
-    process(5, { hung: true, job: "j", rank: 9, waiting_s: 1 }),
+    process(2, { stalled: true, waiting_s: 5 }),
+    process(3, { stalled: true, waiting_s: 50 }),
+    process(4, { stalled: true, job: "j", rank: 10, waiting_s: 1 }),
+    process(5, { stalled: true, job: "j", rank: 9, waiting_s: 1 }),
   ];
   expect(sorted(all).map((one) => one.pid)).toEqual([5, 4, 3, 2, 1]);
 });
@@ -29,7 +29,7 @@ test.each([
 
 test("what it does: its error before all else, and for how long", () => {
   expect(doing(process(1, { waits: "futex at a.py:3 in f", waiting_s: 61 }))).toBe("futex at a.py:3 in f, for 1 min 1 s");
-  expect(doing(process(1))).toBe("asleep");
+  expect(doing(process(1))).toBe("blocked");
   expect(doing(process(1, { error: "not permitted", waits: "futex" }))).toBe("not permitted");
 });
 

@@ -410,4 +410,4 @@ def test_zombie():
     until("it has ended", lambda: processes.state(child.pid) == "Z")
     done = hangdbg("dump", child.pid)
     child.wait()
-    assert done.rc == 2 and "has ended" in done.err, done
+    assert done.rc == 2 and "is a zombie" in done.err, done

@@ -237,7 +237,7 @@ def test_a_process_that_ends_meanwhile(newest_python, folder):
     target.process.wait()
     os.kill(child, signal.SIGCONT)
     done = outcome(running)
-    assert done.rc == 1 and "missing: dump: " in done.err, done
+    assert done.rc == 1 and "missing: stacks: " in done.err, done
     found = contents(folder / "x")
     assert part(found, "diagnosis")["pid"] == target.pid
     assert "- dump: " in found["README.md"] and TOKEN not in "".join(found.values())
