@@ -75,7 +75,7 @@ def test_an_exception_of_ones_own(edge_python, editor):
         return editor.call("evaluate", expression=line, context="repl",
                            frameId=stack(editor, thread)[0]["id"])["result"]
 
-    with pytest.raises(Refused, match="not held"):
+    with pytest.raises(Refused, match="not suspended"):
         typed("raise TimeoutError('enough')")
     editor.call("pause", threadId=thread)
     assert editor.event("stopped")["threadId"] == thread
