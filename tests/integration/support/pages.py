@@ -40,6 +40,7 @@ WIDTH = 100
 BLOCK = re.compile(r"^<!-- beside: (\w+)(, any order)? -->\n```console\n(.*?)^```$", re.M | re.S)
 SHOWN = re.compile(r"^<!-- file: (\S+) -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
 UNTOLD = re.compile(r"asleep in (?!\S*nanosleep)\S+(?! for| since)(?!\S)")
+BUSY = re.compile(r"^around\n  machine: load .*\n(?!  )", re.M)  # by other tests
 NO_TIME = re.compile(r"^ *\d+ .* (?:stuck|blocked) +- ", re.M)  # in the table of `ps`
 UNIT = r"(?:µs|ms|s|min|h|days?|bytes|[kKMG]i?B)\b"
 NUMBER = re.compile(r"((?:\brank |\branks |(?<!:)\[|node7:)[\d,-]+(?=[]:, ]))|0x[\da-f]+|\d[\d.,]*(?: ?%s)?"
@@ -92,7 +93,7 @@ def compare(block, names, programs=None):
 def said(command, names, programs):
     """What the command prints, in the names of the pages. None while a thread that sleeps got
     on just now, which it does when another test looks at it."""
-    printed = run(command, names, programs)
+    printed = BUSY.sub("", run(command, names, programs))
     for pattern, name in names.items():
         printed = re.sub(pattern, name, printed)
     return None if UNTOLD.search(printed) or NO_TIME.search(printed) else printed
