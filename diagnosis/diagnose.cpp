@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnosis/causes/rules.h"
@@ -200,13 +201,13 @@ Progress state_of(const WaitChain& chain) {
              : chain.links.front().cause.progress;
 }
 
-// Who polls without a limit that is known may be at work that is slow.
+// Since when it polls is not to be seen, and it may be at work that is slow.
 bool Finder::is_stalled(const WaitChain& chain) const {
   const Cause& cause = chain.cause;
   if (cause.progress == Progress::Stuck) {
     return true;
   }
-  if (cause.progress < Progress::Polling) {
+  if (cause.progress <= Progress::Polling) {
     return false;
   }
   if (cause.watched) {
@@ -233,7 +234,8 @@ std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link) {
   return next;
 }
 
-// Whoever is asked about a process is told of those below it, too.
+// Whoever is asked about a process is told of those below it, too: of what is
+// seen of them at once, as `ps` sees it. A zombie has ended, and does not hang.
 std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
   constexpr std::size_t kMost = 32;
   std::vector<WaitEdge> stuck;
@@ -245,6 +247,8 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
     }
   }
   below.erase(below.begin());
+  const bool watched = std::exchange(world.may_watch, false);
+  const bool stopped = std::exchange(world.may_stop, false);
   world.take_snapshots(below);
   for (const int pid : below) {
     const bool known = std::ranges::any_of(
@@ -255,12 +259,17 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
                           : chain_from({pid, pid});
     if (!chain.links.empty() && chain.cause.progress == Progress::Stuck &&
         chain.cause.confidence != Confidence::Possible &&
+        chain.cause.id != CauseId::Ended &&
         chain.links[chain.root].id.pid != found.pid) {
       WaitEdge& one = chain.links[chain.root];
-      one.cause.summary = "hangs: " + one.cause.summary;
+      const bool certain = one.cause.confidence == Confidence::Certain;
+      one.cause.summary =
+          (certain ? "hangs: " : "probably hangs: ") + one.cause.summary;
       stuck.push_back(std::move(one));
     }
   }
+  world.may_watch = watched;
+  world.may_stop = stopped;
   return stuck;
 }
 

@@ -2,10 +2,11 @@
 named first."""
 
 import re
+import subprocess
 import sys
 
-from diagnosed import named_first, well_by
-from harness import Target, hangdbg, in_targets
+from diagnosed import diagnosed, named_first, well_by
+from harness import Target, hangdbg, in_targets, track, until
 from versions import by_case
 
 
@@ -80,3 +81,23 @@ def test_who_goes_round(case, python, tmp_path):
     cause, sentence = ROUND[case]
     said = well_by(case, target.pid, cause)
     assert re.search(sentence, said["summary"]), said
+
+
+def test_a_descendant_that_hangs_is_named(newest_python):
+    """Whoever above it is asked, though that one rests; a zombie has ended, and does not hang."""
+    hang = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
+    code = ("import subprocess, sys, time\n"
+            "ended = subprocess.Popen(['true'])\n"
+            "child = subprocess.Popen([sys.executable, '-c', %r])\n"
+            "print(child.pid, flush=True)\n"
+            "time.sleep(1000)\n" % hang)
+    parent = track(subprocess.Popen([newest_python, "-c", code], stdout=subprocess.PIPE,
+                                    start_new_session=True))
+    child = int(parent.stdout.readline())
+
+    def named():
+        said = diagnosed(parent.pid)
+        assert said["state"] == "idle" and len(said["also"]) < 2, said
+        return [one["pid"] for one in said["also"]] == [child] and said
+    said = until("the child is named", named)
+    assert re.match("(probably )?hangs: waits for the Lock", said["also"][0]["summary"]), said
