@@ -116,6 +116,23 @@ struct ObjectLayout {
   std::uint32_t code_cell_names = kAbsent;  // up to 3.10
   std::uint32_t code_free_names = kAbsent;  // up to 3.10
   std::uint32_t code_flags = kAbsent;
+  std::uint32_t code_constants = kAbsent;     // tuple
+  std::uint32_t code_global_names = kAbsent;  // co_names: tuple
+  std::uint32_t code_bytes = kAbsent;         // co_code: bytes; up to 3.10
+  std::uint32_t code_exceptions = kAbsent;    // bytes; from 3.11
+
+  // _PyCoMonitoringData, a pointer to it from 3.12 on: what an instruction was
+  // before it was instrumented. Of lines two bytes an instruction, from 3.14 on
+  // as many as the first byte says.
+  std::uint32_t code_monitoring = kAbsent;
+  std::uint32_t monitoring_lines = kAbsent;
+  std::uint32_t monitoring_instructions = kAbsent;
+
+  // _PyExecutorArray, a pointer to it from 3.13 on: what an instruction was
+  // before it was compiled.
+  std::uint32_t code_executors = kAbsent;
+  std::uint32_t executors_items = kAbsent;
+  std::uint32_t executor_opcode = kAbsent;  // uint8, in _PyExecutorObject
 
   // PyThreadState to the exception that it handles, in 3.6; then to those that
   // it does, a list of _PyErr_StackItem
