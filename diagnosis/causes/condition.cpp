@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "diagnosis/waits/worker_loops.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
@@ -165,6 +166,16 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.summary =
         "sleeps, for a time that it has chosen, or until an Event "
         "is set";
+    const auto caller =
+        static_cast<std::size_t>(what - thread.frames().data()) + 1;
+    const auto loop = kind == "Event" ? sleep_loop(of, thread, caller)
+                                      : std::optional<SleepLoop>();
+    if (loop && !loop->pauses()) {
+      tell_loop(of, *loop, cause);
+      if (!loop->polls) {
+        cause.summary += ", or until an Event is set";
+      }
+    }
     return cause;
   }
   const auto others = of.python_threads();

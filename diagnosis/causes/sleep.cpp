@@ -1,11 +1,28 @@
-// A thread that sleeps for a time, once or again and again.
+// A thread that sleeps for a time: once, between rounds of its work, or between
+// two looks at what it waits for. Which of them, its bytecode says.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/sleep_loop.h"
+#include "tracee/syscalls/syscall_text.h"
 
 namespace hangdbg::causes {
+namespace {
+
+// "33 ms more"; "" where the kernel does not tell.
+std::string time_left(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  for (const std::string& argument :
+       syscall_arguments(of.pid, of.memory(), thread.wait.call)) {
+    if (argument.ends_with(" more")) {
+      return argument;
+    }
+  }
+  return "";
+}
+
+}  // namespace
 
 // Before 3.11 time.sleep selects from no descriptors.
 Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -18,22 +35,16 @@ Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (call.running || !sleeps) {
     return std::nullopt;
   }
-  const bool polls = thread.ran && thread.places.size() == 1;
-  Cause cause{.id = polls ? CauseId::Polls : CauseId::Sleeps,
-              .progress = polls ? Progress::Polling : Progress::Idle,
-              .confidence = polls ? Confidence::Possible : Confidence::Certain};
-  cause.summary = polls ? fmt::format(
-                              "comes back to {} again and again, and "
-                              "sleeps between",
-                              thread.place())
-                        : "sleeps, for a time that it has chosen";
-  cause.evidence.push_back(
-      polls ? fmt::format("same line in {} of {} looks, cpu {:.0f} %",
-                          thread.looks, thread.looks, thread.cpu_percent)
-            : thread.place());
-  if (polls) {
-    cause.next.push_back({fmt::format("hangdbg dump {} --locals=2", of.pid),
-                          "what it looks for"});
+  Cause cause{.id = CauseId::Sleeps,
+              .progress = Progress::Idle,
+              .confidence = Confidence::Certain,
+              .summary = "sleeps, for a time that it has chosen",
+              .evidence = {thread.place()}};
+  if (const auto loop = sleep_loop(of, thread)) {
+    tell_loop(of, *loop, cause);
+  }
+  if (const std::string left = time_left(of, thread); !left.empty()) {
+    cause.evidence.push_back("this sleep lasts " + left);
   }
   return cause;
 }

@@ -376,6 +376,16 @@ std::string ProcessSnapshot::shown(const PythonFrame& frame,
                : "?";
 }
 
+std::optional<FrameLoops> ProcessSnapshot::loops(
+    const PythonFrame& frame) const {
+  if (!objects_) {
+    return {};
+  }
+  objects_->allow_reads();
+  auto read = read_frame_loops(*objects_, frame.code, frame.offset);
+  return read ? std::optional(*std::move(read)) : std::nullopt;
+}
+
 // ---- the kernel
 
 std::optional<OpenFile> ProcessSnapshot::file(int fd) const {

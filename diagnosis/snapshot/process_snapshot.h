@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "diagnosis/snapshot/cause.h"
 #include "diagnosis/snapshot/system_snapshot.h"
+#include "inspector/cpython/code/loop_conditions.h"
 #include "inspector/cpython/locks/python_locks.h"
 #include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/runtime/gil.h"
@@ -117,6 +118,10 @@ class ProcessSnapshot {
   // As repr() would print it, safe to print; "?" if it cannot be read.
   virtual std::string shown(const PythonFrame& frame,
                             std::string_view expression) const;
+
+  // The loops around what the frame has called; none where its bytecode cannot
+  // be read.
+  virtual std::optional<FrameLoops> loops(const PythonFrame& frame) const;
 
   // ---- what the kernel knows
   virtual std::optional<OpenFile> file(int fd) const;

@@ -45,6 +45,7 @@ const std::vector<std::string> kRooms = {
     "inspector/cpython/layout",
     "inspector/cpython/runtime",
     "inspector/cpython/objects",
+    "inspector/cpython/code",
     "inspector/cpython/stacks",
     "inspector/cpython/locks",
     "inspector/cpython/async",

@@ -100,7 +100,7 @@ ODD = {
     "input": ("terminal-input", ("certain",), "waits for input from its standard input"),
     "sleep": ("sleeps", ("certain",), "sleeps, for a time that it has chosen"),
     "busy": ("busy-loop", ("likely",), "spins without changing any state"),
-    "polls": ("polls", ("possible",), r"comes back to causes_jobs\.py:\d+ in polls"),
+    "polls": ("polls", ("certain",), r"polls `exists\(.*\)` at causes_jobs\.py:\d+-\d+ in polls"),
     "store": ("store-wait", ("likely", "certain"), "waits in the store"),
 }
 

@@ -69,7 +69,7 @@ def test_how_a_child_has_ended():
 
 # Those are named, and not called hung: nobody can tell that they are not to go round.
 ROUND = {
-    "polls": ("polls", "comes back to .* in polls again and again"),
+    "polls": ("polls", r"polls `socket.create_connection\(.*\)` at causes_processes.py:\d+-\d+ in polls"),
     "counts_forever": ("runs", r"in the loop at causes_processes.py:\d+(-\d+)? in counts_forever"),
     "select_loop": ("idle", "into which only it itself can write"),
 }

@@ -20,11 +20,13 @@ using testing::HasSubstr;
 ThreadSnapshot& sleeps(MadeUpWorld& world) {
   return world.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
-// It comes back to one place again and again.
+// In a loop that asks for something.
 ThreadSnapshot& polls(MadeUpWorld& world) {
   ThreadSnapshot& thread = sleeps(world);
-  thread.ran = true;
-  thread.places = {"train.py:12 in load"};
+  world.at(kOne).frame_loops["load"].loops = {
+      {.first_line = 11,
+       .last_line = 12,
+       .conditions = {{.callee = "exists", .text = "exists(path)"}}}};
   return thread;
 }
 ThreadSnapshot& computes(MadeUpWorld& world) {
@@ -162,12 +164,12 @@ const std::vector<MadeUpCase>& around_cases() {
        }},
       // ---- descriptors, disks, processes: who tries again and again
       {"polls_without_a_descriptor", CauseId::DescriptorsUsedUp, Blocked,
-       Likely, true, "has all its 64 descriptors open: it comes back to",
+       Likely, true, "has all its 64 descriptors open: it polls",
        [](auto& world) {
          polls(world);
          allow_descriptors(world, 64);
        }},
-      {"polls_with_one_descriptor_left", CauseId::Polls, Polling, Possible,
+      {"polls_with_one_descriptor_left", CauseId::Polls, Polling, Certain,
        false, "",
        [](auto& world) {
          polls(world);
@@ -184,12 +186,12 @@ const std::vector<MadeUpCase>& around_cases() {
          allow_descriptors(world, 64);
        }},
       {"polls_and_its_disk_is_full", CauseId::DiskFull, Blocked, Likely, true,
-       "finds no room on /scratch, which is full: it comes back",
+       "finds no room on /scratch, which is full: it polls",
        [](auto& world) {
          polls(world);
          fill_disk(world, "fd 5, /scratch/log");
        }},
-      {"polls_and_another_disk_is_full", CauseId::Polls, Polling, Possible,
+      {"polls_and_another_disk_is_full", CauseId::Polls, Polling, Certain,
        false, "",
        [](auto& world) {
          polls(world);
@@ -213,7 +215,7 @@ const std::vector<MadeUpCase>& around_cases() {
          polls(world);
          allow_threads(world, 3);
        }},
-      {"polls_and_may_begin_a_thread", CauseId::Polls, Polling, Possible, false,
+      {"polls_and_may_begin_a_thread", CauseId::Polls, Polling, Certain, false,
        "",
        [](auto& world) {
          polls(world);

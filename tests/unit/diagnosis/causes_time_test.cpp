@@ -16,6 +16,21 @@ ThreadSnapshot& in_call(MadeUpWorld& world,
   return world.python(kOne).sleeps_in(call, std::move(args), own_frames());
 }
 
+CallText exists() {
+  return {.callee = "exists", .text = "exists(path)", .arguments = {"path"}};
+}
+CallText draws() {
+  return {.callee = "draw", .text = "draw()"};
+}
+// It sleeps in a loop of its own.
+ThreadSnapshot& in_loop(MadeUpWorld& world, LoopAround loop) {
+  ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
+  loop.first_line = 11;
+  loop.last_line = 12;
+  world.at(kOne).frame_loops["load"].loops = {std::move(loop)};
+  return thread;
+}
+
 ThreadSnapshot& in_futex_for(MadeUpWorld& world, std::int64_t seconds) {
   static timespec until;
   until = {.tv_sec = seconds, .tv_nsec = 0};  // FUTEX_WAIT: from now
@@ -44,18 +59,63 @@ const std::vector<MadeUpCase>& time_cases() {
        [](auto& world) {
          in_call(world, SYS_poll, {0, 0, 1000});
        }},
-      {"polls", CauseId::Polls, Polling, Possible, false,
-       "comes back to train.py:12 in load again and again",
+      {"polls", CauseId::Polls, Polling, Certain, false,
+       "polls `exists(path)` at train.py:11-12 in load, and sleeps in between",
+       [](auto& world) { in_loop(world, {.conditions = {exists()}}); }},
+      {"polls_and_shows_progress", CauseId::Polls, Polling, Likely, false,
+       "polls `exists(path)`",
+       [](auto& world) {
+         in_loop(world, {.conditions = {exists()}, .work = {draws()}});
+       }},
+      {"polls_a_variable", CauseId::Polls, Polling, Certain, false,
+       "polls the variable `self.done` at train.py:11-12",
+       [](auto& world) { in_loop(world, {.variables = {"self.done"}}); }},
+      {"polls_by_what_is_not_known", CauseId::Polls, Polling, Certain, false,
+       "polls at train.py:11-12 in load, and sleeps",
+       [](auto& world) { in_loop(world, {.conditions = {CallText{}}}); }},
+      {"works_now_and_then", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps between rounds of the loop at train.py:11-12 in load",
+       [](auto& world) { in_loop(world, {.work = {draws()}}); }},
+      {"works_until_a_variable_is_set", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps between rounds",
+       [](auto& world) {
+         in_loop(world, {.variables = {"self.done"}, .work = {draws()}});
+       }},
+      {"works_until_an_event_is_set", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps between rounds",
+       [](auto& world) {
+         in_loop(world, {.conditions = {{.callee = "stop.is_set",
+                                         .text = "stop.is_set()"}},
+                         .work = {draws()}});
+       }},
+      {"polls_an_event", CauseId::Polls, Polling, Certain, false,
+       "polls `stop.is_set()`",
+       [](auto& world) {
+         in_loop(world, {.conditions = {{.callee = "stop.is_set",
+                                         .text = "stop.is_set()"}}});
+       }},
+      {"pauses_in_a_helper_of_a_loop", CauseId::Polls, Polling, Certain, false,
+       "polls `exists(path)` at train.py:11-12 in load",
+       [](auto& world) {
+         auto& thread = in_loop(world, {.conditions = {exists()}});
+         thread.stack.frames.insert(thread.stack.frames.begin(),
+                                    frame("/home/ada/train.py", "pause"));
+         world.at(kOne).frame_loops["pause"] = {};
+       }},
+      {"sleeps_in_work_of_a_loop", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps, for a time that it has chosen",
+       [](auto& world) {
+         auto& thread = in_loop(world, {.conditions = {exists()}});
+         thread.stack.frames.insert(thread.stack.frames.begin(),
+                                    frame("/home/ada/train.py", "step"));
+         world.at(kOne).frame_loops["step"].other_calls = {draws()};
+       }},
+      {"sleeps_where_its_loops_are_not_known", CauseId::Sleeps, Idle, Certain,
+       false, "sleeps, for a time that it has chosen",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
          thread.ran = true;
          thread.places = {"train.py:12 in load"};
-       }},
-      {"sleeps_at_many_places", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
-         thread.ran = true;
-         thread.places = {"train.py:12 in load", "train.py:13 in load"};
        }},
       {"pauses", CauseId::Idle, Idle, Certain, false, "waits for a signal",
        [](auto& world) { in_call(world, SYS_pause); }},

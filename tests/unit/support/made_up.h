@@ -38,7 +38,8 @@ class MadeUpProcess : public ProcessSnapshot {
   std::map<int, OpenFile> files;
   std::map<int, std::vector<StackEntry>> calls;  // of C, by thread
   ProcessGroups groups;
-  int parent = 0;  // forked from that one
+  std::map<std::string, FrameLoops> frame_loops;  // by a function's name
+  int parent = 0;                                 // forked from that one
 
   // CPython 3.11.
   MadeUpProcess& python() {
@@ -123,6 +124,11 @@ class MadeUpProcess : public ProcessSnapshot {
   std::string shown(const PythonFrame& frame,
                     std::string_view expression) const override {
     return found_in(reprs, frame, expression).value_or("?");
+  }
+  std::optional<FrameLoops> loops(const PythonFrame& frame) const override {
+    const auto found = frame_loops.find(frame.function);
+    return found == frame_loops.end() ? std::nullopt
+                                      : std::optional(found->second);
   }
   std::optional<OpenFile> file(int fd) const override {
     const auto found = files.find(fd);

@@ -1,0 +1,182 @@
+#include "diagnosis/waits/sleep_loop.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostSleepFrames =
+    6;  // from the one that sleeps outwards
+
+// Loops of libraries that try a function again: which of their variables it is.
+struct Retrier {
+  std::string_view function;
+  std::string_view file;
+  std::string_view tried;
+};
+constexpr Retrier kRetriers[] = {
+    {"__call__", "/tenacity/__init__.py", "fn"},
+    {"call", "/tenacity/__init__.py", "fn"},
+    {"retry", "/backoff/_sync.py", "target"},
+    {"call", "/retrying.py", "fn"},
+    {"__retry_internal", "/retry/api.py", "f"},
+    {"retry_target", "/google/api_core/retry.py", "target"},
+    {"retry_target", "/google/api_core/retry/retry_unary.py", "target"},
+};
+
+// A flag by which somebody else ends a loop that works.
+bool is_flag(const CallText& call) {
+  return call.callee.ends_with(".is_set");
+}
+
+// The function that it tries, by its own name.
+std::string tried_by(const ProcessSnapshot& of, const PythonFrame& frame) {
+  for (const Retrier& one : kRetriers) {
+    if (frame.function != one.function || !frame.file.ends_with(one.file)) {
+      continue;
+    }
+    for (const char* const name : {".__qualname__", ".__name__"}) {
+      if (const auto text = of.text(frame, std::string(one.tried) + name)) {
+        return *text + "()";
+      }
+    }
+    return std::string(one.tried) + "()";
+  }
+  return "";
+}
+
+std::string asked(const LoopAround& around) {
+  for (const CallText& call : around.conditions) {
+    if (!call.text.empty()) {
+      return call.text;
+    }
+  }
+  return around.conditions.empty() && !around.variables.empty()
+             ? around.variables.front()
+             : "";
+}
+
+enum class LoopKind { Polls, Works, Pauses };
+
+LoopKind kind_of_loop(const LoopAround& around) {
+  const bool flags = !around.conditions.empty() &&
+                     std::ranges::all_of(around.conditions, is_flag);
+  if (!around.conditions.empty() && !(flags && !around.work.empty())) {
+    return LoopKind::Polls;
+  }
+  if (!around.work.empty()) {
+    return LoopKind::Works;
+  }
+  return !around.variables.empty() ? LoopKind::Polls : LoopKind::Pauses;
+}
+
+std::string callees_of(const std::vector<CallText>& calls) {
+  constexpr std::size_t kMost = 3;
+  std::string list;
+  std::size_t count = 0;
+  for (const CallText& call : calls) {
+    if (!call.callee.empty() && count++ < kMost) {
+      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", call.callee);
+    }
+  }
+  return printable(list);
+}
+
+}  // namespace
+
+std::string SleepLoop::lines() const {
+  return fmt::format(
+      "{}:{} in {}", printable(base_name(frame->file)),
+      around.first_line == around.last_line
+          ? fmt::format("{}", around.first_line)
+          : fmt::format("{}-{}", around.first_line, around.last_line),
+      printable(frame->function));
+}
+
+std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
+                                    const ThreadSnapshot& thread,
+                                    std::size_t sleeper) {
+  const auto& frames = thread.frames();
+  std::optional<SleepLoop> pauses;
+  for (std::size_t i = sleeper;
+       i < std::min(frames.size(), sleeper + kMostSleepFrames); ++i) {
+    const auto read = of.loops(frames[i]);
+    if (!read) {
+      return pauses;
+    }
+    for (const LoopAround& around : read->loops) {
+      SleepLoop loop{.frame = &frames[i], .around = around};
+      const LoopKind found = kind_of_loop(around);
+      if (found == LoopKind::Pauses) {
+        if (!pauses) {
+          pauses = std::move(loop);
+        }
+        continue;
+      }
+      loop.polls = found == LoopKind::Polls;
+      loop.certain = loop.polls && around.work.empty();
+      loop.asks = tried_by(of, frames[i]);
+      if (loop.asks.empty()) {
+        loop.asks = asked(around);
+      }
+      return loop;
+    }
+    // One that does more than sleep is no helper of the loop that calls it.
+    if (!read->other_calls.empty()) {
+      return pauses;
+    }
+  }
+  return pauses;
+}
+
+void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause) {
+  const std::string lines = loop.lines();
+  const LoopAround& around = loop.around;
+  if (!loop.polls) {
+    cause.summary =
+        fmt::format("sleeps between rounds of the loop at {}", lines);
+  } else {
+    cause.id = CauseId::Polls;
+    cause.progress = Progress::Blocked;
+    cause.confidence = loop.certain ? Confidence::Certain : Confidence::Likely;
+    const std::string what =
+        loop.asks.empty()
+            ? ""
+            : fmt::format("{}`{}` ",
+                          around.conditions.empty() ? "the variable " : "",
+                          printable(loop.asks));
+    cause.summary =
+        fmt::format("polls {}at {}, and sleeps in between", what, lines);
+    const std::string callees = callees_of(around.conditions);
+    cause.evidence.push_back(fmt::format(
+        "the loop at {} goes on until {} it", lines,
+        around.conditions.empty() ? "a variable that it does not set ends"
+        : callees.empty()         ? "what a call returns ends"
+                                  : "what " + callees + " returns ends"));
+    cause.next.push_back({fmt::format("hangdbg dump {} --locals=2", of.pid),
+                          "what it looks for"});
+  }
+  constexpr std::size_t kMostValues = 3;
+  std::vector<std::string> names = around.variables;
+  for (const CallText& call : around.conditions) {
+    names.insert(names.end(), call.arguments.begin(), call.arguments.end());
+  }
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    const std::string value = of.shown(*loop.frame, name);
+    if (value != "?" && shown++ < kMostValues) {
+      cause.evidence.push_back(fmt::format("{} = {}", printable(name), value));
+    }
+  }
+  if (const std::string work = callees_of(around.work); !work.empty()) {
+    cause.evidence.push_back(fmt::format("each round calls {}", work));
+  }
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,40 @@
+// The loop in which a thread sleeps between rounds: whether it waits for
+// something by asking again and again, or works now and then.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/snapshot/process_snapshot.h"
+
+namespace hangdbg {
+
+struct SleepLoop {
+  const PythonFrame* frame = nullptr;  // whose loop it is
+  // It goes on until what it asks for, or a variable that it does not set, is
+  // as wanted, and does not work meanwhile but for `around.work`.
+  bool polls = false;
+  bool certain = false;  // it does nothing else
+  LoopAround around;
+  // What it tries again, where a library's loop does so: "load_shard"; or what
+  // it asks, as in the source: "os.path.exists(path)". "" if that is not known.
+  std::string asks;
+
+  // All that it does is sleeping, as often as a `for` says.
+  bool pauses() const { return !polls && around.work.empty(); }
+  std::string lines() const;  // "train.py:7-8 in load", safe to print
+};
+
+// None: the thread is in no loop as far as can be told. `sleeper` is the number
+// of the frame that has called what sleeps. Looked at are its frame, and those
+// that it came from while all that they do is sleeping.
+std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
+                                    const ThreadSnapshot& thread,
+                                    std::size_t sleeper = 0);
+
+// Makes that cause one of a thread that polls there, or that sleeps between
+// rounds of work.
+void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause);
+
+}  // namespace hangdbg

@@ -1,0 +1,52 @@
+"""hangdbg diagnose: who polls and who sleeps between rounds of work, told by the loop
+that it is in: at the first look, whatever the pause."""
+
+import re
+import sys
+
+from diagnosed import diagnosed
+from harness import Target, in_targets
+from versions import by_case
+
+import pytest
+
+# kind: the cause, how sure, what is in the sentence
+KINDS = {
+    "file": ("polls", "certain",
+             r"^polls `os\.path\.exists\(path\)` at polling_loops\.py:\d+-\d+ in file, and sleeps"),
+    "attempts": ("polls", "certain", r"^polls `open\(NEVER\)` at .* in attempts"),
+    "with_limit": ("polls", "certain", r"^polls `condition\(\)` at .* in with_limit"),
+    "variable": ("polls", "certain", r"^polls the variable `worker\.done` at .* in variable"),
+    "by_helper": ("polls", "certain", r"^polls `os\.path\.isdir\(path\)` at .* in by_helper"),
+    "by_event": ("polls", "certain", r"^polls `os\.path\.exists\(NEVER\)` at .* in by_event"),
+    "beats": ("sleeps", None, r"^sleeps between rounds of the loop at .* in beats"),
+    "beats_until": ("sleeps", None, r"^sleeps between rounds of the loop at .*until an Event"),
+    "beats_until_interrupted": ("sleeps", None, r"^sleeps between rounds of the loop at "),
+    "batches": ("sleeps", None, r"^sleeps between rounds of the loop at .* in batches"),
+    "once": ("sleeps", "certain", r"^sleeps, for a time that it has chosen"),
+}
+PAUSES = ["0.05", "0.3", "0.5", "1", "5", "30"]
+LOOKS = 10
+
+
+def check(target, kind):
+    cause, sure, sentence = KINDS[kind]
+    said = diagnosed(target.pid, after="10")
+    assert said["cause"] == cause, said
+    assert sure in (None, said["confidence"]), said
+    assert re.search(sentence, said["summary"]), said
+    assert not said["hung"] and said["evidence"], said
+    return said
+
+
+@by_case(sorted(KINDS), on_edges=set(KINDS))
+def test_each_loop(case, python):
+    check(Target([python, in_targets("polling_loops.py"), case, "30"]), case)
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+def test_the_same_in_ten_looks(pause):
+    for kind in ("file", "beats"):
+        target = Target([sys.executable, in_targets("polling_loops.py"), kind, pause])
+        said = [check(target, kind)["summary"] for _ in range(LOOKS)]
+        assert len(set(said)) == 1, said
