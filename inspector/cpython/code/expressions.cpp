@@ -70,6 +70,17 @@ class StackEvaluator {
   void push_cell(std::uint32_t which) {
     push_name(code_.minor <= 10 ? code_.cells : code_.locals, which);
   }
+  // Up to 3.12 what is pushed beside a function lies below it.
+  void global(std::uint32_t arg) {
+    const bool null = code_.minor >= 11 && (arg & 1) != 0;
+    if (null && code_.minor <= 12) {
+      push_null();
+    }
+    push_name(code_.names, code_.minor >= 11 ? arg >> 1 : arg);
+    if (null && code_.minor >= 13) {
+      push_null();
+    }
+  }
   void push_constant(std::uint32_t which) {
     if (which < code_.constants.size()) {
       push({.text = code_.constants[which],
@@ -268,8 +279,7 @@ class StackEvaluator {
       case Op::LOAD_FROM_DICT_OR_GLOBALS:
         return push_name(code_.names, arg);
       case Op::LOAD_GLOBAL:
-        push_name(code_.names, code_.minor >= 11 ? arg >> 1 : arg);
-        return code_.minor >= 11 && (arg & 1) != 0 ? push_null() : void();
+        return global(arg);
       case Op::LOAD_CONST:
         return push_constant(arg);
       case Op::LOAD_SMALL_INT:

@@ -254,6 +254,12 @@ BytecodeFlow make_flow(std::vector<Instruction> code,
     add_handlers_by_table(flow, exceptions);
   }
   for (std::size_t at = 0; at < size; ++at) {
+    const Op op = flow.code[at].op;
+    if (op == Op::RETURN_VALUE || op == Op::RETURN_CONST) {
+      flow.handler[at] = BytecodeFlow::kNone;  // it raises nothing
+    }
+  }
+  for (std::size_t at = 0; at < size; ++at) {
     const auto mark = [&](std::int32_t to) {
       if (to != BytecodeFlow::kNone &&
           to != static_cast<std::int32_t>(at + 1)) {

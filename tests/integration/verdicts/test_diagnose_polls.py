@@ -20,7 +20,8 @@ KINDS = {
     "by_helper": ("polls", "certain", r"^polls `os\.path\.isdir\(path\)` at .* in by_helper"),
     "by_event": ("polls", "certain", r"^polls `os\.path\.exists\(NEVER\)` at .* in by_event"),
     "beats": ("sleeps", None, r"^sleeps between rounds of the loop at .* in beats"),
-    "beats_until": ("sleeps", None, r"^sleeps between rounds of the loop at .*until an Event"),
+    # The compiler puts the first wait before the loop in some versions.
+    "beats_until": ("sleeps", None, r"^sleeps .* or until an Event is set$"),
     "beats_until_interrupted": ("sleeps", None, r"^sleeps between rounds of the loop at "),
     "batches": ("sleeps", None, r"^sleeps between rounds of the loop at .* in batches"),
     "once": ("sleeps", "certain", r"^sleeps, for a time that it has chosen"),
