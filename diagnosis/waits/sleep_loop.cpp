@@ -112,7 +112,9 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
     }
     for (const LoopAround& around : read->loops) {
       SleepLoop loop{.frame = &frames[i], .around = around};
-      const LoopKind found = kind_of_loop(around);
+      const std::string tried = tried_by(of, frames[i]);
+      const LoopKind found =
+          tried.empty() ? kind_of_loop(around) : LoopKind::Polls;
       if (found == LoopKind::Pauses) {
         if (!pauses) {
           pauses = std::move(loop);
@@ -120,11 +122,9 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
         continue;
       }
       loop.polls = found == LoopKind::Polls;
-      loop.certain = loop.polls && around.work.empty();
-      loop.asks = tried_by(of, frames[i]);
-      if (loop.asks.empty()) {
-        loop.asks = asked(around);
-      }
+      loop.tries = !tried.empty();
+      loop.certain = loop.polls && (loop.tries || around.work.empty());
+      loop.asks = loop.tries ? tried : asked(around);
       return loop;
     }
     // One that does more than sleep is no helper of the loop that calls it.
@@ -146,19 +146,24 @@ void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause) {
     cause.progress = Progress::Blocked;
     cause.confidence = loop.certain ? Confidence::Certain : Confidence::Likely;
     const std::string what =
-        loop.asks.empty()
-            ? ""
-            : fmt::format("{}`{}` ",
-                          around.conditions.empty() ? "the variable " : "",
-                          printable(loop.asks));
+        loop.asks.empty() ? ""
+                          : fmt::format("{}`{}` ",
+                                        around.conditions.empty() && !loop.tries
+                                            ? "the variable "
+                                            : "",
+                                        printable(loop.asks));
     cause.summary =
         fmt::format("polls {}at {}, and sleeps in between", what, lines);
     const std::string callees = callees_of(around.conditions);
-    cause.evidence.push_back(fmt::format(
-        "the loop at {} goes on until {} it", lines,
-        around.conditions.empty() ? "a variable that it does not set ends"
-        : callees.empty()         ? "what a call returns ends"
-                                  : "what " + callees + " returns ends"));
+    cause.evidence.push_back(
+        loop.tries
+            ? fmt::format("the loop at {} tries it again and again", lines)
+            : fmt::format("the loop at {} goes on until {} it", lines,
+                          around.conditions.empty()
+                              ? "a variable that it does not set ends"
+                          : callees.empty()
+                              ? "what a call returns ends"
+                              : "what " + callees + " returns ends"));
     cause.next.push_back({fmt::format("hangdbg dump {} --locals=2", of.pid),
                           "what it looks for"});
   }

@@ -16,6 +16,7 @@ struct SleepLoop {
   // as wanted, and does not work meanwhile but for `around.work`.
   bool polls = false;
   bool certain = false;  // it does nothing else
+  bool tries = false;    // a library's loop, which tries a function again
   LoopAround around;
   // What it tries again, where a library's loop does so: "load_shard"; or what
   // it asks, as in the source: "os.path.exists(path)". "" if that is not known.
