@@ -10,6 +10,7 @@
 
 #include "inspector/cpython/code/code_object.h"
 #include "inspector/cpython/code/loop_conditions.h"
+#include "inspector/cpython/runtime/python_process.h"
 #include "tests/unit/support/interpreters.h"
 #include "tests/unit/support/processes.h"
 
@@ -212,7 +213,6 @@ const std::map<std::string, std::string> kExpected = {
 
 TEST_P(CodeLoops, AreAsInTheSource) {
   PythonChild child(path_, kShapes);
-  LiveMemory memory(child.pid());
   const auto process = open_python(child.pid());
   ASSERT_TRUE(process);
   const auto objects = ObjectReader::open(process->memory, process->python);
