@@ -34,7 +34,8 @@ Result<TcpSockets> read_sockets(int pid,
                                 int protocol,
                                 const std::string& file,
                                 Deadline deadline);
-Result<std::vector<TcpSocket>> read_listed(int pid, const std::string& file);
+Result<TcpSockets> read_listed(int pid, const std::string& file);
+void add_socket(const TcpSocket& socket, TcpSockets& found);
 Result<std::vector<TcpSocket>> ask_for_one(const SocketAddress& local,
                                            const SocketAddress& remote);
 Status dump_family(int diag,
@@ -70,7 +71,7 @@ Result<std::optional<TcpSocket>> find_tcp_peer(const SocketAddress& ours,
   if (auto peer = ask_for_one(peers, ours)) {
     found = *std::move(peer);
   } else if (!ask_for_one(ours, peers)) {
-    found = TRY(read_listed(::getpid(), "net/tcp"));
+    found = TRY(read_listed(::getpid(), "net/tcp")).sockets;
   }
   const auto open = std::ranges::find_if(found, [&](const TcpSocket& socket) {
     return socket.state == TcpState::Established && socket.local == peers &&
@@ -120,8 +121,8 @@ Result<std::map<std::uint64_t, int>> socket_descriptors(int pid) {
   return found;
 }
 
-std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
-  std::vector<TcpSocket> sockets;
+TcpSockets parse_proc_tcp(std::string_view text) {
+  TcpSockets found;
   for (const std::string_view line : split(text, '\n')) {
     // sl local remote st tx:rx tr:when retransmits uid timeout inode
     const auto words = split_words(line);
@@ -140,27 +141,27 @@ std::vector<TcpSocket> parse_proc_tcp(std::string_view text) {
                                  : std::nullopt;
     const auto user = parse_number<std::uint32_t>(words[7]);
     const auto inode = parse_number<std::uint64_t>(words[9]);
-    if (!local || !remote || !state || queues.size() != 2 || !user || !inode ||
-        *inode == 0) {
-      continue;  // the title, or one that nobody has
+    if (!local || !remote || !state || queues.size() != 2 || !user || !inode) {
+      continue;  // the title
     }
     const auto sent = parse_number<std::uint32_t>(queues[0], 16);
     const auto unread = parse_number<std::uint32_t>(queues[1], 16);
     if (!sent || !unread) {
       continue;
     }
-    sockets.push_back({.inode = *inode,
-                       .user = *user,
-                       .local = *local,
-                       .remote = *remote,
-                       .state = static_cast<TcpState>(*state),
-                       .unread = *unread,
-                       .unacknowledged = *sent,
-                       .retransmits = retransmits.value_or(0),
-                       .progress = {},
-                       .timer = timer});
+    add_socket({.inode = *inode,
+                .user = *user,
+                .local = *local,
+                .remote = *remote,
+                .state = static_cast<TcpState>(*state),
+                .unread = *unread,
+                .unacknowledged = *sent,
+                .retransmits = retransmits.value_or(0),
+                .progress = {},
+                .timer = timer},
+               found);
   }
-  return sockets;
+  return found;
 }
 
 TcpSocket parse_tcp_info(std::span<const std::byte> info) {
@@ -183,13 +184,11 @@ TcpSocket parse_tcp_info(std::span<const std::byte> info) {
 }
 
 Result<bool> parse_diag(std::span<const std::byte> datagram,
-                        std::vector<TcpSocket>& sockets) {
+                        TcpSockets& found) {
   return each_message(
       datagram, [&](std::uint16_t, std::span<const std::byte> body) {
-        const auto message = value_at<inet_diag_msg>(body, 0);
-        const auto socket = message ? socket_of(*message, body) : TcpSocket();
-        if (socket.inode != 0) {
-          sockets.push_back(socket);
+        if (const auto message = value_at<inet_diag_msg>(body, 0)) {
+          add_socket(socket_of(*message, body), found);
         }
       });
 }
@@ -226,8 +225,8 @@ Result<TcpSockets> read_sockets(int pid,
   if (status) {
     return found;
   }
-  found = {.sockets = TRY(read_listed(pid, file)),
-           .why_no_progress = status.error()};
+  found = TRY(read_listed(pid, file));
+  found.why_no_progress = status.error();
   if (found.sockets.size() > kMostSockets) {
     found.sockets.resize(kMostSockets);
     found.complete = false;
@@ -235,12 +234,26 @@ Result<TcpSockets> read_sockets(int pid,
   return found;
 }
 
-Result<std::vector<TcpSocket>> read_listed(int pid, const std::string& file) {
-  std::vector<TcpSocket> found = parse_proc_tcp(TRY(read_proc_file(pid, file)));
+Result<TcpSockets> read_listed(int pid, const std::string& file) {
+  TcpSockets found = parse_proc_tcp(TRY(read_proc_file(pid, file)));
   if (const auto text = read_proc_file(pid, file + "6")) {  // if there is IPv6
-    std::ranges::move(parse_proc_tcp(*text), std::back_inserter(found));
+    TcpSockets more = parse_proc_tcp(*text);
+    std::ranges::move(more.sockets, std::back_inserter(found.sockets));
+    std::ranges::move(more.not_accepted,
+                      std::back_inserter(found.not_accepted));
   }
   return found;
+}
+
+// One that a process has closed has no inode either, and another state.
+void add_socket(const TcpSocket& socket, TcpSockets& found) {
+  if (socket.inode != 0) {
+    found.sockets.push_back(socket);
+  } else if (socket.state == TcpState::Established ||
+             socket.state == TcpState::CloseWait ||
+             socket.state == TcpState::SynReceived) {
+    found.not_accepted.push_back(socket);
+  }
 }
 
 struct DiagRequest {
@@ -266,14 +279,14 @@ Result<std::vector<TcpSocket>> ask_for_one(const SocketAddress& local,
   put_address(local, id.idiag_src);
   put_address(remote, id.idiag_dst);
   std::ranges::fill(id.idiag_cookie, INET_DIAG_NOCOOKIE);
-  std::vector<TcpSocket> found;
+  TcpSockets found;
   TRY(ask_netlink(diag.get(), std::as_bytes(std::span(&request, 1)),
                   Deadline::in(kOneAnswer),
                   [&](std::span<const std::byte> datagram) -> Result<bool> {
                     TRY(parse_diag(datagram, found));
                     return true;
                   }));
-  return found;
+  return std::move(found.sockets);
 }
 
 Status dump_family(int diag,
@@ -289,9 +302,10 @@ Status dump_family(int diag,
   request.body.idiag_states = kStates;
   return ask_netlink(diag, std::as_bytes(std::span(&request, 1)), deadline,
                      [&](std::span<const std::byte> datagram) -> Result<bool> {
-                       const bool last =
-                           TRY(parse_diag(datagram, found.sockets));
-                       found.complete = found.sockets.size() <= kMostSockets;
+                       const bool last = TRY(parse_diag(datagram, found));
+                       found.complete =
+                           found.sockets.size() + found.not_accepted.size() <=
+                           kMostSockets;
                        return last || !found.complete;
                      });
 }

@@ -85,6 +85,9 @@ struct TcpSocket {
 
 struct TcpSockets {
   std::vector<TcpSocket> sockets;
+  // Without an inode: no process has them. ESTABLISHED or CLOSE_WAIT: in the
+  // accept queue of the socket that listens there; SYN_RECV: on the way to it.
+  std::vector<TcpSocket> not_accepted;
   bool complete = true;                  // false: there are more than we read
   std::optional<Error> why_no_progress;  // why they come from /proc
 };
@@ -112,7 +115,7 @@ Result<std::map<std::uint64_t, int>> socket_descriptors(int pid);
 // ---- what the kernel says, taken apart
 
 // The text of /proc/net/tcp or tcp6; lines that do not parse are skipped.
-std::vector<TcpSocket> parse_proc_tcp(std::string_view text);
+TcpSockets parse_proc_tcp(std::string_view text);
 
 // struct tcp_info (linux/tcp.h), as long as the kernel has it: state, progress
 // and retransmits.
@@ -120,7 +123,6 @@ TcpSocket parse_tcp_info(std::span<const std::byte> info);
 
 // One datagram of an answer to a dump. Whether it was the last.
 // Errors: System, with what the kernel answers.
-Result<bool> parse_diag(std::span<const std::byte> datagram,
-                        std::vector<TcpSocket>& sockets);
+Result<bool> parse_diag(std::span<const std::byte> datagram, TcpSockets& found);
 
 }  // namespace hangdbg

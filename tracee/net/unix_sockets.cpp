@@ -48,6 +48,14 @@ std::optional<UnixSocket> socket_in(std::span<const std::byte> body) {
                    } else if (type == UNIX_DIAG_PEER) {
                      socket.peer =
                          value_at<std::uint32_t>(value, 0).value_or(0);
+                   } else if (type == UNIX_DIAG_ICONS) {
+                     constexpr std::size_t kSize = sizeof(std::uint32_t);
+                     for (std::size_t at = 0; at < value.size(); at += kSize) {
+                       if (const auto one = value_at<std::uint32_t>(value, at);
+                           one.value_or(0) != 0) {
+                         socket.waiting.push_back(*one);
+                       }
+                     }
                    } else if (type == UNIX_DIAG_RQLEN) {
                      socket.unread = value_at<std::uint32_t>(value, 0);
                      socket.unsent = value_at<std::uint32_t>(value, 4);
@@ -68,7 +76,7 @@ Status read_by_diag(int pid, Deadline deadline, UnixSockets& found) {
   request.body.sdiag_family = AF_UNIX;
   request.body.udiag_states = ~0U;
   request.body.udiag_show =
-      UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN;
+      UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN | UDIAG_SHOW_ICONS;
   return ask_netlink(
       diag.get(), std::as_bytes(std::span(&request, 1)), deadline,
       [&](std::span<const std::byte> datagram) -> Result<bool> {

@@ -23,6 +23,9 @@ struct UnixSocket {
   bool connected = false;
   std::string name;  // a path; "@name" of one in no file system; may be ""
   std::uint64_t peer = 0;  // the inode of the other end; 0: none, or not told
+  // Of one that listens: the inodes of those that wait to be accepted. Until
+  // then, they are told of no other end.
+  std::vector<std::uint64_t> waiting;
   // Bytes that nobody has read; of one that listens: who waits to be accepted.
   std::optional<std::uint32_t> unread;
   // Bytes sent and not read; of one that listens: so many may wait.

@@ -46,7 +46,7 @@ constexpr const char* kTcp6 =
     "00000000     0        0 77 1 0000000000000000 20 4 30 10 -1\n";
 
 TEST(TcpSockets, OfProc) {
-  const auto sockets = parse_proc_tcp(kTcp);
+  const auto sockets = parse_proc_tcp(kTcp).sockets;
   ASSERT_EQ(sockets.size(), 2U);
   EXPECT_EQ(sockets[0].state, TcpState::Listen);
   EXPECT_EQ(sockets[0].local.text(), "127.0.0.1:29500");
@@ -62,7 +62,7 @@ TEST(TcpSockets, OfProc) {
 }
 
 TEST(TcpSockets, OfProcWithIPv6) {
-  const auto sockets = parse_proc_tcp(kTcp6);
+  const auto sockets = parse_proc_tcp(kTcp6).sockets;
   ASSERT_EQ(sockets.size(), 1U);
   // An IPv4 address as IPv6 has it is the same address.
   EXPECT_EQ(sockets[0].local, SocketAddress::v4({127, 0, 0, 1}, 29500));
@@ -70,6 +70,20 @@ TEST(TcpSockets, OfProcWithIPv6) {
   EXPECT_EQ(sockets[0].remote.text(), "[::1]:40000");
   EXPECT_TRUE(sockets[0].remote.is_loopback());
   EXPECT_EQ(sockets[0].state, TcpState::CloseWait);
+}
+
+// Those that wait to be accepted have no inode; no more has one that was
+// closed.
+TEST(TcpSockets, OfProcThatNobodyHasAccepted) {
+  const auto all = parse_proc_tcp(
+      "0: 0100007F:733C 0200007F:9C40 01 00000000:0000004E 00:00000000 0 0 0 "
+      "0\n"
+      "1: 0100007F:733C 0200007F:9C41 05 00000000:00000000 00:00000000 0 0 0 "
+      "0\n");
+  EXPECT_TRUE(all.sockets.empty());
+  ASSERT_EQ(all.not_accepted.size(), 1U);
+  EXPECT_EQ(all.not_accepted[0].remote.text(), "127.0.0.2:40000");
+  EXPECT_EQ(all.not_accepted[0].unread, 78U);
 }
 
 TEST(TcpSockets, OfProcThatIsNone) {
@@ -81,7 +95,7 @@ TEST(TcpSockets, OfProcThatIsNone) {
         "0: 0100007F:733C5 0200007F:9C40 01 60:1A 01:14 3 0 0 42 2\n",
         "0: 0100007G:733C 0200007F:9C40 01 60:1A 01:14 3 0 0 42 2\n",
         "0: 0100007F:733C 0200007F:9C40 01 60 01:14 3 0 0 42 2\n"}) {
-    EXPECT_TRUE(parse_proc_tcp(text).empty()) << text;
+    EXPECT_TRUE(parse_proc_tcp(text).sockets.empty()) << text;
   }
 }
 
@@ -137,8 +151,9 @@ TEST(TcpSockets, OfDiag) {
   Datagram datagram;
   datagram.add(20, message_with(sizeof(tcp_info)));
   datagram.add(20, message_with(sizeof(tcp_info)));
-  std::vector<TcpSocket> sockets;
-  const auto last = parse_diag(datagram.bytes, sockets);
+  TcpSockets all;
+  const auto& sockets = all.sockets;
+  const auto last = parse_diag(datagram.bytes, all);
   ASSERT_TRUE(last) << last.error().text();
   EXPECT_FALSE(*last);
   ASSERT_EQ(sockets.size(), 2U);
@@ -161,8 +176,9 @@ TEST(TcpSockets, OfDiagOfAnOldKernel) {
   Datagram datagram;
   datagram.add(20, message_with(offsetof(tcp_info, tcpi_bytes_acked)));
   datagram.add(20, message_with(4));
-  std::vector<TcpSocket> sockets;
-  ASSERT_TRUE(parse_diag(datagram.bytes, sockets));
+  TcpSockets all;
+  const auto& sockets = all.sockets;
+  ASSERT_TRUE(parse_diag(datagram.bytes, all));
   ASSERT_EQ(sockets.size(), 2U);
   ASSERT_TRUE(sockets[0].progress);
   EXPECT_EQ(sockets[0].progress->last_received, milliseconds(42000));
@@ -175,8 +191,9 @@ TEST(TcpSockets, OfDiagAtItsEnd) {
   datagram.add(20, message_with(sizeof(tcp_info)));
   const int none = 0;
   datagram.add(NLMSG_DONE, std::as_bytes(std::span(&none, 1)));
-  std::vector<TcpSocket> sockets;
-  EXPECT_TRUE(parse_diag(datagram.bytes, sockets).value_or(false));
+  TcpSockets all;
+  const auto& sockets = all.sockets;
+  EXPECT_TRUE(parse_diag(datagram.bytes, all).value_or(false));
   EXPECT_EQ(sockets.size(), 1U);
 }
 
@@ -184,8 +201,8 @@ TEST(TcpSockets, OfDiagThatIsRefused) {
   Datagram datagram;
   const int why = -EPERM;
   datagram.add(NLMSG_ERROR, std::as_bytes(std::span(&why, 1)));
-  std::vector<TcpSocket> sockets;
-  const auto refused = parse_diag(datagram.bytes, sockets);
+  TcpSockets all;
+  const auto refused = parse_diag(datagram.bytes, all);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().errno_value, EPERM);
 }
@@ -198,16 +215,18 @@ TEST(TcpSockets, OfDiagThatIsBroken) {
     const std::vector<std::byte> cut(
         whole.bytes.begin(),
         whole.bytes.begin() + static_cast<std::ptrdiff_t>(size));
-    std::vector<TcpSocket> sockets;
-    (void)parse_diag(cut, sockets);
+    TcpSockets all;
+    const auto& sockets = all.sockets;
+    (void)parse_diag(cut, all);
     EXPECT_TRUE(sockets.empty()) << size;
   }
   for (std::size_t at = 0; at < whole.bytes.size(); ++at) {
     for (const int value : {0, 1, 3, 0x7f, 0xff}) {
       auto bytes = whole.bytes;
       bytes[at] = static_cast<std::byte>(value);
-      std::vector<TcpSocket> sockets;
-      (void)parse_diag(bytes, sockets);
+      TcpSockets all;
+      const auto& sockets = all.sockets;
+      (void)parse_diag(bytes, all);
       EXPECT_LE(sockets.size(), 1U);
     }
   }
@@ -250,6 +269,25 @@ SocketAddress local_of(const Fd& socket) {
   std::array<std::uint8_t, 4> bytes{};
   std::memcpy(bytes.data(), &address.sin_addr, bytes.size());
   return SocketAddress::v4(bytes, ntohs(address.sin_port));
+}
+
+TEST(TcpSockets, ThatWaitToBeAccepted) {
+  const Connected both;
+  const Fd late(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::getsockname(both.listener.get(), any, &size), 0);
+  ASSERT_EQ(::connect(late.get(), any, size), 0);
+  const auto all =
+      read_tcp_sockets(::getpid(), Deadline::in(std::chrono::seconds(10)));
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(
+      std::ranges::count(all->not_accepted, local_of(late), &TcpSocket::remote),
+      1);
+  EXPECT_EQ(std::ranges::count(all->not_accepted, local_of(both.client),
+                               &TcpSocket::remote),
+            0);
 }
 
 TEST(TcpPeer, IsFoundWhileItIsOpen) {
@@ -344,7 +382,7 @@ TEST(Connections, WithoutTheKernelsList) {
        (size = ::read(file.get(), piece.data(), piece.size())) > 0;) {
     text.append(piece.data(), static_cast<std::size_t>(size));
   }
-  const auto sockets = parse_proc_tcp(text);
+  const auto sockets = parse_proc_tcp(text).sockets;
   const auto server =
       std::ranges::find_if(sockets, [&](const TcpSocket& socket) {
         const auto found = inodes->find(socket.inode);

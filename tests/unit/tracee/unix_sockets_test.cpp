@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,38 @@ TEST(UnixSockets, APairKnowsItsOtherEnd) {
   }
   EXPECT_EQ(found->peer, other.st_ino);
   EXPECT_EQ(found->unread, 5U);
+}
+
+TEST(UnixSockets, OneThatListensKnowsWhoWaits) {
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socklen_t size = sizeof(sa_family_t);  // the kernel chooses a name
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener.get(), any, size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  size = sizeof address;
+  ASSERT_EQ(::getsockname(listener.get(), any, &size), 0);
+  ASSERT_EQ(::connect(client.get(), any, size), 0);
+  struct stat own {
+  }, its{};
+  ::fstat(listener.get(), &own);
+  ::fstat(client.get(), &its);
+  const auto all =
+      read_unix_sockets(::getpid(), Deadline::in(std::chrono::seconds(10)));
+  ASSERT_TRUE(all) << all.error().text();
+  if (all->why_no_peers) {
+    GTEST_SKIP() << all->why_no_peers->text();
+  }
+  const auto found =
+      std::ranges::find(all->sockets, own.st_ino, &UnixSocket::inode);
+  ASSERT_NE(found, all->sockets.end());
+  EXPECT_EQ(found->waiting, std::vector<std::uint64_t>{its.st_ino});
+  EXPECT_EQ(found->unread, 1U);
+  EXPECT_EQ(
+      std::ranges::find(all->sockets, its.st_ino, &UnixSocket::inode)->peer,
+      0U);
 }
 
 }  // namespace
