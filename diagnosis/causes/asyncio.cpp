@@ -77,7 +77,12 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
          std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
                                return one == &thread || is_idle_loop(*one);
-                             });
+                             }) &&
+         std::ranges::none_of(of.threads, [&](const ThreadSnapshot& one) {
+           // A library's thread that hears from elsewhere, as c-ares has one.
+           return !one.python && one.id != thread.id &&
+                  !awaited_from_others(of, awaited_files(of, one)).empty();
+         });
 }
 
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -162,6 +167,7 @@ Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     }
   }
   inner.id = CauseId::AsyncioBlocked;
+  inner.timeout_scale = 1;  // however long another program may take for it
   inner.summary = fmt::format("blocks its event loop: {}", inner.summary);
   return inner;
 }

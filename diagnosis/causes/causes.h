@@ -7,6 +7,7 @@
 
 #include "diagnosis/snapshot/cause.h"
 #include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/waits/awaited_files.h"
 
 namespace hangdbg::causes {
 
@@ -41,12 +42,21 @@ Found launcher(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found store(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found grpc(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found dns(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found signal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+
+// Of connection(): the one socket that it found to be awaited is none of TCP.
+Found unix_socket(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
+                  const AwaitedFiles& awaited,
+                  const AwaitedFile& only);
 
 // Why that comes to nothing, or is slow: changes what a rule has found, where
 // something that is used up around the process explains it.

@@ -1,20 +1,20 @@
-// A connection that stands still, of TCP or of a Unix socket: the peer does not
-// answer, does not read, or is not there.
+// A TCP connection on which nothing comes, or nothing goes: the peer does not
+// answer, does not read, or is not there. unix_socket.cpp has the Unix sockets.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <string_view>
-#include <vector>
+#include <limits>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/socket_peer.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
 namespace {
+
+// A peer that is not seen may be at work for any time.
+constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
 
 std::string ends_of(const TcpSocket& socket) {
   return fmt::format("{} -> {}", socket.local.text(), socket.remote.text());
@@ -38,95 +38,144 @@ Found trouble_of(const TcpSocket& socket) {
     cause.evidence.push_back(fmt::format(
         "last answer {} ago", human_duration(socket.progress->last_answered)));
   }
-  const std::string host = peer.substr(0, peer.rfind(':'));
-  cause.next.push_back({fmt::format("ping {}", host), "whether it is there"});
+  cause.next.push_back({fmt::format("ping {}", socket.remote.host_text()),
+                        "whether it is there"});
   if (socket.state == TcpState::SynSent) {
     cause.summary = fmt::format(
         "connects to {}, which does not answer: a firewall, a wrong address, "
-        "or "
-        "a machine that is down",
+        "or a machine that is down",
         peer);
     return cause;
   }
-  if (socket.state != TcpState::Established) {
-    return std::nullopt;
-  }
-  if (socket.retransmits > 0 && socket.unacknowledged > 0) {
+  if (socket.state == TcpState::Established && socket.retransmits > 0 &&
+      socket.unacknowledged > 0) {
     cause.summary = fmt::format(
         "has sent to {}, which does not answer: the kernel sends it again and "
         "again",
         peer);
     return cause;
   }
-  if (socket.unacknowledged > 0) {
-    cause.id = CauseId::PeerDoesNotRead;
-    cause.summary =
-        fmt::format("waits until {} reads: {} bytes lie in the queue", peer,
-                    socket.unacknowledged);
-    cause.confidence = Confidence::Likely;
-    return cause;
-  }
   return std::nullopt;
 }
 
-// A socket that an event loop watches is often one by which it wakes itself.
-bool waits_for_it_alone(const ThreadSnapshot& thread) {
-  constexpr std::array<std::string_view, 10> kCalls = {
-      "recvfrom", "recvmsg", "read", "readv",  "sendto",
-      "sendmsg",  "write",   "poll", "writev", "ppoll"};
-  return std::ranges::find(kCalls, thread.wait.syscall) != kCalls.end();
+// Sent bytes are on their way while a first answer to them is awaited.
+bool peer_does_not_read(const TcpSocket& socket, bool reads) {
+  return socket.unacknowledged > 0 &&
+         (!reads || socket.timer != TcpTimer::Retransmit);
 }
 
-// A Unix socket: a pair of sockets, or the connection to a server here.
-Found unix_socket(const ProcessSnapshot& of,
-                  const ThreadSnapshot& thread,
-                  const AwaitedFiles& awaited) {
-  const auto& [file, reads] = awaited.files[0];
-  if (!waits_for_it_alone(thread) || gets_on(thread, awaited)) {
-    return std::nullopt;
+// Bytes, or the end, have come: it is not the peer that is waited for.
+bool has_come(const TcpSocket& socket) {
+  return socket.unread > 0 || socket.state == TcpState::CloseWait;
+}
+
+Cause has_its_data(const TcpSocket& socket, const ThreadSnapshot& thread) {
+  const std::string what = socket.unread > 0
+                               ? fmt::format("{} bytes", socket.unread)
+                               : std::string("the end of the connection");
+  return {.id = CauseId::Runs,
+          .progress = Progress::Running,
+          .confidence = Confidence::Likely,
+          .summary = fmt::format("is about to read {} from {}", what,
+                                 socket.remote.text()),
+          .evidence = {fmt::format(
+              "{}: {}, {} bytes unread, at {}", ends_of(socket),
+              tcp_state_name(socket.state), socket.unread, thread.place())}};
+}
+
+// What TCP says of a peer that is not seen.
+void say_progress(const TcpSocket& socket, Cause& cause) {
+  if (const auto& progress = socket.progress) {
+    const std::string ago = human_duration(progress->last_received);
+    cause.evidence.push_back(
+        progress->received == 0
+            ? fmt::format("no data has come from it since they connected, {} "
+                          "ago",
+                          ago)
+            : fmt::format("last data from it {} ago", ago));
   }
-  const auto peers = of.world.unix_peers(of.pid, file.inode);
-  if (!peers) {
-    return std::nullopt;
+  if (socket.unacknowledged == 0 && socket.state == TcpState::Established) {
+    cause.evidence.push_back(
+        socket.timer == TcpTimer::KeepAlive
+            ? fmt::format("keep-alive is on: a probe is sent in {}",
+                          human_duration(socket.timer_due))
+            : "keep-alive is off: a peer that vanishes is not noticed");
   }
-  std::vector<ThreadId> others;
-  bool own = false;
-  for (const int pid : *peers) {
-    const ThreadId id{pid, pid};
-    own = own || pid == of.pid;
-    if (pid != of.pid && std::ranges::find(others, id) == others.end()) {
-      others.push_back(id);
-    }
-  }
-  Cause cause{.id = reads ? CauseId::PeerSilent : CauseId::PeerDoesNotRead,
-              .progress = Progress::Blocked,
-              .confidence = Confidence::Possible,
-              .blocked_by = others,
-              .any_unblocks = true};
-  cause.evidence.push_back(fmt::format("{} of fd {}, {}, at {}",
-                                       thread.wait.syscall, file.fd,
-                                       printable(file.name), thread.place()));
-  if (!others.empty()) {
-    const std::string who = process_text(others.front().pid);
-    cause.summary =
-        reads ? fmt::format("waits for what {} sends over a Unix socket", who)
-              : fmt::format("waits until {} reads from a Unix socket", who);
-    const ProcessSnapshot* const other = of.world.snapshot(others.front().pid);
-    if (others.size() == 1 && other != nullptr && other->threads.size() == 1) {
-      cause.confidence = Confidence::Likely;  // no other thread can be the one
-    }
-  } else if (own) {
-    cause.summary =
-        "waits for a Unix socket whose other end this process itself has";
+}
+
+std::string silent_text(const TcpSocket& socket, bool reads, bool unseen) {
+  const std::string peer = socket.remote.text();
+  std::string text;
+  if (peer_does_not_read(socket, reads)) {
+    text = fmt::format("waits until {} reads: {} bytes lie in the queue", peer,
+                       socket.unacknowledged);
   } else {
-    // A closed one would have no peer at all: it is of another container, or of
-    // who may not be looked into.
-    cause.progress = Progress::Idle;
-    cause.summary =
-        "waits for a Unix socket, and who has its other end is not to be seen "
-        "from here";
+    text = fmt::format("waits for {}, which {}", peer,
+                       reads ? "sends nothing" : "does not read");
   }
-  cause.next.push_back(read_sockets(of.pid));
+  return unseen ? text + "; who has the other end may not be seen" : text;
+}
+
+Cause waits_for_peer(const ProcessSnapshot& of,
+                     const ThreadSnapshot& thread,
+                     const AwaitedFile& awaited,
+                     const TcpSocket& socket,
+                     const SocketPeer* peer,
+                     bool with_time) {
+  const bool unread = peer_does_not_read(socket, awaited.to_read);
+  Cause cause{.id = unread || !awaited.to_read ? CauseId::PeerDoesNotRead
+                                               : CauseId::PeerSilent,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Likely};
+  cause.evidence.push_back(
+      fmt::format("fd {}: {}, {}, at {}", awaited.file.fd, ends_of(socket),
+                  tcp_state_name(socket.state), thread.place()));
+  if (socket.unacknowledged > 0) {
+    cause.evidence.push_back(
+        fmt::format("{} bytes not acknowledged", socket.unacknowledged));
+  }
+  const std::string address = socket.remote.text();
+  const bool led =
+      peer != nullptr && lead_to_peer(of, thread, *peer,
+                                      {.over = fmt::format("TCP ({})", address),
+                                       .to = address,
+                                       .reads = awaited.to_read && !unread,
+                                       .with_time = with_time},
+                                      cause);
+  if (!led) {
+    say_progress(socket, cause);
+    const bool unseen = peer != nullptr;
+    cause.summary = silent_text(socket, awaited.to_read, unseen);
+    if (unseen && peer->user) {
+      cause.evidence.push_back(fmt::format(
+          "the other end is of this machine, and of user {}", *peer->user));
+    }
+    if (cause.id == CauseId::PeerSilent) {
+      cause.timeout_scale = kNoTimeTells;
+    }
+  }
+  return cause;
+}
+
+Cause finds_no_room(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    const TcpSocket& socket,
+                    const SocketPeer& peer) {
+  Cause cause{.id = CauseId::PeerSilent,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Likely};
+  cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(socket),
+                                       tcp_state_name(socket.state),
+                                       thread.place()));
+  // The kernel gives up after some minutes.
+  const SocketWait wait{
+      .to = socket.remote.text(), .connects = true, .with_time = true};
+  if (!lead_to_peer(of, thread, peer, wait, cause)) {
+    cause.summary = fmt::format(
+        "connects to {}, whose accept queue is full; who listens there may "
+        "not be seen",
+        socket.remote.text());
+  }
   return cause;
 }
 
@@ -136,40 +185,36 @@ Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   // Whoever waits for several is a server, which one dead client does not keep
   // from the others.
   const AwaitedFiles awaited = awaited_files(of, thread);
-  if (awaited.files.size() != 1 ||
-      awaited.files[0].file.kind != FileKind::Socket) {
+  const auto only = only_connection(of, thread, awaited);
+  if (!only) {
     return std::nullopt;
   }
-  const auto& [file, reads] = awaited.files[0];
-  const auto socket = of.world.tcp_socket(of.pid, file.inode);
+  const auto socket = of.world.tcp_socket(of.pid, only->file.inode);
   if (!socket) {
-    return unix_socket(of, thread, awaited);
+    return unix_socket(of, thread, awaited, *only);
   }
   if (socket->state == TcpState::Listen) {
     return std::nullopt;
   }
+  const auto peer = of.world.tcp_peer(of.pid, *socket);
   if (auto cause = trouble_of(*socket)) {
-    cause->evidence.push_back(
-        fmt::format("fd {}, at {}", file.fd, thread.place()));
+    if (peer && !peer->accepted && peer->is_full()) {
+      cause = finds_no_room(of, thread, *socket, *peer);
+    } else {
+      cause->evidence.push_back(
+          fmt::format("fd {}, at {}", only->file.fd, thread.place()));
+    }
     cause->next.push_back(read_sockets(of.pid));
     return cause;
   }
-  Cause cause{.id = CauseId::PeerSilent,
-              .progress = Progress::Blocked,
-              .confidence = Confidence::Likely};
-  cause.summary = fmt::format("waits for {}, which {}", socket->remote.text(),
-                              socket->state == TcpState::CloseWait
-                                  ? "has closed the connection"
-                              : reads ? "sends nothing"
-                                      : "does not read");
-  cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(*socket),
-                                       tcp_state_name(socket->state),
-                                       thread.place()));
-  if (socket->progress) {
-    cause.evidence.push_back(
-        fmt::format("last data from it {} ago",
-                    human_duration(socket->progress->last_received)));
+  if (only->to_read && has_come(*socket)) {
+    return has_its_data(*socket, thread);
   }
+  if (gets_on(thread, awaited)) {
+    return std::nullopt;
+  }
+  Cause cause = waits_for_peer(of, thread, *only, *socket,
+                               peer ? &*peer : nullptr, awaited.with_time);
   cause.next.push_back(read_sockets(of.pid));
   return cause;
 }

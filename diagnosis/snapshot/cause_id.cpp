@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 69> kCauseNames = {
+constexpr std::array<std::string_view, 70> kCauseNames = {
     "asyncio-blocked",
     "await-cycle",
     "backward",
@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 69> kCauseNames = {
     "deadlock",
     "descriptors-used-up",
     "disk-full",
+    "dns",
     "ended",
     "exit-handler",
     "exit-join",

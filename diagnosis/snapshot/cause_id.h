@@ -24,6 +24,7 @@ enum class CauseId {
   Deadlock,
   DescriptorsUsedUp,
   DiskFull,
+  Dns,
   Ended,
   ExitHandler,
   ExitJoin,

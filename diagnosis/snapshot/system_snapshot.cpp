@@ -17,7 +17,8 @@
 
 namespace hangdbg {
 
-SystemSnapshot::SystemSnapshot(Deadline deadline) : deadline_(deadline) {}
+SystemSnapshot::SystemSnapshot(Deadline deadline)
+    : deadline_(deadline), sockets_(deadline) {}
 
 std::shared_ptr<SystemSnapshot> SystemSnapshot::make(Deadline deadline) {
   return std::shared_ptr<SystemSnapshot>(new SystemSnapshot(deadline));
@@ -135,53 +136,42 @@ const std::vector<FileLock>& SystemSnapshot::file_locks() {
   return *locks_;
 }
 
-const std::vector<TcpSocket>& SystemSnapshot::tcp_sockets(int pid) {
-  const auto network = network_namespace(pid).value_or(0);
-  const auto [at, fresh] = sockets_.try_emplace(network);
-  if (fresh) {
-    auto read = read_tcp_sockets(pid, deadline_);
-    if (read) {
-      at->second = std::move(read->sockets);
-    } else {
-      skipped_.push_back(fmt::format("TCP connections of process {}: {}", pid,
-                                     read.error().text()));
-    }
-  }
-  return at->second;
-}
-
 std::optional<TcpSocket> SystemSnapshot::tcp_socket(int pid,
                                                     std::uint64_t inode) {
-  for (const TcpSocket& socket : tcp_sockets(pid)) {
-    if (socket.inode == inode) {
-      return socket;
-    }
+  auto found = sockets_.tcp(pid, inode);
+  for (std::string& one : sockets_.take_skipped()) {
+    skipped_.push_back(std::move(one));
   }
-  return {};
+  return found;
 }
 
-std::optional<std::vector<int>> SystemSnapshot::unix_peers(
-    int pid,
-    std::uint64_t inode) {
-  const auto network = network_namespace(pid).value_or(0);
-  const auto [at, fresh] = unix_sockets_.try_emplace(network);
-  if (fresh) {
-    auto read = read_unix_sockets(pid, deadline_);
-    at->second = read ? std::move(read->sockets) : std::vector<UnixSocket>();
-  }
-  const auto socket = std::ranges::find(at->second, inode, &UnixSocket::inode);
-  if (socket == at->second.end() || socket->listens || socket->peer == 0) {
-    return std::nullopt;
-  }
-  if (!all_sockets_) {
-    all_sockets_ = read_all_sockets(deadline_);
-  }
-  std::vector<int> pids;
-  const auto [begin, end] = all_sockets_->by_inode.equal_range(socket->peer);
-  for (auto holder = begin; holder != end; ++holder) {
-    pids.push_back(holder->second.pid);
-  }
-  return pids;
+std::vector<TcpSocket> SystemSnapshot::tcp_connections(int pid) {
+  return sockets_.tcp_of_process(pid);
+}
+
+std::optional<TcpSocket> SystemSnapshot::udp_socket(int pid,
+                                                    std::uint64_t inode) {
+  return sockets_.udp(pid, inode);
+}
+
+std::optional<SocketPeer> SystemSnapshot::tcp_peer(int pid,
+                                                   const TcpSocket& socket) {
+  return sockets_.tcp_peer(pid, socket);
+}
+
+std::optional<SocketPeer> SystemSnapshot::udp_peer(int pid,
+                                                   const TcpSocket& socket) {
+  return sockets_.udp_peer(pid, socket);
+}
+
+std::optional<SocketPeer> SystemSnapshot::unix_peer(int pid,
+                                                    std::uint64_t inode) {
+  return sockets_.unix_peer(pid, inode);
+}
+
+std::optional<SocketPeer> SystemSnapshot::unix_server(int pid,
+                                                      const std::string& name) {
+  return sockets_.unix_server(pid, name);
 }
 
 const std::multimap<int, int>& SystemSnapshot::children() {

@@ -13,9 +13,8 @@
 
 #include "base/deadline.h"
 #include "base/result.h"
-#include "diagnosis/snapshot/socket_holders.h"
+#include "diagnosis/snapshot/socket_peers.h"
 #include "tracee/net/tcp_sockets.h"
-#include "tracee/net/unix_sockets.h"
 #include "tracee/proc/file_locks.h"
 #include "tracee/proc/open_files.h"
 
@@ -52,12 +51,17 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   virtual const std::vector<FileLock>& file_locks();
   // The TCP socket with that inode, in the network of process `pid`.
   virtual std::optional<TcpSocket> tcp_socket(int pid, std::uint64_t inode);
+  // Of that process.
+  virtual std::vector<TcpSocket> tcp_connections(int pid);
+  virtual std::optional<TcpSocket> udp_socket(int pid, std::uint64_t inode);
 
-  // The processes that have the other end of that Unix socket; none where they
-  // are not to be seen. No value: it is no such socket, is not connected, or
-  // that is not told.
-  virtual std::optional<std::vector<int>> unix_peers(int pid,
-                                                     std::uint64_t inode);
+  // Who has the other end, and likewise of UDP and Unix sockets
+  // (socket_peers.h).
+  virtual std::optional<SocketPeer> tcp_peer(int pid, const TcpSocket& socket);
+  virtual std::optional<SocketPeer> udp_peer(int pid, const TcpSocket& socket);
+  virtual std::optional<SocketPeer> unix_peer(int pid, std::uint64_t inode);
+  virtual std::optional<SocketPeer> unix_server(int pid,
+                                                const std::string& name);
 
   virtual const std::multimap<int, int>& children();  // by parent
 
@@ -85,16 +89,13 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
  private:
   using Made = std::optional<Result<std::unique_ptr<ProcessSnapshot>>>;
   void add(int pid, Made made);
-  const std::vector<TcpSocket>& tcp_sockets(int pid);
   Deadline deadline_;
   std::map<int, std::unique_ptr<ProcessSnapshot>> cases_;
   std::vector<std::string> skipped_;
   std::optional<std::multimap<std::uint64_t, PipeEnd>> pipes_;
   std::size_t unseen_ = 0;
   std::optional<std::vector<FileLock>> locks_;
-  std::map<std::uint64_t, std::vector<TcpSocket>> sockets_;  // by network
-  std::map<std::uint64_t, std::vector<UnixSocket>> unix_sockets_;
-  std::optional<AllSockets> all_sockets_;
+  SocketTables sockets_;
   std::optional<std::multimap<int, int>> children_;
   std::map<int, std::unique_ptr<HostContext>> host_contexts_;
 };

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
+#include "diagnosis/waits/worker_loops.h"
 #include "tracee/memory/memory.h"
 
 namespace hangdbg {
@@ -71,6 +73,30 @@ void add_watched(const ProcessSnapshot& of, int epoll, AwaitedFiles& into) {
   }
 }
 
+bool is_in_epoll(const ThreadSnapshot& thread) {
+  return thread.wait.call.number == SYS_epoll_wait ||
+         thread.wait.call.number == SYS_epoll_pwait;
+}
+
+bool wakes_itself_by(const ProcessSnapshot& of, const OpenFile& file) {
+  const auto is_own = [&](const auto& holder) { return holder.pid == of.pid; };
+  if (file.kind == FileKind::EventFd) {
+    return true;
+  }
+  if (file.kind == FileKind::Pipe) {
+    auto ends = of.world.pipe_ends(file.inode);
+    std::erase_if(ends, [](const PipeEnd& end) { return !end.writes; });
+    return !ends.empty() && std::ranges::all_of(ends, is_own);
+  }
+  if (file.kind != FileKind::Socket ||
+      of.world.tcp_socket(of.pid, file.inode)) {
+    return false;
+  }
+  const auto peer = of.world.unix_peer(of.pid, file.inode);
+  return peer && peer->accepted && !peer->holders.empty() &&
+         std::ranges::all_of(peer->holders, is_own);
+}
+
 }  // namespace
 
 AwaitedFiles awaited_files(const ProcessSnapshot& of,
@@ -109,6 +135,38 @@ AwaitedFiles awaited_files(const ProcessSnapshot& of,
     awaited.any = false;
   }
   return awaited;
+}
+
+std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
+                                             const AwaitedFiles& awaited) {
+  std::vector<AwaitedFile> others;
+  std::ranges::copy_if(
+      awaited.files, std::back_inserter(others),
+      [&](const AwaitedFile& one) { return !wakes_itself_by(of, one.file); });
+  return others;
+}
+
+std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread,
+                                           const AwaitedFiles& awaited) {
+  constexpr std::size_t kFew = 8;  // a server has more
+  if (awaited.files.empty() || awaited.files.size() > kFew) {
+    return std::nullopt;
+  }
+  std::vector<AwaitedFile> files = awaited.files;
+  if (files.size() > 1 || is_in_epoll(thread)) {
+    files = awaited_from_others(of, awaited);
+    const bool others_rest = std::ranges::all_of(
+        of.python_threads(), [&](const ThreadSnapshot* one) {
+          return one == &thread || is_idle_loop(*one);
+        });
+    if (awaited.files.size() > 1 && (awaited.with_time || !others_rest)) {
+      return std::nullopt;
+    }
+  }
+  return files.size() == 1 && files.front().file.kind == FileKind::Socket
+             ? std::optional(files.front())
+             : std::nullopt;
 }
 
 bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited) {

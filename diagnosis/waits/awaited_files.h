@@ -2,6 +2,7 @@
 // or its like is given, or those that poll(2), select(2) and epoll watch.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "diagnosis/snapshot/process_snapshot.h"
@@ -22,6 +23,18 @@ struct AwaitedFiles {
 
 AwaitedFiles awaited_files(const ProcessSnapshot& of,
                            const ThreadSnapshot& thread);
+
+// Without those by which only its own process can wake it: an eventfd, a pair
+// of Unix sockets or a pipe, as event loops have one.
+std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
+                                             const AwaitedFiles& awaited);
+
+// The one socket that a call waits for. Of an event loop: the one of its
+// descriptors by which another process can wake it, if nothing else does, be it
+// a timer or a thread.
+std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread,
+                                           const AwaitedFiles& awaited);
 
 // It has run while it was looked at, and not because a time was over: what it
 // waits for comes.

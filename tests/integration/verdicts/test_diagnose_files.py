@@ -2,6 +2,7 @@
 made for real and named first."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -71,14 +72,21 @@ def test_who_touches_a_mount_that_never_answers(hung_mount, newest_python):
 
 def test_a_peer_that_is_silent(newest_python):
     target = Target([newest_python, in_targets("causes_network.py"), "silent"])
-    named_first("recv() from a peer that sends nothing", target.pid, "peer-silent", "likely",
-                r"waits for 127\.0\.0\.1:\d+, which sends nothing")
+    child = target.ready["child"]
+    said = well_by("recv() from a peer that sleeps", target.pid, "sleeps")
+    first, last = said["chain"]
+    assert first["cause"] == "peer-silent" and last["pid"] == child, said
+    assert re.search(r"waits for what process %d .* over TCP \(127\.0\.0\.1:\d+\)" % child,
+                     first["summary"]), said
 
 
 def test_a_peer_that_does_not_read(newest_python):
     target = Target([newest_python, in_targets("causes_network.py"), "reads_not"])
-    named_first("a peer with a zero window", target.pid, "peer-does-not-read", "likely",
-                r"waits until 127\.0\.0\.1:\d+ reads: \d+ bytes")
+    child = target.ready["child"]
+    said = well_by("a peer with a zero window, that sleeps", target.pid, "sleeps")
+    first, last = said["chain"]
+    assert first["cause"] == "peer-does-not-read" and last["pid"] == child, said
+    assert "waits until process %d " % child in first["summary"], said
 
 
 @pytest.mark.parametrize("case, sentence", [("asks", "waits for input from its terminal"),

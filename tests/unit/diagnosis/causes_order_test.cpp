@@ -41,11 +41,16 @@ const std::set<Before> kBefore = {
     {"data loader", "events"},
     {"data loader", "time"},
     {"pool", "condition"},
+    {"gRPC", "events"},
+    {"DNS", "connection"},
+    {"DNS", "UDP"},
     // "events" is said of any wait for descriptors.
     {"terminal", "pipe"},
     {"terminal", "events"},
     {"pipe", "events"},
+    {"DNS", "events"},
     {"connection", "events"},
+    {"UDP", "events"},
     {"events", "time"},
     // "busy" is said of whoever has run while it was looked at.
     {"file lock", "busy"},

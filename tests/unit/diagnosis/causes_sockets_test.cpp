@@ -102,7 +102,7 @@ const std::vector<MadeUpCase>& socket_cases() {
          sleeps(world, kThird);
          world.peers[kSocket] = {kOther, kOne, kThird, kOther};
        }},
-      {"a_pair_of_its_own", CauseId::PeerSilent, Blocked, Possible, true,
+      {"a_pair_of_its_own", CauseId::PeerSilent, Blocked, Likely, true,
        "whose other end this process itself has",
        [](auto& world) {
          at_socket(world);
@@ -132,16 +132,16 @@ const std::vector<MadeUpCase>& socket_cases() {
        Certain, true,
        "connects to 10.0.0.2:29500, which does not answer: a firewall",
        [](auto& world) { at_tcp(world, TcpState::SynSent, SYS_connect); }},
-      {"a_peer_that_is_silent", CauseId::PeerSilent, Blocked, Likely, true,
+      {"a_peer_that_is_silent", CauseId::PeerSilent, Blocked, Likely, false,
        "waits for 10.0.0.2:29500, which sends nothing",
        [](auto& world) {
          at_tcp(world).progress =
              TcpProgress{.last_received = std::chrono::minutes(2)};
        }},
-      {"a_peer_that_has_closed", CauseId::PeerSilent, Blocked, Likely, true,
-       "which has closed the connection",
+      {"a_peer_that_has_closed", CauseId::Runs, Running, Likely, false,
+       "is about to read the end of the connection from 10.0.0.2:29500",
        [](auto& world) { at_tcp(world, TcpState::CloseWait); }},
-      {"no_room_to_send", CauseId::PeerSilent, Blocked, Likely, true,
+      {"no_room_to_send", CauseId::PeerDoesNotRead, Blocked, Likely, true,
        "which does not read",
        [](auto& world) { at_tcp(world, TcpState::Established, SYS_sendto); }},
       {"bytes_that_are_not_acknowledged", CauseId::PeerDoesNotRead, Blocked,
@@ -157,9 +157,9 @@ const std::vector<MadeUpCase>& socket_cases() {
              TcpProgress{.last_answered = std::chrono::minutes(2)};
        }},
       {"was_sent_again_and_has_come", CauseId::PeerSilent, Blocked, Likely,
-       true, "", [](auto& world) { at_tcp(world).retransmits = 3; }},
+       false, "", [](auto& world) { at_tcp(world).retransmits = 3; }},
       {"an_event_loop_of_one_connection", CauseId::PeerSilent, Blocked, Likely,
-       true, "",
+       false, "",
        [](auto& world) {
          at_epoll(world, {kSocket});
          world.tcp[kSocket] = tcp(TcpState::Established);

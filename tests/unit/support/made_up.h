@@ -185,8 +185,10 @@ class MadeUpWorld : public SystemSnapshot {
   std::vector<PipeEnd> ends;
   bool all_pipes = true;
   std::vector<FileLock> locks;
-  std::map<std::uint64_t, TcpSocket> tcp;           // by inode
+  std::map<std::uint64_t, TcpSocket> tcp, udp;      // by inode
   std::map<std::uint64_t, std::vector<int>> peers;  // of Unix sockets
+  std::map<std::uint64_t, SocketPeer> other_ends;   // of any
+  std::map<std::string, SocketPeer> unix_servers;   // by name
   std::multimap<int, int> parents;                  // child by parent
   HostContext surroundings;                         // of each process
 
@@ -207,15 +209,52 @@ class MadeUpWorld : public SystemSnapshot {
     const auto found = tcp.find(inode);
     return found == tcp.end() ? std::nullopt : std::optional(found->second);
   }
-  std::optional<std::vector<int>> unix_peers(int,
-                                             std::uint64_t inode) override {
-    const auto found = peers.find(inode);
-    return found == peers.end() ? std::nullopt : std::optional(found->second);
+  std::vector<TcpSocket> tcp_connections(int pid) override {
+    std::vector<TcpSocket> found;
+    for (const auto& [fd, file] : at(pid).files) {
+      if (const auto socket = tcp_socket(pid, file.inode)) {
+        found.push_back(*socket);
+      }
+    }
+    return found;
+  }
+  std::optional<TcpSocket> udp_socket(int, std::uint64_t inode) override {
+    const auto found = udp.find(inode);
+    return found == udp.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<SocketPeer> tcp_peer(int, const TcpSocket& socket) override {
+    return other_end(socket.inode);
+  }
+  std::optional<SocketPeer> udp_peer(int, const TcpSocket& socket) override {
+    return other_end(socket.inode);
+  }
+  std::optional<SocketPeer> unix_peer(int, std::uint64_t inode) override {
+    const auto pids = peers.find(inode);
+    if (pids == peers.end()) {
+      const bool is_unix = !tcp.contains(inode) && !udp.contains(inode);
+      return is_unix ? other_end(inode) : std::nullopt;
+    }
+    SocketPeer peer;
+    for (const int pid : pids->second) {
+      peer.holders.push_back({pid, 9});
+    }
+    return peer;
+  }
+  std::optional<SocketPeer> unix_server(int, const std::string& name) override {
+    const auto found = unix_servers.find(name);
+    return found == unix_servers.end() ? std::nullopt
+                                       : std::optional(found->second);
   }
   const std::multimap<int, int>& children() override { return parents; }
   const HostContext& around(int) override { return surroundings; }
 
  private:
+  std::optional<SocketPeer> other_end(std::uint64_t inode) const {
+    const auto found = other_ends.find(inode);
+    return found == other_ends.end() ? std::nullopt
+                                     : std::optional(found->second);
+  }
+
   std::map<int, std::unique_ptr<MadeUpProcess>> processes_;
 };
 

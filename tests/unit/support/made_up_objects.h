@@ -42,6 +42,13 @@ class MadeUpObjects {
     return made;
   }
 
+  // PySocketSockObject, with that descriptor.
+  Address socket(int fd) {
+    const Address object = of_class("_socket.socket");
+    put(object + at_.object_size, static_cast<std::uint32_t>(fd));
+    return object;
+  }
+
   // SemLockObject of multiprocessing, whose semaphore lies at `handle`.
   Address semlock(Address handle, int count, int most, std::uint64_t last = 0) {
     const Address object = of_class("_multiprocessing.SemLock");

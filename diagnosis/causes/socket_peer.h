@@ -1,0 +1,29 @@
+// A wait for the other end of a socket that is on this machine: who has that
+// end, and what of it is seen.
+#pragma once
+
+#include <string>
+
+#include "diagnosis/snapshot/cause.h"
+#include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/snapshot/socket_peers.h"
+
+namespace hangdbg::causes {
+
+struct SocketWait {
+  std::string over;  // "TCP (127.0.0.1:6379)", "a Unix socket"
+  std::string to;    // "127.0.0.1:6379", "/run/redis.sock"; may be empty
+  bool reads = true;
+  bool connects = false;   // there is no connection yet
+  bool with_time = false;  // the call comes back by itself some time
+};
+
+// Makes of `cause` that wait: who is behind it, in a sentence and as threads.
+// Returns false where nobody is seen who has that end.
+bool lead_to_peer(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
+                  const SocketPeer& peer,
+                  const SocketWait& wait,
+                  Cause& cause);
+
+}  // namespace hangdbg::causes
