@@ -161,9 +161,9 @@ Cause finds_no_room(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     const TcpSocket& socket,
                     const SocketPeer& peer) {
-  Cause cause{.id = CauseId::PeerSilent,
+  Cause cause{.id = CauseId::PeerUnreachable,
               .progress = Progress::Blocked,
-              .confidence = Confidence::Likely};
+              .confidence = Confidence::Certain};
   cause.evidence.push_back(fmt::format("{}: {}, at {}", ends_of(socket),
                                        tcp_state_name(socket.state),
                                        thread.place()));
@@ -172,9 +172,12 @@ Cause finds_no_room(const ProcessSnapshot& of,
       .to = socket.remote.text(), .connects = true, .with_time = true};
   if (!lead_to_peer(of, thread, peer, wait, cause)) {
     cause.summary = fmt::format(
-        "connects to {}, whose accept queue is full; who listens there may "
-        "not be seen",
+        "connects to {}, which does not answer: its accept queue is full; who "
+        "listens there may not be seen",
         socket.remote.text());
+  }
+  if (cause.blocked_by.empty()) {
+    cause.confidence = Confidence::Certain;
   }
   return cause;
 }

@@ -148,6 +148,9 @@ std::vector<Query> queries_of(const ProcessSnapshot& of,
   }
   std::vector<Query> queries;
   for (const AwaitedFile& file : awaited_from_others(of, awaited)) {
+    if (file.file.kind == FileKind::Inotify) {
+      continue;  // c-ares watches its configuration by it
+    }
     auto query = query_of(of, thread, file);
     if (!query) {
       return {};

@@ -152,7 +152,12 @@ bool lead_to_peer(const ProcessSnapshot& of,
       cause.blocked_by.clear();
     }
     cause.summary =
-        peer.accepted
+        wait.connects
+            ? fmt::format(
+                  "connects to {}, which does not answer: its accept queue is "
+                  "full, and only this thread itself can accept",
+                  printable(wait.to))
+        : peer.accepted
             ? fmt::format(
                   "waits for {}, whose other end this process itself has",
                   wait.over)
@@ -174,7 +179,8 @@ bool lead_to_peer(const ProcessSnapshot& of,
       one_alone ? what_it_does(first.use, thread_of(of, first.id)) : "";
   if (wait.connects) {
     cause.summary = fmt::format(
-        "connects to {}, whose accept queue is full: {} does not accept{}",
+        "connects to {}, which does not answer: its accept queue is full, and "
+        "{} does not accept{}",
         printable(wait.to), who, does);
   } else if (!peer.accepted) {
     cause.summary = fmt::format("waits for {} to accept its connection to {}{}",

@@ -62,7 +62,8 @@ def test_a_client_of_asyncio(newest_python):
 def test_a_full_accept_queue(newest_python):
     target = start("no_room", newest_python)
     first, last = chain_to(target, "sleeps")["chain"]
-    assert "whose accept queue is full: process %d" % target.ready["server"] in first["summary"]
+    assert "full, and process %d " % target.ready["server"] in first["summary"], first
+    assert first["cause"] == "peer-unreachable", first
     assert last["pid"] == target.ready["server"]
 
 

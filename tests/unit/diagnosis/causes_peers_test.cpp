@@ -272,10 +272,17 @@ const std::vector<MadeUpCase>& peer_cases() {
        [](auto& world) {
          is_not_accepted(world, {{kOne, 3}}).sleeps_in(SYS_clock_nanosleep, {});
        }},
-      {"connects_to_who_does_not_accept", CauseId::PeerSilent, Blocked,
+      {"connects_to_itself_without_room", CauseId::PeerUnreachable, Blocked,
+       Certain, true, "is full, and only this thread itself can accept",
+       [](auto& world) {
+         is_not_accepted(world, {{kOne, 3}});
+         world.other_ends[kOurs].waiting = 6;
+         world.tcp[kOurs].state = TcpState::SynSent;
+       }},
+      {"connects_to_who_does_not_accept", CauseId::PeerUnreachable, Blocked,
        Possible, false,
-       "connects to 127.0.0.1:6379, whose accept queue is full: process "
-       "99999902 does not accept",
+       "connects to 127.0.0.1:6379, which does not answer: its accept queue "
+       "is full, and process 99999902 does not accept",
        [](auto& world) {
          is_not_accepted(world);
          world.other_ends[kOurs].waiting = 6;
@@ -292,8 +299,7 @@ const std::vector<MadeUpCase>& peer_cases() {
          world.process(kOther).sleeps_in(SYS_clock_nanosleep, {});
        }},
       {"a_unix_socket_without_room", CauseId::PeerSilent, Blocked, Likely,
-       false,
-       "connects to /run/x, whose accept queue is full: process 99999902",
+       false, "its accept queue is full, and process 99999902 does not accept",
        [](auto& world) {
          auto& one = world.python(kOne);
          const auto place =
