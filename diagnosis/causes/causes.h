@@ -41,6 +41,7 @@ Found nccl_init(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found launcher(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found store(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found fifo(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found grpc(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found dns(const ProcessSnapshot& of, const ThreadSnapshot& thread);

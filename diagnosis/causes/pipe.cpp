@@ -1,4 +1,5 @@
-// A pipe: nobody at its other end reads it, or nobody is left who could write.
+// A pipe, with a path (a FIFO) or without: nobody at its other end reads it, or
+// nobody is left who could write.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
@@ -8,48 +9,55 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/pipe_holders.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
 namespace {
 
-// The processes that have the end which this thread waits for.
-std::vector<ThreadId> others_with(const ProcessSnapshot& of,
-                                  const OpenFile& pipe,
-                                  bool writers,
-                                  bool& own) {
-  std::vector<ThreadId> others;
-  for (const PipeEnd& end : of.world.pipe_ends(pipe.inode)) {
-    if (!(writers ? end.writes : end.reads)) {
-      continue;
-    }
-    const ThreadId id{end.pid, end.pid};
-    if (end.pid == of.pid) {
-      own = true;
-    } else if (std::ranges::find(others, id) == others.end()) {
-      others.push_back(id);
-    }
-  }
-  return others;
-}
+constexpr std::size_t kMostNamed = 3;
 
-// Another thread than main may be the one who reads or writes there.
-bool any_with_threads(const ProcessSnapshot& of,
-                      const std::vector<ThreadId>& processes) {
-  return std::ranges::any_of(processes, [&](const ThreadId& id) {
-    const ProcessSnapshot* const other = of.world.snapshot(id.pid);
-    return other == nullptr || other->threads.size() > 1;
-  });
-}
-
-std::string process_names(const std::vector<ThreadId>& processes) {
+std::string process_names(const std::vector<PipeHolder>& processes) {
   std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(processes.size(), 3); ++i) {
+  const std::size_t named = std::min(processes.size(), kMostNamed);
+  for (std::size_t i = 0; i < named; ++i) {
     names += (i > 0 ? ", " : "") + process_text(processes[i].pid);
   }
-  return processes.size() > 3
-             ? fmt::format("{} and {} more", names, processes.size() - 3)
+  return processes.size() > named
+             ? fmt::format("{} and {} more", names, processes.size() - named)
              : names;
+}
+
+std::string name_of(const OpenFile& pipe) {
+  return pipe.kind == FileKind::Fifo ? "the FIFO " + printable(pipe.name)
+                                     : "a pipe";
+}
+
+// Whoever likes can still open it: nothing of it is for ever.
+bool can_be_opened(const OpenFile& pipe) {
+  return pipe.kind == FileKind::Fifo && !pipe.deleted;
+}
+
+void tell_holders(const ProcessSnapshot& of,
+                  const PipeHolders& holders,
+                  bool writers,
+                  Cause& cause) {
+  for (std::size_t i = 0; i < std::min(holders.others.size(), kMostNamed);
+       ++i) {
+    cause.evidence.push_back(
+        describe_holder(of.world, holders.others[i], writers));
+  }
+  if (!holders.own.empty() && !holders.others.empty()) {
+    cause.evidence.push_back(
+        fmt::format("this process itself has the {} end open, too, as fd {}{}",
+                    writers ? "write" : "read", holders.own.front(),
+                    writers ? ", so it never sees the end of the pipe" : ""));
+  }
+}
+
+NextStep read_descriptors(int pid) {
+  return {fmt::format("hangdbg fds {}", pid),
+          "all its pipes, and who has the other ends"};
 }
 
 // A pipe to itself is how a handler of a signal, or another thread, wakes a
@@ -66,12 +74,77 @@ Cause wakes_itself(const ThreadSnapshot& thread, const OpenFile& pipe) {
                                pipe.fd, printable(pipe.name), thread.place())}};
 }
 
+// The child whose output subprocess reads in this thread, if that has ended:
+// whoever has its output open has outlived it.
+std::optional<int> ended_child(const ProcessSnapshot& of,
+                               const ThreadSnapshot& thread) {
+  if (!of.is_python()) {
+    return {};
+  }
+  for (const char* const function : {"_communicate", "communicate"}) {
+    const PythonFrame* const frame = thread.find(function, "/subprocess.py", 6);
+    const auto pid = frame != nullptr ? of.number(*frame, "self.pid")
+                                      : std::optional<std::int64_t>();
+    if (pid) {
+      const ProcessSnapshot* const child =
+          of.world.snapshot(static_cast<int>(*pid));
+      return child == nullptr || child->status.state == 'Z'
+                 ? std::optional(static_cast<int>(*pid))
+                 : std::nullopt;
+    }
+  }
+  return {};
+}
+
+// Others have it open, and might write.
+void reads_from_others(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       const OpenFile& pipe,
+                       const PipeHolders& writers,
+                       Cause& cause) {
+  const std::string names = process_names(writers.others);
+  cause.summary =
+      fmt::format("waits for what {} writes into {}", names, name_of(pipe));
+  cause.blocked_by = writers.mains();
+  cause.any_unblocks = true;
+  if (!writers.all_single) {
+    // Another thread than main may be the one who writes there.
+    cause.confidence = Confidence::Possible;
+  }
+  tell_holders(of, writers, /*writers=*/true, cause);
+  const auto child = ended_child(of, thread);
+  if (child && std::ranges::none_of(writers.others, [&](const auto& one) {
+        return is_descendant(of.world, one.pid, of.pid);
+      })) {
+    cause.summary = fmt::format(
+        "waits for the end of the output of process {}, which has ended: {} "
+        "still {} it open",
+        *child, names, writers.others.size() == 1 ? "has" : "have");
+    cause.confidence = Confidence::Certain;
+    cause.blocks_others = true;
+    for (std::size_t i = 0; i < std::min(writers.others.size(), kMostNamed);
+         ++i) {
+      cause.evidence.push_back(fmt::format("the parent of process {} has ended",
+                                           writers.others[i].pid));
+    }
+    return;
+  }
+  if (std::ranges::all_of(writers.others, &PipeHolder::not_passed)) {
+    cause.summary = fmt::format(
+        "waits for {} whose write end is open only in {}{}, which inherited it",
+        name_of(pipe), writers.own.empty() ? "" : "itself and in ", names);
+    cause.evidence.push_back(
+        "multiprocessing has passed no connection to their targets");
+    cause.blocks_others = true;
+  }
+}
+
 Cause reads(const ProcessSnapshot& of,
             const ThreadSnapshot& thread,
             const OpenFile& pipe,
             bool with_time) {
-  bool own = false;
-  const auto writers = others_with(of, pipe, /*writers=*/true, own);
+  const PipeHolders writers = pipe_holders(of, pipe, /*writers=*/true);
+  const bool own = !writers.own.empty();
   Cause cause{.id = CauseId::PipeRead,
               .progress = Progress::Blocked,
               .confidence = Confidence::Likely};
@@ -80,23 +153,44 @@ Cause reads(const ProcessSnapshot& of,
   const bool queue =
       !thread.frames().empty() &&
       thread.frames()[0].file.find("/multiprocessing/") != std::string::npos;
-  if (!writers.empty()) {
-    cause.summary = fmt::format("waits for what {} writes into a pipe",
-                                process_names(writers));
-    cause.blocked_by = writers;
-    cause.any_unblocks = true;
-    if (any_with_threads(of, writers)) {
-      cause.confidence = Confidence::Possible;
-    }
-    return cause;
-  }
-  if (!of.world.saw_all_pipes()) {
-    cause.summary =
-        "waits for a pipe, and who writes into it is not to be "
-        "seen from here";
-    return cause;
-  }
   const bool handled = of.handles_signals();
+  const bool all_seen = of.world.saw_all_pipes();
+  if (!writers.others.empty()) {
+    if (all_seen && !handled && !can_be_opened(pipe) &&
+        all_read_it(of, pipe, writers)) {
+      cause.id = CauseId::WriterGone;
+      cause.progress = Progress::Stuck;
+      cause.confidence = Confidence::Certain;
+      cause.summary = fmt::format(
+          "waits for {} that nobody writes into any more: all who have its "
+          "write end open read from it, {}",
+          name_of(pipe), process_names(writers.others));
+      tell_holders(of, writers, /*writers=*/true, cause);
+    } else {
+      reads_from_others(of, thread, pipe, writers, cause);
+    }
+    cause.next.push_back(read_descriptors(of.pid));
+    return cause;
+  }
+  if (!all_seen) {
+    cause.summary = fmt::format(
+        "waits for {}, and who writes into it is not to be seen from here",
+        name_of(pipe));
+    return cause;
+  }
+  if (can_be_opened(pipe)) {
+    // With an end of one's own it stays open between two who write: how one
+    // takes commands there.
+    cause.progress = own ? Progress::Idle : Progress::Blocked;
+    cause.summary =
+        fmt::format("waits for who opens {} to write into it", name_of(pipe));
+    cause.evidence.push_back(
+        own ? fmt::format("no other process has it open to write; this one "
+                          "has, as fd {}",
+                          writers.own.front())
+            : "no process has it open to write");
+    return cause;
+  }
   if (own && !queue && thread.wait.syscall != "read" &&
       (with_time || handled)) {
     return wakes_itself(thread, pipe);
@@ -112,23 +206,22 @@ Cause reads(const ProcessSnapshot& of,
     cause.progress = Progress::Blocked;
   }
   cause.summary = fmt::format(
-      "waits for a {} that nobody writes into any more: no other process has "
-      "it open",
-      queue ? "queue" : "pipe");
+      "waits for {} that nobody writes into any more: no other process has it "
+      "open",
+      queue ? "a queue" : name_of(pipe));
   cause.evidence.push_back(
-      own ? "only this process itself has the write end open, so it never "
-            "ends either"
+      own ? fmt::format("only this process itself has the write end open, as "
+                        "fd {}, so it never ends either",
+                        writers.own.front())
           : "no process has the write end open");
-  cause.next.push_back({fmt::format("hangdbg fds {}", of.pid),
-                        "all its pipes, and who has the other ends"});
+  cause.next.push_back(read_descriptors(of.pid));
   return cause;
 }
 
 Cause writes(const ProcessSnapshot& of,
              const ThreadSnapshot& thread,
              const OpenFile& pipe) {
-  bool own = false;
-  const auto readers = others_with(of, pipe, /*writers=*/false, own);
+  const PipeHolders readers = pipe_holders(of, pipe, /*writers=*/false);
   Cause cause{.id = CauseId::PipeFull,
               .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
@@ -136,37 +229,61 @@ Cause writes(const ProcessSnapshot& of,
       fmt::format("writes to fd {}, {}, which is full, at {}", pipe.fd,
                   printable(pipe.name), thread.place()));
   cause.summary =
-      readers.empty()
-          ? std::string(
-                "writes into a pipe that is full, and that no other "
-                "process reads")
-          : fmt::format("writes into a pipe that is full: {} does not read it",
-                        process_names(readers));
-  cause.blocked_by = readers;
+      readers.others.empty()
+          ? fmt::format(
+                "writes into {} that is full, and that no other process reads",
+                name_of(pipe))
+          : fmt::format("writes into {} that is full: {} does not read it",
+                        name_of(pipe), process_names(readers.others));
+  cause.blocked_by = readers.mains();
   cause.any_unblocks = true;
-  if (any_with_threads(of, readers)) {
+  // One that rests is to read it; of one with threads, another may be at work.
+  cause.blocks_others = readers.all_single;
+  if (!readers.all_single) {
     cause.confidence = Confidence::Possible;
   }
-  cause.progress = readers.empty() && own && of.python_threads().size() <= 1
+  const bool own = !readers.own.empty();
+  tell_holders(of, readers, /*writers=*/false, cause);
+  if (readers.others.empty() && own) {
+    cause.evidence.push_back(
+        fmt::format("only this process itself has the read end open, as fd {}",
+                    readers.own.front()));
+  }
+  cause.progress = readers.others.empty() && own && !can_be_opened(pipe) &&
+                           of.python_threads().size() <= 1
                        ? Progress::Stuck
                        : Progress::Blocked;
-  cause.next.push_back({fmt::format("hangdbg fds {}", of.pid),
-                        "all its pipes, and who has the other ends"});
+  cause.next.push_back(read_descriptors(of.pid));
   return cause;
+}
+
+// What communicate() waits for: the output and the errors of a child. None of
+// whom it is given something to read as well.
+const AwaitedFile* output_of_child(const ThreadSnapshot& thread,
+                                   const AwaitedFiles& awaited) {
+  const bool all =
+      thread.find("_communicate", "/subprocess.py", 6) != nullptr &&
+      std::ranges::all_of(awaited.files, [](const AwaitedFile& one) {
+        return one.to_read && one.file.is_pipe();
+      });
+  return all ? &awaited.files.front() : nullptr;
 }
 
 }  // namespace
 
 Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  if (awaited.files.size() != 1 ||
-      awaited.files[0].file.kind != FileKind::Pipe ||
-      gets_on(thread, awaited)) {
+  if (awaited.files.empty() || gets_on(thread, awaited)) {
     return std::nullopt;
   }
-  const auto& [file, to_read] = awaited.files[0];
-  return to_read ? reads(of, thread, file, awaited.with_time)
-                 : writes(of, thread, file);
+  const AwaitedFile* const one = awaited.files.size() == 1
+                                     ? &awaited.files.front()
+                                     : output_of_child(thread, awaited);
+  if (one == nullptr || !one->file.is_pipe()) {
+    return std::nullopt;
+  }
+  return one->to_read ? reads(of, thread, one->file, awaited.with_time)
+                      : writes(of, thread, one->file);
 }
 
 }  // namespace hangdbg::causes

@@ -41,6 +41,7 @@ constexpr NamedRule kRules[] = {
     {"pending collective", causes::pending_collective},
     {"child", causes::child},
     {"terminal", causes::terminal},
+    {"FIFO", causes::fifo},
     {"pipe", causes::pipe},
     {"store", causes::store},
     {"gRPC", causes::grpc},

@@ -15,12 +15,12 @@ namespace {
 // its end in the only thread it has: so it will not write.
 std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const auto input = of.file(0);
-  if (!input || input->kind != FileKind::Pipe || !of.world.saw_all_pipes()) {
+  if (!input || !input->is_pipe() || !of.world.saw_all_pipes()) {
     return {};
   }
   const int parent = of.status.ppid;
   bool writes = false;
-  for (const PipeEnd& end : of.world.pipe_ends(input->inode)) {
+  for (const PipeEnd& end : of.world.pipe_ends(input->inode, input->device)) {
     if (end.writes && end.pid != parent) {
       return {};
     }

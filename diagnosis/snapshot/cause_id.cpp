@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 70> kCauseNames = {
     "ended",
     "exit-handler",
     "exit-join",
+    "fifo-open",
     "file-lock",
     "fork-lock",
     "frozen",

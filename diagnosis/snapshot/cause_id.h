@@ -28,6 +28,7 @@ enum class CauseId {
   Ended,
   ExitHandler,
   ExitJoin,
+  FifoOpen,
   FileLock,
   ForkLock,
   Frozen,

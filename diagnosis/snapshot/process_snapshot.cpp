@@ -389,12 +389,8 @@ std::optional<FrameLoops> ProcessSnapshot::loops(
 // ---- the kernel
 
 std::optional<OpenFile> ProcessSnapshot::file(int fd) const {
-  const auto link = read_proc_link(pid, fmt::format("fd/{}", fd));
-  if (!link) {
-    return {};
-  }
-  const auto info = read_proc_record(pid, fmt::format("fdinfo/{}", fd));
-  return parse_open_file(fd, *link, info.value_or(""));
+  auto read = read_open_file(pid, fd);
+  return read ? std::optional(*std::move(read)) : std::nullopt;
 }
 
 // What the kernel has put on its stack and where, differs from one exec(2) to

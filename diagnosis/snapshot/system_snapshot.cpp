@@ -94,7 +94,8 @@ void SystemSnapshot::add(int pid, Made made) {
   }
 }
 
-std::vector<PipeEnd> SystemSnapshot::pipe_ends(std::uint64_t inode) {
+std::vector<PipeEnd> SystemSnapshot::pipe_ends(std::uint64_t inode,
+                                               std::uint64_t device) {
   if (!pipes_) {
     pipes_.emplace();
     const auto pids = list_processes();
@@ -120,7 +121,9 @@ std::vector<PipeEnd> SystemSnapshot::pipe_ends(std::uint64_t inode) {
   std::vector<PipeEnd> found;
   const auto [begin, end] = pipes_->equal_range(inode);
   for (auto at = begin; at != end; ++at) {
-    found.push_back(at->second);
+    if (at->second.device == device) {
+      found.push_back(at->second);
+    }
   }
   return found;
 }

@@ -42,8 +42,10 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   // Its Error, then.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
-  // Who has an end of a pipe, of all processes that we may see.
-  virtual std::vector<PipeEnd> pipe_ends(std::uint64_t inode);
+  // Who has an end of a pipe, of all processes that we may see. `device`: of a
+  // FIFO.
+  virtual std::vector<PipeEnd> pipe_ends(std::uint64_t inode,
+                                         std::uint64_t device = 0);
   virtual bool saw_all_pipes() const { return unseen_ == 0; }
   // Processes of which it could not be seen which pipes they have.
   std::size_t pipes_unseen() const { return unseen_; }

@@ -90,7 +90,11 @@ std::optional<SeenFile> seen_by(int pid, const std::string& path) {
         }
         const double age =
             std::difftime(std::time(nullptr), file.st_mtim.tv_sec);
-        return SeenFile{file.st_dev, file.st_ino, std::max(age, 0.0)};
+        return SeenFile{.device = file.st_dev,
+                        .inode = file.st_ino,
+                        .age_s = std::max(age, 0.0),
+                        .path = {},
+                        .mode = file.st_mode};
       },
       [&](int, std::optional<Result<SeenFile>> result) {
         if (result && *result) {

@@ -13,8 +13,9 @@ namespace hangdbg {
 struct SeenFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  double age_s = 0;  // since it was last written
-  std::string path;  // as the process names it, from its root
+  double age_s = 0;   // since it was last written
+  std::string path;   // as the process names it, from its root
+  unsigned mode = 0;  // its kind and rights (inode(7))
 };
 
 // The file of that path, as the process sees it. None: it is not there, or its

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -34,7 +35,7 @@ Result<Descriptors> read_descriptors(int pid, Deadline deadline) {
   if (has(FileKind::Socket)) {
     find_connections(pid, found, deadline);
   }
-  if (has(FileKind::Pipe)) {
+  if (has(FileKind::Pipe) || has(FileKind::Fifo)) {
     find_other_ends(found, deadline);
   }
   return found;
@@ -61,10 +62,10 @@ void find_connections(int pid, Descriptors& found, Deadline deadline) {
 }
 
 void find_other_ends(Descriptors& found, Deadline deadline) {
-  std::unordered_map<std::uint64_t, Ends> by_inode;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Ends> by_inode;
   for (const Descriptor& one : found.descriptors) {
-    if (one.file.kind == FileKind::Pipe) {
-      by_inode[one.file.inode];
+    if (one.file.is_pipe()) {
+      by_inode[{one.file.device, one.file.inode}];
     }
   }
   const auto pids = list_processes();
@@ -77,15 +78,15 @@ void find_other_ends(Descriptors& found, Deadline deadline) {
           return;
         }
         for (const PipeEnd& end : *ends ? **ends : Ends()) {
-          const auto pipe = by_inode.find(end.inode);
+          const auto pipe = by_inode.find({end.device, end.inode});
           if (pipe != by_inode.end()) {
             pipe->second.push_back(end);
           }
         }
       });
   for (Descriptor& one : found.descriptors) {
-    if (one.file.kind == FileKind::Pipe) {
-      std::ranges::copy_if(by_inode[one.file.inode],
+    if (one.file.is_pipe()) {
+      std::ranges::copy_if(by_inode[{one.file.device, one.file.inode}],
                            std::back_inserter(one.other_ends),
                            [&](const PipeEnd& end) {
                              return (one.file.reads() && end.writes) ||

@@ -2,6 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +46,7 @@ Result<bool> for_each_descriptor(
     const std::function<void(int fd, const std::string& link)>& visit);
 void tell_name(OpenFile& file, std::string_view link);
 void tell_info(OpenFile& file, std::string_view line);
+void tell_identity(int pid, OpenFile& file);
 std::optional<HeldLock> parse_lock(std::string_view text);
 std::optional<EpollWatch> parse_watch(std::string_view line);
 
@@ -57,6 +62,8 @@ std::string_view file_kind_name(FileKind kind) {
       return "memory";
     case FileKind::Pipe:
       return "pipe";
+    case FileKind::Fifo:
+      return "fifo";
     case FileKind::Socket:
       return "socket";
     case FileKind::EventFd:
@@ -78,11 +85,11 @@ std::string_view file_kind_name(FileKind kind) {
 }
 
 bool OpenFile::reads() const {
-  return (flags & O_ACCMODE) != O_WRONLY;
+  return (flags & O_ACCMODE) != O_WRONLY && (flags & O_PATH) == 0;
 }
 
 bool OpenFile::writes() const {
-  return (flags & O_ACCMODE) != O_RDONLY;
+  return (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0;
 }
 
 Result<OpenFiles> read_open_files(int pid) {
@@ -91,8 +98,17 @@ Result<OpenFiles> read_open_files(int pid) {
       TRY(for_each_descriptor(pid, [&](int fd, const std::string& link) {
         const auto info = read_proc_file(pid, fmt::format("fdinfo/{}", fd));
         open.files.push_back(parse_open_file(fd, link, info ? *info : ""));
+        tell_identity(pid, open.files.back());
       }));
   return open;
+}
+
+Result<OpenFile> read_open_file(int pid, int fd) {
+  const std::string link = TRY(read_proc_link(pid, fmt::format("fd/{}", fd)));
+  const auto info = read_proc_record(pid, fmt::format("fdinfo/{}", fd));
+  OpenFile file = parse_open_file(fd, link, info.value_or(""));
+  tell_identity(pid, file);
+  return file;
 }
 
 OpenFile parse_open_file(int fd,
@@ -110,13 +126,17 @@ OpenFile parse_open_file(int fd,
 Result<std::vector<PipeEnd>> read_pipe_ends(int pid) {
   std::vector<PipeEnd> ends;
   TRY(for_each_descriptor(pid, [&](int fd, const std::string& link) {
-    if (!link.starts_with("pipe:[")) {
+    OpenFile file = parse_open_file(fd, link, "");
+    tell_identity(pid, file);
+    if (!file.is_pipe()) {
       return;
     }
-    const auto info = read_proc_file(pid, fmt::format("fdinfo/{}", fd));
-    if (info) {
-      const OpenFile file = parse_open_file(fd, link, *info);
-      ends.push_back({pid, fd, file.inode, file.reads(), file.writes()});
+    if (const auto info = read_proc_file(pid, fmt::format("fdinfo/{}", fd))) {
+      for (const std::string_view line : split(*info, '\n')) {
+        tell_info(file, line);
+      }
+      ends.push_back(
+          {pid, fd, file.inode, file.device, file.reads(), file.writes()});
     }
   }));
   return ends;
@@ -206,6 +226,24 @@ void tell_info(OpenFile& file, std::string_view line) {
       file.locks.push_back(*lock);
     }
   }
+}
+
+// Of a file with a path; by that, a FIFO looks like others. What the kernel
+// knows of the file is taken: where no field is wanted, and the libc has no
+// fallback, no file system is asked for more.
+void tell_identity(int pid, OpenFile& file) {
+  struct statx seen {};
+  if (!file.name.starts_with('/') ||
+      ::syscall(SYS_statx, AT_FDCWD,
+                fmt::format("/proc/{}/fd/{}", pid, file.fd).c_str(),
+                AT_STATX_DONT_SYNC, 0U, &seen) != 0) {
+    return;
+  }
+  if (S_ISFIFO(seen.stx_mode)) {
+    file.kind = FileKind::Fifo;
+  }
+  file.inode = seen.stx_ino;
+  file.device = makedev(seen.stx_dev_major, seen.stx_dev_minor);
 }
 
 // "1: POSIX  ADVISORY  WRITE 4242 fe:01:1179650 0 EOF"

@@ -1,8 +1,7 @@
 // The open files of a process, as /proc/PID/fd and fdinfo tell them (proc(5)):
 // what each descriptor is, how it may be used, and what hangs on it.
 //
-// Nothing here touches the files themselves: one on a dead mount holds nobody
-// up.
+// No file system is asked for anything: a file on a dead mount holds nobody up.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,8 @@ enum class FileKind {
   File,
   Device,
   Memory,  // of no file system: memfd_create(2), shared memory
-  Pipe,    // also one with a name, as far as the kernel shows it as a pipe
+  Pipe,
+  Fifo,  // a pipe with a path (fifo(7))
   Socket,
   EventFd,
   Epoll,
@@ -50,9 +50,12 @@ struct HeldLock {
 struct OpenFile {
   int fd = 0;
   FileKind kind = FileKind::Other;
-  std::string name;         // a path, or what the kernel calls it: "[eventfd]"
-  bool deleted = false;     // that path names it no more
-  std::uint64_t inode = 0;  // of a pipe or socket: who has the same has its end
+  std::string name;      // a path, or what the kernel calls it: "[eventfd]"
+  bool deleted = false;  // that path names it no more
+  // Of a pipe or socket: who has the same has its end. Of a path, with the
+  // number of its file system.
+  std::uint64_t inode = 0;
+  std::uint64_t device = 0;
   std::uint32_t flags = 0;  // O_RDONLY, O_NONBLOCK, ... (open(2))
   std::uint64_t position = 0;
   std::optional<std::uint64_t> count;  // of an eventfd
@@ -60,6 +63,9 @@ struct OpenFile {
   std::vector<EpollWatch> watches;
   std::vector<HeldLock> locks;
 
+  bool is_pipe() const {
+    return kind == FileKind::Pipe || kind == FileKind::Fifo;
+  }
   bool reads() const;
   bool writes() const;
 };
@@ -74,8 +80,11 @@ constexpr std::size_t kMostOpenFiles = 1U << 20;
 // NotPermitted, System.
 Result<OpenFiles> read_open_files(int pid);
 
+// One descriptor. Errors: as above.
+Result<OpenFile> read_open_file(int pid, int fd);
+
 // A descriptor's link and fdinfo, taken apart. What does not parse is left at
-// its default.
+// its default, and a FIFO passes for a file.
 OpenFile parse_open_file(int fd,
                          std::string_view link,
                          std::string_view fdinfo);
@@ -85,11 +94,12 @@ struct PipeEnd {
   int pid = 0;
   int fd = 0;
   std::uint64_t inode = 0;
+  std::uint64_t device = 0;  // of a FIFO
   bool reads = false;
   bool writes = false;
 };
 
-// The pipes of a process. Errors: as above.
+// The pipes of a process, FIFOs included. Errors: as above.
 Result<std::vector<PipeEnd>> read_pipe_ends(int pid);
 
 }  // namespace hangdbg

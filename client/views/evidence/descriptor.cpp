@@ -26,6 +26,7 @@ std::string descriptor_text(const Descriptor& one,
   }
   switch (file.kind) {
     case FileKind::Pipe:
+    case FileKind::Fifo:
       return pipe_text(one, unseen, out);
     case FileKind::EventFd:
       return file.count ? fmt::format("eventfd, count {}", *file.count)
@@ -82,7 +83,7 @@ reports::Descriptor to_json(const Descriptor& from) {
                 from.tcp->unacknowledged,
                 from.tcp->retransmits};
   }
-  if (file.kind == FileKind::Pipe) {
+  if (file.is_pipe()) {
     json.other_ends.emplace();
     for (const PipeEnd& end : from.other_ends) {
       json.other_ends->push_back({end.pid, end.fd});
@@ -97,7 +98,8 @@ namespace {
 std::string pipe_text(const Descriptor& pipe,
                       std::size_t unseen,
                       const Palette& out) {
-  std::string text = printable(pipe.file.name);
+  std::string text = (pipe.file.kind == FileKind::Fifo ? "FIFO " : "") +
+                     printable(pipe.file.name);
   if (pipe.other_ends.empty()) {
     const std::string who = pipe.file.reads() ? "writes to" : "reads from";
     return text + ", " +

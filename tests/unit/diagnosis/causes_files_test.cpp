@@ -175,7 +175,7 @@ const std::vector<MadeUpCase>& file_cases() {
          at_pipe(world, SYS_read).threads.front().ran = true;
        }},
       // ---- to write into one
-      {"a_full_pipe", CauseId::PipeFull, Blocked, Certain, false,
+      {"a_full_pipe", CauseId::PipeFull, Blocked, Certain, true,
        "a pipe that is full: process 99999902 does not read it",
        [](auto& world) {
          at_pipe(world, SYS_write);

@@ -100,6 +100,13 @@ class MadeUpProcess : public ProcessSnapshot {
                  .name = "pipe:[" + std::to_string(inode) + "]",
                  .inode = inode};
   }
+  void open_fifo(int fd, std::uint64_t inode, std::string path) {
+    files[fd] = {.fd = fd,
+                 .kind = FileKind::Fifo,
+                 .name = std::move(path),
+                 .inode = inode,
+                 .device = 7};
+  }
   void open_socket(int fd, std::uint64_t inode) {
     files[fd] = {.fd = fd,
                  .kind = FileKind::Socket,
@@ -197,10 +204,12 @@ class MadeUpWorld : public SystemSnapshot {
     return found == processes_.end() ? nullptr : found->second.get();
   }
   void take_snapshots(const std::vector<int>&) override {}
-  std::vector<PipeEnd> pipe_ends(std::uint64_t inode) override {
+  std::vector<PipeEnd> pipe_ends(std::uint64_t inode,
+                                 std::uint64_t device) override {
     std::vector<PipeEnd> found;
-    std::ranges::copy_if(ends, std::back_inserter(found),
-                         [&](const auto& end) { return end.inode == inode; });
+    std::ranges::copy_if(ends, std::back_inserter(found), [&](const auto& end) {
+      return end.inode == inode && end.device == device;
+    });
     return found;
   }
   bool saw_all_pipes() const override { return all_pipes; }

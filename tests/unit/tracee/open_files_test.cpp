@@ -7,10 +7,12 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <random>
 #include <string>
 
@@ -120,6 +122,32 @@ TEST(Descriptors, OfThisProcess) {
   if (locked) {
     EXPECT_TRUE(at(locked).file.deleted);
   }
+}
+
+TEST(Descriptors, AFifo) {
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("a_fifo." + std::to_string(::getpid()));
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const Fd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  const Fd writer(::open(path.c_str(), O_WRONLY));
+  const Fd neither(::open(path.c_str(), O_PATH));
+  std::filesystem::remove(path);
+  const auto found =
+      read_descriptors(::getpid(), Deadline::in(std::chrono::seconds(10)))
+          .value();
+  const auto at = [&](const Fd& fd) {
+    return *std::ranges::find(found.descriptors, fd.get(),
+                              [](const auto& one) { return one.file.fd; });
+  };
+  EXPECT_EQ(at(reader).file.kind, FileKind::Fifo);
+  EXPECT_EQ(at(reader).file.name, path);
+  EXPECT_TRUE(at(reader).file.deleted);
+  ASSERT_EQ(at(reader).other_ends.size(), 1);
+  EXPECT_EQ(at(reader).other_ends[0].fd, writer.get());
+  ASSERT_EQ(at(writer).other_ends.size(), 1);
+  EXPECT_EQ(at(writer).other_ends[0].fd, reader.get());
+  EXPECT_TRUE(at(neither).other_ends.empty());
 }
 
 TEST(Descriptors, OfNoProcess) {
