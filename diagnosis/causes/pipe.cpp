@@ -96,6 +96,26 @@ std::optional<int> ended_child(const ProcessSnapshot& of,
   return {};
 }
 
+// The holders are left of a child that has ended: as of a shell, what it has
+// started in the background.
+bool outlived(const ProcessSnapshot& of, const PipeHolders& writers) {
+  const auto& children = of.world.children();
+  const auto [begin, end] = children.equal_range(of.pid);
+  const auto [orphan, last] = children.equal_range(1);
+  return of.pid != 1 &&
+         std::any_of(begin, end,
+                     [&](const auto& child) {
+                       const ProcessSnapshot* const its =
+                           of.world.snapshot(child.second);
+                       return its != nullptr && its->status.state == 'Z';
+                     }) &&
+         std::ranges::all_of(writers.others, [&](const PipeHolder& one) {
+           return std::any_of(orphan, last, [&](const auto& child) {
+             return child.second == one.pid;
+           });
+         });
+}
+
 // Others have it open, and might write.
 void reads_from_others(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
@@ -127,6 +147,14 @@ void reads_from_others(const ProcessSnapshot& of,
       cause.evidence.push_back(fmt::format("the parent of process {} has ended",
                                            writers.others[i].pid));
     }
+    return;
+  }
+  if (outlived(of, writers)) {
+    cause.blocks_others = true;
+    cause.evidence.push_back(fmt::format(
+        "a child of this process has ended, and process {} is a child of "
+        "process 1",
+        writers.others.front().pid));
     return;
   }
   if (std::ranges::all_of(writers.others, &PipeHolder::not_passed)) {

@@ -1,6 +1,7 @@
 // A lock that is a file: who finds it looks again and again until it is gone.
-// torch's FileBaton is one, behind which each build of an extension waits.
-// Whoever made it keeps it open; if nobody does, nobody will remove it.
+// torch's FileBaton is one, behind which each build of an extension waits, and
+// filelock's SoftFileLock. Whoever made it keeps it open; if nobody does,
+// nobody will remove it.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -9,7 +10,9 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/file_owner.h"
 #include "diagnosis/waits/holders.h"
+#include "diagnosis/waits/polled_lock.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -34,7 +37,45 @@ std::optional<Polled> polled_file(const ProcessSnapshot& of,
       return Polled{&frame, *std::move(path)};
     }
   }
-  return {};
+  const auto tried = library_try(of, thread);
+  return tried && tried->by_existence
+             ? std::optional(Polled{tried->frame, tried->path})
+             : std::nullopt;
+}
+
+// Somebody of another machine has made it, or one who may be at it still.
+// Whoever has not got it open any more has lost it.
+bool is_of_another(const ProcessSnapshot& of,
+                   const FileOwner& owner,
+                   bool all_seen,
+                   const std::string& path,
+                   const std::string& old,
+                   Cause& cause) {
+  if (!owner.here) {
+    cause.summary = fmt::format(
+        "waits until the lock file {} is gone, {} old, which process {} on {} "
+        "has made",
+        path, old, owner.pid, printable(owner.host));
+    cause.evidence.push_back(
+        fmt::format("it names process {} on {} as its owner", owner.pid,
+                    printable(owner.host)));
+    return true;
+  }
+  cause.evidence.push_back(fmt::format(
+      "it names process {} of this machine as its owner, which {}", owner.pid,
+      !owner.alive ? "has ended"
+      : all_seen   ? "does not have it open"
+                   : "is there"));
+  if (!owner.alive || all_seen) {
+    return false;
+  }
+  cause.summary = fmt::format(
+      "waits until the lock file {} is gone, {} old, which {} has made", path,
+      old, process_text(owner.pid));
+  if (owner.pid != of.pid) {
+    cause.blocked_by = {{owner.pid, owner.pid}};
+  }
+  return true;
 }
 
 }  // namespace
@@ -53,18 +94,18 @@ Found stale_lock_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   const Openers openers = who_has_open(of, *seen);
   const std::string old = age_text(*seen);
-  Cause cause{
-      .id = CauseId::LockFile,
-      .progress = Progress::Blocked,
-      .confidence = Confidence::Likely,
-      .evidence = {
-          fmt::format("{} at {}", polled->frame->qualname, thread.place()),
-          fmt::format("{} is there, {} old", seen->path, old)}};
+  const std::string path = printable(seen->path);
+  Cause cause{.id = CauseId::LockFile,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Likely,
+              .evidence = {fmt::format("{} at {}", polled->frame->qualname,
+                                       thread.place()),
+                           fmt::format("{} is there, {} old", path, old)}};
   if (!openers.known.empty()) {
     const int pid = openers.known.front().pid;
     cause.summary = fmt::format(
-        "waits until the lock file {} is gone, {} old, which {} has open",
-        seen->path, old, pid == of.pid ? "it itself" : process_text(pid));
+        "waits until the lock file {} is gone, {} old, which {} has open", path,
+        old, pid == of.pid ? "it itself" : process_text(pid));
     cause.evidence.push_back(process_text(pid) + " has it open");
     if (pid != of.pid) {
       cause.blocked_by = openers.known;
@@ -74,15 +115,22 @@ Found stale_lock_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     }
     return cause;
   }
+  const auto owner = file_owner(of, *seen);
+  if (owner &&
+      is_of_another(of, *owner, openers.unseen == 0, path, old, cause)) {
+    return cause;
+  }
   cause.id = CauseId::StaleLockFile;
   cause.progress = Progress::Stuck;
   cause.summary = fmt::format(
-      "waits until the lock file {} is gone: it is {} old, and nobody here has "
-      "it open who could remove it",
-      seen->path, old);
-  cause.confidence = openers.unseen == 0 && !openers.elsewhere
-                         ? Confidence::Certain
-                         : Confidence::Likely;
+      "waits until the lock file {} is gone: it is {} old, and {}", path, old,
+      owner && !owner->alive
+          ? fmt::format("process {}, which made it, has ended", owner->pid)
+          : "nobody here has it open who could remove it");
+  cause.confidence =
+      openers.unseen == 0 && !openers.elsewhere && !(owner && owner->alive)
+          ? Confidence::Certain
+          : Confidence::Likely;
   cause.evidence.push_back("no process that can be seen has it open");
   if (openers.unseen > 0) {
     cause.evidence.push_back(fmt::format(
@@ -97,7 +145,10 @@ Found stale_lock_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.next.push_back(
       {fmt::format("rm {}", shell_quote(fmt::format("/proc/{}/root{}", of.pid,
                                                     seen->path))),
-       "once it is sure that nobody builds: it goes on by itself then"});
+       fmt::format("once it is sure that nobody {}: it goes on by itself then",
+                   polled->frame->file.find("/torch/") != std::string::npos
+                       ? "builds"
+                       : "has it")});
   return cause;
 }
 

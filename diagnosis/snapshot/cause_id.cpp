@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 70> kCauseNames = {
+constexpr std::array<std::string_view, 71> kCauseNames = {
     "asyncio-blocked",
     "await-cycle",
     "backward",
@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 70> kCauseNames = {
     "lock-of-dead-process",
     "lock-of-ended-thread",
     "logging-lock",
+    "manager-call",
     "memory-limit",
     "memory-throttled",
     "mount",

@@ -44,6 +44,7 @@ enum class CauseId {
   LockOfDeadProcess,
   LockOfEndedThread,
   LoggingLock,
+  ManagerCall,
   MemoryLimit,
   MemoryThrottled,
   Mount,

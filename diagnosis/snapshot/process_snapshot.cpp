@@ -393,6 +393,11 @@ std::optional<OpenFile> ProcessSnapshot::file(int fd) const {
   return read ? std::optional(*std::move(read)) : std::nullopt;
 }
 
+std::vector<OpenFile> ProcessSnapshot::open_files() const {
+  auto read = read_open_files(pid);
+  return read ? std::move(read->files) : std::vector<OpenFile>();
+}
+
 // What the kernel has put on its stack and where, differs from one exec(2) to
 // the next.
 bool ProcessSnapshot::forked_from(int parent) const {

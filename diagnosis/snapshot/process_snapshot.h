@@ -125,6 +125,7 @@ class ProcessSnapshot {
 
   // ---- what the kernel knows
   virtual std::optional<OpenFile> file(int fd) const;
+  virtual std::vector<OpenFile> open_files() const;
   // What held_by() has found (awaited_python_lock.h), by thread: each that
   // waits for a lock asks who has it.
   mutable std::map<int, std::vector<HeldPythonLock>> held_locks;

@@ -15,6 +15,7 @@
 #include "base/folder.h"
 #include "base/parallel_map.h"
 #include "base/text.h"
+#include "diagnosis/waits/awaited_files.h"
 #include "tracee/proc/mounts.h"
 #include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_list.h"
@@ -72,6 +73,16 @@ bool is_local(std::string_view type) {
   constexpr std::array<std::string_view, 7> kTypes = {
       "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay"};
   return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+// The kernel names the file system there by another number than stat(2) where
+// that has none of its own (btrfs, overlay).
+bool is_lock_on_file(const FileLock& lock, const SeenFile& file) {
+  if (makedev(lock.major, lock.minor) == file.device) {
+    return true;
+  }
+  return lock.major == 0 && major(file.device) == 0 && lock.pid > 0 &&
+         has_open(lock.pid, file).value_or(false);
 }
 
 }  // namespace
@@ -175,14 +186,56 @@ std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of) {
 std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
                                 const SeenFile& file) {
   std::vector<ThreadId> holders;
+  bool unnamed = false;
   for (const FileLock& lock : of.world.file_locks()) {
-    const bool same = lock.inode == file.inode &&
-                      makedev(lock.major, lock.minor) == file.device;
-    if (same && !lock.waits && lock.pid > 0 && lock.pid != of.pid) {
-      holders.push_back({lock.pid, lock.pid});
+    if (lock.inode != file.inode || lock.waits || lock.pid == of.pid ||
+        !is_lock_on_file(lock, file)) {
+      continue;
+    }
+    const ThreadId id{lock.pid, lock.pid};
+    unnamed |= lock.pid <= 0;
+    if (lock.pid > 0 && std::ranges::find(holders, id) == holders.end()) {
+      holders.push_back(id);
+    }
+  }
+  return holders.empty() && unnamed ? who_locks_by_descriptor(of, file)
+                                    : holders;
+}
+
+std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
+                                              const SeenFile& file) {
+  std::vector<ThreadId> holders;
+  for (const ThreadId id : who_has_open(of, file).known) {
+    const auto open =
+        id.pid != of.pid ? read_open_files(id.pid) : std::unexpected(Error());
+    const bool locks =
+        open && std::ranges::any_of(open->files, [&](const OpenFile& one) {
+          return one.inode == file.inode && one.device == file.device &&
+                 !one.locks.empty();
+        });
+    if (locks) {
+      holders.push_back(id);
     }
   }
   return holders;
+}
+
+bool takes_connections(SystemSnapshot& world, int pid) {
+  const ProcessSnapshot* const of = world.snapshot(pid);
+  return of != nullptr &&
+         std::ranges::any_of(of->threads, [&](const ThreadSnapshot& thread) {
+           if (thread.sleeps_in("accept") || thread.sleeps_in("accept4")) {
+             return true;
+           }
+           const auto awaited = awaited_files(*of, thread);
+           return std::ranges::any_of(
+               awaited.files, [&](const AwaitedFile& one) {
+                 const auto socket = one.file.kind == FileKind::Socket
+                                         ? world.tcp_socket(pid, one.file.inode)
+                                         : std::nullopt;
+                 return socket && socket->state == TcpState::Listen;
+               });
+         });
 }
 
 }  // namespace hangdbg

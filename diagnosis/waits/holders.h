@@ -40,8 +40,15 @@ std::optional<int> awaited_file_lock(const ThreadSnapshot& thread);
 // Who holds what a thread of that process waits for there (proc_locks(5)).
 std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of);
 
-// Of those that hold a lock on it, by whatever way.
+// Of those that hold a lock on it, by whatever way; each once.
 std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
                                 const SeenFile& file);
+// By their descriptors: whoever has one from a process that has locked the
+// file, with flock(2) or F_OFD_SETLK, has the lock, too.
+std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
+                                              const SeenFile& file);
+
+// A thread of it waits for who connects: it serves.
+bool takes_connections(SystemSnapshot& world, int pid);
 
 }  // namespace hangdbg

@@ -44,6 +44,8 @@ const std::set<Before> kBefore = {
     {"gRPC", "events"},
     {"DNS", "connection"},
     {"DNS", "UDP"},
+    {"manager", "connection"},
+    {"manager", "events"},
     // "events" is said of any wait for descriptors.
     {"terminal", "pipe"},
     {"terminal", "events"},
@@ -52,6 +54,9 @@ const std::set<Before> kBefore = {
     {"connection", "events"},
     {"UDP", "events"},
     {"events", "time"},
+    // "time" is said of whoever sleeps between two tries.
+    {"SQLite", "time"},
+    {"file lock", "time"},
     // "busy" is said of whoever has run while it was looked at.
     {"file lock", "busy"},
     {"condition", "busy"},

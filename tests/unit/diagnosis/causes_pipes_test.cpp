@@ -180,6 +180,15 @@ const std::vector<MadeUpCase>& pipe_cases() {
          has_end(world, kOther, /*writes=*/true, kErrors, 2);
          world.parents = {{1, kOther}, {1, kOne}};
        }},
+      {"what_a_shell_has_left_has_the_output", CauseId::PipeRead, Blocked,
+       Likely, true, "waits for what process 99999902 writes into a pipe",
+       [](auto& world) {
+         at_pipe(world, kOne);
+         sleeps(world, kOther);
+         has_end(world, kOther, /*writes=*/true, kPipe, 1);
+         sleeps(world, 99999904).status.state = 'Z';
+         world.parents = {{1, kOther}, {kOne, 99999904}};
+       }},
       {"a_child_that_sleeps_has_its_output", CauseId::PipeRead, Blocked, Likely,
        false, "waits for what process 99999904 writes into a pipe",
        [](auto& world) {

@@ -17,8 +17,9 @@ namespace hangdbg {
 std::vector<MadeUpCase> made_up_cases() {
   std::vector<MadeUpCase> all;
   for (const auto* const of :
-       {&file_cases(), &pipe_cases(), &socket_cases(), &peer_cases(), &lock_cases(),
-        &library_wait_cases(), &process_cases(), &native_cases(),
+       {&file_cases(), &pipe_cases(), &polled_cases(), &socket_cases(),
+        &peer_cases(), &lock_cases(), &library_wait_cases(), &process_cases(),
+        &native_cases(), 
         &around_cases(), &time_cases()}) {
     all.insert(all.end(), of->begin(), of->end());
   }

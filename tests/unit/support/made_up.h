@@ -141,6 +141,13 @@ class MadeUpProcess : public ProcessSnapshot {
     const auto found = files.find(fd);
     return found == files.end() ? std::nullopt : std::optional(found->second);
   }
+  std::vector<OpenFile> open_files() const override {
+    std::vector<OpenFile> all;
+    for (const auto& [fd, file] : files) {
+      all.push_back(file);
+    }
+    return all;
+  }
   bool forked_from(int one) const override {
     return parent != 0 && parent == one;
   }

@@ -30,6 +30,7 @@ inline std::ostream& operator<<(std::ostream& out, const MadeUpCase& one) {
 
 const std::vector<MadeUpCase>& file_cases();
 const std::vector<MadeUpCase>& pipe_cases();
+const std::vector<MadeUpCase>& polled_cases();
 const std::vector<MadeUpCase>& socket_cases();
 const std::vector<MadeUpCase>& peer_cases();
 const std::vector<MadeUpCase>& lock_cases();

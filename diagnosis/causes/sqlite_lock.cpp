@@ -1,0 +1,65 @@
+// A lock on a database of SQLite: its busy handler tries again and again, in C
+// code, and sleeps between.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/polled_lock.h"
+#include "diagnosis/waits/sqlite_locks.h"
+#include "tracee/proc/proc_status.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// The function by which its C code is on the stack; "" if it is not, or that
+// cannot be told.
+std::string function_of_sqlite(const ProcessSnapshot& of,
+                               const ThreadSnapshot& thread) {
+  const auto functions = of.native(thread);
+  const auto found = std::ranges::find_if(
+      functions, [](const std::string& one) { return one.contains("sqlite"); });
+  return found == functions.end() ? "" : *found;
+}
+
+}  // namespace
+
+Found sqlite_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (!of.is_python() || !thread.python || !is_timed_sleep(thread.wait.call)) {
+    return std::nullopt;
+  }
+  const auto locked = locked_database(of);
+  if (!locked) {
+    return std::nullopt;
+  }
+  const std::string function = function_of_sqlite(of, thread);
+  if (function.empty()) {
+    return std::nullopt;
+  }
+  const std::string who = locked->own
+                              ? "another connection of its own"
+                              : process_text(locked->holders.front().pid);
+  Cause cause{.id = CauseId::FileLock,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Certain,
+              .summary = fmt::format("waits for SQLite's lock on {}, which {} "
+                                     "has",
+                                     printable(locked->path), who),
+              .blocked_by = locked->holders};
+  cause.evidence.push_back(
+      fmt::format("sleeps in SQLite, {}, at {}", function, thread.place()));
+  cause.evidence.push_back(
+      fmt::format("/proc/locks: {} holds SQLite's {}",
+                  locked->own ? "this process itself" : who, locked->name()));
+  if (!locked->holders.empty()) {
+    cause.blocks_others = true;
+    cause.next.push_back(
+        {fmt::format("hangdbg diagnose {}", locked->holders.front().pid),
+         "why that one does not end its transaction"});
+  }
+  return cause;
+}
+
+}  // namespace hangdbg::causes

@@ -1,0 +1,192 @@
+#include "diagnosis/waits/polled_lock.h"
+
+#include <fmt/core.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "diagnosis/waits/frame_paths.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kInnermost = 6;
+constexpr std::size_t kMostPaths = 32;
+
+// Functions that try and sleep, with what names the file there.
+struct LibraryFunction {
+  const char* function;
+  const char* file;
+  const char* path;
+};
+constexpr LibraryFunction kLibraries[] = {
+    {"_poll_until_acquired", "filelock/_core/_acquire.py", "lock_filename"},
+    {"_poll_until_acquired", "filelock/_api.py", "lock_filename"},
+    {"acquire", "filelock/_api.py", "lock_filename"},
+    {"acquire", "filelock/_api.py", "self._context.lock_file"},
+    {"acquire", "filelock/_api.py", "self._lock_file"},
+    {"acquire", "filelock/__init__.py", "self._lock_file"},
+    {"acquire", "filelock.py", "self._lock_file"},
+    {"_timeout_generator", "portalocker/utils.py", "self.filename"},
+    {"acquire", "portalocker/utils.py", "self.filename"},
+    {"acquire", "fasteners/process_lock.py", "self.path"},
+    {"_acquire", "fasteners/process_lock.py", "self.path"},
+};
+
+// Those that a process other than this one holds, and this one does not.
+std::vector<FileLock> locks_of_others(const ProcessSnapshot& of) {
+  std::vector<FileLock> others;
+  for (const FileLock& lock : of.world.file_locks()) {
+    if (!lock.waits && lock.pid != of.pid && lock.type != "LEASE") {
+      others.push_back(lock);
+    }
+  }
+  std::erase_if(others, [&](const FileLock& one) {
+    return std::ranges::any_of(of.world.file_locks(), [&](const FileLock& own) {
+      return own.pid == of.pid && !own.waits && own.inode == one.inode &&
+             own.major == one.major && own.minor == one.minor;
+    });
+  });
+  return others;
+}
+
+// A module that can lock files, as the code of that frame names it.
+bool can_lock_files(const ProcessSnapshot& of, const PythonFrame& frame) {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "fcntl",       "flock",    "lockf",     "LOCK_NB",
+      "portalocker", "filelock", "fasteners", "zc"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) {
+    return of.object(frame, name).has_value();
+  });
+}
+
+std::optional<PolledLock> locked_by_others(const ProcessSnapshot& of,
+                                           SeenFile file,
+                                           std::string how,
+                                           bool known) {
+  auto holders = who_locks(of, file);
+  if (holders.empty()) {
+    return {};
+  }
+  return PolledLock{.file = std::move(file),
+                    .holders = std::move(holders),
+                    .how = std::move(how),
+                    .known = known};
+}
+
+// One that it keeps open between its tries.
+std::optional<PolledLock> open_and_locked(const ProcessSnapshot& of,
+                                          const std::set<std::uint64_t>& inodes,
+                                          const std::string& at) {
+  for (const OpenFile& file : of.open_files()) {
+    if (!inodes.contains(file.inode) ||
+        (file.kind != FileKind::File && file.kind != FileKind::Memory)) {
+      continue;
+    }
+    auto found = locked_by_others(
+        of, {.device = file.device, .inode = file.inode, .path = file.name},
+        fmt::format("sleeps at {}, and has {} open as fd {}", at,
+                    printable(file.name), file.fd),
+        false);
+    if (found) {
+      return found;
+    }
+  }
+  return {};
+}
+
+// One that it opens for each try: by the paths that are at hand there.
+std::optional<PolledLock> named_and_locked(
+    const ProcessSnapshot& of,
+    std::span<const PythonFrame> frames,
+    const std::set<std::uint64_t>& inodes) {
+  std::size_t looked_at = 0;
+  for (const PythonFrame& frame : frames) {
+    for (const NamedPath& one : paths_known_to(of, frame)) {
+      if (++looked_at > kMostPaths) {
+        return {};
+      }
+      auto file = seen_by(of.pid, one.path);
+      if (!file || !inodes.contains(file->inode)) {
+        continue;
+      }
+      auto found = locked_by_others(
+          of, *std::move(file),
+          fmt::format("sleeps, and {} is {} in {}", printable(one.path),
+                      printable(one.name), place_of(frame)),
+          false);
+      if (found) {
+        return found;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Before 3.11 time.sleep selects from no descriptors.
+bool is_timed_sleep(const TaskSyscall& call) {
+  return !call.running &&
+         (call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
+          ((call.number == SYS_select || call.number == SYS_pselect6) &&
+           call.args[0] == 0) ||
+          (call.number == SYS_poll && call.args[1] == 0));
+}
+
+std::optional<LibraryTry> library_try(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread) {
+  if (!of.is_python()) {
+    return {};
+  }
+  for (const LibraryFunction& one : kLibraries) {
+    const PythonFrame* const frame = thread.find(one.function, one.file, 4);
+    auto path = frame != nullptr ? path_at(of, *frame, one.path) : std::nullopt;
+    if (path) {
+      // filelock.SoftFileLock; fasteners and portalocker have none.
+      const std::string type = type_at(of, *frame, "self");
+      return LibraryTry{frame, *std::move(path), type.contains("Soft")};
+    }
+  }
+  return {};
+}
+
+std::optional<PolledLock> polled_lock(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread) {
+  if (!of.is_python()) {
+    return {};
+  }
+  if (const auto known = library_try(of, thread)) {
+    auto file =
+        known->by_existence ? std::nullopt : seen_by(of.pid, known->path);
+    return file ? locked_by_others(of, *std::move(file),
+                                   fmt::format("{} tries again and again",
+                                               place_of(*known->frame)),
+                                   true)
+                : std::nullopt;
+  }
+  if (!is_timed_sleep(thread.wait.call)) {
+    return {};
+  }
+  const auto frames = std::span(thread.frames())
+                          .first(std::min(kInnermost, thread.frames().size()));
+  std::set<std::uint64_t> inodes;
+  for (const FileLock& lock : locks_of_others(of)) {
+    inodes.insert(lock.inode);
+  }
+  if (inodes.empty() || std::ranges::none_of(frames, [&](const auto& frame) {
+        return can_lock_files(of, frame);
+      })) {
+    return {};
+  }
+  auto found = open_and_locked(of, inodes, thread.place());
+  return found ? found : named_and_locked(of, frames, inodes);
+}
+
+}  // namespace hangdbg
