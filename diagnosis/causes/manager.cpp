@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/pipe_holders.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
 
@@ -79,20 +80,35 @@ bool waits_for_a_client(const ThreadSnapshot& serving) {
          is_waiting_room(serving.frames().front().file);
 }
 
-// This process has started the manager, and none that is alive besides, so
-// nobody else knows it.
+bool runs_module(const ProcessSnapshot& of, std::string_view module) {
+  return std::ranges::any_of(of.command_line, [&](const std::string& word) {
+    return word.contains(module);
+  });
+}
+
+// Of that process only the manager is left, and what multiprocessing has
+// started for itself.
+bool has_no_other_child(SystemSnapshot& world, int pid, int manager) {
+  const auto [begin, end] = world.children().equal_range(pid);
+  return std::all_of(begin, end, [&](const auto& child) {
+    const ProcessSnapshot* const its = world.snapshot(child.second);
+    if (child.second == manager || its == nullptr || its->status.state == 'Z' ||
+        runs_module(*its, "multiprocessing.resource_tracker")) {
+      return true;
+    }
+    // Those that it forks have its command line, and not this parent.
+    return runs_module(*its, "multiprocessing.forkserver") &&
+           !runs_module(*world.snapshot(pid), "multiprocessing.forkserver") &&
+           has_no_other_child(world, child.second, manager);
+  });
+}
+
+// This process has started the manager, and no other that is alive: so nobody
+// else knows it.
 bool has_it_alone(const ProcessSnapshot& of, const ProcessSnapshot& manager) {
-  const auto [begin, end] = of.world.children().equal_range(of.pid);
-  return manager.status.ppid == of.pid && of.python_threads().size() == 1 &&
-         std::all_of(begin, end, [&](const auto& child) {
-           const ProcessSnapshot* const its = of.world.snapshot(child.second);
-           return child.second == manager.pid || its == nullptr ||
-                  its->status.state == 'Z' ||
-                  std::ranges::any_of(
-                      its->command_line, [](const std::string& word) {
-                        return word.contains("multiprocessing.resource_tr");
-                      });
-         });
+  return is_descendant(of.world, manager.pid, of.pid) &&
+         of.python_threads().size() == 1 &&
+         has_no_other_child(of.world, of.pid, manager.pid);
 }
 
 }  // namespace

@@ -123,8 +123,12 @@ void reads_from_others(const ProcessSnapshot& of,
                        const PipeHolders& writers,
                        Cause& cause) {
   const std::string names = process_names(writers.others);
-  cause.summary =
-      fmt::format("waits for what {} writes into {}", names, name_of(pipe));
+  const bool queue =
+      std::ranges::any_of(thread.frames(), [](const PythonFrame& frame) {
+        return frame.file.ends_with("/multiprocessing/queues.py");
+      });
+  const std::string what = queue ? "a queue" : name_of(pipe);
+  cause.summary = fmt::format("waits for what {} writes into {}", names, what);
   cause.blocked_by = writers.mains();
   cause.any_unblocks = true;
   if (!writers.all_single) {
@@ -132,10 +136,7 @@ void reads_from_others(const ProcessSnapshot& of,
     cause.confidence = Confidence::Possible;
   }
   tell_holders(of, writers, /*writers=*/true, cause);
-  const auto child = ended_child(of, thread);
-  if (child && std::ranges::none_of(writers.others, [&](const auto& one) {
-        return is_descendant(of.world, one.pid, of.pid);
-      })) {
+  if (const auto child = ended_child(of, thread)) {
     cause.summary = fmt::format(
         "waits for the end of the output of process {}, which has ended: {} "
         "still {} it open",
@@ -144,8 +145,11 @@ void reads_from_others(const ProcessSnapshot& of,
     cause.blocks_others = true;
     for (std::size_t i = 0; i < std::min(writers.others.size(), kMostNamed);
          ++i) {
-      cause.evidence.push_back(fmt::format("the parent of process {} has ended",
-                                           writers.others[i].pid));
+      const int pid = writers.others[i].pid;
+      if (!is_descendant(of.world, pid, of.pid)) {
+        cause.evidence.push_back(
+            fmt::format("the parent of process {} has ended", pid));
+      }
     }
     return;
   }
@@ -160,7 +164,7 @@ void reads_from_others(const ProcessSnapshot& of,
   if (std::ranges::all_of(writers.others, &PipeHolder::not_passed)) {
     cause.summary = fmt::format(
         "waits for {} whose write end is open only in {}{}, which inherited it",
-        name_of(pipe), writers.own.empty() ? "" : "itself and in ", names);
+        what, writers.own.empty() ? "" : "itself and in ", names);
     cause.evidence.push_back(
         "multiprocessing has passed no connection to their targets");
     cause.blocks_others = true;

@@ -25,7 +25,7 @@ std::optional<OpenCall> open_call(const ProcessSnapshot& of,
                                   const ThreadSnapshot& thread) {
   const TaskSyscall& call = thread.wait.call;
   const auto& args = call.args;
-  if (call.running || thread.wait.state == 'R') {
+  if (call.running || thread.wait.state != 'S') {
     return {};
   }
   switch (call.number) {
