@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -105,10 +106,23 @@ Found file_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!polled) {
     return std::nullopt;
   }
+  if (polled->own) {
+    return Cause{
+        .id = CauseId::FileLock,
+        .progress = Progress::Blocked,
+        .confidence = Confidence::Certain,
+        .summary = fmt::format("waits for the lock on {}, which its own "
+                               "process has by another descriptor",
+                               printable(polled->file.path)),
+        .evidence = {
+            std::move(polled->how),
+            fmt::format("/proc/locks: process {} itself holds it", of.pid)}};
+  }
   Cause cause = held(of, thread, polled->file, std::move(polled->holders));
   cause.evidence.front() = std::move(polled->how);
-  if (!polled->known) {
-    cause.confidence = std::min(cause.confidence, Confidence::Likely);
+  cause.confidence = std::min(cause.confidence, polled->confidence);
+  if (polled->confidence == Confidence::Possible) {
+    cause.summary.replace(0, std::string_view("waits").size(), "may wait");
   }
   return cause;
 }

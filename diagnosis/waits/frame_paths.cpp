@@ -75,11 +75,12 @@ std::vector<NamedPath> paths_known_to(const ProcessSnapshot& of,
   std::vector<NamedPath> found;
   const ObjectReader& objects = of.objects();
   objects.allow_reads();
-  const auto add = [&](const std::string& name, Address object) {
+  const auto add = [&](const std::string& name, Address object,
+                       bool of_module = false) {
     auto path = path_text_of(objects, object);
     if (path && looks_like_path(*path) &&
         std::ranges::find(found, *path, &NamedPath::path) == found.end()) {
-      found.push_back({name, *std::move(path)});
+      found.push_back({name, *std::move(path), of_module});
     }
   };
   std::size_t names = 0;
@@ -105,7 +106,7 @@ std::vector<NamedPath> paths_known_to(const ProcessSnapshot& of,
       if (++names > kMostNames) {
         break;
       }
-      add(one.name, one.object);
+      add(one.name, one.object, /*of_module=*/true);
     }
   }
   return found;

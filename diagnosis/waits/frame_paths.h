@@ -14,6 +14,7 @@ namespace hangdbg {
 struct NamedPath {
   std::string name;  // "path", "self.path", "LOCK"
   std::string path;
+  bool of_module = false;
 };
 
 // Strings that look like a path, each once.

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "diagnosis/waits/frame_paths.h"
+#include "diagnosis/waits/sqlite_locks.h"
 
 namespace hangdbg {
 namespace {
@@ -43,7 +44,9 @@ constexpr LibraryFunction kLibraries[] = {
 std::vector<FileLock> locks_of_others(const ProcessSnapshot& of) {
   std::vector<FileLock> others;
   for (const FileLock& lock : of.world.file_locks()) {
-    if (!lock.waits && lock.pid != of.pid && lock.type != "LEASE") {
+    // A database is open for long, and no lock by which a program waits.
+    if (!lock.waits && lock.pid != of.pid && lock.type != "LEASE" &&
+        sqlite_lock_of(lock, /*shm=*/false) == SqliteLock::Other) {
       others.push_back(lock);
     }
   }
@@ -58,18 +61,27 @@ std::vector<FileLock> locks_of_others(const ProcessSnapshot& of) {
 
 // A module that can lock files, as the code of that frame names it.
 bool can_lock_files(const ProcessSnapshot& of, const PythonFrame& frame) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "fcntl",       "flock",    "lockf",     "LOCK_NB",
-      "portalocker", "filelock", "fasteners", "zc"};
+  constexpr std::array<std::string_view, 13> kNames = {
+      "fcntl",           "flock",     "lockf",     "LOCK_NB",
+      "filelock",        "fasteners", "zc",        "portalocker",
+      "FileLock",        "LockFile",  "LockError", "LockException",
+      "InterProcessLock"};
   return std::ranges::any_of(kNames, [&](std::string_view name) {
     return of.object(frame, name).has_value();
+  });
+}
+
+bool has_locked(const ProcessSnapshot& of, const SeenFile& file) {
+  return std::ranges::any_of(of.world.file_locks(), [&](const FileLock& one) {
+    return one.pid == of.pid && !one.waits && one.inode == file.inode &&
+           makedev(one.major, one.minor) == file.device;
   });
 }
 
 std::optional<PolledLock> locked_by_others(const ProcessSnapshot& of,
                                            SeenFile file,
                                            std::string how,
-                                           bool known) {
+                                           Confidence confidence) {
   auto holders = who_locks(of, file);
   if (holders.empty()) {
     return {};
@@ -77,7 +89,23 @@ std::optional<PolledLock> locked_by_others(const ProcessSnapshot& of,
   return PolledLock{.file = std::move(file),
                     .holders = std::move(holders),
                     .how = std::move(how),
-                    .known = known};
+                    .confidence = confidence};
+}
+
+// Who was forked has each file that the other had open, and the names of its
+// modules, whatever it does now.
+bool is_relative_of(const ProcessSnapshot& of, const PolledLock& lock) {
+  return of.forked_from(lock.holders.front().pid);
+}
+
+bool has_it_from_holder(const ProcessSnapshot& of,
+                        const OpenFile& file,
+                        const PolledLock& lock) {
+  const ProcessSnapshot* const holder =
+      is_relative_of(of, lock) ? of.world.snapshot(lock.holders.front().pid)
+                               : nullptr;
+  const auto same = holder != nullptr ? holder->file(file.fd) : std::nullopt;
+  return same && same->inode == file.inode && same->device == file.device;
 }
 
 // One that it keeps open between its tries.
@@ -86,15 +114,16 @@ std::optional<PolledLock> open_and_locked(const ProcessSnapshot& of,
                                           const std::string& at) {
   for (const OpenFile& file : of.open_files()) {
     if (!inodes.contains(file.inode) ||
-        (file.kind != FileKind::File && file.kind != FileKind::Memory)) {
+        (file.kind != FileKind::File && file.kind != FileKind::Memory) ||
+        !file.locks.empty()) {
       continue;
     }
     auto found = locked_by_others(
         of, {.device = file.device, .inode = file.inode, .path = file.name},
         fmt::format("sleeps at {}, and has {} open as fd {}", at,
                     printable(file.name), file.fd),
-        false);
-    if (found) {
+        Confidence::Likely);
+    if (found && !has_it_from_holder(of, file, *found)) {
       return found;
     }
   }
@@ -120,8 +149,9 @@ std::optional<PolledLock> named_and_locked(
           of, *std::move(file),
           fmt::format("sleeps, and {} is {} in {}", printable(one.path),
                       printable(one.name), place_of(frame)),
-          false);
-      if (found) {
+          &frame == &frames.front() && !one.of_module ? Confidence::Likely
+                                                      : Confidence::Possible);
+      if (found && !(one.of_module && is_relative_of(of, *found))) {
         return found;
       }
     }
@@ -165,11 +195,19 @@ std::optional<PolledLock> polled_lock(const ProcessSnapshot& of,
   if (const auto known = library_try(of, thread)) {
     auto file =
         known->by_existence ? std::nullopt : seen_by(of.pid, known->path);
-    return file ? locked_by_others(of, *std::move(file),
-                                   fmt::format("{} tries again and again",
-                                               place_of(*known->frame)),
-                                   true)
-                : std::nullopt;
+    if (!file) {
+      return {};
+    }
+    std::string how =
+        fmt::format("{} tries again and again", place_of(*known->frame));
+    if (has_locked(of, *file)) {
+      return PolledLock{.file = *std::move(file),
+                        .how = std::move(how),
+                        .confidence = Confidence::Certain,
+                        .own = true};
+    }
+    return locked_by_others(of, *std::move(file), std::move(how),
+                            Confidence::Certain);
   }
   if (!is_timed_sleep(thread.wait.call)) {
     return {};

@@ -27,8 +27,11 @@ std::optional<LibraryTry> library_try(const ProcessSnapshot& of,
 struct PolledLock {
   SeenFile file;
   std::vector<ThreadId> holders;
-  std::string how;     // evidence
-  bool known = false;  // by a library's frame; else by what looks so
+  std::string how;  // evidence
+  // Certain by a library's frame. By what looks so: likely of a file that is
+  // open or at hand where it sleeps, else possible.
+  Confidence confidence = Confidence::Possible;
+  bool own = false;  // this process itself has it: then it is certain
 };
 
 // Of those that another process has. By existence is none of them.

@@ -154,6 +154,26 @@ const std::vector<MadeUpCase>& polled_cases() {
          world.locks = {lock_of(kOne), lock_of(alive())};
          sleeps(world, alive());
        }},
+      {"has_the_lock_by_its_descriptor", CauseId::Sleeps, Idle, Certain, false,
+       "",
+       [](auto& world) {
+         tries(world).files.at(5).locks = {{.type = "FLOCK", .write = true}};
+         world.locks = {lock_of(kOther)};
+       }},
+      {"was_forked_from_who_has_the_lock", CauseId::Sleeps, Idle, Certain,
+       false, "",
+       [](auto& world) {
+         tries(world).parent = alive();
+         world.locks = {lock_of(alive())};
+         opens(sleeps(world, alive()), 5, "/home/ada/lock", kInode);
+       }},
+      {"was_forked_and_has_opened_it_itself", CauseId::FileLock, Blocked,
+       Likely, true, "waits for the lock on /home/ada/lock",
+       [](auto& world) {
+         tries(world).parent = alive();
+         world.locks = {lock_of(alive())};
+         sleeps(world, alive());
+       }},
       {"locks_no_files", CauseId::Sleeps, Idle, Certain, false, "",
        [](auto& world) {
          tries(world, /*knows_flock=*/false);
