@@ -9,13 +9,13 @@ import pytest
 import torches
 from diagnosed import named_first, not_hung
 from hangs import folder_with
-from harness import TARGETS, Target, hangdbg, until
+from harness import Target, hangdbg, in_targets, until
 from test_diagnose_well import debians
 from versions import by_case
 
 
 def begin(case, python, folder):
-    return Target([python, TARGETS / "causes_pipes.py", case, folder])
+    return Target([python, in_targets("causes_pipes.py"), case, folder])
 
 
 # case: its cause, how sure, and what is in the sentence; "CHILD" is its child's PID
