@@ -10,7 +10,7 @@
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 #include "inspector/cpython/async/asyncio_tasks.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 

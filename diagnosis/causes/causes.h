@@ -93,6 +93,10 @@ void refine_by_known_version(const ProcessSnapshot& of,
 void refine_by_nccl_threads(const ProcessSnapshot& of,
                             const ThreadSnapshot& thread,
                             Cause& cause);
+// Says what the library waits for in which the thread is, where that is known.
+void refine_by_library(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       Cause& cause);
 // The thread does the same again and again, and nothing comes of it.
 bool retries(const Cause& cause);
 

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
+#include "diagnosis/waits/library_waits.h"
 #include "diagnosis/waits/sleep_loop.h"
-#include "diagnosis/waits/worker_loops.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
 
@@ -41,9 +41,9 @@ std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
       busy.push_back(one->id);
       continue;
     }
-    const PythonFrame* const loop = worker_loop(*one);
-    if (loop != nullptr &&
-        loop->file.find("/concurrent/futures/") != std::string::npos) {
+    const auto loop = worker_loop(*one);
+    if (loop &&
+        loop->row->file.find("/concurrent/futures/") != std::string::npos) {
       return {};
     }
   }
@@ -107,8 +107,8 @@ bool is_timer(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 // A server looks twice a second whether it is to stop, and runs then.
 bool is_in_server_loop(const ThreadSnapshot& thread) {
-  const PythonFrame* const loop = worker_loop(thread);
-  return loop != nullptr && loop->function == "serve_forever";
+  const auto loop = worker_loop(thread);
+  return loop && loop->row->function == "serve_forever";
 }
 
 // Another thread that waits for what comes from outside, while this one waits

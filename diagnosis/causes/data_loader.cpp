@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 
 namespace hangdbg::causes {
 namespace {

@@ -1,12 +1,12 @@
 // A thread of a pool, or a helper of a library's, that has nothing to do.
 #include "diagnosis/causes/causes.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 
 namespace hangdbg::causes {
 
 Found idle_worker(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  const PythonFrame* const loop = worker_loop(thread);
-  if (loop == nullptr || thread.wait.state == 'R') {
+  const auto loop = worker_loop(thread);
+  if (!loop || thread.wait.state == 'R') {
     return std::nullopt;
   }
   // Workers take turns at their queue: whoever has its lock may have been
@@ -18,8 +18,8 @@ Found idle_worker(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return Cause{.id = CauseId::Idle,
                .progress = Progress::Idle,
                .confidence = Confidence::Certain,
-               .summary = "waits for work, as it does when there is none",
-               .evidence = {place_of(*loop)}};
+               .summary = sentence_of(of, *loop),
+               .evidence = {place_of(*loop->frame)}};
 }
 
 }  // namespace hangdbg::causes

@@ -1,7 +1,7 @@
 #include "diagnosis/causes/pools.h"
 
 #include "diagnosis/causes/rules.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 
 namespace hangdbg {
 namespace {

@@ -61,10 +61,11 @@ constexpr NamedRule kRules[] = {
 constexpr void (*kRefiners[])(const ProcessSnapshot&,
                               const ThreadSnapshot&,
                               Cause&) = {
-    causes::refine_by_descriptors,   causes::refine_by_full_disk,
-    causes::refine_by_process_limit, causes::refine_by_cpu_limit,
-    causes::refine_by_memory_limit,  causes::refine_by_lack_of_memory,
-    causes::refine_by_known_version, causes::refine_by_nccl_threads,
+    causes::refine_by_library,        causes::refine_by_descriptors,
+    causes::refine_by_full_disk,      causes::refine_by_process_limit,
+    causes::refine_by_cpu_limit,      causes::refine_by_memory_limit,
+    causes::refine_by_lack_of_memory, causes::refine_by_known_version,
+    causes::refine_by_nccl_threads,
 };
 
 Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {

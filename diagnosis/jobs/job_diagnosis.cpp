@@ -13,7 +13,7 @@
 #include "diagnosis/jobs/job_cause.h"
 #include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/awaited_call.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 #include "inspector/cpython/runtime/python_process.h"
 #include "inspector/jobs/mpi_programs.h"
 #include "tracee/net/connections.h"

@@ -1,0 +1,117 @@
+// A thread in a function of a library of which is known what it waits for
+// (library_waits.h): that is said in place of what the kernel sees of it,
+// "waits for events on 1 descriptor". Who is waited for, and what a rule has
+// proved, stays.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/library_waits.h"
+
+namespace hangdbg::causes {
+namespace {
+
+// Causes that say little of what is waited for.
+bool may_be_said_better(const Cause& cause) {
+  constexpr std::array kIds = {
+      CauseId::Condition, CauseId::Future, CauseId::Idle,   CauseId::PeerSilent,
+      CauseId::Polls,     CauseId::Serves, CauseId::Sleeps, CauseId::Unknown,
+  };
+  return std::ranges::find(kIds, cause.id) != kIds.end();
+}
+
+// Whether the kernel's wait can be that one: who sleeps for a time, or waits
+// for another thread, does not read from a server, whatever called it.
+bool may_be(WaitKind kind, CauseId id, const ThreadSnapshot& thread) {
+  const bool sleeps = id == CauseId::Polls || id == CauseId::Sleeps;
+  const bool in_futex = thread.wait.syscall == "futex";
+  switch (kind) {
+    case WaitKind::Pause:
+      return sleeps;
+    case WaitKind::Connections:
+      return !sleeps || in_futex;
+    case WaitKind::Reply:
+      return !sleeps || in_futex;
+    default:
+      return true;
+  }
+}
+
+CauseId id_of(WaitKind kind, CauseId found) {
+  const bool says_little =
+      found == CauseId::Unknown || found == CauseId::Idle ||
+      found == CauseId::Serves ||
+      // It sleeps between two looks.
+      (found == CauseId::Sleeps && !is_idle_by_design(kind));
+  if (!says_little) {
+    return found;
+  }
+  switch (kind) {
+    case WaitKind::Connections:
+      return CauseId::Serves;
+    case WaitKind::Reply:
+      return CauseId::PeerSilent;
+    case WaitKind::Child:
+      return CauseId::Child;
+    case WaitKind::Lock:
+    case WaitKind::Slot:
+    case WaitKind::Thread:
+    case WaitKind::Peers:
+      return CauseId::Condition;
+    case WaitKind::Pause:
+      return CauseId::Sleeps;
+    default:
+      return CauseId::Idle;
+  }
+}
+
+// What comes of it: a wait for work is no hang, and one for somebody who owes
+// it is no rest.
+void take_progress(WaitKind kind, Cause& cause) {
+  if (is_idle_by_design(kind)) {
+    if (cause.progress == Progress::Blocked && cause.blocked_by.empty()) {
+      cause.progress = Progress::Idle;
+      cause.id =
+          kind == WaitKind::Connections ? CauseId::Serves : CauseId::Idle;
+      cause.confidence = Confidence::Likely;
+      cause.next.clear();
+    }
+  } else if (kind != WaitKind::Pause && cause.progress == Progress::Idle) {
+    cause.progress = Progress::Blocked;
+    cause.confidence = Confidence::Possible;
+  }
+}
+
+}  // namespace
+
+void refine_by_library(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       Cause& cause) {
+  if (!of.is_python() || thread.wait.state == 'R' ||
+      !may_be_said_better(cause)) {
+    return;
+  }
+  const auto known = known_wait(of, thread);
+  if (!known || !may_be(known->row->kind, cause.id, thread)) {
+    return;
+  }
+  std::string said = sentence_of(of, *known);
+  if (said.empty() || said == cause.summary) {  // by the rule for idle workers
+    return;
+  }
+  cause.id = id_of(known->row->kind, cause.id);
+  take_progress(known->row->kind, cause);
+  if (cause.blocked_by.empty()) {
+    std::swap(cause.summary, said);
+    cause.evidence.push_back(said);
+  } else {
+    cause.summary = fmt::format("{}: {}", said, cause.summary);
+  }
+  cause.evidence.push_back(fmt::format(
+      "{} {} waits for {} in {}", known->row->library, known->row->versions,
+      kind_name(known->row->kind), place_of(*known->frame)));
+}
+
+}  // namespace hangdbg::causes
