@@ -78,7 +78,9 @@ void take_progress(WaitKind kind, Cause& cause) {
       cause.confidence = Confidence::Likely;
       cause.next.clear();
     }
-  } else if (kind != WaitKind::Pause && cause.progress == Progress::Idle) {
+  } else if (kind != WaitKind::Pause && kind != WaitKind::Child &&
+             cause.progress == Progress::Idle) {
+    // Of a child, who has the pipe that it reads is for others to say.
     cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Possible;
   }

@@ -37,7 +37,7 @@ bool ends_with_any(std::string_view file,
 
 // What a loop that waits for work calls to wait.
 bool only_waits(std::string_view file) {
-  constexpr std::array<std::string_view, 14> kFiles = {
+  constexpr std::array<std::string_view, 15> kFiles = {
       "/multiprocessing/queues.py",
       "/multiprocessing/connection.py",
       "/multiprocessing/synchronize.py",
@@ -51,7 +51,8 @@ bool only_waits(std::string_view file) {
       "/multiprocess/connection.py",
       "/multiprocess/pool.py",
       "/multiprocess/queues.py",
-      "/multiprocess/synchronize.py"};
+      "/multiprocess/synchronize.py",
+      "/sentry_sdk/_queue.py"};
   return ends_with_any(file, kFiles);
 }
 
@@ -308,7 +309,7 @@ std::span<const LibraryWait> library_waits() {
 std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread) {
   using namespace library_table;
-  std::optional<KnownWait> known;
+  std::optional<KnownWait> known, can_be_said;
   const std::span<const PythonFrame> frames = thread.frames();
   std::size_t known_at = 0;
   const std::size_t most = std::min(frames.size(), kMostFrames);
@@ -326,11 +327,14 @@ std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
       if (fits && holds(of, frames[at], row->when)) {
         known = candidate;
         known_at = at;
+        if (filled(of, frames[at], row->sentence)) {
+          can_be_said = candidate;
+        }
         break;
       }
     }
   }
-  return known;
+  return can_be_said;
 }
 
 std::string sentence_of(const ProcessSnapshot& of, const KnownWait& known) {

@@ -64,11 +64,10 @@ struct KnownWait {
   const PythonFrame* frame = nullptr;
 };
 
-// The row that says most of what the thread waits for.
+// The row that says most of what the thread waits for, and can be said.
 std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread);
-// Its sentence, with the values that it names; "" where one that it cannot do
-// without is not to be had.
+// Its sentence, with the values that it names.
 std::string sentence_of(const ProcessSnapshot& of, const KnownWait& known);
 
 // The expressions that a row reads.
