@@ -9,8 +9,10 @@
 #include "diagnosis/causes/pools.h"
 #include "diagnosis/waits/library_waits.h"
 #include "diagnosis/waits/sleep_loop.h"
+#include "diagnosis/waits/waits_inside.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
+#include "tracee/proc/signals.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -76,6 +78,9 @@ std::string missing(const ProcessSnapshot& of,
   const auto number = [&](const char* name) {
     return of.number(what, name).value_or(-1);
   };
+  if (what.function == "put" && of.number(what, "self.maxsize")) {
+    return fmt::format("it may have {} and is full", number("self.maxsize"));
+  }
   if (kind == "Barrier") {
     return fmt::format("{} of {} have come", number("self._count"),
                        number("self._parties"));
@@ -122,6 +127,74 @@ const ThreadSnapshot* server(const ProcessSnapshot& of,
                (is_in_server_loop(*one) || events(of, *one));
       });
   return found == others.end() ? nullptr : *found;
+}
+
+// "SIGTERM or SIGUSR1": of those whose handlers may do what is waited for.
+std::string caught_signals(const ProcessSnapshot& of) {
+  const auto caught = of.handled_signals();
+  std::string names;
+  for (const int number : caught) {
+    names += fmt::format("{}{}",
+                         names.empty()             ? ""
+                         : number == caught.back() ? " or "
+                                                   : ", ",
+                         signal_name(number));
+  }
+  return names;
+}
+
+// Main, where Python runs handlers of signals, waits for an Event: as services
+// do until they are told to end.
+bool waits_for_signal(const ProcessSnapshot& of,
+                      const ThreadSnapshot& thread,
+                      const std::string& kind) {
+  return kind == "Event" && thread.id.tid == of.pid && of.handles_signals();
+}
+
+// Says so in the summary.
+bool is_nobody_left(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    std::optional<Address> self,
+                    Cause& cause) {
+  const auto others = of.python_threads();
+  if (others.size() == 1) {
+    cause.summary += ", and no other thread is here that could end that";
+    return true;
+  }
+  if (std::ranges::all_of(others, [&](const ThreadSnapshot* one) {
+        return one == &thread || (self && waits_likewise(of, *one, *self));
+      })) {
+    cause.summary += ", and all threads that are here wait for the same";
+    return true;
+  }
+  if (!only_wait_for_each_other(of)) {
+    return false;
+  }
+  cause.summary += fmt::format(
+      ", and all {} threads that are here wait for each other", others.size());
+  constexpr std::size_t kMostTold = 6;
+  for (const ThreadSnapshot* const one : others) {
+    if (one != &thread && cause.evidence.size() < kMostTold) {
+      cause.evidence.push_back(
+          fmt::format("{} waits at {}", one->who(), one->place()));
+    }
+  }
+  return true;
+}
+
+void tell_nobody_left(const ProcessSnapshot& of, Cause& cause) {
+  cause.id = CauseId::NobodyLeft;
+  cause.progress = Progress::Stuck;
+  cause.confidence = Confidence::Likely;
+  if (of.forked_from(of.status.ppid)) {
+    cause.evidence.push_back(
+        fmt::format("forked from {}, without that one's other threads",
+                    process_text(of.status.ppid)));
+  }
+  if (of.handles_signals()) {
+    cause.evidence.push_back(fmt::format(
+        "it catches {}: a handler could end that", caught_signals(of)));
+  }
 }
 
 }  // namespace
@@ -178,26 +251,18 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     }
     return cause;
   }
-  const auto others = of.python_threads();
-  const bool nobody =
-      std::ranges::all_of(others, [&](const ThreadSnapshot* one) {
-        return one == &thread || (self && waits_likewise(of, *one, *self));
-      });
   if (const std::string lacks = missing(of, *what, kind); !lacks.empty()) {
     cause.summary += ": " + lacks;
   }
-  if (nobody && !thread.has_timeout() && !thread.ran) {
-    cause.progress = Progress::Stuck;
-    cause.confidence = Confidence::Likely;
-    cause.id = CauseId::NobodyLeft;
-    cause.summary += others.size() == 1
-                         ? ", and no other thread is here that could end that"
-                         : ", and all threads that are here wait for the same";
-    if (of.forked_from(of.status.ppid)) {
-      cause.evidence.push_back(
-          fmt::format("forked from {}, without that one's other threads",
-                      process_text(of.status.ppid)));
-    }
+  const bool for_ever = !thread.has_timeout() && !thread.ran;
+  if (for_ever && waits_for_signal(of, thread, kind)) {
+    cause.progress = Progress::Idle;
+    cause.summary =
+        fmt::format("waits for an Event, which a handler of {} could set",
+                    caught_signals(of));
+    cause.evidence.push_back(fmt::format("it catches {}", caught_signals(of)));
+  } else if (for_ever && is_nobody_left(of, thread, self, cause)) {
+    tell_nobody_left(of, cause);
   } else if (const ThreadSnapshot* const works =
                  of.other_running_thread(&thread)) {
     cause.progress = Progress::Running;

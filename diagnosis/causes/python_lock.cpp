@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_python_lock.h"
+#include "diagnosis/waits/waits_inside.h"
+#include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -24,6 +26,38 @@ void find_holders(const ProcessSnapshot& of,
                           holder.thread->who(), lock.count)
             : fmt::format("{} is inside its `with` at {}", holder.thread->who(),
                           place_of(*holder.frame)));
+  }
+}
+
+// "queue.py:133 in put, on top of which runs app.py:14 in tick": where the
+// thread has taken the lock that it waits for now, and what has come between,
+// as a handler of a signal or the garbage collector does.
+void tell_own_frame(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    const PythonLock& lock,
+                    Cause& cause) {
+  const auto& held = held_by(of, thread);
+  const auto own = std::ranges::find_if(held, [&](const HeldPythonLock& one) {
+    return one.lock.object == lock.object;
+  });
+  if (own == held.end() || own->frame == nullptr) {
+    return;
+  }
+  cause.summary += ", at " + place_of(*own->frame);
+  // Handlers and finalizers are called by C.
+  const PythonFrame* inner = nullptr;
+  for (const PythonFrame& frame : of.all_frames_of(thread)) {
+    if (&frame == own->frame) {
+      break;
+    }
+    if (!is_library(frame.file) &&
+        (inner == nullptr || frame.entry || !inner->entry)) {
+      inner = &frame;
+    }
+  }
+  if (inner != nullptr) {
+    cause.evidence.push_back(fmt::format(
+        "on top of {} runs {}", place_of(*own->frame), place_of(*inner)));
   }
 }
 
@@ -112,6 +146,7 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
     cause.summary += ", already held by this thread (Lock is not reentrant)";
+    tell_own_frame(of, thread, lock.lock, cause);
     cause.blocked_by.clear();
   } else if (!cause.blocked_by.empty()) {
     cause.blocks_others = true;
@@ -129,6 +164,12 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   } else if (alone) {
     cause.summary += ", and no other thread is here that could release it";
     tell_nobody_left(of, lock.lock, cause);
+  } else if (only_wait_for_each_other(of)) {
+    cause.summary += fmt::format(
+        ", which nobody is left to release: all {} threads wait for each other",
+        of.python_threads().size());
+    tell_nobody_left(of, lock.lock, cause);
+    cause.confidence = Confidence::Likely;
   } else {
     cause.confidence = Confidence::Possible;
     cause.summary += ", and who has it is not recorded";

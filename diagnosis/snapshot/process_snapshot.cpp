@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -138,13 +140,18 @@ std::string ProcessSnapshot::title() const {
                          : command);
 }
 
-bool ProcessSnapshot::handles_signals() const {
-  std::uint64_t own = status.signals_caught & ((1ULL << 31) - 1);
-  for (const int number :
-       {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
-    own &= ~(1ULL << (number - 1));
+std::vector<int> ProcessSnapshot::handled_signals() const {
+  constexpr int kStandardSignals = 31;
+  constexpr std::array kOther = {SIGINT, SIGSEGV, SIGBUS, SIGFPE,
+                                 SIGILL, SIGABRT, SIGTRAP};
+  std::vector<int> handled;
+  for (int number = 1; number <= kStandardSignals; ++number) {
+    if ((status.signals_caught >> (number - 1) & 1) != 0 &&
+        std::ranges::find(kOther, number) == kOther.end()) {
+      handled.push_back(number);
+    }
   }
-  return own != 0;
+  return handled;
 }
 
 // Nothing else wakes it but a signal, whose handler would leave it where it is.
@@ -330,6 +337,30 @@ void ProcessSnapshot::look_again() {
                                    std::max(passed.count(), 1e-9))
              : 0;
   }
+}
+
+// Of one that has run since it was looked at, only what was seen then.
+const std::vector<PythonFrame>& ProcessSnapshot::all_frames_of(
+    const ThreadSnapshot& thread) const {
+  constexpr std::size_t kWholeStackMostFrames = 20'000;
+  if (thread.stack.complete || !process_ || !thread.python) {
+    return thread.frames();
+  }
+  const auto [known, fresh] = whole_stacks.try_emplace(thread.id.tid);
+  if (fresh) {
+    PythonStackReader stacks(process_->memory, process_->python);
+    auto whole = stacks.read(thread.python->state, kWholeStackMostFrames);
+    if (whole && whole->frames.size() >= thread.frames().size() &&
+        std::ranges::equal(
+            thread.frames(),
+            std::span(whole->frames).first(thread.frames().size()), {},
+            &PythonFrame::address, &PythonFrame::address)) {
+      known->second = *std::move(whole);
+    } else {
+      known->second = thread.stack;
+    }
+  }
+  return known->second.frames;
 }
 
 // ---- values

@@ -90,7 +90,8 @@ class ProcessSnapshot {
   std::string title() const;  // "process 79655 (python train.py)"
   // A handler of a signal may do what a thread waits for: of other signals than
   // Ctrl-C and those of crashes.
-  bool handles_signals() const;
+  bool handles_signals() const { return !handled_signals().empty(); }
+  std::vector<int> handled_signals() const;
 
   // In a wait without a time it has run all the same: it has had what it waits
   // for, and waits again.
@@ -129,6 +130,12 @@ class ProcessSnapshot {
   // What held_by() has found (awaited_python_lock.h), by thread: each that
   // waits for a lock asks who has it.
   mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
+  // All frames of threads whose `stack` has the innermost ones only, as far as
+  // all_frames_of() was asked for them.
+  mutable std::map<int, PythonStack> whole_stacks;
+  // The same as its frames(), and those further out.
+  const std::vector<PythonFrame>& all_frames_of(
+      const ThreadSnapshot& thread) const;
   const MemoryReader& memory() const { return *memory_; }
   // The same memory as that one's: it was forked, and no program was begun.
   virtual bool forked_from(int parent) const;

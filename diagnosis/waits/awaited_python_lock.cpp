@@ -1,16 +1,32 @@
 #include "diagnosis/waits/awaited_python_lock.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace hangdbg {
 namespace {
 
-// While it waits for a Condition it has let go of its lock.
+// While Condition.wait() waits, it has let go of the Condition's lock, which
+// those who have called it are in a `with` of (Lib/threading.py). Before it has
+// made its waiter, it has not.
 std::optional<Address> let_go(const ProcessSnapshot& of,
-                              const ThreadSnapshot& thread) {
-  const PythonFrame* const waits = thread.find("wait", "/threading.py", 3);
-  return waits != nullptr ? of.object(*waits, "self._lock") : std::nullopt;
+                              const PythonFrame& frame) {
+  if (frame.function != "wait" || !frame.file.ends_with("/threading.py") ||
+      !of.object(frame, "waiter")) {
+    return {};
+  }
+  return of.object(frame, "self._lock");
+}
+
+// A Condition's own __enter__ and __exit__ work for who has called them.
+std::size_t whose(const std::vector<PythonFrame>& frames, std::size_t i) {
+  const bool own =
+      frames[i].function == "__enter__" || frames[i].function == "__exit__";
+  return own && frames[i].file.ends_with("/threading.py") &&
+                 i + 1 < frames.size()
+             ? i + 1
+             : i;
 }
 
 }  // namespace
@@ -66,12 +82,17 @@ const std::vector<HeldPythonLock>& held_by(const ProcessSnapshot& of,
   if (!fresh) {
     return all;
   }
-  const auto without = let_go(of, thread);
-  for (const PythonFrame& frame : thread.frames()) {
+  std::set<Address> without;  // a handler of a signal may wait for it again
+  const auto& frames = of.all_frames_of(thread);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const PythonFrame& frame = frames[i];
+    if (const auto released = let_go(of, frame)) {
+      without.insert(*released);
+    }
     of.objects().allow_reads();
     for (const PythonLock& lock : held_by_with(of.objects(), frame)) {
-      if (lock.object != without) {
-        all.push_back({lock, &frame});
+      if (!without.contains(lock.object)) {
+        all.push_back({lock, &frames[whose(frames, i)]});
       }
     }
   }

@@ -28,8 +28,8 @@ struct PythonLockHolder {
 std::vector<PythonLockHolder> holders_of(const ProcessSnapshot& of,
                                          const PythonLock& lock);
 
-// All of a thread, but for the one that it has let go of to wait for its
-// Condition. Looked for once.
+// All of a thread, but for those that it has let go of to wait for their
+// Conditions. Looked for once.
 const std::vector<HeldPythonLock>& held_by(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread);
 

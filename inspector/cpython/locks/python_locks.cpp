@@ -9,6 +9,7 @@
 
 #include "inspector/cpython/objects/attributes.h"
 #include "inspector/cpython/objects/dict.h"
+#include "inspector/cpython/objects/numbers.h"
 #include "inspector/cpython/stacks/python_locals.h"
 #include "inspector/cpython/stacks/value_stack.h"
 
@@ -27,6 +28,10 @@ std::optional<NamedLock> find_in_attributes(const ObjectReader& objects,
                                             std::span<const Address> words);
 std::optional<Address> lock_of_call(const ObjectReader& objects,
                                     Address callable);
+std::optional<Address> lock_of_entered(const ObjectReader& objects,
+                                       const PythonFrame& frame);
+std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
+                                            const PythonFrame& frame);
 
 }  // namespace
 
@@ -83,14 +88,22 @@ std::optional<NamedLock> find_lock(const ObjectReader& objects,
 std::vector<PythonLock> held_by_with(const ObjectReader& objects,
                                      const PythonFrame& frame) {
   std::vector<PythonLock> held;
-  const auto values = values_below_handler(objects, frame);
-  for (const Address value : values ? *values : std::vector<Address>()) {
-    const auto object = lock_of_call(objects, value);
-    const auto lock = read_python_lock(objects, object.value_or(value));
+  const auto add = [&](Address object) {
+    const auto lock = read_python_lock(objects, object);
     if (lock && lock->locked &&
         std::ranges::find(held, lock->object, &PythonLock::object) ==
             held.end()) {
       held.push_back(*lock);
+    }
+  };
+  const auto values = values_below_handler(objects, frame);
+  for (const Address value : values ? *values : std::vector<Address>()) {
+    add(lock_of_call(objects, value).value_or(value));
+  }
+  for (const auto& at_edge : {lock_of_entered(objects, frame),
+                              lock_of_condition_at(objects, frame)}) {
+    if (at_edge) {
+      add(*at_edge);
     }
   }
   return held;
@@ -152,6 +165,52 @@ std::optional<Address> lock_of_call(const ObjectReader& objects,
   }
   const auto inner = find_in_instance(objects, *self, **self_type, "_lock");
   return inner && *inner ? **inner : std::optional<Address>();
+}
+
+bool is_true(const ObjectReader& objects, Address object) {
+  const auto type =
+      object ? objects.type_of(object) : nothing_at("object", object);
+  const auto value = type && (*type)->kind == Kind::Bool
+                         ? int_value(objects, object)
+                         : std::unexpected(Error());
+  return value && *value == 1;
+}
+
+// Its __enter__ has returned, and the block has not begun.
+std::optional<Address> lock_of_entered(const ObjectReader& objects,
+                                       const PythonFrame& frame) {
+  const auto values = values_of_entered(objects, frame);
+  if (!values || values->size() < 2 || !is_true(objects, values->back())) {
+    return {};
+  }
+  const Address exit = (*values)[values->size() - 2];
+  return exit ? std::optional(lock_of_call(objects, exit).value_or(exit))
+              : std::nullopt;
+}
+
+// Condition.__enter__ and __exit__ return what those of its lock do
+// (Lib/threading.py): while True lies where the callable was, the first has
+// taken the lock. The second lets go of it in its only call.
+std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
+                                            const PythonFrame& frame) {
+  constexpr std::int64_t kFirstCall = 4;  // it comes later
+  const bool enters = frame.function == "__enter__";
+  if ((!enters && frame.function != "__exit__") ||
+      !frame.file.ends_with("/threading.py")) {
+    return {};
+  }
+  const bool held = enters ? frame.offset >= kFirstCall : frame.offset <= 0;
+  if (!held) {
+    return {};
+  }
+  if (enters) {
+    const auto stack = places_of(objects, frame, 1);
+    if (stack.empty() || !is_true(objects, stack.front())) {
+      return {};
+    }
+  }
+  const auto self = find_name(objects, frame.address, frame.code, "self");
+  return self ? lock_of_call(objects, *self) : std::nullopt;
 }
 
 }  // namespace

@@ -43,8 +43,10 @@ struct HeldPythonLock {
   const PythonFrame* frame = nullptr;
 };
 
-// The locks whose `with` blocks a frame is in; a Condition's is its own.
-// Unreadable ones are left out.
+// The locks whose `with` blocks a frame is in; a Condition's is its own. Also
+// one that it is interrupted at, by a handler of a signal or the garbage
+// collector: its __enter__ has taken it, or its __exit__ has not yet let go of
+// it. Unreadable ones are left out.
 std::vector<PythonLock> held_by_with(const ObjectReader& objects,
                                      const PythonFrame& frame);
 

@@ -23,7 +23,16 @@ Result<std::uint64_t> depth_by_blocks(const ObjectReader& objects,
                                       const PythonFrame& frame);
 Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame);
-std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset);
+Result<std::vector<std::byte>> table_of(const ObjectReader& objects,
+                                        const PythonFrame& frame);
+
+// An entry of the table: offsets in bytes, and the depth that is unwound to.
+struct Handled {
+  std::int64_t begin = 0, end = 0;
+  std::uint64_t depth = 0;
+};
+template <class One>
+void each_handled(std::span<const std::byte> table, One one);
 
 }  // namespace
 
@@ -39,9 +48,35 @@ Result<std::vector<Address>> values_below_handler(const ObjectReader& objects,
   return possible_values(objects, frame, depth);
 }
 
+Result<std::vector<Address>> values_of_entered(const ObjectReader& objects,
+                                               const PythonFrame& frame) {
+  constexpr int kCallsEnter = 14;
+  constexpr std::int64_t kCall = 8;  // bytes of CALL, with its cache
+  if (objects.at().minor < kCallsEnter) {
+    return std::vector<Address>();
+  }
+  std::optional<std::uint64_t> depth;
+  each_handled(TRY(table_of(objects, frame)), [&](const Handled& one) {
+    if (one.begin == frame.offset + kCall) {
+      depth = one.depth;
+    }
+  });
+  return depth && *depth < kValueStackMostValues
+             ? places_of(objects, frame, *depth + 1)
+             : std::vector<Address>();
+}
+
 std::vector<Address> possible_values(const ObjectReader& objects,
                                      const PythonFrame& frame,
                                      std::size_t most) {
+  auto values = places_of(objects, frame, most);
+  std::erase(values, Address{});
+  return values;
+}
+
+std::vector<Address> places_of(const ObjectReader& objects,
+                               const PythonFrame& frame,
+                               std::size_t most) {
   std::vector<std::uint64_t> words(most);
   const auto bottom = bottom_of_stack(objects, frame);
   if (!bottom || !objects.memory().read(
@@ -50,10 +85,7 @@ std::vector<Address> possible_values(const ObjectReader& objects,
   }
   std::vector<Address> values;
   for (const std::uint64_t word : words) {
-    const Address value{word & ~kValueStackTags};
-    if (value) {
-      values.push_back(value);
-    }
+    values.push_back(Address{word & ~kValueStackTags});
   }
   return values;
 }
@@ -93,9 +125,20 @@ Result<std::uint64_t> depth_by_blocks(const ObjectReader& objects,
   return static_cast<std::uint64_t>(level);
 }
 
-// The word before co_flags is co_exceptiontable.
 Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame) {
+  std::uint64_t depth = 0;
+  each_handled(TRY(table_of(objects, frame)), [&](const Handled& one) {
+    if (one.begin <= frame.offset && frame.offset < one.end) {
+      depth = one.depth;
+    }
+  });
+  return depth;
+}
+
+// The word before co_flags is co_exceptiontable.
+Result<std::vector<std::byte>> table_of(const ObjectReader& objects,
+                                        const PythonFrame& frame) {
   const Address table =
       TRY(objects.pointer(frame.code + (objects.at().code_flags - 8)));
   const auto size = TRY(objects.word(table + objects.layout().bytes_size));
@@ -104,12 +147,13 @@ Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
   }
   std::vector<std::byte> bytes(size);
   TRY(objects.memory().read(table + objects.layout().bytes_data, bytes));
-  return depth_in(bytes, frame.offset);
+  return bytes;
 }
 
 // The entries are sorted, and do not overlap: start, length, target, and depth
 // with a flag; numbers of 6 bits a byte, the most significant first.
-std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset) {
+template <class One>
+void each_handled(std::span<const std::byte> table, One one) {
   constexpr std::uint8_t kMore = 0x40;
   constexpr std::uint8_t kValue = 0x3f;
   std::size_t at = 0;
@@ -130,11 +174,10 @@ std::uint64_t depth_in(std::span<const std::byte> table, std::int64_t offset) {
     const auto target = next();
     const auto depth = next();
     if (!start || !length || !target || !depth) {
-      return 0;
+      return;
     }
-    if (*start * kUnit <= offset && offset < (*start + *length) * kUnit) {
-      return static_cast<std::uint64_t>(*depth >> 1);
-    }
+    one(Handled{*start * kUnit, (*start + *length) * kUnit,
+                static_cast<std::uint64_t>(*depth >> 1)});
   }
 }
 

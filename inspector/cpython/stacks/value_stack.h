@@ -22,6 +22,18 @@ namespace hangdbg {
 Result<std::vector<Address>> values_below_handler(const ObjectReader& objects,
                                                   const PythonFrame& frame);
 
+// Of a `with` whose __enter__ has just been called: the values that will be
+// below its handler, and then what __enter__ has returned, or is called by.
+// From 3.14 on, where that call is an instruction of its own; else, and at
+// other instructions, empty. Errors: Unreadable.
+Result<std::vector<Address>> values_of_entered(const ObjectReader& objects,
+                                               const PythonFrame& frame);
+
+// The lowest `most` places of the stack; 0 where nothing is.
+std::vector<Address> places_of(const ObjectReader& objects,
+                               const PythonFrame& frame,
+                               std::size_t most);
+
 // The lowest `most` places of the stack, whatever is in them: values, some of
 // which are there no more.
 std::vector<Address> possible_values(const ObjectReader& objects,

@@ -1,0 +1,45 @@
+#include "diagnosis/waits/waits_inside.h"
+
+#include <algorithm>
+
+#include "diagnosis/waits/awaited_python_lock.h"
+#include "diagnosis/waits/worker_loops.h"
+
+namespace hangdbg {
+namespace {
+
+// Those of concurrent.futures wait in C for their queue, which is filled by who
+// submits work.
+bool is_pool_thread_at_rest(const ThreadSnapshot& thread) {
+  const PythonFrame* const loop = worker_loop(thread);
+  return loop != nullptr && loop == &thread.frames().front() &&
+         loop->file.ends_with("/concurrent/futures/thread.py");
+}
+
+// From 3.13 on join() waits in C, and has no lock that it could be told by.
+bool joins_thread(const ThreadSnapshot& thread) {
+  return thread.find("join", "/threading.py", 1) != nullptr ||
+         thread.find("_shutdown", "/threading.py", 1) != nullptr;
+}
+
+}  // namespace
+
+bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (!thread.sleeps_in("futex") || thread.has_timeout() || thread.ran ||
+      thread.frames().empty()) {
+    return false;
+  }
+  return thread.find("wait", "/threading.py", 1) != nullptr ||
+         joins_thread(thread) || is_pool_thread_at_rest(thread) ||
+         awaited_python_lock(of, thread);
+}
+
+bool only_wait_for_each_other(const ProcessSnapshot& of) {
+  const auto threads = of.python_threads();
+  return threads.size() > 1 &&
+         std::ranges::all_of(threads, [&](const ThreadSnapshot* one) {
+           return waits_inside(of, *one);
+         });
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,18 @@
+// Whether the threads of a process wait for each other alone: then none of them
+// goes on by itself, whoever has what.
+#pragma once
+
+#include "diagnosis/snapshot/process_snapshot.h"
+
+namespace hangdbg {
+
+// It sleeps without a limit in what another thread of Python in its process has
+// to end: a lock, a Condition and what is made of one, a join, a queue of its
+// pool. False also where that cannot be told.
+bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+
+// All threads of Python do, and there are several. A handler of a signal, or C
+// code in a thread without Python, may end it all the same.
+bool only_wait_for_each_other(const ProcessSnapshot& of);
+
+}  // namespace hangdbg
