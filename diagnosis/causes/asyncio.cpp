@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/event_loop.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/library_waits.h"
@@ -25,24 +26,6 @@ AsyncioTasks tasks_of(const ProcessSnapshot& of) {
   }
   of.objects().allow_reads();
   return read_asyncio_tasks(of.objects(), of.process().python, stacks, threads);
-}
-
-// "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
-// program awaits, of all that the library then awaits in it.
-std::string task_text(const AsyncioTask& task) {
-  std::string text =
-      fmt::format("task {}", task.name.empty() ? "?" : printable(task.name));
-  const PythonFrame* called = nullptr;
-  for (const PythonFrame& frame : task.stack.frames) {
-    if (!is_library(frame.file)) {
-      return text + (called == nullptr
-                         ? " at " + place_of(frame)
-                         : fmt::format(" in {}, called at {}",
-                                       place_of(*called), place_of(frame)));
-    }
-    called = &frame;
-  }
-  return called == nullptr ? text : text + " in " + place_of(*called);
 }
 
 // Tasks that wait for each other in a circle; empty if there are none.
@@ -87,6 +70,9 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
 
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AsyncioTasks all = tasks_of(of);
+  if (auto asleep = loop_not_woken(of, thread, all)) {
+    return asleep;
+  }
   const auto around = task_cycle(all);
   Cause cause{.id = CauseId::AwaitCycle,
               .progress = Progress::Stuck,
@@ -99,6 +85,8 @@ Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     for (const AsyncioTask* const task : around) {
       cause.evidence.push_back(task_text(*task) + " waits for the next");
     }
+  } else if (auto elsewhere = loop_behind_other(of, thread, all)) {
+    return elsewhere;
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
     cause.id = CauseId::FutureUnset;
     cause.confidence = Confidence::Likely;

@@ -31,6 +31,8 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found shared_semaphore(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found buffered_file(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found openmp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found autograd(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread);

@@ -94,14 +94,18 @@ Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       functions.empty()
           ? thread.place()
           : fmt::format("{}, called at {}", functions.front(), thread.place());
-  Cause cause{.id = CauseId::GilHeld,
-              .progress = Progress::Blocked,
-              .confidence = Confidence::Likely,
-              .summary = fmt::format(
-                  "keeps the GIL in C code: {}{}", in,
-                  thread.wait.syscall.empty()
-                      ? fmt::format(", cpu {:.0f} %", thread.cpu_percent)
-                      : ", asleep in " + thread.wait.syscall)};
+  // A long computation goes on, whoever waits for its end.
+  const bool works = thread.wait.syscall.empty();
+  Cause cause{
+      .id = CauseId::GilHeld,
+      .progress = works ? Progress::Running : Progress::Blocked,
+      .confidence = Confidence::Likely,
+      .summary = works
+                     ? fmt::format("runs C code and keeps the GIL meanwhile: "
+                                   "{}, cpu {:.0f} %",
+                                   in, thread.cpu_percent)
+                     : fmt::format("keeps the GIL in C code: {}, asleep in {}",
+                                   in, thread.wait.syscall)};
   cause.evidence.push_back(awaited);
   for (const std::string& function : functions) {
     cause.evidence.push_back("in " + function);

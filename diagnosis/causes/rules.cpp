@@ -38,6 +38,8 @@ constexpr NamedRule kRules[] = {
     {"OpenMP", causes::openmp},
     {"Python lock", causes::python_lock},
     {"mutex", causes::mutex},
+    {"buffered file", causes::buffered_file},
+    {"native fork", causes::native_fork},
     {"shared semaphore", causes::shared_semaphore},
     {"pending collective", causes::pending_collective},
     {"child", causes::child},

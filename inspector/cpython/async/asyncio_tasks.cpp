@@ -270,6 +270,7 @@ Result<std::optional<AsyncioTask>> TaskReader::read(Address object) {
   auto stack = stacks.name(chain.frames);
   task.stack = stack ? std::move(*stack) : PythonStack{.complete = false};
   if (task.state == "waits") {
+    task.waiter = fields.waiter;
     TRY(add_waited_for(task, fields.waiter));
     for (const PythonFrame& frame : task.stack.frames) {
       (void)add_waited_for(task, frame);  // a local may have none yet

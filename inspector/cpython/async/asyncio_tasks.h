@@ -21,6 +21,7 @@ struct AsyncioTask {
   std::string name;                // none up to 3.7
   std::string state;               // "waits", "ready", "runs", "not begun"
   std::string future;              // the class of what it waits for
+  Address waiter;                  // that future
   std::vector<Address> waits_for;  // tasks of these, by that or by a group
   PythonStack stack;               // none of one that runs
 };

@@ -1,0 +1,29 @@
+// An event loop of asyncio that sleeps although its tasks are not done: nobody
+// has woken it, or what it waits for is made elsewhere.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diagnosis/snapshot/process_snapshot.h"
+#include "inspector/cpython/async/asyncio_tasks.h"
+
+namespace hangdbg {
+
+// "task Task-1 in queues.py:231 in join, called at main.py:8 in work": what the
+// program awaits, of all that the library then awaits in it.
+std::string task_text(const AsyncioTask& task);
+
+// Callbacks are ready, or stop() was called, and the loop sleeps all the same:
+// another thread did that without call_soon_threadsafe(), which wakes it.
+std::optional<Cause> loop_not_woken(const ProcessSnapshot& of,
+                                    const ThreadSnapshot& thread,
+                                    const AsyncioTasks& all);
+
+// A task waits for the end of a child, or for what a thread of a pool computes,
+// and the loop has nothing else to do.
+std::optional<Cause> loop_behind_other(const ProcessSnapshot& of,
+                                       const ThreadSnapshot& thread,
+                                       const AsyncioTasks& all);
+
+}  // namespace hangdbg

@@ -1,0 +1,27 @@
+// Which buffered file (io.BufferedWriter and its like) a thread waits for: each
+// has a lock, in C, that a thread keeps while it reads or writes. It says whose
+// it is. Source: struct buffered (Modules/_io/bufferedio.c), where the owner
+// follows the lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "diagnosis/snapshot/process_snapshot.h"
+
+namespace hangdbg {
+
+struct AwaitedBufferedFile {
+  Address object;
+  std::string type;         // "_io.BufferedWriter"
+  std::uint64_t owner = 0;  // threading.get_ident() of it
+};
+
+// Looked for on the thread's innermost frame, and among the standard streams.
+// None: it waits for something else, or for one that is not there.
+std::optional<AwaitedBufferedFile> awaited_buffered_file(
+    const ProcessSnapshot& of,
+    const ThreadSnapshot& thread);
+
+}  // namespace hangdbg
