@@ -59,7 +59,9 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
   return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
          std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
-                               return one == &thread || is_idle_loop(*one);
+                               return one == &thread ||
+                                      (is_idle_loop(*one) && !one->ran &&
+                                       one->wait.state != 'R');
                              }) &&
          std::ranges::none_of(of.threads, [&](const ThreadSnapshot& one) {
            // A library's thread that hears from elsewhere, as c-ares has one.

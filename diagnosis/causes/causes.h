@@ -27,6 +27,7 @@ Found file_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found import_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found join(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found resource_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread);

@@ -149,20 +149,27 @@ std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
             .busy;
   }
   if (cause.blocked_by.empty()) {
-    return std::nullopt;
+    // Work that a thread has not begun yet, or a result that is on its way.
+    cause.confidence = Confidence::Possible;
+    cause.summary =
+        "runs an event loop that waits for a Future of concurrent.futures, "
+        "which no worker of a pool is at";
+    cause.evidence = std::move(waiting);
+    return cause;
   }
+  const std::size_t workers = cause.blocked_by.size();
   cause.summary = fmt::format(
-      "runs an event loop, of whose {} {} for what {} of a pool {} at",
-      all.tasks.size() == 1 ? "tasks"
-                            : fmt::format("{} tasks", all.tasks.size()),
-      waiting.size() == 1 ? "1 waits" : fmt::format("{} wait", waiting.size()),
-      cause.blocked_by.size() == 1
-          ? "a worker"
-          : fmt::format("{} workers", cause.blocked_by.size()),
-      cause.blocked_by.size() == 1 ? "is" : "are");
+      "runs an event loop that waits for what {} a pool {} at",
+      workers == 1 ? "a worker of" : fmt::format("{} workers of", workers),
+      workers == 1 ? "is" : "are");
+  cause.evidence.push_back(fmt::format(
+      "of {} {} {} for an executor", all.tasks.size(),
+      all.tasks.size() == 1 ? "task" : "tasks",
+      waiting.size() == 1 ? "1 waits"
+                          : fmt::format("{} wait", waiting.size())));
   constexpr std::size_t kMostTold = 4;
   waiting.resize(std::min(waiting.size(), kMostTold));
-  cause.evidence = std::move(waiting);
+  std::ranges::move(waiting, std::back_inserter(cause.evidence));
   return cause;
 }
 

@@ -101,9 +101,9 @@ Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       .progress = works ? Progress::Running : Progress::Blocked,
       .confidence = Confidence::Likely,
       .summary = works
-                     ? fmt::format("runs C code and keeps the GIL meanwhile: "
+                     ? fmt::format("runs C code and keeps the GIL, and {}: "
                                    "{}, cpu {:.0f} %",
-                                   in, thread.cpu_percent)
+                                   awaited, in, thread.cpu_percent)
                      : fmt::format("keeps the GIL in C code: {}, asleep in {}",
                                    in, thread.wait.syscall)};
   cause.evidence.push_back(awaited);

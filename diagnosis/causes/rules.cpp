@@ -34,6 +34,7 @@ constexpr NamedRule kRules[] = {
     {"autograd", causes::autograd},
     {"join", causes::join},
     {"pool", causes::pool},
+    {"resource pool", causes::resource_pool},
     {"condition", causes::condition},
     {"OpenMP", causes::openmp},
     {"Python lock", causes::python_lock},

@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 71> kCauseNames = {
+constexpr std::array<std::string_view, 72> kCauseNames = {
     "asyncio-blocked",
     "await-cycle",
     "backward",
@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, 71> kCauseNames = {
     "pipe-full",
     "pipe-read",
     "polls",
+    "pool-exhausted",
     "pool-result",
     "process-limit",
     "python-lock",

@@ -62,6 +62,7 @@ enum class CauseId {
   PipeFull,
   PipeRead,
   Polls,
+  PoolExhausted,
   PoolResult,
   ProcessLimit,
   PythonLock,

@@ -41,6 +41,7 @@ const std::set<Before> kBefore = {
     {"data loader", "events"},
     {"data loader", "time"},
     {"pool", "condition"},
+    {"resource pool", "condition"},
     {"gRPC", "events"},
     {"DNS", "connection"},
     {"DNS", "UDP"},
@@ -61,6 +62,7 @@ const std::set<Before> kBefore = {
     {"file lock", "busy"},
     {"condition", "busy"},
     {"Python lock", "busy"},
+    {"resource pool", "busy"},
     {"events", "busy"},
     {"time", "busy"},
 };

@@ -39,6 +39,7 @@ const std::vector<MadeUpCase>& process_cases();
 const std::vector<MadeUpCase>& native_cases();
 const std::vector<MadeUpCase>& around_cases();
 const std::vector<MadeUpCase>& time_cases();
+const std::vector<MadeUpCase>& inside_cases();
 
 std::vector<MadeUpCase> made_up_cases();  // all of them
 

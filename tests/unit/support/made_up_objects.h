@@ -78,6 +78,19 @@ class MadeUpObjects {
     put(frame.code + at_.code_kinds, block().value);
   }
 
+  // Its function, which has variables, is in a `with` of that: its value is the
+  // only one on the stack, and one handler is there for all of it.
+  void in_with(const PythonFrame& frame, Address value) {
+    constexpr std::string_view kEntry("\0\x3f\0\x02", 4);  // depth 1
+    const Address table = block();
+    put(table + layout_.bytes_size, kEntry.size());
+    text(table + layout_.bytes_data, kEntry);
+    put(frame.code + (at_.code_flags - 8), table.value);
+    const std::uint64_t names =
+        word(Address{word(frame.code + at_.code_names)} + at_.size);
+    put(frame.address + at_.frame_values + names * 8, value.value);
+  }
+
  private:
   Address block() {
     constexpr std::size_t kEnough = 1024;
@@ -86,6 +99,11 @@ class MadeUpObjects {
   }
   static void put(Address at, std::uint64_t value) {
     std::memcpy(reinterpret_cast<void*>(at.value), &value, sizeof value);
+  }
+  static std::uint64_t word(Address at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<void*>(at.value), sizeof value);
+    return value;
   }
   static Address text(Address at, std::string_view what) {
     std::memcpy(reinterpret_cast<void*>(at.value), what.data(), what.size());
