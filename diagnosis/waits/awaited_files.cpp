@@ -10,7 +10,7 @@
 #include <iterator>
 #include <span>
 
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 #include "tracee/memory/memory.h"
 
 namespace hangdbg {

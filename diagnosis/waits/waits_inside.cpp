@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "diagnosis/waits/awaited_python_lock.h"
-#include "diagnosis/waits/worker_loops.h"
+#include "diagnosis/waits/library_waits.h"
 
 namespace hangdbg {
 namespace {
