@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -289,6 +290,13 @@ Cause writes(const ProcessSnapshot& of,
   return cause;
 }
 
+// Who asks us reads what we say of it: that is no wait of its own.
+bool is_our_output(const ProcessSnapshot& of, const OpenFile& pipe) {
+  return std::ranges::any_of(
+      of.world.pipe_ends(pipe.inode, pipe.device),
+      [](const PipeEnd& end) { return end.writes && end.pid == ::getpid(); });
+}
+
 // What communicate() waits for: the output and the errors of a child. None of
 // whom it is given something to read as well.
 const AwaitedFile* output_of_child(const ThreadSnapshot& thread,
@@ -311,7 +319,8 @@ Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFile* const one = awaited.files.size() == 1
                                      ? &awaited.files.front()
                                      : output_of_child(thread, awaited);
-  if (one == nullptr || !one->file.is_pipe()) {
+  if (one == nullptr || !one->file.is_pipe() ||
+      (awaited.files.size() > 1 && is_our_output(of, one->file))) {
     return std::nullopt;
   }
   return one->to_read ? reads(of, thread, one->file, awaited.with_time)
