@@ -143,7 +143,7 @@ void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause) {
         fmt::format("sleeps between rounds of the loop at {}", lines);
   } else {
     cause.id = CauseId::Polls;
-    cause.progress = Progress::Blocked;
+    cause.progress = Progress::Polling;
     cause.confidence = loop.certain ? Confidence::Certain : Confidence::Likely;
     const std::string what =
         loop.asks.empty() ? ""

@@ -30,4 +30,4 @@ def test_a_dns_server_that_does_not_answer(case, name, newest_python):
         said for said in [diagnosed(target.pid)]
         if said["chain"][0]["cause"] == "dns" and "does not" in said["summary"]])[0]
     assert said["summary"] == expected, said
-    assert said["progress"] == "blocked" and len(said["chain"]) == 1, said
+    assert said["state"] == "blocked" and len(said["chain"]) == 1, said

@@ -36,7 +36,7 @@ def check(target, kind):
     assert said["cause"] == cause, said
     assert sure in (None, said["confidence"]), said
     assert re.search(sentence, said["summary"]), said
-    assert not said["hung"] and said["evidence"], said
+    assert not said["stalled"] and said["evidence"], said
     return said
 
 

@@ -72,7 +72,7 @@ def test_a_server_that_asks_itself(case, newest_python):
     target = start(case, newest_python)
     said = named_first("a server that asks itself", target.pid, "deadlock", "likely",
                        "deadlocks with itself: .*waits for its own connection to 127")
-    assert said["progress"] == "stuck", said
+    assert said["state"] == "stuck", said
     assert "not accepted yet" in str(said["evidence"]) and "Recv-Q 1" in str(said["evidence"])
 
 
@@ -80,7 +80,7 @@ def test_two_servers_that_ask_each_other(newest_python):
     target = start("ask_each_other", newest_python)
     said = named_first("two servers of XML-RPC", target.pid, "deadlock", "likely",
                        "2 processes wait for each other: .*process %d " % target.ready["server"])
-    assert said["progress"] == "stuck", said
+    assert said["state"] == "stuck", said
 
 
 def test_both_read_one_connection(newest_python):
@@ -115,7 +115,7 @@ def test_who_waits_for_a_server_that_is_well(case, newest_python):
     until("the server is named", lambda: "what process %d " % server
           in diagnosed(target.pid)["chain"][0]["summary"])
     said = not_hung("a client of a server: " + case, target.pid)
-    assert said["chain"][0]["progress"] == "blocked", said
+    assert said["chain"][0]["state"] == "blocked", said
 
 
 def test_a_long_poll(newest_python):
@@ -164,7 +164,7 @@ def test_a_worker_of_redis_is_well(tmp_path, newest_python):
           in diagnosed(client)["chain"][0]["summary"])
     said = not_hung("BLPOP at an idle redis", client)
     assert [link["pid"] for link in said["chain"]] == [client, server], said
-    assert said["chain"][0]["progress"] == "blocked", said
+    assert said["chain"][0]["state"] == "blocked", said
     assert "which waits for events" in said["chain"][0]["summary"], said
 
 

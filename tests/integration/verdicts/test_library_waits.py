@@ -126,14 +126,14 @@ def test_a_program_that_waits(case, tmp_path):
     def told():
         said[:] = [diagnosed(target.pid)]
         first = said[0]["chain"][0]
-        return re.search(sentence, first["summary"]) and first["progress"] == progress
+        return re.search(sentence, first["summary"]) and first["state"] == progress
     try:
         until("that is said", told)
     except AssertionError:
         raise AssertionError(said) from None
     if progress == "idle":
         keep("a %s that rests" % case, "well", said[0])
-        assert not said[0]["hung"], said
+        assert not said[0]["stalled"], said
 
 
 @pytest.mark.parametrize("case", THREADS)
@@ -144,7 +144,7 @@ def test_a_thread_that_main_joins(case, tmp_path):
 
     def told():
         said[:] = diagnosed(target.pid)["chain"][1:2]
-        return said and re.search(sentence, said[0]["summary"]) and said[0]["progress"] == "idle"
+        return said and re.search(sentence, said[0]["summary"]) and said[0]["state"] == "idle"
     try:
         until("that is said", told)
     except AssertionError:
