@@ -71,7 +71,9 @@ CauseId id_of(WaitKind kind, CauseId found) {
 // it is no rest.
 void take_progress(WaitKind kind, Cause& cause) {
   if (is_idle_by_design(kind)) {
-    if (cause.progress == Progress::Blocked && cause.blocked_by.empty()) {
+    if ((cause.progress == Progress::Blocked ||
+         cause.progress == Progress::Unknown) &&
+        cause.blocked_by.empty()) {
       cause.progress = Progress::Idle;
       cause.id =
           kind == WaitKind::Connections ? CauseId::Serves : CauseId::Idle;
@@ -79,7 +81,8 @@ void take_progress(WaitKind kind, Cause& cause) {
       cause.next.clear();
     }
   } else if (kind != WaitKind::Pause && kind != WaitKind::Child &&
-             cause.progress == Progress::Idle) {
+             (cause.progress == Progress::Idle ||
+              cause.progress == Progress::Unknown)) {
     // Of a child, who has the pipe that it reads is for others to say.
     cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Possible;
