@@ -293,8 +293,11 @@ Cause writes(const ProcessSnapshot& of,
 // Who asks us reads what we say of it: that is no wait of its own.
 bool is_our_output(const ProcessSnapshot& of, const OpenFile& pipe) {
   return std::ranges::any_of(
-      of.world.pipe_ends(pipe.inode, pipe.device),
-      [](const PipeEnd& end) { return end.writes && end.pid == ::getpid(); });
+      of.world.pipe_ends(pipe.inode, pipe.device), [](const PipeEnd& end) {
+        const auto status =
+            end.writes ? read_status(end.pid) : std::unexpected(Error());
+        return status && (end.pid == ::getpid() || status->name == "hangdbg");
+      });
 }
 
 // What communicate() waits for: the output and the errors of a child. None of
