@@ -42,10 +42,16 @@ std::vector<int> managers(const ProcessSnapshot& of,
                           const ThreadSnapshot& thread,
                           const PythonFrame& frame) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  const auto peers =
-      of.world.unix_peers(of.pid, awaited.files.front().file.inode);
-  if (peers) {
-    return *peers;
+  const auto peer =
+      of.world.unix_peer(of.pid, awaited.files.front().file.inode);
+  if (peer) {
+    std::vector<int> pids;
+    for (const SocketFd& holder : peer->holders) {
+      if (std::ranges::find(pids, holder.pid) == pids.end()) {
+        pids.push_back(holder.pid);
+      }
+    }
+    return pids;
   }
   const auto own = of.number(frame, "self._manager._process._popen.pid");
   return own ? std::vector{static_cast<int>(*own)} : std::vector<int>();

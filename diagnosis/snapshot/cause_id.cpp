@@ -6,7 +6,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::array<std::string_view, 72> kCauseNames = {
+constexpr std::array<std::string_view, 75> kCauseNames = {
     "asyncio-blocked",
     "await-cycle",
     "backward",

@@ -13,7 +13,7 @@ namespace hangdbg {
 namespace {
 
 // With all that is asked of them here.
-constexpr std::size_t kMostHolders = 16;
+constexpr std::size_t kMostPipeHolders = 16;
 
 bool has_same(const PipeHolders& all, int asked, int pid, int fd) {
   const auto has = [fd](const std::vector<int>& fds) {
@@ -129,7 +129,7 @@ PipeHolders pipe_holders(const ProcessSnapshot& of,
   }
   std::vector<int> pids;
   for (const PipeHolder& one : found.others) {
-    if (pids.size() < kMostHolders) {
+    if (pids.size() < kMostPipeHolders) {
       pids.push_back(one.pid);
     }
   }
@@ -179,7 +179,7 @@ std::string describe_holder(SystemSnapshot& world,
 bool all_read_it(const ProcessSnapshot& of,
                  const OpenFile& pipe,
                  const PipeHolders& writers) {
-  return writers.others.size() <= kMostHolders && reads_it(of, pipe) &&
+  return writers.others.size() <= kMostPipeHolders && reads_it(of, pipe) &&
          std::ranges::all_of(writers.others, [&](const PipeHolder& one) {
            const ProcessSnapshot* const its = of.world.snapshot(one.pid);
            return its != nullptr && reads_it(*its, pipe);

@@ -11,9 +11,9 @@ namespace {
 // Those of concurrent.futures wait in C for their queue, which is filled by who
 // submits work.
 bool is_pool_thread_at_rest(const ThreadSnapshot& thread) {
-  const PythonFrame* const loop = worker_loop(thread);
-  return loop != nullptr && loop == &thread.frames().front() &&
-         loop->file.ends_with("/concurrent/futures/thread.py");
+  const auto loop = worker_loop(thread);
+  return loop && loop->frame == &thread.frames().front() &&
+         loop->frame->file.ends_with("/concurrent/futures/thread.py");
 }
 
 // From 3.13 on join() waits in C, and has no lock that it could be told by.
