@@ -80,10 +80,10 @@ void take_progress(WaitKind kind, Cause& cause) {
       cause.confidence = Confidence::Likely;
       cause.next.clear();
     }
-  } else if (kind != WaitKind::Pause && kind != WaitKind::Child &&
-             (cause.progress == Progress::Idle ||
-              cause.progress == Progress::Unknown)) {
-    // Of a child, who has the pipe that it reads is for others to say.
+  } else if (kind != WaitKind::Pause &&
+             (cause.progress == Progress::Unknown ||
+              // Who has the pipe of a child is for others to say.
+              (cause.progress == Progress::Idle && kind != WaitKind::Child))) {
     cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Possible;
   }

@@ -228,12 +228,12 @@ const std::vector<MadeUpCase>& inside_cases() {
        [](auto& world) {
          forked(in_library(world, "polars.abi3.so")).sleeps_in(SYS_futex, {});
        }},
-      {"a_library_without_a_fork", CauseId::Unknown, Blocked, Possible, true,
+      {"a_library_without_a_fork", CauseId::Unknown, Unknown, Possible, true,
        "", [](auto& world) { in_library(world, "polars.abi3.so"); }},
-      {"python_itself_after_a_fork", CauseId::Unknown, Blocked, Possible, true,
+      {"python_itself_after_a_fork", CauseId::Unknown, Unknown, Possible, true,
        "",
        [](auto& world) { forked(in_library(world, "libpython3.11.so.1.0")); }},
-      {"a_module_of_the_library_after_a_fork", CauseId::Unknown, Blocked,
+      {"a_module_of_the_library_after_a_fork", CauseId::Unknown, Unknown,
        Possible, true, "",
        [](auto& world) { forked(in_library(world, "_ssl.so")); }},
   };

@@ -490,7 +490,7 @@ TEST(CausesOfPeers, WhoGivesUpByItselfIsInNoDeadlock) {
   const auto found = diagnose(world, kOne, 1000);
   EXPECT_EQ(found->cause.id, CauseId::PeerSilent);
   EXPECT_EQ(found->cause.progress, Progress::Blocked);
-  EXPECT_FALSE(found->hung);
+  EXPECT_FALSE(found->stalled);
 }
 
 }  // namespace

@@ -106,6 +106,9 @@ MadeUpProcess& calls_manager(MadeUpWorld& world,
   manager.sleeps_in(SYS_futex, {0, 0, 0, 0},
                     called({{"threading.py", "wait"},
                             {"multiprocessing/managers.py", "serve_forever"}}));
+  manager.sleeps_in(SYS_accept4, {3},
+                    called({{"socket.py", "accept"},
+                            {"multiprocessing/managers.py", "accepter"}}));
   serves.push_back(
       frame("/usr/lib/python3.11/multiprocessing/managers.py", "serve_client"));
   manager.sleeps_in(SYS_futex, {0, 0, 0, 0}, std::move(serves));

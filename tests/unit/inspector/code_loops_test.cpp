@@ -211,6 +211,14 @@ const std::map<std::string, std::string> kExpected = {
     {"long_one", "asks f(x3)"},
 };
 
+// 3.6 computes `not (a and b)` as one value: its first call is told.
+std::string expected_on(const std::string& version,
+                        const std::string& name,
+                        const std::string& expected) {
+  return version.starts_with("3.6") && name == "and_flag" ? "asks f()"
+                                                          : expected;
+}
+
 TEST_P(CodeLoops, AreAsInTheSource) {
   PythonChild child(path_, kShapes);
   const auto process = open_python(child.pid());
@@ -224,7 +232,8 @@ TEST_P(CodeLoops, AreAsInTheSource) {
     const auto read =
         read_frame_loops(*objects, all.at(name).code, all.at(name).place);
     ASSERT_TRUE(read) << name << ": " << read.error().message;
-    EXPECT_EQ(described(*read), expected) << name;
+    EXPECT_EQ(described(*read), expected_on(GetParam(), name, expected))
+        << name;
   }
 }
 
