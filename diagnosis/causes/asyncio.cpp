@@ -12,6 +12,7 @@
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/library_waits.h"
+#include "diagnosis/waits/waits_inside.h"
 #include "inspector/cpython/async/asyncio_tasks.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 
@@ -57,6 +58,7 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
                           const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   return awaited.any && !awaited.with_time && awaited.files.size() <= 1 &&
+         !runs_beside(of, thread) &&
          std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
                                return one == &thread ||

@@ -100,7 +100,5 @@ void refine_by_nccl_threads(const ProcessSnapshot& of,
 void refine_by_library(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        Cause& cause);
-// The thread does the same again and again, and nothing comes of it.
-bool retries(const Cause& cause);
 
 }  // namespace hangdbg::causes

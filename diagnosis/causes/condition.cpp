@@ -17,12 +17,19 @@
 namespace hangdbg::causes {
 namespace {
 
+// How threading itself begins a thread, whose target may be of the library.
+bool is_thread_begin(const PythonFrame& frame) {
+  return frame.file.ends_with("/threading.py") &&
+         (frame.function == "run" || frame.function.starts_with("_bootstrap"));
+}
+
 // The outermost of the library's frames that are in each other: what the
 // program has called.
 const PythonFrame* called(const ThreadSnapshot& thread) {
   const PythonFrame* last = nullptr;
   for (const PythonFrame& frame : thread.frames()) {
-    if (!is_waiting_room(frame.file)) {
+    if (!is_waiting_room(frame.file) ||
+        (last != nullptr && is_thread_begin(frame))) {
       break;
     }
     last = &frame;
@@ -157,6 +164,9 @@ bool is_nobody_left(const ProcessSnapshot& of,
                     std::optional<Address> self,
                     Cause& cause) {
   const auto others = of.python_threads();
+  if (runs_beside(of, thread)) {
+    return false;
+  }
   if (others.size() == 1) {
     cause.summary += ", and no other thread is here that could end that";
     return true;

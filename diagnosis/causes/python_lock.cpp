@@ -161,10 +161,10 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     if (of.forked_from(of.status.ppid)) {
       tell_nobody_left(of, lock.lock, cause);
     }
-  } else if (alone) {
+  } else if (alone && !runs_beside(of, thread)) {
     cause.summary += ", and no other thread is here that could release it";
     tell_nobody_left(of, lock.lock, cause);
-  } else if (only_wait_for_each_other(of)) {
+  } else if (!runs_beside(of, thread) && only_wait_for_each_other(of)) {
     cause.summary += fmt::format(
         ", which nobody is left to release: all {} threads wait for each other",
         of.python_threads().size());

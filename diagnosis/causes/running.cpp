@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "inspector/cpython/stacks/python_locals.h"
 #include "inspector/cpython/stacks/target.h"
 #include "inspector/cpython/stacks/thread_sample.h"
@@ -119,6 +120,17 @@ bool has_run(const ProcessSnapshot& of,
          now->nanoseconds - since.nanoseconds >= kEnough;
 }
 
+// "the loop at train.py:3-4 in f asks for the time, ..."; "" if it does not.
+std::string ends_by_time(const ProcessSnapshot& of, const PythonFrame& frame) {
+  const auto read = of.loops(frame);
+  if (!read || read->loops.empty() || !read->loops.front().asks_clock) {
+    return "";
+  }
+  const SleepLoop loop{.frame = &frame, .around = read->loops.front()};
+  return fmt::format("the loop at {} asks for the time, which may end it",
+                     loop.lines());
+}
+
 // Whether it was seen in what the loop calls.
 bool leaves(const RunningLoop& loop, const ThreadSnapshot& thread) {
   const std::string in = " in " + printable(loop.frame.function);
@@ -212,7 +224,9 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.world.may_stop) {
     return cause;
   }
-  if (const auto function = computes_in(of, thread); !function.empty()) {
+  if (const auto ends = ends_by_time(of, loop->frame); !ends.empty()) {
+    cause.evidence.push_back(ends);
+  } else if (const auto function = computes_in(of, thread); !function.empty()) {
     cause.evidence.push_back("in " + function);
   } else if (!leaves(*loop, thread)) {
     cause.id = CauseId::BusyLoop;

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "base/sizes.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "inspector/host/host_context.h"
 
 namespace hangdbg::causes {
@@ -38,11 +41,25 @@ void blame(Cause& cause, CauseId id, std::string what) {
   cause.summary = fmt::format("{}: it {}", std::move(what), cause.summary);
 }
 
-}  // namespace
-
-bool retries(const Cause& cause) {
-  return cause.id == CauseId::Polls || cause.id == CauseId::BusyLoop;
+// It tries in a loop that ends with what it wants; or it sleeps between rounds,
+// and each of them calls one of those.
+bool retries(const ProcessSnapshot& of,
+             const ThreadSnapshot& thread,
+             const Cause& cause,
+             std::span<const std::string_view> functions) {
+  if (cause.id != CauseId::Sleeps) {
+    return cause.id == CauseId::Polls || cause.id == CauseId::BusyLoop;
+  }
+  const auto loop = sleep_loop(of, thread);
+  return loop && std::ranges::any_of(loop->around.work, [&](const auto& call) {
+           const std::string_view callee = call.callee;
+           return std::ranges::find(functions,
+                                    callee.substr(callee.rfind('.') + 1)) !=
+                  functions.end();
+         });
 }
+
+}  // namespace
 
 void refine_by_descriptors(const ProcessSnapshot& of,
                            const ThreadSnapshot& thread,
@@ -50,7 +67,12 @@ void refine_by_descriptors(const ProcessSnapshot& of,
   const bool serves =
       cause.id == CauseId::Runs ||
       (cause.progress == Progress::Idle && awaited_files(of, thread).any);
-  if (!serves && !retries(cause)) {
+  constexpr std::array<std::string_view, 12> kOpen = {
+      "accept", "connect",    "create_connection",
+      "dup",    "mkstemp",    "open",
+      "pipe",   "Popen",      "run",
+      "socket", "socketpair", "urlopen"};
+  if (!serves && !retries(of, thread, cause, kOpen)) {
     return;
   }
   const Limits& limits = of.world.around(of.pid).limits;
@@ -82,9 +104,12 @@ void refine_by_descriptors(const ProcessSnapshot& of,
 }
 
 void refine_by_full_disk(const ProcessSnapshot& of,
-                         const ThreadSnapshot&,
+                         const ThreadSnapshot& thread,
                          Cause& cause) {
-  if (!retries(cause)) {
+  constexpr std::array<std::string_view, 9> kWrite = {
+      "copy", "dump",  "flush",      "fsync",     "print",
+      "save", "write", "write_text", "writelines"};
+  if (!retries(of, thread, cause, kWrite)) {
     return;
   }
   const auto& systems = of.world.around(of.pid).file_systems;
@@ -107,9 +132,11 @@ void refine_by_full_disk(const ProcessSnapshot& of,
 }
 
 void refine_by_process_limit(const ProcessSnapshot& of,
-                             const ThreadSnapshot&,
+                             const ThreadSnapshot& thread,
                              Cause& cause) {
-  if (!retries(cause)) {
+  constexpr std::array<std::string_view, 7> kBegin = {
+      "fork", "Popen", "Process", "run", "start", "submit", "Thread"};
+  if (!retries(of, thread, cause, kBegin)) {
     return;
   }
   const HostContext& around = of.world.around(of.pid);

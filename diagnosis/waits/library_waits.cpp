@@ -261,8 +261,12 @@ bool holds(const ProcessSnapshot& of,
   }
   const std::size_t colon = when.find(": ");
   const auto words = split_words(when.substr(colon + 1));
-  return std::ranges::find(words, value_of(of, frame, when.substr(0, colon))) !=
-         words.end();
+  const std::string_view what = when.substr(0, colon);
+  const auto is_word = [&](std::string_view value) {
+    return std::ranges::find(words, value) != words.end();
+  };
+  return is_word(value_of(of, frame, what)) ||
+         (is_word("None") && of.shown(frame, std::string(what)) == "None");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "diagnosis/waits/frame_paths.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "diagnosis/waits/sqlite_locks.h"
 
 namespace hangdbg {
@@ -159,6 +160,15 @@ std::optional<PolledLock> named_and_locked(
   return {};
 }
 
+// Its bytecode says so, or cannot be read.
+bool may_try_again(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (thread.frames().empty() || !of.loops(thread.frames().front())) {
+    return true;
+  }
+  const auto loop = sleep_loop(of, thread);
+  return loop && loop->polls;
+}
+
 }  // namespace
 
 // Before 3.11 time.sleep selects from no descriptors.
@@ -209,7 +219,7 @@ std::optional<PolledLock> polled_lock(const ProcessSnapshot& of,
     return locked_by_others(of, *std::move(file), std::move(how),
                             Confidence::Certain);
   }
-  if (!is_timed_sleep(thread.wait.call)) {
+  if (!is_timed_sleep(thread.wait.call) || !may_try_again(of, thread)) {
     return {};
   }
   const auto frames = std::span(thread.frames())

@@ -42,4 +42,10 @@ bool only_wait_for_each_other(const ProcessSnapshot& of) {
          });
 }
 
+bool runs_beside(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  return std::ranges::any_of(of.threads, [&](const ThreadSnapshot& one) {
+    return one.id != thread.id && one.wait.state == 'R';
+  });
+}
+
 }  // namespace hangdbg

@@ -15,4 +15,8 @@ bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 // code in a thread without Python, may end it all the same.
 bool only_wait_for_each_other(const ProcessSnapshot& of);
 
+// Another thread of the process has a CPU, or waits for one: also one that has
+// just been started, and is no Python thread yet.
+bool runs_beside(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+
 }  // namespace hangdbg

@@ -240,6 +240,7 @@ class LoopReader {
   // Whether anything but the loop itself decides it.
   bool add_condition(const Statement& statement, int depth) {
     if (std::ranges::any_of(statement.calls, asks_clock)) {
+      made_.asks_clock = true;
       for (const CallText& call : statement.calls) {
         used_.insert(call.at);
       }

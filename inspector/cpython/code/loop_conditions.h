@@ -24,6 +24,7 @@ struct LoopAround {
   // That decide it, and are not set in the loop: "self.done".
   std::vector<std::string> variables = {};
   bool asks_itself = false;  // the call that the frame is in decides it, too
+  bool asks_clock = false;   // so does the time
   bool has_way_out = false;  // but for what is raised, and the end of a `for`
   // What else is called in each round; not what prints or logs, nor builtins
   // such as len().

@@ -280,7 +280,7 @@ def test_what_most_do(begin):
     """Nothing that is to be seen can let these go on; a lock may be given back."""
     job = begin(launchers.OpenMpi, "plain", "locks")
     said = named_first("three at what can never come", named_by(job), "nobody-left", "likely",
-                       "^each of ranks 0,1,3 waits in Event.wait")
+                       "^each of ranks 0,1,3 waits in Condition.wait")
     assert said["odd"] == [0, 1, 3], said
 
 

@@ -50,7 +50,8 @@ OF_PYTHON = {
     "rlock_of_ended_thread": ("lock-of-ended-thread", "certain", "the RLock `lock`, whose owner"),
     "lock_in_handler": ("deadlock", "certain", "already held by this thread"),
     "semaphore": ("condition", "possible", r"Semaphore\.acquire for another .* value is 0"),
-    "barrier": ("condition", "possible", r"Barrier\.wait for another thread: 2 of 3 have come"),
+    "barrier": ("nobody-left", "likely", r"Barrier\.wait for another thread: 2 of 3 have come, and "
+                r"all threads that are here wait for the same"),
     "condition": ("condition", "possible", r"Condition\.wait for another thread"),
     "queue_join": ("condition", "possible", r"Queue\.join for .* 1 tasks of the queue"),
     "import_waits": ("import-lock", "certain", '"imports" has imported module \'slow_module\''),
