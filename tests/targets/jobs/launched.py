@@ -64,7 +64,8 @@ def reduce(waits):
         receive(waits, 2)
     elif waits != "plain":
         waits.MPI_Barrier(world(waits))
-    with threading.Condition() as never:
+    never = threading.Condition()
+    with never:
         never.wait()
 
 
