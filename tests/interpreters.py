@@ -12,7 +12,7 @@ import glob
 import os
 import subprocess
 
-MINORS = tuple("3.%d" % minor for minor in range(6, 15))
+MINORS = tuple("3.%d" % minor for minor in range(6, 16))
 FREE_THREADED = "t"
 MUSL = "musl"
 CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".cache", "pythons")
@@ -24,13 +24,14 @@ Interpreter = collections.namedtuple("Interpreter", "path version minor variant"
 WANTED = {(minor, ""): minor for minor in MINORS}
 WANTED["3.13", FREE_THREADED] = "3.13t"
 WANTED["3.14", FREE_THREADED] = "3.14t"
+WANTED["3.15", FREE_THREADED] = "3.15t"
 WANTED["3.11", MUSL] = "musl"
 
 REFUSED = ("3.6", "3.13t")
 
 # Builds that check themselves (scripts/get-pythons --debug): by no other means found,
 # since all else would run on them four times as long.
-CHECKED = ("3.11d", "3.11dr", "3.13d", "3.14d", "3.14dr")
+CHECKED = ("3.11d", "3.11dr", "3.13d", "3.14d", "3.14dr", "3.15d")
 CHECKED_CACHE = CACHE + "-debug"
 
 

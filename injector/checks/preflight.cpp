@@ -33,7 +33,7 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
     return fail(
         ErrorId::UnsupportedPython,
         fmt::format(
-            "process {} runs Python {}: only 3.7 to 3.14 can be attached to",
+            "process {} runs Python {}: only 3.7 to 3.15 can be attached to",
             pid, python.version.text()),
         fmt::format("hangdbg dump {0} and hangdbg peek {0} can read it", pid));
   }

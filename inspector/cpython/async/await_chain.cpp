@@ -29,8 +29,7 @@ Result<bool> follow_awaits(const ObjectReader& objects,
                            FrameChain& chain);
 Result<Address> unwrap(const ObjectReader& objects, Address object);
 Result<Address> frame_of(const ObjectReader& objects, Address coroutine);
-Result<Address> top_of_stack(const ObjectReader& objects,
-                             const RawFrame& frame);
+Result<Address> awaited_by(const ObjectReader& objects, const RawFrame& frame);
 
 }  // namespace
 
@@ -85,7 +84,7 @@ Result<bool> follow_awaits(const ObjectReader& objects,
       TRY(read_code_words(objects.memory(), objects.layout(), frame.code));
   chain.codes.emplace(frame.code, words);
   chain.frames.push_back(frame);
-  next = state == "suspended" ? TRY(top_of_stack(objects, frame)) : Address{};
+  next = state == "suspended" ? TRY(awaited_by(objects, frame)) : Address{};
   return true;
 }
 
@@ -107,9 +106,8 @@ Result<Address> frame_of(const ObjectReader& objects, Address coroutine) {
              : objects.pointer(coroutine + at.generator_frame);
 }
 
-// None where the stack is empty.
-Result<Address> top_of_stack(const ObjectReader& objects,
-                             const RawFrame& frame) {
+// What it awaits. None where the stack is empty.
+Result<Address> awaited_by(const ObjectReader& objects, const RawFrame& frame) {
   const ObjectLayout& at = objects.at();
   Address begin = frame.address + at.frame_values;
   Address base = begin;
@@ -130,6 +128,9 @@ Result<Address> top_of_stack(const ObjectReader& objects,
     }
     end = begin + static_cast<std::uint64_t>(depth) * 8;
   }
+  // From 3.15 on SEND has an index, or nothing, above what it sends to
+  // (Python/bytecodes.c).
+  end = at.minor >= 15 ? end - 8 : end;
   return end.value > base.value
              ? Address{TRY(objects.word(end - 8)) & ~kAwaitChainTags}
              : Address{};

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace hangdbg {
@@ -89,6 +90,26 @@ class StackEvaluator {
     } else {
       push({});
     }
+  }
+
+  // CONSTANT_* in Include/internal/pycore_opcode_utils.h; 3.14 has the first
+  // five.
+  void push_common_constant(std::uint32_t which) {
+    constexpr std::array<const char*, 12> kCommon = {"AssertionError",
+                                                     "NotImplementedError",
+                                                     "tuple",
+                                                     "all",
+                                                     "any",
+                                                     "list",
+                                                     "set",
+                                                     "None",
+                                                     "''",
+                                                     "True",
+                                                     "False",
+                                                     "-1"};
+    push(which < kCommon.size()
+             ? StackValue{.text = kCommon[which], .known = true}
+             : StackValue{});
   }
 
   // One value from the topmost ones.
@@ -282,6 +303,8 @@ class StackEvaluator {
         return global(arg);
       case Op::LOAD_CONST:
         return push_constant(arg);
+      case Op::LOAD_COMMON_CONSTANT:
+        return push_common_constant(arg);
       case Op::LOAD_SMALL_INT:
         return push({.text = fmt::format("{}", arg), .known = true});
       case Op::LOAD_ATTR:
@@ -328,10 +351,12 @@ class StackEvaluator {
       case Op::UNARY_INVERT:
       case Op::UNARY_NEGATIVE:
       case Op::UNARY_POSITIVE:
-      case Op::GET_ITER:
       case Op::CONVERT_VALUE:
       case Op::FORMAT_SIMPLE:
         return combine(1);
+      case Op::GET_ITER:
+        combine(1);
+        return code_.minor >= 15 ? push({}) : void();  // its index, or nothing
       case Op::FORMAT_VALUE:
         return combine((arg & 4) != 0 ? 2 : 1);
       case Op::BUILD_TUPLE:

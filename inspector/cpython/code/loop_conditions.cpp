@@ -53,6 +53,11 @@ bool is_of_with(const CodeObject& code, std::int32_t at) {
   if (last >= 0 && all[slot(last)].op == Op::PRECALL) {
     --last;
   }
+  // None, which from 3.15 on is loaded so.
+  const auto loads = [&](std::int32_t one) {
+    const Op op = one >= 0 ? all[slot(one)].op : Op::Unknown;
+    return op == Op::LOAD_CONST || op == Op::LOAD_COMMON_CONSTANT;
+  };
   const auto ends = [&](std::initializer_list<Op> ops) {
     auto one = last;
     return std::ranges::all_of(
@@ -61,7 +66,7 @@ bool is_of_with(const CodeObject& code, std::int32_t at) {
   if (ends({Op::LOAD_SPECIAL}) || ends({Op::DUP_TOP, Op::DUP_TOP})) {
     return true;
   }
-  if (!ends({Op::LOAD_CONST, Op::LOAD_CONST, Op::LOAD_CONST})) {
+  if (!loads(last) || !loads(last - 1) || !loads(last - 2)) {
     return false;
   }
   const Statement statement = statement_ending_at(code, at);

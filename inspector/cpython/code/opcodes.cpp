@@ -29,7 +29,7 @@ constexpr NamedOp kOpNames[] = {
 };
 
 constexpr int kFirstMinor = 6;
-constexpr int kLastMinor = 14;
+constexpr int kLastMinor = 15;
 using OpcodeTables = std::array<OpcodeTable, kLastMinor - kFirstMinor + 1>;
 
 Op op_named(std::string_view name) {

@@ -26,7 +26,8 @@ namespace hangdbg {
   X(INTERPRETER_EXIT) X(IS_OP) X(JUMP_ABSOLUTE) X(JUMP_BACKWARD) \
   X(JUMP_BACKWARD_NO_INTERRUPT) X(JUMP_FORWARD) X(JUMP_IF_FALSE_OR_POP) \
   X(JUMP_IF_NOT_EXC_MATCH) X(JUMP_IF_TRUE_OR_POP) X(KW_NAMES) X(LOAD_ATTR) \
-  X(LOAD_CLASSDEREF) X(LOAD_CLOSURE) X(LOAD_CONST) X(LOAD_DEREF) \
+  X(LOAD_CLASSDEREF) X(LOAD_CLOSURE) X(LOAD_COMMON_CONSTANT) \
+  X(LOAD_CONST) X(LOAD_DEREF) \
   X(LOAD_FAST) X(LOAD_FAST_BORROW) X(LOAD_FAST_BORROW_LOAD_FAST_BORROW) \
   X(LOAD_FAST_CHECK) X(LOAD_FAST_LOAD_FAST) X(LOAD_FROM_DICT_OR_GLOBALS) \
   X(LOAD_GLOBAL) X(LOAD_METHOD) X(LOAD_NAME) X(LOAD_SMALL_INT) \
@@ -62,7 +63,7 @@ struct OpcodeMeaning {
 
 using OpcodeTable = std::array<OpcodeMeaning, 256>;
 
-// Null outside 3.6 to 3.14.
+// Null outside 3.6 to 3.15.
 const OpcodeTable* opcode_table(int minor);
 
 // As the interpreter names it; "" of Unknown, Other and Binary.

@@ -42,6 +42,14 @@ struct ThreadOffsets {
   Word size, prev, next, interp, current_frame;
   Word thread_id, native_thread_id, datastack_chunk, status;
 };
+// Behind them the one of err_stackitem, a section of its own.
+struct ThreadOffsets315 {
+  Word size, prev, next, interp, current_frame;
+  Word base_frame, last_profiled_frame, last_profiled_frame_seq;
+  Word thread_id, native_thread_id, datastack_chunk, status;
+  Word holds_gil, gil_requested, current_exception, exc_state;
+  Word exc_value;
+};
 struct FrameOffsets313 {
   Word size, previous, executable, instr_ptr, localsplus, owner;
 };
@@ -66,18 +74,39 @@ struct Header {
   Word version, free_threaded;
 };
 
-template <class Interpreter, class Frame, class Code>
+template <class Interpreter, class Thread, class Frame, class Code>
 struct Table {
   Header header;
   RuntimeOffsets runtime;
   Interpreter interpreter;
-  ThreadOffsets thread;
+  Thread thread;
   Frame frame;
   Code code;
   ObjectOffsets object;
 };
-using Table313 = Table<InterpreterOffsets313, FrameOffsets313, CodeOffsets313>;
-using Table314 = Table<InterpreterOffsets314, FrameOffsets314, CodeOffsets314>;
+using Table313 = Table<InterpreterOffsets313,
+                       ThreadOffsets,
+                       FrameOffsets313,
+                       CodeOffsets313>;
+using Table314 = Table<InterpreterOffsets314,
+                       ThreadOffsets,
+                       FrameOffsets314,
+                       CodeOffsets314>;
+using Table315 = Table<InterpreterOffsets314,
+                       ThreadOffsets315,
+                       FrameOffsets314,
+                       CodeOffsets314>;
+
+// PyThreadState.state, an int: behind _status, holds_gil, from 3.15
+// gil_requested, and _whence. (struct _ts, Include/cpython/pystate.h)
+template <class Thread>
+Word attachment_of(const Thread& t) {
+  if constexpr (requires { t.gil_requested; }) {
+    return t.gil_requested + 8;
+  } else {
+    return t.status + 12;
+  }
+}
 
 // Larger than any structure of any version: the interpreter's is 0.4 MB.
 constexpr Word kMaxStructure = 64U << 20;
@@ -101,7 +130,7 @@ bool makes_sense(const Table& t) {
          all_inside(t.thread.size,
                     {t.thread.next, t.thread.interp, t.thread.current_frame,
                      t.thread.thread_id, t.thread.native_thread_id,
-                     t.thread.status + 12}) &&
+                     attachment_of(t.thread)}) &&
          all_inside(t.frame.size, {t.frame.previous, t.frame.executable,
                                    t.frame.instr_ptr, t.frame.owner}) &&
          all_inside(t.code.size, {t.code.filename, t.code.name, t.code.qualname,
@@ -142,9 +171,7 @@ CPythonLayout layout_of(const Table& t, int minor) {
   layout.thread_native_id = narrow(t.thread.native_thread_id);
   layout.thread_frame = narrow(t.thread.current_frame);
   if (free_threaded && minor >= 14) {
-    // _status, holds_gil, _whence, state (struct _ts,
-    // Include/cpython/pystate.h)
-    layout.thread_attachment = narrow(t.thread.status + 12);
+    layout.thread_attachment = narrow(attachment_of(t.thread));
   }
 
   layout.frame_previous = narrow(t.frame.previous);
@@ -152,7 +179,8 @@ CPythonLayout layout_of(const Table& t, int minor) {
   layout.frame_position = narrow(t.frame.instr_ptr);
   layout.frame_position_size = 8;
   layout.frame_owner = narrow(t.frame.owner);
-  // 3.13 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER and _CSTACK.
+  // 3.13 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER and _CSTACK,
+  // 3.15 FRAME_OWNED_BY_INTERPRETER.
   layout.frame_owner_c_stack = 3;
 
   layout.code_name = narrow(t.code.name);
@@ -227,6 +255,8 @@ Result<DebugOffsets> read_debug_offsets(const MemoryReader& memory,
       return read_table<Table313>(memory, runtime, 13);
     case 0x030e:
       return read_table<Table314>(memory, runtime, 14);
+    case 0x030f:
+      return read_table<Table315>(memory, runtime, 15);
     default:
       return fail(
           ErrorId::UnsupportedPython,

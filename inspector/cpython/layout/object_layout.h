@@ -157,7 +157,7 @@ struct ObjectLayout {
   std::uint32_t thread_tasks = kAbsent;       // _PyThreadStateImpl
 };
 
-// None outside 3.6 to 3.14. `checked`: of builds that check themselves, as far
+// None outside 3.6 to 3.15. `checked`: of builds that check themselves, as far
 // as it makes a difference: up to 3.12 --with-trace-refs, later --with-pydebug.
 const ObjectLayout* object_layout(int minor,
                                   bool free_threaded,

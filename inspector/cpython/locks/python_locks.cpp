@@ -194,13 +194,14 @@ std::optional<Address> lock_of_entered(const ObjectReader& objects,
 // taken the lock. The second lets go of it in its only call.
 std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
                                             const PythonFrame& frame) {
-  constexpr std::int64_t kFirstCall = 4;  // it comes later
+  // Before it the stack has nothing yet. From 3.15 on RESUME is longer.
+  const std::int64_t loaded = objects.at().minor >= 15 ? 6 : 4;
   const bool enters = frame.function == "__enter__";
   if ((!enters && frame.function != "__exit__") ||
       !frame.file.ends_with("/threading.py")) {
     return {};
   }
-  const bool held = enters ? frame.offset >= kFirstCall : frame.offset <= 0;
+  const bool held = enters ? frame.offset >= loaded : frame.offset <= 0;
   if (!held) {
     return {};
   }

@@ -5,8 +5,16 @@
 namespace hangdbg {
 namespace {
 
-// enum _framestate: there are two kinds of "suspended" from 3.13 on.
+// enum _framestate (Include/internal/pycore_frame.h): there are two kinds of
+// "suspended" from 3.13 on, three from 3.15 on, which numbers them anew.
 std::string state_name(int state, int minor) {
+  if (minor >= 15) {
+    constexpr int kCreated = 0, kExecuting = 4;
+    return state == kCreated     ? "created"
+           : state < kExecuting  ? "suspended"
+           : state == kExecuting ? "running"
+                                 : "closed";
+  }
   if (state >= 0) {
     return state == 0 ? "running" : "closed";
   }

@@ -44,7 +44,7 @@ std::vector<std::size_t> likely_modules_first(
 std::unexpected<Error> too_old(const char* version) {
   return fail(
       ErrorId::UnsupportedPython,
-      fmt::format("python {} is too old, 3.6 to 3.14 can be read", version),
+      fmt::format("python {} is too old, 3.6 to 3.15 can be read", version),
       kPySpyHint);
 }
 
@@ -52,7 +52,8 @@ std::unexpected<Error> too_old(const char* version) {
 // 3.11 on it is needed only where a file's symbols are without constants.
 PythonVersion version_by_symbols(const MemoryReader& memory,
                                  const PythonRuntime& python) {
-  static constexpr std::array<std::pair<const char*, int>, 7> kSince = {{
+  static constexpr std::array<std::pair<const char*, int>, 8> kSince = {{
+      {"PyThreadState_Ensure", 15},
       {"PyUnicodeWriter_Create", 14},
       {"PyDict_GetItemRef", 13},
       {"PyErr_GetRaisedException", 12},
@@ -113,7 +114,7 @@ Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
   const CPythonLayout* row = generated_layout(python.version.minor);
   if (row == nullptr) {
     return fail(ErrorId::UnsupportedPython,
-                fmt::format("python {} is not supported, 3.6 to 3.14 are",
+                fmt::format("python {} is not supported, 3.6 to 3.15 are",
                             python.version.text()));
   }
   if (traces_references(memory, python, *row)) {

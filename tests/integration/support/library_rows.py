@@ -66,7 +66,9 @@ def is_in_range(version, versions):
 def functions(path):
     """By name: the functions in a file, wherever they stand in it."""
     found = {}
-    for node in ast.walk(ast.parse(path.read_text())):
+    # This may be an older Python than the one whose library it is (PEP 810).
+    text = re.sub(r"^(\s*)lazy (?=import |from )", r"\1", path.read_text(), flags=re.MULTILINE)
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.setdefault(node.name, []).append(node)
     return found

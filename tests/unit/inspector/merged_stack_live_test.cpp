@@ -250,14 +250,15 @@ TEST_P(MergedStackLive, IsWhatTheScriptCalled) {
   EXPECT_EQ(compared, has_names(path_) ? 18 : 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pythons,
-                         MergedStackLive,
-                         testing::ValuesIn([] {
-                           auto names = kSupported;
-                           names.insert(names.end(), {"3.13t", "3.14t"});
-                           return names;
-                         }()),
-                         python_name);
+INSTANTIATE_TEST_SUITE_P(
+    Pythons,
+    MergedStackLive,
+    testing::ValuesIn([] {
+      auto names = kSupported;
+      names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});
+      return names;
+    }()),
+    python_name);
 
 }  // namespace
 }  // namespace hangdbg

@@ -391,14 +391,15 @@ TEST_P(PythonStackLive, SurvivesGarbage) {
   EXPECT_GT(read, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pythons,
-                         PythonStackLive,
-                         testing::ValuesIn([] {
-                           auto names = kSupported;
-                           names.insert(names.end(), {"3.13t", "3.14t"});
-                           return names;
-                         }()),
-                         python_name);
+INSTANTIATE_TEST_SUITE_P(
+    Pythons,
+    PythonStackLive,
+    testing::ValuesIn([] {
+      auto names = kSupported;
+      names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});
+      return names;
+    }()),
+    python_name);
 
 }  // namespace
 }  // namespace hangdbg

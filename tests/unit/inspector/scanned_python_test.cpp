@@ -103,14 +103,15 @@ inside()
   EXPECT_EQ(threads->back().interpreter, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pythons,
-                         ScannedPythonLive,
-                         testing::ValuesIn([] {
-                           auto names = kSupported;
-                           names.insert(names.end(), {"3.13t", "3.14t"});
-                           return names;
-                         }()),
-                         python_name);
+INSTANTIATE_TEST_SUITE_P(
+    Pythons,
+    ScannedPythonLive,
+    testing::ValuesIn([] {
+      auto names = kSupported;
+      names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});
+      return names;
+    }()),
+    python_name);
 
 }  // namespace
 }  // namespace hangdbg

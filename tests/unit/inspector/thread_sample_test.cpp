@@ -204,14 +204,15 @@ TEST_P(ThreadSampleLive, WithoutAStopIsNotCalledExact) {
              hot.runtime.version.text(), torn);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pythons,
-                         ThreadSampleLive,
-                         testing::ValuesIn([] {
-                           auto names = kSupported;
-                           names.insert(names.end(), {"3.13t", "3.14t"});
-                           return names;
-                         }()),
-                         python_name);
+INSTANTIATE_TEST_SUITE_P(
+    Pythons,
+    ThreadSampleLive,
+    testing::ValuesIn([] {
+      auto names = kSupported;
+      names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});
+      return names;
+    }()),
+    python_name);
 
 }  // namespace
 }  // namespace hangdbg

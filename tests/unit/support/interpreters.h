@@ -150,13 +150,13 @@ class OnEachPython : public testing::TestWithParam<std::string> {
 };
 
 inline const std::vector<std::string> kSupported = {
-    "3.6",  "3.7",  "3.8",  "3.9",  "3.10",
-    "3.11", "3.12", "3.13", "3.14", "system"};
+    "3.6",  "3.7",  "3.8",  "3.9",  "3.10",  "3.11",
+    "3.12", "3.13", "3.14", "3.15", "system"};
 
 // Those without a GIL too, whose objects are laid out otherwise.
 inline const std::vector<std::string> kEveryBuild = [] {
   auto names = kSupported;
-  names.insert(names.end(), {"3.13t", "3.14t"});
+  names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});
   return names;
 }();
 
