@@ -25,9 +25,10 @@ def elements(value, expression, start, stop):
     if base is list or base is tuple:
         found = base.__getitem__(value, slice(start, stop))
     else:
-        found = _slice(dict.items(value) if base is dict else base.__iter__(value), start, stop)
-    if base is dict:
-        return [(safe_repr(key, 1, 100), _dict_item(expression, kind, key), item)
+        found = _slice(base.items(value) if base in MAPPINGS else base.__iter__(value),
+                       start, stop)
+    if base in MAPPINGS:
+        return [(safe_repr(key, 1, 100), _dict_item(expression, kind, base, key), item)
                 for key, item in found]
     return [("%d" % at, _element_name(expression, kind, base, at), item)
             for at, item in enumerate(found, start)]
@@ -77,7 +78,7 @@ def settable(value, label):
             if safe_repr(key, 1, 100) == label:
                 return _item_setter(value, key)
     elif label.isdecimal() and len(label) < 19 and int(label) < element_count(value):
-        if base is tuple or base is set or base is frozenset:
+        if base is tuple or base is set or base is frozenset or base in MAPPINGS:
             return None
         return _item_setter(value, int(label))
     if label in _field_names(value, kind):
@@ -101,7 +102,8 @@ def is_name(label):
 
 need("safe_repr")
 _LEAVES = frozenset(map(id, [type(None), bool, int, float, complex, str, bytes, bytearray,
-                             list, tuple, dict, set, frozenset, type(sys._getframe()),
+                             list, tuple, *MAPPINGS, set, frozenset,
+                             type(sys._getframe()),
                              type(NotImplemented), type(Ellipsis), range, FUNCTION,
                              type(len)]))
 
@@ -149,11 +151,11 @@ def _element_name(expression, kind, base, at):
         base is list or base is tuple) else ""
 
 
-def _dict_item(expression, kind, key):
+def _dict_item(expression, kind, base, key):
     if not expression or not _has_exact_repr(key):
         return ""
-    return "%s[%r]" % (expression, key) if kind is dict else (
-        "dict.__getitem__(%s, %r)" % (expression, key))
+    return "%s[%r]" % (expression, key) if kind is base else (
+        "%s.__getitem__(%s, %r)" % (base.__name__, expression, key))
 
 
 def _has_exact_repr(key):

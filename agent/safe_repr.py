@@ -47,33 +47,38 @@ def loaded(module, name):
 
 def container_of(kind):
     """The container of C's that a class is, or is derived from; or None."""
-    for base in (list, tuple, dict, set, frozenset, loaded("_collections", "deque")):
+    for base in (list, tuple, *MAPPINGS, set, frozenset, loaded("_collections", "deque")):
         if base is not UNKNOWN and issubclass(kind, base):
             return base
 
 
+need("attributes")
+# dict, and from 3.15 on frozendict, which is not derived from it.
+# (One that Python code made is a heap type.)
+MAPPINGS = (dict, *[kind for kind in [loaded("builtins", "frozendict")]
+                    if type(kind) is type and not kind.__flags__ & 1 << 9])
 # By id: to hash or compare a class may run its metaclass's code.
 _PLAIN = frozenset(map(id, [type(None), bool, int, float, complex, range, type(len),
                             type(NotImplemented), type(Ellipsis),
                             type(safe_repr.__code__)]))
 _BRACKETS = {id(list): ("[", "]"), id(tuple): ("(", ")"), id(dict): ("{", "}"),
-             id(set): ("{", "}"), id(frozenset): ("frozenset({", "})")}
+             id(set): ("{", "}"), id(frozenset): ("frozenset({", "})"),
+             **{id(base): ("frozendict({", "})") for base in MAPPINGS[1:]}}
 FUNCTION = type(safe_repr)
-need("attributes")
 
 
 def _container_repr(value, base, depth, limit):
-    if not base.__len__(value) and (base is set or base is frozenset):
+    if not base.__len__(value) and (base is set or base is frozenset or base in MAPPINGS[1:]):
         return repr(base())
     opening, closing = _BRACKETS.get(id(base), ("[", "]"))
     shown = []
     size = 0
     try:
-        for item in dict.items(value) if base is dict else base.__iter__(value):
+        for item in base.items(value) if base in MAPPINGS else base.__iter__(value):
             if len(shown) == 20 or size > 1000 or depth == 0:
                 shown.append("...")
                 break
-            if base is dict:
+            if base in MAPPINGS:
                 shown.append("%s: %s" % (safe_repr(item[0], depth - 1, limit),
                                          safe_repr(item[1], depth - 1, limit)))
             else:

@@ -1,6 +1,6 @@
 """What every target shares: how it says that it is about to hang and how it ended.
 
-A target hangs in one way, from CPython 3.6 to 3.14, with the standard library
+A target hangs in one way, from CPython 3.6 to 3.15, with the standard library
 only. It prints two JSON lines: `ready(...)` just before it hangs, `finish(...)`
 after it was told to go on; then it exits with rc 7, which no accident gives.
 How it is told to go on is in its first line, as "go_on":

@@ -67,7 +67,7 @@ Result<std::vector<std::byte>> read_bytecode(const ObjectReader& objects,
                                units * kCodeUnit, kMostBytecode);
 }
 
-// Source: Python/instrumentation.c, 3.12 to 3.14. Two bytes an instruction:
+// Source: Python/instrumentation.c, 3.12 to 3.15. Two bytes an instruction:
 // what it was, and how its line differs; from 3.14 on the first byte says how
 // many.
 Status read_instrumented(const ObjectReader& objects,

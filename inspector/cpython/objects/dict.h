@@ -22,7 +22,7 @@ using VisitEntry = std::function<bool(const DictEntry&)>;
 
 constexpr bool is_dict(Kind kind) {
   return kind == Kind::Dict || kind == Kind::OrderedDict ||
-         kind == Kind::DefaultDict;
+         kind == Kind::DefaultDict || kind == Kind::FrozenDict;
 }
 
 // The entries in order. Errors: Unreadable, also when there is no dict, or one

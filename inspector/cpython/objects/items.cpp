@@ -150,6 +150,7 @@ Result<std::uint64_t> read_size(const ObjectReader& objects,
     case Kind::Dict:
     case Kind::OrderedDict:
     case Kind::DefaultDict:
+    case Kind::FrozenDict:
       place = object + at.dict_used;
       break;
     case Kind::Str:

@@ -40,6 +40,7 @@ enum class Kind {
   Dict,
   OrderedDict,
   DefaultDict,
+  FrozenDict,  // from 3.15
   Set,
   FrozenSet,
   Deque,
@@ -68,6 +69,8 @@ enum class Kind {
   WeakReference,
   Lock,
   RLock,
+  LazyImport,  // from 3.15: a name that is not imported yet (PEP 810)
+  Sentinel,    // from 3.15
   MemoryView,
   Array,        // numpy's
   ArrayScalar,  // numpy's

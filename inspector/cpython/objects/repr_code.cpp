@@ -61,7 +61,12 @@ Status write_descriptor(ReprWriter& to, Address object, const Type& type) {
                      : type.kind == Kind::WrapperDescriptor ? "slot wrapper"
                      : type.kind == Kind::MemberDescriptor  ? "member"
                                                             : "attribute";
-  to.put(fmt::format("<{} '{}' of '{}' objects>", what, name, owner->path));
+  // From 3.15 on the class is left out where it is object, which alone has no
+  // base.
+  to.put(
+      at.minor >= 15 && !owner->base
+          ? fmt::format("<{} '{}'>", what, name)
+          : fmt::format("<{} '{}' of '{}' objects>", what, name, owner->path));
   return {};
 }
 
@@ -171,6 +176,31 @@ Status write_lock(ReprWriter& to, Address object, const Type& type) {
   return {};
 }
 
+// PyLazyImportObject (Objects/lazyimportobject.c): builtins, the module, and
+// the name in it that is meant, if any.
+Status write_lazy_import(ReprWriter& to, Address object) {
+  const Address first = object + to.objects.at().object_size;
+  const Address module = TRY(to.objects.pointer(first + 8));
+  const Address attribute = TRY(to.objects.pointer(first + 16));
+  std::string path = TRY(to.objects.name(module));
+  if (attribute && TRY(to.objects.type_of(attribute))->kind == Kind::Str) {
+    path += "." + TRY(to.objects.name(attribute));
+  }
+  to.put(fmt::format("<lazy_import '{}'>", path));
+  return {};
+}
+
+// Its name, its module, and how it is to be printed if not by its name
+// (Objects/sentinelobject.c).
+Status write_sentinel(ReprWriter& to, Address object) {
+  const Address first = object + to.objects.at().object_size;
+  const Address name = TRY(to.objects.pointer(first));
+  const Address own = TRY(to.objects.pointer(first + 16));
+  const bool has_own = own && TRY(to.objects.type_of(own))->kind == Kind::Str;
+  to.put(TRY(to.objects.name(has_own ? own : name)));
+  return {};
+}
+
 }  // namespace
 
 Status write_code(ReprWriter& to, Address object, const Type& type) {
@@ -209,6 +239,10 @@ Status write_code(ReprWriter& to, Address object, const Type& type) {
     case Kind::Lock:
     case Kind::RLock:
       return write_lock(to, object, type);
+    case Kind::LazyImport:
+      return write_lazy_import(to, object);
+    case Kind::Sentinel:
+      return write_sentinel(to, object);
     case Kind::MemoryView:
       to.put(fmt::format("<memory at {:#x}>", object.value));
       return {};

@@ -190,6 +190,13 @@ Status write_container(ReprWriter& to, Address object, const Type& type) {
       TRY(write_entries(to, object, type.kind));
       to.put(")");
       return {};
+    case Kind::FrozenDict:
+      to.put(type.name + "(");
+      if (TRY(read_size(to.objects, object, type.kind)) > 0) {
+        TRY(write_entries(to, object, type.kind));
+      }
+      to.put(")");
+      return {};
     case Kind::Set:
     case Kind::FrozenSet:
       return write_set(to, object, type);

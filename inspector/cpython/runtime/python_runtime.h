@@ -34,7 +34,7 @@ struct PythonVersion {
 
 struct PythonRuntime {
   PythonVersion version;
-  bool free_threaded = false;  // built without a GIL (3.13t, 3.14t)
+  bool free_threaded = false;  // built without a GIL (3.13t and later)
   bool scanned = false;        // found without symbols: to be read, not called
   std::size_t module = 0;      // index into the modules it was found in
   ElfImage image;              // of that module: resolves the C API

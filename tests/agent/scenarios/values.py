@@ -149,6 +149,25 @@ def check_elements():
         assert list(fields) == ["x", "y"] and fields["y"]["evaluateName"] == "local['p'][1]"
 
 
+def check_frozen_dicts():
+    if PY < (3, 15):
+        raise Skip("it has no frozendict")
+    import builtins
+    Derived = type("Derived", (builtins.frozendict,), {"__getitem__": None})
+    agent, hung, look = look_at([builtins.frozendict(a=[1]), builtins.frozendict(), Derived(b=2)])
+    with hung:
+        look = look(hung)
+        found = look.expand(look.local())
+        assert [one["value"] for one in found.values()] == [
+            "frozendict({'a': [1]})", "frozendict()", "Derived(frozendict({'b': 2}))"], found
+        inner = look.expand(found["0"])["'a'"]
+        assert inner["value"] == "[1]" and inner["evaluateName"] == "local[0]['a']", inner
+        derived = look.expand(found["2"])["'b'"]
+        assert agent.result(derived["evaluateName"], look.frame) == "2", derived
+        agent.refused("setVariable", variablesReference=found["0"]["variablesReference"],
+                      name="'a'", value="3")
+
+
 def check_paging():
     agent, hung, look = look_at(list(range(100000)))
     with hung:

@@ -186,10 +186,10 @@ def test_held_gil(command, edge_python):
 
 
 def test_only_read(refused_python):
-    """3.6 and 3.13t: refused before anything is touched."""
+    """3.6, 3.13t and 3.15t: refused before anything is touched."""
     target = start("lock_main", refused_python)
     before = target.snapshot()
-    why = "free-threaded" if interpreters.variant(refused_python) else "only 3.7 to 3.14"
+    why = "free-threaded" if interpreters.variant(refused_python) else "only 3.7 to 3.15"
     hangdbg("eval", target.pid, "answer").assert_refused(4, why, "hangdbg dump %d" % target.pid)
     done = hangdbg("doctor", target.pid)
     assert done.rc == 4 and "1 Python thread: hangdbg dump" in done.out and why in done.out, done

@@ -102,6 +102,37 @@ TEST(DebugOffsets, OfPython313) {
   EXPECT_EQ(offsets->layout.str_ascii_data, 40);
 }
 
+// As Debian's python 3.15.2 has it.
+TEST(DebugOffsets, OfPython315) {
+  std::vector<std::uint64_t> words = {cookie(), 0x030f02f0, 0,  //
+                                      346568,   912,        936};
+  const auto section = [&](const std::vector<std::uint64_t>& fields) {
+    words.insert(words.end(), fields.begin(), fields.end());
+  };
+  section({226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584, 16, 7736, 0,
+           7752, 7744, 7944, 0});
+  section({888, 0, 8, 16, 72, 80, 88, 96, 176, 184, 256, 32, 36, 40, 136, 288});
+  section({0});  // err_stackitem
+  section({88, 8, 0, 56, 80, 74, 64, 0});
+  section({216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0});
+  section({16, 8});
+  const auto offsets = read_debug_offsets(words_at(kPlace, words), kPlace);
+  ASSERT_TRUE(offsets) << offsets.error().text();
+  EXPECT_EQ(offsets->layout.minor, 15);
+  EXPECT_EQ(offsets->layout.interpreter_gil, 16);
+  EXPECT_EQ(offsets->layout.gil_locked, 16);
+  EXPECT_EQ(offsets->layout.thread_ident, 176);
+  EXPECT_EQ(offsets->layout.thread_native_id, 184);
+  EXPECT_EQ(offsets->layout.frame_owner, 74);
+  EXPECT_EQ(offsets->layout.code_instructions, 208);
+  EXPECT_EQ(offsets->layout.object_type, 8);
+  EXPECT_EQ(offsets->layout.thread_attachment, CPythonLayout::kAbsent);
+  words[2] = 1;  // free-threaded: _status, holds_gil, gil_requested, _whence
+  const auto other = read_debug_offsets(words_at(kPlace, words), kPlace);
+  ASSERT_TRUE(other) << other.error().text();
+  EXPECT_EQ(other->layout.thread_attachment, 48);
+}
+
 TEST(DebugOffsets, WithoutTheCookieAreRefused) {
   auto words = offsets_313();
   words[0] ^= 1;

@@ -151,6 +151,15 @@ class Record:
 record = Record("a", 1, [2])
 zoo["record"] = record
 ''')
+if sys.version_info >= (3, 15): exec('''
+lazy import wave
+lazy from colorsys import rgb_to_hsv as late
+class Fixed(frozendict): pass
+MISSING = sentinel("MISSING")
+zoo.update({"fixed": frozendict(a=1, b=[2]), "no_fixed": frozendict(), "own_fixed": Fixed(x=None),
+            "lazy": globals()["wave"], "lazy_name": globals()["late"],
+            "sentinel": MISSING, "own_sentinel": sentinel("x", repr="<unset>")})
+''')
 lines = []
 for name, value in zoo.items():
     lines.append("\x1f".join([name, str(id(value)), repr(value)]))
