@@ -49,8 +49,9 @@ std::vector<Address> parked_by(const ObjectReader& objects,
   const Address word{call.args[0]};
   std::vector<Address> words = {word};
   const auto parked = objects.pointer(word - 8);
-  constexpr std::uint64_t kLowest = 0x10000;  // vm.mmap_min_addr
-  if (parked && parked->value >= kLowest && objects.at().minor >= kMutexMinor) {
+  constexpr std::uint64_t kLeastAddress = 0x10000;  // of what may be mapped
+  if (parked && parked->value >= kLeastAddress &&
+      objects.at().minor >= kMutexMinor) {
     words.push_back(*parked);
   }
   return words;
