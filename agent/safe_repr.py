@@ -52,11 +52,13 @@ def container_of(kind):
             return base
 
 
+def _is_made_by_c(kind):
+    return type(kind) is type and not kind.__flags__ & 1 << 9  # a heap type
+
+
 need("attributes")
 # dict, and from 3.15 on frozendict, which is not derived from it.
-# (One that Python code made is a heap type.)
-MAPPINGS = (dict, *[kind for kind in [loaded("builtins", "frozendict")]
-                    if type(kind) is type and not kind.__flags__ & 1 << 9])
+MAPPINGS = (dict, *filter(_is_made_by_c, [loaded("builtins", "frozendict")]))
 # By id: to hash or compare a class may run its metaclass's code.
 _PLAIN = frozenset(map(id, [type(None), bool, int, float, complex, range, type(len),
                             type(NotImplemented), type(Ellipsis),
@@ -132,6 +134,8 @@ def _native_repr(value, kind):
             kind is loaded("torch", "dtype") or kind is loaded("torch", "device")):
         if type(class_attribute(kind, "__repr__")) is type(object.__repr__):
             return str(value)
+    if type_name(kind) in ("lazy_import", "sentinel") and _is_made_by_c(kind):
+        return repr(value)
     if _is_derived(kind, loaded("numpy", "dtype")):
         # Its own text is made by Python code, which it may have to import.
         word = {"i": "int", "u": "uint", "f": "float", "c": "complex"}.get(value.kind)

@@ -176,16 +176,54 @@ Status write_lock(ReprWriter& to, Address object, const Type& type) {
   return {};
 }
 
-// PyLazyImportObject (Objects/lazyimportobject.c): builtins, the module, and
-// the name in it that is meant, if any.
-Status write_lazy_import(ReprWriter& to, Address object) {
-  const Address first = object + to.objects.at().object_size;
-  const Address module = TRY(to.objects.pointer(first + 8));
-  const Address attribute = TRY(to.objects.pointer(first + 16));
-  std::string path = TRY(to.objects.name(module));
-  if (attribute && TRY(to.objects.type_of(attribute))->kind == Kind::Str) {
-    path += "." + TRY(to.objects.name(attribute));
+// PyLazyImportObject (Objects/lazyimportobject.c): builtins; the module, or the
+// other lazy import that it is from; what of it is meant: a name, or names.
+struct LazyImport {
+  Address from;
+  bool from_lazy = false;
+  std::string attribute;  // "" if it is no name
+  bool has_names = false;
+};
+
+Result<LazyImport> read_lazy_import(const ObjectReader& objects,
+                                    Address object) {
+  const Address first = object + objects.at().object_size;
+  LazyImport read{.from = TRY(objects.pointer(first + 8))};
+  read.from_lazy = TRY(objects.type_of(read.from))->kind == Kind::LazyImport;
+  const Address names = TRY(objects.pointer(first + 16));
+  if (names) {
+    const Kind kind = TRY(objects.type_of(names))->kind;
+    read.has_names =
+        kind != Kind::Tuple || TRY(read_size(objects, names, Kind::Tuple)) > 0;
+    read.attribute =
+        kind == Kind::Str ? TRY(objects.name(names)) : std::string();
   }
+  return read;
+}
+
+// What an import of it is called: `import a.b` gives a.
+Result<std::string> lazy_import_path(const ObjectReader& objects,
+                                     Address object,
+                                     int depth = 0) {
+  constexpr int kMostDeep = 20;
+  const LazyImport read = TRY(read_lazy_import(objects, object));
+  if (read.from_lazy) {
+    return depth >= kMostDeep
+               ? nothing_at("lazy import", object)
+               : Result<std::string>(
+                     TRY(lazy_import_path(objects, read.from, depth + 1)) +
+                     "." + read.attribute);
+  }
+  const std::string module = TRY(objects.name(read.from));
+  return read.has_names ? module : module.substr(0, module.find('.'));
+}
+
+Status write_lazy_import(ReprWriter& to, Address object) {
+  const LazyImport read = TRY(read_lazy_import(to.objects, object));
+  const std::string path =
+      read.from_lazy
+          ? TRY(lazy_import_path(to.objects, object))
+          : TRY(to.objects.name(read.from)) + (read.has_names ? "..." : "");
   to.put(fmt::format("<lazy_import '{}'>", path));
   return {};
 }

@@ -168,6 +168,20 @@ def check_frozen_dicts():
                       name="'a'", value="3")
 
 
+def check_lazy_imports_stay_lazy():
+    if PY < (3, 15):
+        raise Skip("it has no lazy imports")
+    import builtins
+    space = {}
+    exec("lazy import wave\nlazy from colorsys import rgb_to_hsv", space)
+    agent, hung, look = look_at([space["wave"], space["rgb_to_hsv"], builtins.sentinel("UNSET")])
+    with hung:
+        found = look(hung).expand_local()
+        assert [one["value"] for one in found.values()] == [
+            "<lazy_import 'wave'>", "<lazy_import 'colorsys.rgb_to_hsv'>", "UNSET"], found
+    assert "wave" not in sys.modules and "colorsys" not in sys.modules
+
+
 def check_paging():
     agent, hung, look = look_at(list(range(100000)))
     with hung:
