@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import interpreters
 from diagnosed import named_first
 from harness import Target, in_targets
 from versions import by_case
@@ -55,6 +56,8 @@ OF_PYTHON = {
     "condition": ("condition", "possible", r"Condition\.wait for another thread"),
     "queue_join": ("condition", "possible", r"Queue\.join for .* 1 tasks of the queue"),
     "import_waits": ("import-lock", "certain", '"imports" has imported module \'slow_module\''),
+    "import_waits_lazily": ("import-lock", "certain",
+                            '"imports" has imported module \'slow_module\''),
     "shared": ("shared-lock", "certain", r"processes share, which process \d+"),
     "shared_spawn": ("shared-lock", "certain", r"processes share, which process \d+"),
     "shared_of_dead": ("lock-of-dead-process", "likely", "who had it has ended"),
@@ -64,5 +67,7 @@ OF_PYTHON = {
 @by_case(sorted(OF_PYTHON), on_edges={"rlock_of_ended_thread", "condition", "import_waits",
                                       "shared"})
 def test_locks_of_python(case, python, tmp_path):
+    if case == "import_waits_lazily" and interpreters.minor(python) < 15:
+        pytest.skip("it has no lazy imports")
     target = begin(case, python, tmp_path)
     named_first(case, target.pid, *OF_PYTHON[case])

@@ -208,6 +208,22 @@ def import_waits():
     __import__("slow_module")
 
 
+def import_waits_lazily():
+    """Both read a name that a lazy import has bound (PEP 810)."""
+    with open(os.path.join(folder, "slow_module.py"), "w") as module:
+        module.write("import time\nstarted.set()\ntime.sleep(1000)\n")
+    sys.path.insert(0, folder)
+    import builtins
+
+    builtins.started = threading.Event()
+    space = {}
+    exec("lazy import slow_module\ndef reads():\n    return slow_module.value\n", space)
+    in_thread(space["reads"], name="imports")
+    builtins.started.wait()
+    say()
+    space["reads"]()
+
+
 # ---- locks that processes share
 
 
