@@ -192,7 +192,7 @@ Result<PeekAnswer> peek_at(const Target& target,
     const FoundThread found = TRY(find_thread(target, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
     const ObjectReader objects =
-        TRY(ObjectReader::open(target.memory, target.python));
+        TRY(ObjectReader::open_values(target.memory, target.python));
     objects.allow_reads(kReadsOfASearch);
     auto peeked = peek(objects, frame, expression, kFullRepr);
     if (peeked) {

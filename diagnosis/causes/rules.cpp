@@ -91,7 +91,7 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.evidence.push_back(fmt::format(
         "it wakes up by itself, in {:.0f} s at most", std::max(*time, 0.0)));
   }
-  if (!of.is_python() && of.threads.size() > 1) {
+  if (!of.is_python() && of.unread.empty() && of.threads.size() > 1) {
     // As main of a Java or Go program does, while the others work.
     cause.progress = Progress::Idle;
     cause.evidence.push_back(fmt::format(
@@ -103,6 +103,20 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.next.push_back({fmt::format("hangdbg threads {}", thread.id.pid),
                         "what each thread waits for, as the kernel sees it"});
   return cause;
+}
+
+// Whoever cannot see its stacks does not know that it is fine: what a thread of
+// a program does for a living, another may do in vain.
+void doubt_what_is_not_read(const ProcessSnapshot& of, Cause& cause) {
+  if (of.unread.empty()) {
+    return;
+  }
+  cause.evidence.push_back(of.unread);
+  if (of.python_threads().empty() && cause.progress < Progress::Unknown) {
+    cause.progress = Progress::Unknown;
+    cause.confidence = Confidence::Possible;
+    cause.summary += "; whether it hangs is not known: its Python is not read";
+  }
 }
 
 Cause first_of(const NamedRule* begin,
@@ -127,6 +141,7 @@ Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   for (const auto explain : kRefiners) {
     explain(of, thread, cause);
   }
+  doubt_what_is_not_read(of, cause);
   if (cause.next.empty() && cause.progress >= Progress::Polling &&
       of.is_python()) {
     cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),

@@ -122,6 +122,8 @@ ProcessSnapshot::open(int pid, SystemSnapshot& world, Memory memory) {
       made->process_ = *std::move(process);
     } else if (process.error().id == ErrorId::NotPermitted) {
       return std::unexpected(std::move(process).error());
+    } else if (process.error().id != ErrorId::NotPython) {
+      made->unread = process.error().text();
     }
   }
   made->look();
@@ -240,7 +242,9 @@ void ProcessSnapshot::look() {
     return std::tuple(one.id.tid != pid, one.id.tid);
   });
   look_again();
-  if (process_) {
+  if (process_ && process_->python.unknown) {
+    name_threads_of_unknown();
+  } else if (process_) {
     if (auto objects = ObjectReader::open(process_->memory, process_->python)) {
       objects_.emplace(*std::move(objects));
       const auto names = read_thread_names(*objects_, process_->python);
@@ -253,6 +257,22 @@ void ProcessSnapshot::look() {
       process_.reset();
     }
   }
+}
+
+// The rules read locks, values and bytecode as the versions that we know have
+// them: of another they have the stacks and the system calls alone.
+void ProcessSnapshot::name_threads_of_unknown() {
+  unread = trust_note(process_->python);
+  const auto objects =
+      ObjectReader::open_values(process_->memory, process_->python);
+  const auto names =
+      objects ? read_thread_names(*objects, process_->python) : ThreadNames();
+  for (ThreadSnapshot& one : threads) {
+    if (one.python) {
+      one.name = name_of(names, pid, *one.python);
+    }
+  }
+  process_.reset();
 }
 
 void ProcessSnapshot::read_python() {

@@ -85,6 +85,9 @@ class ProcessSnapshot {
   std::vector<std::string> command_line;
   std::vector<ThreadSnapshot> threads;  // main first, then by number
   std::optional<GilState> gil;
+  // Why its Python is not read, or not all of it; "" where it is. Where nothing
+  // is, no thread has a stack, and none may be said to be fine.
+  std::string unread;
   bool is_python() const { return process_.has_value(); }
   const PythonProcess& process() const { return *process_; }
   std::string title() const;  // "process 79655 (python train.py)"
@@ -162,6 +165,7 @@ class ProcessSnapshot {
   void look();
   void look_again();
   void read_python();
+  void name_threads_of_unknown();
 
   mutable std::optional<Result<PythonProcess>> whole_;
   mutable std::optional<ProcessGroups> groups_;

@@ -37,6 +37,14 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
             pid, python.version.text()),
         fmt::format("hangdbg dump {0} and hangdbg peek {0} can read it", pid));
   }
+  if (python.unknown) {
+    return fail(
+        ErrorId::UnsupportedPython,
+        fmt::format("process {} runs Python {}, which is not known to this "
+                    "hangdbg: it can be read, but not entered",
+                    pid, python.version.text()),
+        fmt::format("hangdbg dump {0} and hangdbg peek {0} can read it", pid));
+  }
   if (python.scanned) {
     return fail(
         ErrorId::NoSymbols,

@@ -59,7 +59,7 @@ ThreadNames greenlet_names(const Target& target, const DumpOptions& options) {
   if (!options.names) {
     return {};
   }
-  const auto objects = ObjectReader::open(target.memory, target.python);
+  const auto objects = ObjectReader::open_values(target.memory, target.python);
   return objects ? read_thread_names(*objects, target.python) : ThreadNames();
 }
 
@@ -163,6 +163,7 @@ Result<ProcessDump> dump_process(const Target& target,
   dump.pid = target.pid;
   dump.python = target.python.version.text();
   dump.free_threaded = target.python.free_threaded;
+  dump.note = trust_note(target.python);
   dump.command_line = target.command_line();
   dump.age_s = target.age_s();
   dump.gil = gil_of(target, tasks);
@@ -289,7 +290,10 @@ DumpedThread Dumper::look(const PythonThread& thread,
 // With a memory of its own: what another thread's look has read may have
 // changed.
 void Dumper::see_objects(const PythonThread& thread, DumpedThread& dumped) {
-  const auto objects = ObjectReader::open(target.memory, target.python);
+  if (target.python.unknown && !options.locals) {
+    return;
+  }
+  const auto objects = ObjectReader::open_values(target.memory, target.python);
   if (!objects) {
     return;
   }

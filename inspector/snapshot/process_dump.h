@@ -82,6 +82,7 @@ struct ProcessDump {
   std::optional<RankOfProcess> rank;  // for its reader to fill in
   std::string python;                 // "3.11.7"
   bool free_threaded = false;
+  std::string note;  // of a version that is not known: what to trust; else ""
   std::vector<std::string> command_line;
   std::optional<double> age_s;        // of a live one
   std::optional<DumpedGil> gil;       // the main interpreter's, if there is one

@@ -6,6 +6,8 @@ namespace {
 // Generators have one each, so it is no deeper than frames are.
 constexpr int kMostHandlers = 100'000;
 
+constexpr std::uint64_t kMostThreadState = 4096;  // it has 880 bytes, or less
+
 // None stands for "no exception" as well as null does.
 bool is_exception(const ObjectReader& objects, Address value) {
   const auto type = value ? objects.type_of(value)
@@ -23,18 +25,27 @@ std::optional<Address> handled_exception(const ObjectReader& objects,
     return value && is_exception(objects, *value) ? std::optional(*value)
                                                   : std::nullopt;
   }
+  if (objects.at().thread_exception == ObjectLayout::kAbsent) {
+    return {};
+  }
   auto handler = objects.pointer(thread_state + objects.at().thread_exception);
+  std::optional<Address> found;
   for (int i = 0; handler && *handler && i < kMostHandlers; ++i) {
     const auto value = objects.pointer(*handler + objects.at().handled_value);
-    if (!value) {
-      break;
+    const auto before = objects.pointer(*handler + objects.at().handled_before);
+    if (!value || !before) {
+      return {};
     }
-    if (is_exception(objects, *value)) {
-      return *value;
+    if (!found && is_exception(objects, *value)) {
+      found = *value;
     }
-    handler = objects.pointer(*handler + objects.at().handled_before);
+    // The last is the thread's own: else that was no such list.
+    if (!*before && *handler - thread_state >= kMostThreadState) {
+      return {};
+    }
+    handler = before;
   }
-  return {};
+  return found;
 }
 
 bool collects_garbage(const ObjectReader& objects,

@@ -62,7 +62,7 @@ Status ThreadFinder::list() {
   if (!known) {
     return std::unexpected(name_process(target.pid, std::move(known).error()));
   }
-  const auto objects = ObjectReader::open(target.memory, target.python);
+  const auto objects = ObjectReader::open_values(target.memory, target.python);
   const ThreadNames names =
       objects ? read_thread_names(*objects, target.python) : ThreadNames();
   for (const PythonThread& thread : *known) {

@@ -207,6 +207,7 @@ struct DumpProcess {
   std::optional<bool> child;  // of that rank; true, or left out
   std::string host;
   std::string python;
+  std::optional<std::string> note;  // of a version that is not known
   std::vector<std::string> cmdline;
   std::optional<DumpGil> gil;
   std::optional<double> longest_stop_us;
@@ -227,6 +228,7 @@ struct DumpProcess {
     v("child", child);
     v("host", host);
     v("python", python);
+    v("note", note);
     v("cmdline", cmdline);
     v.nullable("gil", gil);
     v.nullable("longest_stop_us", longest_stop_us);

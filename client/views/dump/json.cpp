@@ -130,6 +130,9 @@ Json dump_json(const ProcessDump& dump) {
       .host = host_name(),
       .python = dump.python + (dump.free_threaded ? "t" : ""),
       .cmdline = dump.command_line};
+  if (!dump.note.empty()) {
+    json.note = dump.note;
+  }
   if (dump.rank) {
     json.rank = dump.rank->rank;
     json.world_size = dump.rank->world_size;

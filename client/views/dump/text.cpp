@@ -154,6 +154,9 @@ void Printer::head(const ProcessDump& dump) {
                    out.bold(fmt::format("Process {}", dump.pid)),
                    rank_text(dump), dump.python, dump.free_threaded ? "t" : "",
                    printable(command), age, gil_text(dump)));
+  if (!dump.note.empty()) {
+    line(out.red(dump.note));
+  }
   if (dump.end) {
     line("Ended by " + out.red(end_text(*dump.end)));
   }

@@ -105,6 +105,12 @@ namespace {
 
 // ---- where asyncio keeps them
 
+// From 3.14 on.
+bool keeps_lists(const ObjectReader& objects) {
+  constexpr int kFirst = 14;
+  return objects.at().minor >= kFirst;
+}
+
 void TaskReader::find(Address interpreter,
                       const std::vector<PythonThread>& threads) {
   const auto modules =
@@ -117,7 +123,7 @@ void TaskReader::find(Address interpreter,
   const bool sets = (objects.at().minor == 6 ? find_in_sets_36(**module)
                                              : find_in_sets(**module))
                         .has_value();
-  const bool lists = objects.at().thread_tasks == ObjectLayout::kAbsent ||
+  const bool lists = !keeps_lists(objects) ||
                      find_in_lists(**module, interpreter, threads).has_value();
   all.complete &= sets && lists;
 }
@@ -203,9 +209,13 @@ Result<Address> TaskReader::referred(Address reference) {
 }
 
 // A list of each thread, and the interpreter's of threads that have ended.
+// Where they are is not known of a patch release that moved them.
 Status TaskReader::find_in_lists(Address module,
                                  Address interpreter,
                                  const std::vector<PythonThread>& threads) {
+  if (objects.at().thread_tasks == ObjectLayout::kAbsent) {
+    return nothing_at("list of tasks", interpreter);
+  }
   const auto native = TRY(find_in_instance(
       objects, module, *TRY(objects.type_of(module)), "_CTask"));
   if (!native) {
@@ -229,6 +239,10 @@ Status TaskReader::find_in_list(Address head, const Type& task) {
       task.basic_size - (objects.at().free_threaded ? 24 : 16);
   Address last = head;
   Address node = TRY(objects.pointer(head));
+  // An empty one points to itself, both ways. What does not is no such list.
+  if (!node) {
+    return nothing_at("list of tasks", head);
+  }
   for (std::size_t i = 0; node && node != head && i < kMostTasks; ++i) {
     if (TRY(objects.pointer(node + 8)) != last) {
       return nothing_at("list of tasks", head);
@@ -237,8 +251,10 @@ Status TaskReader::find_in_list(Address head, const Type& task) {
     last = node;
     node = TRY(objects.pointer(node));
   }
-  all.complete &= !node || node == head;
-  return {};
+  all.complete &= node == head;
+  return node != head || TRY(objects.pointer(head + 8)) == last
+             ? Status{}
+             : nothing_at("list of tasks", head);
 }
 
 void TaskReader::add(Address task) {

@@ -92,6 +92,8 @@ struct CPythonLayout {
   std::uint32_t str_kind_shift = 0;  // kind:3, compact:1, ascii:1 from there
   std::uint32_t str_ascii_data = kAbsent;
   std::uint32_t str_compact_data = kAbsent;
+
+  bool operator==(const CPythonLayout&) const = default;
 };
 
 // The row for 3.`minor`, of the builds with a GIL; none outside 3.6 to 3.12.

@@ -34,4 +34,15 @@ const ObjectLayout* object_layout(int minor, bool free_threaded, bool checked) {
              : find_row(kGeneratedObjectLayouts, minor, free_threaded);
 }
 
+const ObjectLayout& newest_object_layout(bool free_threaded) {
+  const ObjectLayout* newest = nullptr;
+  for (const ObjectLayout& row : kGeneratedObjectLayouts) {
+    if (row.free_threaded == free_threaded &&
+        (newest == nullptr || row.minor > newest->minor)) {
+      newest = &row;
+    }
+  }
+  return *newest;
+}
+
 }  // namespace hangdbg

@@ -145,6 +145,7 @@ struct ObjectLayout {
   std::uint32_t interpreter_collecting = kAbsent;  // int; from 3.9
   std::uint32_t runtime_collecting = kAbsent;      // int; 3.7 and 3.8
   std::uint32_t interpreter_modules = kAbsent;
+  std::uint32_t interpreter_sys_dict = kAbsent;  // by the interpreter's table
 
   // struct _gc_runtime_state. None where no lists of objects are in it: in
   // free-threaded builds.
@@ -162,5 +163,8 @@ struct ObjectLayout {
 const ObjectLayout* object_layout(int minor,
                                   bool free_threaded,
                                   bool checked = false);
+
+// For a version that has no row: what it may be like.
+const ObjectLayout& newest_object_layout(bool free_threaded);
 
 }  // namespace hangdbg

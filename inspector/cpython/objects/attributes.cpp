@@ -1,5 +1,7 @@
 #include "inspector/cpython/objects/attributes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "inspector/cpython/objects/items.h"
@@ -61,6 +63,12 @@ Result<InstanceDict> managed_dict(const ObjectReader& objects,
 Result<InstanceDict> instance_dict(const ObjectReader& objects,
                                    Address object,
                                    const Type& type) {
+  if (type.opaque) {
+    return fail(ErrorId::UnsupportedPython,
+                fmt::format("what is in objects of type {} is not known in "
+                            "this version of Python",
+                            type.name));
+  }
   if (type.has_managed_dict() &&
       objects.at().instance_values != InstanceValues::None) {
     return managed_dict(objects, object, type);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "inspector/cpython/layout/text.h"
+#include "inspector/cpython/objects/object_proof.h"
 
 namespace hangdbg {
 namespace {
@@ -116,28 +117,52 @@ std::size_t MeteredMemory::read_each(std::span<const Piece> pieces) const {
 
 Result<ObjectReader> ObjectReader::open(const MemoryReader& memory,
                                         const PythonRuntime& python) {
-  // The second is in builds --with-pydebug alone, the type's place tells the
-  // others.
-  const bool checked =
-      python.version.at_least(13)
-          ? python.find(memory, "_Py_NegativeRefcount").has_value()
-          : python.layout.object_type != kPlainTypeOffset;
+  if (python.unknown) {
+    return fail(ErrorId::UnsupportedPython,
+                fmt::format("the objects of python {} are not known",
+                            python.version.text()));
+  }
+  if (python.objects) {
+    return ObjectReader(memory, python.layout, *python.objects,
+                        TrustedKinds::all());
+  }
+  // Up to 3.12, and where a test made it up.
+  const bool checked = python.layout.object_type != kPlainTypeOffset;
   const ObjectLayout* at =
-      object_layout(python.version.minor, python.free_threaded, checked);
+      object_layout(python.version.minor, python.free_threaded,
+                    checked && !python.version.at_least(13));
   if (at == nullptr) {
     return fail(ErrorId::UnsupportedPython,
                 fmt::format("the objects of python {} are not known",
                             python.version.text()));
   }
-  return ObjectReader(memory, python.layout, *at);
+  return ObjectReader(memory, python.layout, *at, TrustedKinds::all());
+}
+
+Result<ObjectReader> ObjectReader::open_values(const MemoryReader& memory,
+                                               const PythonRuntime& python) {
+  if (!python.unknown) {
+    return open(memory, python);
+  }
+  const auto trusted = TRY(prove_objects(memory, python));
+  return ObjectReader(memory, python.layout, *python.objects, trusted);
+}
+
+ObjectReader ObjectReader::open_with(const MemoryReader& memory,
+                                     const CPythonLayout& layout,
+                                     const ObjectLayout& at,
+                                     TrustedKinds trusted) {
+  return ObjectReader(memory, layout, at, trusted);
 }
 
 ObjectReader::ObjectReader(const MemoryReader& memory,
                            const CPythonLayout& layout,
-                           const ObjectLayout& at)
+                           const ObjectLayout& at,
+                           TrustedKinds trusted)
     : memory_(std::make_unique<MeteredMemory>(memory)),
       layout_(layout),
-      at_(at) {}
+      at_(at),
+      trusted_(trusted) {}
 
 Result<const Type*> ObjectReader::type_of(Address object) const {
   return type_at(TRY(pointer(object + layout_.object_type)));
@@ -150,6 +175,10 @@ Result<const Type*> ObjectReader::type_at(Address type) const {
   }
   Type fresh = TRY(read_type(type));
   fresh.kind = kind_of(fresh);
+  if (!trusts(fresh)) {
+    fresh.opaque = true;
+    fresh.kind = Kind::Object;
+  }
   // Never forgotten: pointers to them are about. A look meets few.
   if (types_.size() >= kMaxTypes) {
     return nothing_at("type, or one too many,", type);
@@ -175,6 +204,12 @@ Result<Type> ObjectReader::read_type(Address address) const {
   type.dict = TRY(pointer(address + at_.type_dict));
   type.members = TRY(pointer(address + at_.type_members));
   return type;
+}
+
+bool ObjectReader::trusts(const Type& type) const {
+  // What has room for one field behind the object has it there.
+  const bool has_one_field = type.basic_size == at_.object_size + 8;
+  return trusted_.has(type.kind) || (type.kind == Kind::Cell && has_one_field);
 }
 
 Kind ObjectReader::kind_of(const Type& type) const {

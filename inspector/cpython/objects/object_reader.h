@@ -87,6 +87,7 @@ struct Type {
   std::string name;  // __name__
   std::string path;  // as the interpreter keeps it: "_thread.lock", "Point"
   Kind kind = Kind::Object;
+  bool opaque = false;  // what is in such objects is not known: `kind` Object
   std::uint64_t flags = 0;
   std::uint64_t basic_size = 0;
   std::int64_t item_size = 0;
@@ -99,6 +100,25 @@ struct Type {
   }
   bool has_managed_dict() const { return (flags >> 4 & 1) != 0; }
   bool has_inline_values() const { return (flags >> 2 & 1) != 0; }
+};
+
+// Of a version that we know, each is; of a newer one, those of which memory
+// shows that they are as before (object_proof.h). Kind::Object: instances of
+// classes that are written in Python.
+class TrustedKinds {
+ public:
+  static TrustedKinds all() { return TrustedKinds(~std::uint64_t{0}); }
+  TrustedKinds() = default;
+  void add(Kind kind) { bits_ |= bit(kind); }
+  bool has(Kind kind) const { return (bits_ & bit(kind)) != 0; }
+  bool are_all() const { return bits_ == ~std::uint64_t{0}; }
+
+ private:
+  explicit TrustedKinds(std::uint64_t bits) : bits_(bits) {}
+  static std::uint64_t bit(Kind kind) {
+    return std::uint64_t{1} << static_cast<unsigned>(kind);
+  }
+  std::uint64_t bits_ = 0;
 };
 
 // Reads as often as it was allowed to (a long read counts for more), and then
@@ -119,9 +139,22 @@ class MeteredMemory final : public MemoryReader {
 // Not for two threads at once.
 class ObjectReader {
  public:
-  // `memory` must outlive this. Errors: UnsupportedPython.
+  // `memory` must outlive this. Errors: UnsupportedPython, also of a version
+  // that is not known.
   static Result<ObjectReader> open(const MemoryReader& memory,
                                    const PythonRuntime& python);
+
+  // For who shows what variables are, and concludes nothing from it: of a
+  // version that is not known too. Its types are `opaque` unless proved.
+  // Errors: UnsupportedPython where nothing is.
+  static Result<ObjectReader> open_values(const MemoryReader& memory,
+                                          const PythonRuntime& python);
+
+  // Open to what is to be proved.
+  static ObjectReader open_with(const MemoryReader& memory,
+                                const CPythonLayout& layout,
+                                const ObjectLayout& at,
+                                TrustedKinds trusted);
 
   const MemoryReader& memory() const { return *memory_; }
   const CPythonLayout& layout() const { return layout_; }
@@ -151,13 +184,16 @@ class ObjectReader {
  private:
   ObjectReader(const MemoryReader& memory,
                const CPythonLayout& layout,
-               const ObjectLayout& at);
+               const ObjectLayout& at,
+               TrustedKinds trusted);
+  bool trusts(const Type& type) const;
   Result<Type> read_type(Address type) const;
   Kind kind_of(const Type& type) const;
 
   std::unique_ptr<MeteredMemory> memory_;
   CPythonLayout layout_;
   ObjectLayout at_;
+  TrustedKinds trusted_;
   mutable std::map<Address, Type> types_;
 };
 

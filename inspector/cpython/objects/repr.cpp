@@ -67,6 +67,10 @@ void ReprWriter::write(Address object) {
 }
 
 void ReprWriter::write_known(Address object, const Type& type) {
+  if (type.opaque) {
+    put(fmt::format("<{} object at {:#x}>", type.path, object.value));
+    return;
+  }
   const auto special = write_special(*this, object, type);
   if (special && *special) {
     return;

@@ -21,6 +21,15 @@ Result<std::vector<Interpreter>> read_interpreters(
       return fail(ErrorId::Unreadable, "the list of interpreters has no end");
     }
     all.push_back({next});
+    // Of a version that is not known: there was main alone, and nothing showed
+    // how it would lead to others.
+    if (at.interpreter_next == CPythonLayout::kAbsent) {
+      if (next != TRY(memory.read_address(python.runtime +
+                                          at.runtime_interpreters_main))) {
+        return fail(ErrorId::Unreadable, "its interpreters are not known");
+      }
+      break;
+    }
     next = TRY(memory.read_address(next + at.interpreter_next));
   }
   if (all.empty()) {

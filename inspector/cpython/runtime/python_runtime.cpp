@@ -1,6 +1,7 @@
 #include "inspector/cpython/runtime/python_runtime.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "inspector/cpython/layout/told_objects.h"
+#include "inspector/cpython/runtime/proved_layout.h"
 #include "inspector/cpython/runtime/scanned_python.h"
 #include "inspector/cpython/runtime/stripped_python.h"
 
@@ -17,6 +20,7 @@ namespace {
 constexpr const char* kPySpyHint = "py-spy dump --pid PID can show its stacks";
 
 constexpr int kLibrary = 3;
+constexpr std::uint64_t kVersionInTable = 8;  // of _Py_DebugOffsets
 
 // Where to look first: a torch process has 500 modules, and asking each for a
 // symbol would take longer than all the rest.
@@ -104,12 +108,56 @@ bool traces_references(const MemoryReader& memory,
   return !is_type_at(plain.object_type) && is_type_at(longer->object_type);
 }
 
+// Final releases of the minor versions that have a row.
+bool is_known(const MemoryReader& memory, const PythonRuntime& python) {
+  constexpr std::uint64_t kFinal = 0xf;  // PY_RELEASE_LEVEL_FINAL
+  const auto version =
+      memory.read_value<std::uint64_t>(python.runtime + kVersionInTable);
+  return object_layout(python.version.minor, false) != nullptr &&
+         (!version || (*version >> 4 & 0xf) == kFinal);
+}
+
+Status prove_unknown(const MemoryReader& memory, PythonRuntime& python) {
+  auto proved = TRY(
+      prove_layout(memory, python.runtime, python.find(memory, "PyCode_Type")));
+  python.layout = proved.layout;
+  python.objects = proved.objects;
+  python.free_threaded = proved.free_threaded;
+  python.unknown = true;
+  python.unproved = std::move(proved.unproved);
+  return {};
+}
+
+// By a row of ours, and what the interpreter's table says instead. Errors:
+// UnsupportedPython where they do not go together.
+Status read_known(const MemoryReader& memory, PythonRuntime& python) {
+  auto offsets = TRY(read_debug_offsets(memory, python.runtime));
+  // Only builds --with-pydebug have it.
+  const bool checked = python.find(memory, "_Py_NegativeRefcount").has_value();
+  const ObjectLayout* const row =
+      object_layout(python.version.minor, offsets.free_threaded, checked);
+  if (row == nullptr) {
+    return fail(ErrorId::UnsupportedPython, "there is no row for its objects");
+  }
+  const auto objects = TRY(with_told_offsets(memory, python.runtime, *row));
+  if (!fits(objects, *row)) {
+    return fail(ErrorId::UnsupportedPython, "its objects are not the row's");
+  }
+  python.layout = offsets.layout;
+  python.objects = objects;
+  python.free_threaded = offsets.free_threaded;
+  return {};
+}
+
 Status read_layout(const MemoryReader& memory, PythonRuntime& python) {
   if (python.version.at_least(13)) {
-    auto offsets = TRY(read_debug_offsets(memory, python.runtime));
-    python.layout = offsets.layout;
-    python.free_threaded = offsets.free_threaded;
-    return {};
+    if (is_known(memory, python)) {
+      const Status read = read_known(memory, python);
+      if (read || read.error().id != ErrorId::UnsupportedPython) {
+        return read;
+      }
+    }
+    return prove_unknown(memory, python);
   }
   const CPythonLayout* row = generated_layout(python.version.minor);
   if (row == nullptr) {
@@ -299,6 +347,20 @@ Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
     return std::nullopt;
   }
   return describe_version(memory, {}, {}, std::move(candidate));
+}
+
+std::string trust_note(const PythonRuntime& python) {
+  if (!python.unknown) {
+    return "";
+  }
+  std::string note = fmt::format(
+      "python {} is not known to this hangdbg: its stacks are proved from its "
+      "memory; locks, tasks and loops are not read",
+      python.version.text());
+  if (!python.unproved.empty()) {
+    note += fmt::format("; not proved: {}", fmt::join(python.unproved, ", "));
+  }
+  return note;
 }
 
 Result<bool> is_initialized(const MemoryReader& memory,

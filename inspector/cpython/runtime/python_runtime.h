@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "inspector/cpython/layout/layout.h"
+#include "inspector/cpython/layout/object_layout.h"
 #include "tracee/elf/elf_symbols.h"
 #include "tracee/elf/file_symbols.h"
 #include "tracee/memory/address.h"
@@ -36,12 +37,18 @@ struct PythonRuntime {
   PythonVersion version;
   bool free_threaded = false;  // built without a GIL (3.13t and later)
   bool scanned = false;        // found without symbols: to be read, not called
-  std::size_t module = 0;      // index into the modules it was found in
-  ElfImage image;              // of that module: resolves the C API
+  // No row of ours is of this version: what is known is proved from its memory
+  // (proved_layout.h), and it is read, not entered.
+  bool unknown = false;
+  std::vector<std::string> unproved;  // of such: "line numbers"
+  std::size_t module = 0;             // index into the modules it was found in
+  ElfImage image;                     // of that module: resolves the C API
   std::optional<FileSymbols> file_symbols;  // where it does not export it
   Address runtime;    // &_PyRuntime; of 3.6, which has none, &interp_head
   Address code_type;  // &PyCode_Type
   CPythonLayout layout;
+  // From 3.13 on: a row, with what the interpreter's own table says instead.
+  std::optional<ObjectLayout> objects;
 
   // Of 3.6 alone, 0 where that is not known: variables beside interp_head.
   Address current_thread;  // &_PyThreadState_Current: who has the GIL
@@ -63,6 +70,7 @@ using ReadFileSymbols =
 // module exports one.
 // Errors: NotPython; NoSymbols, when it is stripped; UnsupportedPython, with
 // the version in the message and what may help in the hint; Unreadable.
+// One of a newer version than we know is `unknown`.
 Result<PythonRuntime> find_python(const MemoryReader& memory,
                                   const std::vector<Module>& modules,
                                   const ReadFileSymbols& read_symbols = {});
@@ -76,6 +84,10 @@ Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
 // Py_IsInitialized(), read from outside.
 Result<bool> is_initialized(const MemoryReader& memory,
                             const PythonRuntime& python);
+
+// One sentence on an `unknown` one: what was read of it is proved, and what was
+// not. "" of all others.
+std::string trust_note(const PythonRuntime& python);
 
 // Whether Py_FinalizeEx has begun (and not been undone by a new Initialize).
 Result<bool> is_finalizing(const MemoryReader& memory,

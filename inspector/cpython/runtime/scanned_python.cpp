@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "inspector/cpython/layout/object_layout.h"
+#include "inspector/cpython/layout/told_objects.h"
 #include "inspector/cpython/runtime/frame_chain.h"
+#include "inspector/cpython/runtime/proved_layout.h"
 
 namespace hangdbg {
 namespace {
@@ -164,10 +166,21 @@ struct Scan {
       const Address runtime = data.start + at;
       const auto offsets = read_debug_offsets(memory, runtime);
       if (!offsets) {
+        if (is_proved(runtime)) {
+          return true;
+        }
         continue;
       }
       found.layout = offsets->layout;
       found.free_threaded = offsets->free_threaded;
+      const ObjectLayout* const row =
+          object_layout(offsets->layout.minor, offsets->free_threaded);
+      auto told = row != nullptr ? with_told_offsets(memory, runtime, *row)
+                                 : fail(ErrorId::UnsupportedPython, "no row");
+      if (!told) {
+        continue;
+      }
+      found.objects = *std::move(told);
       found.version = {3, offsets->layout.minor,
                        static_cast<int>(offsets->version >> 8 & 0xff)};
       const auto main =
@@ -177,6 +190,24 @@ struct Scan {
       }
     }
     return false;
+  }
+
+  // A newer version than we know.
+  bool is_proved(Address runtime) {
+    auto proved = prove_layout(memory, runtime, {});
+    if (!proved) {
+      return false;
+    }
+    found.runtime = runtime;
+    found.layout = proved->layout;
+    found.objects = proved->objects;
+    found.code_type = proved->code_type;
+    found.free_threaded = proved->free_threaded;
+    found.version = {3, proved->layout.minor,
+                     static_cast<int>(proved->version >> 8 & 0xff)};
+    found.unknown = true;
+    found.unproved = std::move(proved->unproved);
+    return true;
   }
 
   // 3.6: `head` is the newest's.

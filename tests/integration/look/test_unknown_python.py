@@ -1,0 +1,180 @@
+"""Interpreters of a version that hangdbg has never seen: what can be proved is shown, and
+is what the interpreter says of itself; what cannot is refused or not known."""
+
+import os
+import random
+import re
+import signal
+import sys
+
+import pytest
+
+import interpreters
+from harness import Target, hangdbg, start, until
+from unknown_python import Copy
+
+FOUND = [it for it in interpreters.newest_of_each_minor(
+    interpreters.found() + interpreters.refused()) if int(it.minor.split(".")[1]) >= 13]
+
+
+@pytest.fixture(params=[pytest.param(it.path, id=interpreters.name(it)) for it in FOUND])
+def copy(request, tmp_path):
+    made = Copy(request.param, tmp_path / "unknown")
+    if not made.has_table():
+        pytest.skip("its table is in a library")
+    return made
+
+
+def stacks_it_says(target, file):
+    """By its own faulthandler: {(function, file, line), ...} of each thread."""
+    os.kill(target.pid, signal.SIGUSR2)
+    said = until("it has said all", lambda: re.fullmatch(
+        r"(.+\n)+.+ in <module>\n", file.read_text().replace("\n\n", "\n")))
+    stacks = []
+    for line in said.group().splitlines():
+        frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
+        if frame is None:
+            stacks.append([])
+        else:
+            name, number, function = frame.groups()
+            stacks[-1].append([function, name, int(number)])
+    return stacks
+
+
+def started(copy, hang, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import faulthandler, signal\n"
+        "faulthandler.register(signal.SIGUSR2, open(%r, 'w'))" % str(tmp_path / "said"))
+    return start(hang, copy.write(),
+                 env={**copy.environment(), "PYTHONPATH": str(tmp_path)})
+
+
+def assert_dumped(target, tmp_path):
+    done = hangdbg("dump", target.pid, "--json")
+    assert done.rc == 0, done
+    (process,) = done.json()["processes"]
+    assert process["python"].startswith("3.16.0"), process
+    assert "3.16.0 is not known to this hangdbg" in process["note"]
+    assert {thread["tid"] for thread in process["threads"]} == set(
+        map(int, os.listdir("/proc/%d/task" % target.pid)))
+    stacks = stacks_it_says(target, tmp_path / "said")
+    for thread in process["threads"]:
+        frames = [[f["function"], f["file"], f["line"]] for f in thread["frames"]]
+        assert thread["error"] is None and thread["exact"], thread
+        assert frames in stacks, (frames, stacks)
+    return process
+
+
+@pytest.mark.parametrize("hang", ["lock_main", "lock_worker", "join", "recv", "sleep"])
+def test_stacks_are_what_the_interpreter_says(copy, hang, tmp_path):
+    target = started(copy.call_it(), hang, tmp_path)
+    assert_dumped(target, tmp_path)
+    shown = hangdbg("dump", target.pid)
+    assert shown.rc == 0 and "not known to this hangdbg" in shown.out, shown
+    target.finish()
+
+
+# A group's number of the first word, which is a size, in 3.13 and in 3.14.
+GROUPS = {"runtime": (3, 3), "interpreter": (6, 6), "thread": (19, 22), "frame": (28, 31),
+          "code": (34, 39)}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_new_words_change_nothing_or_are_refused(copy, group, after, tmp_path):
+    if copy.minor > 14:
+        pytest.skip("its groups are elsewhere")
+    place = GROUPS[group][copy.minor - 13] + after
+    copy.call_it().insert(place, 24, 32, 48)
+    target = started(copy, "lock_worker", tmp_path)
+    done = hangdbg("dump", target.pid, "--json")
+    if done.rc == 0:
+        assert_dumped(target, tmp_path)
+    else:
+        done.assert_refused_as_json(4, "does not fit its memory")
+    target.finish()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_table_of_garbage_is_refused(copy, known, tmp_path):
+    if not known:
+        copy.call_it()
+    target = started(copy.spoil(random.Random(31)), "lock_worker", tmp_path)
+    for command in [("dump",), ("dump", "--native"), ("dump", "--tasks"), ("peek",)]:
+        words = [command[0], target.pid, *command[1:], *(["os"] if command[0] == "peek" else [])]
+        hangdbg(*words).assert_refused(4, "does not fit its memory")
+    listed = hangdbg("ps", target.pid, "--json")
+    assert listed.rc == 0, listed
+    (process,) = listed.json()["processes"]
+    assert process["state"] == "unknown", process
+    told = hangdbg("diagnose", target.pid, "--json")
+    assert told.rc == 0, told
+    assert told.json()["state"] == "unknown", told
+    shown = hangdbg("diagnose", target.pid)
+    assert "not known" in shown.out and "does not hang" not in shown.out, shown
+    assert "does not fit its memory" in shown.out, shown
+    for command in ("eval", "attach"):
+        done = hangdbg(command, target.pid, *(["1"] if command == "eval" else []))
+        done.assert_refused(4, "does not fit its memory")
+    target.finish()
+
+
+VALUES = """
+import collections, json, os, sys, threading, time
+class Point:
+    def __init__(self): self.x, self.y = 1, "two"
+def shows(argument):
+    number, negative, large = 7, -(1 << 70), 1 << 100
+    ratio, text, wide, raw = 1.5, "text", "Zeit: \\u0416\\U0001f600", b"raw\\x00"
+    items, pair, names = [1, [2, "three"]], (1, None), {"a": 1, 2: [True, False]}
+    several, none, point = {3}, None, Point()
+    function, module, method = shows, os, len
+    inner = lambda: number
+    ready(); time.sleep(600)
+def ready():
+    print(json.dumps({"pid": os.getpid(), "tid": threading.get_native_id(),
+                      "function": "shows"}), flush=True)
+shows({"deep": [1, {"er": 2}]})
+"""
+SAID = {"number": "7", "negative": str(-(1 << 70)), "large": str(1 << 100), "ratio": "1.5",
+        "text": "'text'", "wide": "'Zeit: \u0416\U0001f600'", "raw": "b'raw\\x00'",
+        "items": "[1, [2, 'three']]", "pair": "(1, None)", "names": "{'a': 1, 2: [True, False]}",
+        "several": "{3}", "none": "None", "point.x": "1", "point.y": "'two'",
+        "argument": "{'deep': [1, {'er': 2}]}", "argument['deep'][1]['er']": "2",
+        "method": "<built-in function len>", "sys.maxsize": str(sys.maxsize),
+        "__name__": "'__main__'"}
+
+
+def test_values_are_proved_or_not_told(copy, tmp_path):
+    (tmp_path / "values.py").write_text(VALUES)
+    target = Target([copy.call_it().write(), tmp_path / "values.py"], copy.environment())
+    for expression, said in SAID.items():
+        done = hangdbg("peek", target.pid, "--frame", "shows", expression)
+        assert done.rc == 0 and done.out == said + "\n", (expression, done)
+    (process,) = hangdbg("dump", target.pid, "--locals", "--json").json()["processes"]
+    frame = next(f for thread in process["threads"] for f in thread["frames"]
+                 if f["function"] == "shows")
+    values = {one["name"]: one["repr"] for one in frame["locals"]}
+    for name, said in SAID.items():
+        if name in values:
+            assert values[name] == said, name
+    target.finish()
+
+
+def test_is_not_entered_and_told_how_to_read_it(copy, tmp_path):
+    target = started(copy.call_it(), "lock_worker", tmp_path)
+    before = target.snapshot()
+    for command in (("eval", "1"), ("attach",), ("suspend",)):
+        done = hangdbg(command[0], target.pid, *command[1:])
+        done.assert_refused(4, "is not known to this hangdbg", "hangdbg dump %d" % target.pid)
+    target.assert_as_before(before)
+    target.finish()
+
+
+def test_is_listed_and_diagnosed(copy, tmp_path):
+    target = started(copy.call_it(), "lock_worker", tmp_path)
+    (process,) = hangdbg("ps", target.pid, "--json").json()["processes"]
+    assert process["python"].startswith("3.16.0") and process["error"] is None, process
+    told = hangdbg("diagnose", target.pid)
+    assert told.rc == 0 and "3.16.0 is not known" in told.out, told
+    target.finish()
