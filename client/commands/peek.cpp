@@ -42,7 +42,8 @@ struct PeekAnswer {
   std::string host = host_name();
   std::optional<std::int64_t> thread;
   std::optional<JsonPlace> frame;
-  std::optional<bool> exact;  // the thread slept
+  std::optional<bool> exact;        // the thread slept
+  std::optional<std::string> note;  // of a version that is not known
   std::optional<std::string> type;
   std::optional<std::string> repr;
   std::optional<reports::ReportedError> error;
@@ -55,6 +56,7 @@ struct PeekAnswer {
     v.nullable("thread", thread);
     v.nullable("frame", frame);
     v.nullable("exact", exact);
+    v("note", note);
     v.nullable("type", type);
     v.nullable("repr", repr);
     v.nullable("error", error);
@@ -138,6 +140,9 @@ int show(const PeekOptions& options, Result<PeekAnswer> answer) {
       print_json(encode(*answer));
     } else {
       print_foreign(stdout, *answer->repr + "\n");
+      if (answer->note) {
+        say(stderr, "{}\n", *answer->note);
+      }
     }
     return 0;
   }
@@ -191,8 +196,12 @@ Result<PeekAnswer> peek_at(const Target& target,
   for (int tries = 1;; ++tries) {
     const FoundThread found = TRY(find_thread(target, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
-    const ObjectReader objects =
-        TRY(ObjectReader::open_values(target.memory, target.python));
+    auto opened = ObjectReader::open_values(target.memory, target.python);
+    if (!opened) {
+      return std::unexpected(
+          name_process(target.pid, std::move(opened).error()));
+    }
+    const ObjectReader objects = *std::move(opened);
     objects.allow_reads(kReadsOfASearch);
     auto peeked = peek(objects, frame, expression, kFullRepr);
     if (peeked) {
@@ -201,6 +210,9 @@ Result<PeekAnswer> peek_at(const Target& target,
           .thread = found.thread.tid,
           .frame = JsonPlace{frame.function, frame.file, frame.line},
           .exact = found.stack.exact,
+          .note = target.python.unknown
+                      ? std::optional(trust_note(target.python))
+                      : std::nullopt,
           .type = std::move(peeked->type),
           .repr = std::move(peeked->text)};
     }

@@ -39,6 +39,9 @@ Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   if (of.is_python()) {
     all.python = of.process().python.version.text();
   }
+  if (!of.unread.empty()) {
+    all.skipped.push_back(of.unread);
+  }
   if (status.state == 'D') {
     all.skipped.emplace_back(
         "its memory, and so its locks there: it is in uninterruptible sleep, "

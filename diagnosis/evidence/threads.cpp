@@ -56,6 +56,9 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
   if (of.is_python()) {
     all.python = of.process().python.version.text();
   }
+  if (!of.unread.empty()) {
+    all.skipped.push_back(of.unread);
+  }
   if (status.state == 'D') {
     all.skipped.emplace_back(
         "its memory, and so its Python: it is in uninterruptible sleep, and "

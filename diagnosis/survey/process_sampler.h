@@ -31,6 +31,10 @@ class ProcessSampler {
   }
   const Observed& observed() const { return observed_; }
   const std::optional<PythonVersion>& version() const { return version_; }
+  // Of a version that is not known: what to trust (trust_note); else "".
+  std::string note() const {
+    return process_ ? trust_note(process_->python) : "";
+  }
   // Why there is no more than what the kernel tells everybody.
   const std::optional<Error>& error() const { return error_; }
 

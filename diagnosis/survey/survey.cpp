@@ -135,7 +135,8 @@ Result<Found> examine(PythonFinder& finder, int pid) {
                    .uid = status.uids[0],
                    .python = version ? version->text() : "",
                    .command_line = read_command_line(pid),
-                   .error = found.sampler->error()};
+                   .error = found.sampler->error(),
+                   .note = found.sampler->note()};
   return found;
 }
 

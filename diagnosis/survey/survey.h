@@ -21,6 +21,7 @@ struct SurveyedProcess {
   Activity activity;
   std::vector<std::string> command_line;
   std::optional<Error> error;  // why no more is known of it
+  std::string note;  // of a version of Python that is not known; else ""
   // None where it could not be looked into, or not in time.
   std::optional<Diagnosis> found;
 

@@ -336,14 +336,14 @@ std::vector<std::vector<DumpedVariable>> Dumper::locals(
 AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
   const auto objects = ObjectReader::open(target.memory, target.python);
   return objects ? read_asyncio_tasks(*objects, target.python, stacks, threads)
-                 : AsyncioTasks{};
+                 : AsyncioTasks{.complete = false};
 }
 
 Greenlets Dumper::greenlets(const std::vector<PythonThread>& threads) {
   const auto objects = ObjectReader::open(target.memory, target.python);
   return objects ? read_greenlets(target, *objects, stacks, threads,
                                   options.may_stop)
-                 : Greenlets{};
+                 : Greenlets{.missing = objects.error().text()};
 }
 
 }  // namespace

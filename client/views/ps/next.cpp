@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "client/terminal/typed.h"
@@ -29,8 +31,11 @@ std::string counts(const Processes& processes) {
   const auto hung = std::ranges::count_if(processes, &SurveyedProcess::hung);
   const auto blocked =
       std::ranges::count_if(processes, &SurveyedProcess::stalled) - hung;
-  const auto seen = std::ranges::count_if(
-      processes, [](const auto& one) { return one.found.has_value(); });
+  // Of one whose Python is not read nobody knows.
+  const auto seen = std::ranges::count_if(processes, [](const auto& one) {
+    return one.found.has_value() &&
+           !(one.error && one.found->state == Progress::Unknown);
+  });
   const std::string of =
       fmt::format("{} process{}", seen, seen == 1 ? "" : "es");
   if (seen == 0) {
@@ -104,6 +109,12 @@ std::string next_text(const Processes& processes,
   if (const std::size_t more = unjudged(processes); more > 0) {
     text += fmt::format("{} not checked: timeout\n", more) +
             next_steps({{typed_with("--timeout", "60"), "check all"}}, err);
+  }
+  std::set<std::string> notes;
+  for (const SurveyedProcess& process : processes) {
+    if (!process.note.empty() && notes.insert(process.note).second) {
+      text += process.note + "\n";
+    }
   }
   text += jobs_text(jobs, err);
   const bool any = std::ranges::any_of(processes, &SurveyedProcess::stalled);

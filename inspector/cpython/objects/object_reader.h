@@ -116,6 +116,7 @@ class TrustedKinds {
  private:
   explicit TrustedKinds(std::uint64_t bits) : bits_(bits) {}
   static std::uint64_t bit(Kind kind) {
+    static_assert(static_cast<unsigned>(Kind::Tensor) < 64);  // the last
     return std::uint64_t{1} << static_cast<unsigned>(kind);
   }
   std::uint64_t bits_ = 0;

@@ -62,6 +62,7 @@ std::optional<ProvedLayout> try_once(const MemoryReader& live,
                 .groups = groups,
                 .runtime = runtime,
                 .code_type = code_type.value_or(Address{})};
+    take_told_objects(table, groups, proof.objects);
     if (!prove(proof, possible_texts(table, groups))) {
       continue;
     }

@@ -169,4 +169,59 @@ std::vector<TableTexts> possible_texts(const UnknownTable& table,
   return found;
 }
 
+// Each by what holds of its structure, one behind the other: a tuple ends with
+// its items, a list has them elsewhere and how many there is room for, a dict's
+// keys and values lie side by side.
+void take_told_objects(const UnknownTable& table,
+                       const TableGroups& groups,
+                       ObjectLayout& objects) {
+  const auto& words = table.words;
+  const std::uint64_t object = words[groups.object];
+  const auto narrow = [](std::uint64_t word) {
+    return static_cast<std::uint32_t>(word);
+  };
+  std::size_t at = groups.object + 4;
+  const auto find = [&](std::size_t count, const auto& is) {
+    std::size_t i = at;
+    while (i + count <= words.size() && !is(&words[i])) {
+      ++i;
+    }
+    const bool found = i + count <= words.size();
+    at = found ? i + count : at;
+    return found ? &words[i] : nullptr;
+  };
+  objects.type_flags = narrow(words[groups.object + 5]);
+  if (const auto* tuple = find(3, [&](const std::uint64_t* word) {
+        return word[2] == object && word[1] > object && word[1] <= 128 &&
+               word[0] == word[1] + 8;
+      })) {
+    objects.tuple_items = narrow(tuple[1]);
+  }
+  if (const auto* list = find(3, [&](const std::uint64_t* word) {
+        return word[2] == object && word[1] == object + 8 &&
+               word[0] == word[1] + 16;
+      })) {
+    objects.list_items = narrow(list[1]);
+  }
+  if (const auto* dict = find(3, [&](const std::uint64_t* word) {
+        return word[1] > object && word[2] == word[1] + 8 &&
+               word[0] >= word[2] + 8 && word[0] <= 128;
+      })) {
+    objects.dict_keys = narrow(dict[1]);
+    objects.dict_values = narrow(dict[2]);
+  }
+  if (const auto* number = find(2, [&](const std::uint64_t* word) {
+        return word[1] == object && word[0] == object + 8;
+      })) {
+    objects.float_value = narrow(number[1]);
+  }
+  if (const auto* number = find(3, [&](const std::uint64_t* word) {
+        return word[1] == object && word[2] == object + 8 &&
+               word[0] == object + 16;
+      })) {
+    objects.int_size = narrow(number[1]);
+    objects.int_digits = narrow(number[2]);
+  }
+}
+
 }  // namespace hangdbg

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "inspector/cpython/layout/object_layout.h"
 #include "tracee/memory/address.h"
 #include "tracee/memory/memory.h"
 
@@ -51,5 +52,10 @@ Result<UnknownTable> read_unknown_table(const MemoryReader& memory,
 std::vector<TableGroups> possible_groups(const UnknownTable& table);
 std::vector<TableTexts> possible_texts(const UnknownTable& table,
                                        const TableGroups& groups);
+// What the groups of containers and numbers say, where they are found: to be
+// proved by who reads such objects.
+void take_told_objects(const UnknownTable& table,
+                       const TableGroups& groups,
+                       ObjectLayout& objects);
 
 }  // namespace hangdbg
