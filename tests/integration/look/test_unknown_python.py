@@ -148,21 +148,30 @@ SAID = {"number": "7", "negative": str(-(1 << 70)), "large": str(1 << 100), "rat
         "__name__": "'__main__'"}
 
 
+# Read as the newest version with a row has them: of an older one they may not be so.
+OF_THE_NEWEST = ("point.x", "point.y")
+# `dump` shows values less deep than `peek`.
+IN_DUMP = {name: said for name, said in SAID.items() if name != "argument"}
+
+
 def test_values_are_proved_or_not_told(copy, tmp_path):
+    newest = max(int(it.minor.split(".")[1]) for it in FOUND)
     (tmp_path / "values.py").write_text(VALUES)
     target = Target([copy.call_it().write(), tmp_path / "values.py"], copy.environment())
     for expression, said in SAID.items():
         done = hangdbg("peek", target.pid, "--frame", "shows", expression)
+        if done.rc != 0 and expression in OF_THE_NEWEST and copy.minor < newest:
+            done.assert_refused(4, "is not known")
+            continue
         assert done.rc == 0 and done.out == said + "\n", (expression, done)
         assert "not known to this hangdbg" in done.err, done
     (process,) = hangdbg("dump", target.pid, "--locals", "--json").json()["processes"]
     frame = next(f for thread in process["threads"] for f in thread["frames"]
                  if f["function"] == "shows")
     values = {name: one["repr"] for name, one in frame["locals"].items()}
-    for name, said in SAID.items():
+    for name, said in IN_DUMP.items():
         if name in values:
             assert values[name] == said, name
-    target.finish()
 
 
 def test_is_not_entered_and_told_how_to_read_it(copy, tmp_path):
