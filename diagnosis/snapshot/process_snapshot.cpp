@@ -260,7 +260,8 @@ void ProcessSnapshot::look() {
 }
 
 // The rules read locks, values and bytecode as the versions that we know have
-// them: of another they have the stacks and the system calls alone.
+// them: of another they have the stacks and the system calls alone, and objects
+// that cannot be read.
 void ProcessSnapshot::name_threads_of_unknown() {
   unread = trust_note(process_->python);
   const auto objects =
@@ -272,7 +273,9 @@ void ProcessSnapshot::name_threads_of_unknown() {
       one.name = name_of(names, pid, *one.python);
     }
   }
-  process_.reset();
+  static const NoMemory kNothing;
+  objects_.emplace(ObjectReader::open_with(kNothing, process_->python.layout,
+                                           *process_->python.objects, {}));
 }
 
 void ProcessSnapshot::read_python() {

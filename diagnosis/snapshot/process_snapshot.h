@@ -88,7 +88,8 @@ class ProcessSnapshot {
   // Why its Python is not read, or not all of it; "" where it is. Where nothing
   // is, no thread has a stack, and none may be said to be fine.
   std::string unread;
-  bool is_python() const { return process_.has_value(); }
+  // Of a version that we know: its locks, values and bytecode can be read, too.
+  bool is_python() const { return process_ && !process_->python.unknown; }
   const PythonProcess& process() const { return *process_; }
   std::string title() const;  // "process 79655 (python train.py)"
   // A handler of a signal may do what a thread waits for: of other signals than

@@ -184,6 +184,20 @@ def test_is_not_entered_and_told_how_to_read_it(copy, tmp_path):
     target.finish()
 
 
+@pytest.mark.parametrize("hang", ["lock_main", "recv", "select_call", "event_wait", "timed_lock",
+                                  "blocked_import", "os_read", "asyncio_idle"])
+def test_all_that_looks_at_it_gets_on(copy, hang, tmp_path):
+    """Rules that know stacks go on to locks, tasks and bytecode; here there are none."""
+    target = started(copy.call_it(), hang, tmp_path)
+    for command in ("diagnose", "threads", "locks", "fds", "net", "tree"):
+        done = hangdbg(command, target.pid)
+        assert done.rc == 0, (command, done)
+    for flags in ((), ("--native",), ("--tasks",), ("--locals",), ("--merge",)):
+        done = hangdbg("dump", target.pid, *flags)
+        assert done.rc == 0 and "not known to this hangdbg" in done.out, (flags, done)
+    target.finish()
+
+
 def test_is_listed_and_diagnosed(copy, tmp_path):
     target = started(copy.call_it(), "lock_worker", tmp_path)
     (process,) = hangdbg("ps", target.pid, "--json").json()["processes"]
