@@ -269,6 +269,18 @@ int Output::finish() {
   return 0;
 }
 
+// Each once, of versions that are not known.
+std::vector<std::string> notes_of(const std::vector<ProcessDump>& dumps) {
+  std::vector<std::string> notes;
+  for (const ProcessDump& dump : dumps) {
+    if (!dump.note.empty() &&
+        std::ranges::find(notes, dump.note) == notes.end()) {
+      notes.push_back(dump.note);
+    }
+  }
+  return notes;
+}
+
 void Output::show_merged() {
   const TreeLabels labels{ranks ? TreeLabels::Members::Ranks
                                 : TreeLabels::Members::Processes};
@@ -283,6 +295,9 @@ void Output::show_merged() {
     print_json(tree_json(tree, labels, missing, differences));
   } else if (!options.picture.to_stdout()) {
     print_now(stdout, tree_text(tree, labels, style, out, differences));
+    for (const std::string& note : notes_of(to_merge)) {
+      say(stderr, "{}\n", note);
+    }
   }
   if (!options.picture.given()) {
     return;
@@ -296,6 +311,7 @@ void Output::show_merged() {
                               to_merge.size() == 1 ? "process" : "processes"),
       .findings = ranks ? findings(ranks->job) : std::vector<std::string>(),
       .full_filenames = style.full_filenames};
+  std::ranges::move(notes_of(to_merge), std::back_inserter(picture.findings));
   for (const MissingMember& one : missing) {
     // The others are among the job's findings.
     if (one.pid || ranks->absent.contains(*one.rank)) {

@@ -194,7 +194,7 @@ def test_all_that_looks_at_it_gets_on(copy, hang, tmp_path):
         assert done.rc == 0, (command, done)
     for flags in ((), ("--native",), ("--tasks",), ("--locals",), ("--merge",)):
         done = hangdbg("dump", target.pid, *flags)
-        assert done.rc == 0 and "not known to this hangdbg" in done.out, (flags, done)
+        assert done.rc == 0 and "not known to this hangdbg" in done.out + done.err, (flags, done)
     target.finish()
 
 
