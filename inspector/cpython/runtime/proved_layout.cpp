@@ -105,7 +105,7 @@ Result<ProvedLayout> prove_layout(const MemoryReader& memory,
               fmt::format("python {} is not known to this hangdbg, and the "
                           "table of offsets in it does not fit its memory",
                           version_text(table.version)),
-              "a newer hangdbg may know it");
+              "try again if it has just started; a newer hangdbg may know it");
 }
 
 }  // namespace hangdbg
