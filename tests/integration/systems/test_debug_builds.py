@@ -23,8 +23,8 @@ COUNT = """with resting:
   kept.clear()
   gc.collect(), gc.collect(), gc.collect(), sys._clear_type_cache()
   print("references", sys.gettotalrefcount())"""
-LEAK = (
-    "(lambda c: c.pythonapi.Py_IncRef(c.py_object(lock)))(__import__('ctypes')) and None")
+# Not by ctypes: from libffi 3.8 on it opens a file, and keeps that.
+LEAK = "time.__dict__.setdefault('leaked', []).append(lock)"
 
 pytestmark = pytest.mark.once
 
