@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kProofTries = 3;  // its threads and frames change meanwhile
+constexpr int kProofTries = 50;  // its threads and frames change meanwhile
 
 bool prove(Proof& proof, const std::vector<TableTexts>& texts) {
   if (!proof.find_threads() || !proof.find_frames() ||

@@ -206,3 +206,39 @@ def test_is_listed_and_diagnosed(copy, tmp_path):
     told = hangdbg("diagnose", target.pid)
     assert told.rc == 0 and "3.16.0 is not known" in told.out, told
     target.finish()
+
+
+HARD = """
+import json, os, threading, time
+def ready():
+    print(json.dumps({"pid": os.getpid(), "tid": threading.get_native_id(),
+                      "function": "f0"}), flush=True)
+    time.sleep(600)
+def numbers(most):
+    for number in range(most):
+        yield sorted(range(number % 9), key=lambda one: -one)
+def hot():
+    while True:
+        sum(len(one) for one in numbers(50))
+for _ in range(2):
+    threading.Thread(target=hot, daemon=True).start()
+calls = {"f9": ready}
+for i in reversed(range(9)):
+    exec("def f%d(): f%d()" % (i, i + 1), calls)
+calls["f0"]()
+"""
+
+
+def test_code_of_one_line_and_threads_that_run(copy, tmp_path):
+    """Functions that a program makes begin in line 1, all of them, in a "<string>"; and what
+    changes while it is read is read again."""
+    (tmp_path / "hard.py").write_text(HARD)
+    target = Target([copy.call_it().write(), tmp_path / "hard.py"], copy.environment())
+    for _ in range(10):
+        done = hangdbg("dump", target.pid, "--json")
+        assert done.rc == 0, done
+        (process,) = done.json()["processes"]
+        main = next(t for t in process["threads"] if t["tid"] == target.pid)
+        assert [f["function"] for f in main["frames"]] == [
+            "ready", *("f%d" % i for i in reversed(range(9))), "<module>"], main
+        assert {f["line"] for f in main["frames"][1:-1]} == {1}, main
