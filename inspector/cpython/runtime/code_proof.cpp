@@ -118,7 +118,8 @@ bool are_first_lines(Proof& proof,
   std::size_t same = 0, different = 0;
   for (std::size_t a = 0; a < lines.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      if (files[a] == files[b] && names[a] != names[b]) {
+      if (files[a] == files[b] && names[a] != names[b] &&
+          !files[a].starts_with('<')) {
         ++(lines[a] == lines[b] ? same : different);
       }
     }
