@@ -49,24 +49,42 @@ std::optional<std::vector<SeenFrame>> chain_from(Proof& proof,
   return found;
 }
 
-// Of all threads, by these three words.
+// Of all threads, by these three words. One that runs meanwhile may be torn: of
+// most of them each chain must hold.
 std::optional<std::vector<SeenFrame>> frames_by(Proof& proof,
                                                 std::size_t current,
                                                 std::size_t previous,
                                                 std::size_t executable) {
   std::vector<SeenFrame> found;
-  for (std::size_t i = 0; i < std::min(proof.threads.size(), kMostThreadsAsked);
-       ++i) {
+  const std::size_t asked = std::min(proof.threads.size(), kMostThreadsAsked);
+  std::size_t torn = 0;
+  for (std::size_t i = 0; i < asked && torn * 2 <= asked; ++i) {
     const auto first = proof.pointer(proof.threads[i] + proof.word(current));
     const auto chain = first ? chain_from(proof, *first, proof.word(previous),
                                           proof.word(executable))
                              : std::nullopt;
-    if (!chain) {
-      return {};
+    if (chain) {
+      found.insert(found.end(), chain->begin(), chain->end());
+    } else {
+      ++torn;
     }
-    found.insert(found.end(), chain->begin(), chain->end());
   }
-  return found;
+  return torn * 2 <= asked && torn < asked ? std::optional(std::move(found))
+                                           : std::nullopt;
+}
+
+// Whether it holds of frames with code, and of those without: of nearly all,
+// as of a thread that runs some may be torn.
+template <class Holds>
+bool hold(const std::vector<SeenFrame>& frames, bool code, const Holds& holds) {
+  std::size_t good = 0, all = 0;
+  for (const SeenFrame& frame : frames) {
+    if (static_cast<bool>(frame.code) == code) {
+      ++all;
+      good += holds(frame) ? 1 : 0;
+    }
+  }
+  return good > 0 && good * 4 >= all * 3;
 }
 
 std::size_t count_code(const std::vector<SeenFrame>& frames) {
@@ -140,16 +158,20 @@ bool Proof::find_instructions() {
   };
   const auto are_inside = [&](std::size_t position, std::size_t copies,
                               std::size_t index) {
-    return std::ranges::all_of(frames, [&](const SeenFrame& frame) {
-      if (!frame.code) {
-        return true;
-      }
+    return hold(frames, /*code=*/true, [&](const SeenFrame& frame) {
       const auto now = pointer(frame.frame + word(position));
       const auto start = start_of(frame, copies, index);
       const auto units = units_of(frame.code);
       return now && start && *start && units && *now >= *start &&
              *now - *start < *units * 2;
     });
+  };
+  // Of code that has no copies.
+  const auto is_inside = [&](const SeenFrame& frame, std::uint32_t position) {
+    const auto now = pointer(frame.frame + position);
+    const Address start = frame.code + word(groups.instructions);
+    const auto units = units_of(frame.code);
+    return now && units && *now >= start && *now - start < *units * 2;
   };
   const auto accept = [&](std::size_t copies, std::size_t index) {
     for (std::size_t i = groups.frame + 1; i < groups.locals; ++i) {
@@ -174,20 +196,25 @@ bool Proof::find_instructions() {
               accept(copies, index);
     }
   }
-  // 3.13t has no copies.
-  if (!found && !(table.free_threaded && accept(0, 0))) {
+  // 3.13t has no copies. Main's frames alone would show none elsewhere, either.
+  if (!found && table.free_threaded) {
+    found = accept(0, 0) &&
+            std::ranges::all_of(frames, [&](const SeenFrame& frame) {
+              return !frame.code || is_inside(frame, at.frame_position);
+            });
+  }
+  if (!found) {
     return false;
   }
 
-  const bool has_own = std::ranges::any_of(
-      frames, [](const SeenFrame& frame) { return !frame.code; });
-  for (std::size_t i = groups.locals + 1; has_own && i < groups.code; ++i) {
+  for (std::size_t i = groups.locals + 1; i < groups.code; ++i) {
     const auto tells = [&](const SeenFrame& frame) {
       const auto owner = value<std::uint8_t>(frame.frame + word(i));
       return owner && *owner < kMostOwner &&
              (*owner < kOwnedByC) == static_cast<bool>(frame.code);
     };
-    if (word(i) < word(groups.frame) && std::ranges::all_of(frames, tells)) {
+    if (word(i) < word(groups.frame) && hold(frames, true, tells) &&
+        hold(frames, false, tells)) {
       at.frame_owner = offset(i);
       at.frame_owner_c_stack = kOwnedByC;
       break;
