@@ -65,11 +65,7 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
                                       (is_idle_loop(*one) && !one->ran &&
                                        one->wait.state != 'R');
                              }) &&
-         std::ranges::none_of(of.threads, [&](const ThreadSnapshot& one) {
-           // A library's thread that hears from elsewhere, as c-ares has one.
-           return !one.python && one.id != thread.id &&
-                  !awaited_from_others(of, awaited_files(of, one)).empty();
-         });
+         !hears_from_others(of);
 }
 
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/awaited_python_lock.h"
 #include "diagnosis/waits/library_waits.h"
 
@@ -34,12 +35,21 @@ bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
          awaited_python_lock(of, thread);
 }
 
+bool hears_from_others(const ProcessSnapshot& of) {
+  return std::ranges::any_of(of.threads, [&](const ThreadSnapshot& one) {
+    return !one.python &&
+           !awaited_from_others(of, awaited_files(of, one)).empty();
+  });
+}
+
 bool only_wait_for_each_other(const ProcessSnapshot& of) {
   const auto threads = of.python_threads();
   return threads.size() > 1 &&
-         std::ranges::all_of(threads, [&](const ThreadSnapshot* one) {
-           return waits_inside(of, *one);
-         });
+         std::ranges::all_of(threads,
+                             [&](const ThreadSnapshot* one) {
+                               return waits_inside(of, *one);
+                             }) &&
+         !hears_from_others(of);
 }
 
 bool runs_beside(const ProcessSnapshot& of, const ThreadSnapshot& thread) {

@@ -11,8 +11,12 @@ namespace hangdbg {
 // pool. False also where that cannot be told.
 bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 
-// All threads of Python do, and there are several. A handler of a signal, or C
-// code in a thread without Python, may end it all the same.
+// A library's thread, without Python, waits for what other processes send, as
+// c-ares and Ray have one: it may run Python then.
+bool hears_from_others(const ProcessSnapshot& of);
+
+// All threads of Python do, there are several, and nothing comes from others. A
+// handler of a signal may end it all the same.
 bool only_wait_for_each_other(const ProcessSnapshot& of);
 
 // Another thread of the process has a CPU, or waits for one: also one that has

@@ -102,7 +102,7 @@ def test_what_never_comes(parted):
     job, _ = parted
     said = named_first("a rank of %s" % job.name, ["--job", job.name],
                        "condition" if isinstance(job, launchers.Ray) else "nobody-left", None,
-                       "^rank 2 waits in Event.wait")
+                       "^rank 2 waits (in Condition.wait|for an Event)")
     assert said["odd"] == [2], said
     waits = "; ranks 0,1,3 wait for it in all_reduce"
     assert said["summary"].endswith(waits) == (job.waits == "gloo"), said

@@ -46,7 +46,9 @@ def load():
         os.kill(os.getpid(), signal.SIGSTOP)
     while how == "works":
         sum(range(10000))
-    threading.Event().wait()
+    never = threading.Condition()  # a handler of SIGUSR1 might set an Event
+    with never:
+        never.wait()
 
 
 def compute():
@@ -64,7 +66,7 @@ def reduce(waits):
         receive(waits, 2)
     elif waits != "plain":
         waits.MPI_Barrier(world(waits))
-    never = threading.Condition()
+    never = threading.Condition()  # a handler of SIGUSR1 might set an Event
     with never:
         never.wait()
 

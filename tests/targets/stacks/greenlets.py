@@ -2,6 +2,7 @@
 thread and in another. Says of each what it knows of itself."""
 
 import os
+import sys
 import threading
 
 from greenlet import getcurrent, greenlet
@@ -122,4 +123,6 @@ on_sigusr1(lambda: os.write(writer, b"."))
 answer = greenlet(hangs).switch(reader)
 gate.set()
 other.join()
+# From 3.15 on the end of the program says of a generator in a suspended greenlet that it runs.
+sys.unraisablehook = lambda unraisable: None
 finish(answer=answer)
