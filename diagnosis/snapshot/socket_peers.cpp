@@ -11,7 +11,7 @@ namespace hangdbg {
 namespace {
 
 // Each is asked by a thread of ours that goes there.
-constexpr std::size_t kMostNetworks = 64;
+constexpr std::size_t kMostPeerNetworks = 64;
 
 bool is_other_end(const TcpSocket& one, const TcpSocket& ours) {
   return one.local == ours.remote && one.remote == ours.local;
@@ -263,7 +263,7 @@ std::vector<int> SocketTables::other_networks(int pid) {
   const auto own = network_namespace(pid).value_or(0);
   std::vector<int> others;
   for (const auto& [network, of] : all().networks) {
-    if (network != own && others.size() < kMostNetworks) {
+    if (network != own && others.size() < kMostPeerNetworks) {
       others.push_back(of);
     }
   }

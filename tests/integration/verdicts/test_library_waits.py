@@ -72,25 +72,27 @@ def test_the_docs_name_all_libraries():
 # ---- programs
 
 PORT = r"127\.0\.0\.1:\d+"
+PEER = r"(: waits for what process \d+ .*)?$"  # that has the other end, where it is seen
 
 # Of a library of the table, what is said of the main thread, and how it gets on.
 WAITS = {
-    "redis_get": ("redis", r"reply of Redis at localhost:\d+ to GET$", "blocked"),
-    "requests_get": ("requests", r"response of http://ada:\*\*\*@%s/slow to GET$" % PORT, "blocked"),
+    "redis_get": ("redis", r"reply of Redis at localhost:\d+ to GET" + PEER, "blocked"),
+    "requests_get": ("requests", r"response of http://ada:\*\*\*@%s/slow to GET" % PORT + PEER, "blocked"),
     "urllib_request": ("Python", r"response of http://%s/slow" % PORT, "blocked"),
-    "httpx_get": ("httpx", r"response of http://%s/slow to GET$" % PORT, "blocked"),
-    "openai_request": ("openai", r"response of %s/models \(OpenAI\)$" % PORT, "blocked"),
-    "boto_request": ("botocore", r"AWS's answer to ListQueues of sqs$", "blocked"),
-    "smtplib_greeting": ("Python", r"reply of the SMTP server 127\.0\.0\.1: waits for what process", "blocked"),
-    "pymysql_connect": ("PyMySQL", r"reply of MySQL at %s$" % PORT, "blocked"),
-    "psycopg_connect": ("psycopg", r"connects to PostgreSQL$", "blocked"),
-    "paramiko_connect": ("paramiko", r"SSH handshake with 127\.0\.0\.1$", "blocked"),
-    "grpc_call": ("grpcio", r"answer of a gRPC server to /shop\.Orders/List$", "blocked"),
+    "httpx_get": ("httpx", r"response of http://%s/slow to GET" % PORT + PEER, "blocked"),
+    "openai_request": ("openai", r"response of %s/models \(OpenAI\)" % PORT + PEER, "blocked"),
+    "boto_request": ("botocore", r"AWS's answer to ListQueues of sqs" + PEER, "blocked"),
+    "smtplib_greeting": ("Python", r"reply of the SMTP server 127\.0\.0\.1" + PEER, "blocked"),
+    "pymysql_connect": ("PyMySQL", r"reply of MySQL at %s" % PORT + PEER, "blocked"),
+    "psycopg_connect": ("psycopg", r"connects to PostgreSQL" + PEER, "blocked"),
+    "paramiko_connect": ("paramiko", r"SSH handshake with 127\.0\.0\.1$", "polling"),
+    "grpc_call": ("grpcio", r"answer to /shop\.Orders/List of gRPC" + PEER, "blocked"),
     "pymongo_find": ("pymongo", r"MongoDB server that can be used", "blocked"),
-    "manager_call": ("Python", r"Queue\.get\(\) in its manager, .* another client and has none", "stuck"),
+    "manager_call": ("Python", r"Queue\.get\(\) in its manager, .* another client and has none",
+                     "stuck"),
     "pexpect_expect": ("pexpect", r"child \d+ .* to write what it expects", "idle"),
     "pool_of_connections": ("SQLAlchemy", r"free connection of SQLAlchemy's pool of 1", "blocked"),
-    "urllib3_pool": ("urllib3", r"free connection of the pool for %s$" % PORT, "blocked"),
+    "urllib3_pool": ("urllib3", r"free connection of the pool for %s" % PORT + PEER, "blocked"),
     "redis_blpop": ("redis", r"entry by BLPOP, from Redis", "idle"),
     "tenacity_retry": ("tenacity", r"pauses before its try \d+ of .*fetch", "idle"),
     "apscheduler": ("APScheduler", r"next job of its schedule", "idle"),
