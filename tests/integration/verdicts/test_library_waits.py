@@ -77,7 +77,8 @@ PEER = r"(: waits for what process \d+ .*)?$"  # that has the other end, where i
 # Of a library of the table, what is said of the main thread, and how it gets on.
 WAITS = {
     "redis_get": ("redis", r"reply of Redis at localhost:\d+ to GET" + PEER, "blocked"),
-    "requests_get": ("requests", r"response of http://ada:\*\*\*@%s/slow to GET" % PORT + PEER, "blocked"),
+    "requests_get": ("requests", r"response of http://ada:\*\*\*@%s/slow to GET" % PORT + PEER,
+                     "blocked"),
     "urllib_request": ("Python", r"response of http://%s/slow" % PORT, "blocked"),
     "httpx_get": ("httpx", r"response of http://%s/slow to GET" % PORT + PEER, "blocked"),
     "openai_request": ("openai", r"response of %s/models \(OpenAI\)" % PORT + PEER, "blocked"),
