@@ -70,7 +70,10 @@ CauseId id_of(WaitKind kind, CauseId found) {
 // What comes of it: a wait for work is no hang, and one for somebody who owes
 // it is no rest.
 void take_progress(WaitKind kind, Cause& cause) {
-  if (is_idle_by_design(kind)) {
+  if (kind == WaitKind::Messages && cause.id == CauseId::PeerSilent &&
+      cause.progress == Progress::Blocked) {
+    cause.progress = Progress::Idle;  // of a broker, which has none
+  } else if (is_idle_by_design(kind)) {
     if ((cause.progress == Progress::Blocked ||
          cause.progress == Progress::Unknown) &&
         cause.blocked_by.empty()) {
