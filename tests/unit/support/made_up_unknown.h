@@ -141,7 +141,8 @@ class MadeUpUnknown {
     for (const auto& [offset, value] : fields) {
       std::memcpy(bytes.data() + offset, &value, 8);
     }
-    std::memcpy(bytes.data() + text_at, text.data(), text.size());
+    std::ranges::copy(std::as_bytes(std::span(text)),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(text_at));
     return bytes;
   }
 
