@@ -3,7 +3,10 @@
 // words of 3.14, which a test changes.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
