@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (size < 2 || size > 400) {
     return 0;
   }
-  const int minor = 6 + data[0] % 9;
+  const int minor = 6 + data[0] % 10;
   const auto all = std::as_bytes(std::span(data, size)).subspan(2);
   const auto bytes =
       all.first(std::min<std::size_t>(all.size(), data[1] & 254U));
