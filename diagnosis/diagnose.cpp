@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "inspector/host/unusual.h"
 #include "tracee/proc/proc_status.h"
 
@@ -125,6 +126,7 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
                 .place = thread->place(),
                 .doing = describe(thread->wait),
                 .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+                .naps = is_timed_sleep(thread->wait.call),
                 .cause = cause_of(*of, *thread)};
   if (const auto& watched = link.cause.watched) {
     link.doing += fmt::format(", in {} for at least {:.1f} s",

@@ -25,6 +25,7 @@ struct WaitEdge {
   std::string place;  // "lock.py:42 in wait"
   std::string doing;  // "asleep in futex for 3 min"
   std::optional<double> waiting_s;
+  bool naps = false;  // that is of one sleep, perhaps of many
   Cause cause;
 };
 

@@ -143,10 +143,11 @@ Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       fmt::format("forked from {}: only the thread that forked came along",
                   process_text(parent)));
   if (there > 0) {
-    cause.evidence.push_back(
-        fmt::format("{} has threads in {}, and here is none",
-                    process_text(parent), printable(library)));
-  } else if (others > 0) {
+    cause.evidence.push_back(fmt::format(
+        "{} has threads in {}{}", process_text(parent), printable(library),
+        others == 0 ? ", and here is none" : ""));
+  }
+  if (others > 0) {
     cause.evidence.push_back(
         fmt::format("{} threads without Python are here", others));
   }
@@ -158,7 +159,7 @@ Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   cause.next.push_back(
       {fmt::format("kill {}", of.pid),
-       fmt::format("it cannot go on; {}",
+       fmt::format("{}; {}", alone ? "it cannot go on" : "if it does not go on",
                    named && !known->remedy.empty()
                        ? known->remedy
                        : "use the start method \"spawn\" or \"forkserver\"")});

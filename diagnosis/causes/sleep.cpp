@@ -1,7 +1,6 @@
 // A thread that sleeps for a time: once, between rounds of its work, or between
 // two looks at what it waits for. Which of them, its bytecode says.
 #include <fmt/core.h>
-#include <sys/syscall.h>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -24,15 +23,8 @@ std::string time_left(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 }  // namespace
 
-// Before 3.11 time.sleep selects from no descriptors.
 Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  const auto& call = thread.wait.call;
-  const bool sleeps =
-      call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
-      ((call.number == SYS_select || call.number == SYS_pselect6) &&
-       call.args[0] == 0) ||
-      (call.number == SYS_poll && call.args[1] == 0);
-  if (call.running || !sleeps) {
+  if (!is_timed_sleep(thread.wait.call)) {
     return std::nullopt;
   }
   Cause cause{.id = CauseId::Sleeps,

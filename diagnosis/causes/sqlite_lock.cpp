@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
-#include "diagnosis/waits/polled_lock.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "diagnosis/waits/sqlite_locks.h"
 #include "tracee/proc/proc_status.h"
 

@@ -1,7 +1,6 @@
 #include "diagnosis/waits/polled_lock.h"
 
 #include <fmt/core.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
@@ -170,15 +169,6 @@ bool may_try_again(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 }
 
 }  // namespace
-
-// Before 3.11 time.sleep selects from no descriptors.
-bool is_timed_sleep(const TaskSyscall& call) {
-  return !call.running &&
-         (call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
-          ((call.number == SYS_select || call.number == SYS_pselect6) &&
-           call.args[0] == 0) ||
-          (call.number == SYS_poll && call.args[1] == 0));
-}
 
 std::optional<LibraryTry> library_try(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread) {

@@ -11,9 +11,6 @@
 
 namespace hangdbg {
 
-// A call that sleeps for a time, and waits for nothing else.
-bool is_timed_sleep(const TaskSyscall& call);
-
 // What a library's frame that tries and sleeps says of it.
 struct LibraryTry {
   const PythonFrame* frame = nullptr;

@@ -1,6 +1,7 @@
 #include "diagnosis/waits/sleep_loop.h"
 
 #include <fmt/core.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <string_view>
@@ -89,6 +90,15 @@ std::string callees_of(const std::vector<CallText>& calls) {
 }
 
 }  // namespace
+
+// Before 3.11 time.sleep selects from no descriptors.
+bool is_timed_sleep(const TaskSyscall& call) {
+  return !call.running &&
+         (call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
+          ((call.number == SYS_select || call.number == SYS_pselect6) &&
+           call.args[0] == 0) ||
+          (call.number == SYS_poll && call.args[1] == 0));
+}
 
 std::string SleepLoop::lines() const {
   return fmt::format(

@@ -10,6 +10,9 @@
 
 namespace hangdbg {
 
+// A call that sleeps for a time, and waits for nothing else.
+bool is_timed_sleep(const TaskSyscall& call);
+
 struct SleepLoop {
   const PythonFrame* frame = nullptr;  // whose loop it is
   // It goes on until what it asks for, or a variable that it does not set, is

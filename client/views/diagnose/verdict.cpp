@@ -36,10 +36,8 @@ std::string verdict_words(const Diagnosis& found) {
     words = "probably " + words;
   }
   const auto waiting_s = found.waiting_s();
-  // Of one sleep of many the time says nothing.
-  const bool sleeps = found.chain.front().doing.contains("nanosleep");
-  if (found.state != Progress::Running && !sleeps && waiting_s &&
-      *waiting_s > kLeast) {
+  if (found.state != Progress::Running && !found.chain.front().naps &&
+      waiting_s && *waiting_s > kLeast) {
     words += fmt::format(" ({}{})",
                          found.chain.front().cause.watched ? "at least " : "",
                          human_duration(std::chrono::nanoseconds(

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "inspector/cpython/code/exception_table.h"
+
 namespace hangdbg {
 namespace {
 
@@ -19,38 +21,16 @@ std::int32_t starting_at(const std::vector<Instruction>& code,
              : static_cast<std::int32_t>(found - code.begin());
 }
 
-// From 3.11 on. Entries of start, length, target and depth, which are sorted
-// and do not overlap; numbers of 6 bits a byte, the most significant first.
-// Source: Objects/exception_handling_notes.txt.
+// From 3.11 on.
 void add_handlers_by_table(BytecodeFlow& flow,
                            std::span<const std::byte> table) {
-  constexpr std::uint8_t kMore = 0x40;
-  constexpr std::uint8_t kValue = 0x3f;
-  std::size_t at = 0;
-  const auto next = [&]() -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    while (at < table.size()) {
-      const auto byte = std::to_integer<std::uint8_t>(table[at++]);
-      value = (value << 6 | (byte & kValue)) & 0x7fff'ffff;
-      if ((byte & kMore) == 0) {
-        return value * kCodeUnit;
-      }
-    }
-    return {};
-  };
-  while (true) {
-    const auto start = next();
-    const auto length = next();
-    const auto target = next();
-    if (!start || !length || !target || !next()) {
-      return;
-    }
-    const auto first =
-        std::ranges::lower_bound(flow.code, *start, {}, &Instruction::start);
-    for (auto one = first;
-         one != flow.code.end() && one->start < *start + *length; ++one) {
+  for (const HandledRange& range : read_exception_table(table)) {
+    const auto first = std::ranges::lower_bound(flow.code, range.begin, {},
+                                                &Instruction::start);
+    for (auto one = first; one != flow.code.end() && one->start < range.end;
+         ++one) {
       flow.handler[static_cast<std::size_t>(one - flow.code.begin())] =
-          starting_at(flow.code, *target);
+          starting_at(flow.code, range.handler);
     }
   }
 }

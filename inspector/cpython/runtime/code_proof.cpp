@@ -96,9 +96,8 @@ bool is_line_table(Proof& proof, Address code, std::size_t i) {
 }
 
 // A module's code is in its first line. Functions of one file begin in
-// different lines, as a rule: two may be in one, and programs of which each is
-// a
-// "<string>" have one name for many files.
+// different lines, as a rule: two may be in one, and many programs may all be
+// called "<string>".
 bool are_first_lines(Proof& proof,
                      std::size_t i,
                      const std::vector<std::string>& names,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "inspector/cpython/code/exception_table.h"
 #include "inspector/cpython/objects/items.h"
 
 namespace hangdbg {
@@ -15,7 +16,6 @@ constexpr std::uint64_t kValueStackTags =
     7;  // of a reference; from 3.14. Else 0
 constexpr std::uint64_t kValueStackMostValues = 1000;
 constexpr std::uint64_t kMostTable = 1U << 20;  // bytes
-constexpr std::int64_t kUnit = 2;               // bytes of an instruction
 
 Result<Address> bottom_of_stack(const ObjectReader& objects,
                                 const PythonFrame& frame);
@@ -25,14 +25,6 @@ Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame);
 Result<std::vector<std::byte>> table_of(const ObjectReader& objects,
                                         const PythonFrame& frame);
-
-// An entry of the table: offsets in bytes, and the depth that is unwound to.
-struct Handled {
-  std::int64_t begin = 0, end = 0;
-  std::uint64_t depth = 0;
-};
-template <class One>
-void each_handled(std::span<const std::byte> table, One one);
 
 }  // namespace
 
@@ -56,11 +48,12 @@ Result<std::vector<Address>> values_of_entered(const ObjectReader& objects,
     return std::vector<Address>();
   }
   std::optional<std::uint64_t> depth;
-  each_handled(TRY(table_of(objects, frame)), [&](const Handled& one) {
+  const auto table = TRY(table_of(objects, frame));
+  for (const HandledRange& one : read_exception_table(table)) {
     if (one.begin == frame.offset + kCall) {
       depth = one.depth;
     }
-  });
+  }
   return depth && *depth < kValueStackMostValues
              ? places_of(objects, frame, *depth + 1)
              : std::vector<Address>();
@@ -128,11 +121,12 @@ Result<std::uint64_t> depth_by_blocks(const ObjectReader& objects,
 Result<std::uint64_t> depth_by_table(const ObjectReader& objects,
                                      const PythonFrame& frame) {
   std::uint64_t depth = 0;
-  each_handled(TRY(table_of(objects, frame)), [&](const Handled& one) {
+  const auto table = TRY(table_of(objects, frame));
+  for (const HandledRange& one : read_exception_table(table)) {
     if (one.begin <= frame.offset && frame.offset < one.end) {
       depth = one.depth;
     }
-  });
+  }
   return depth;
 }
 
@@ -148,37 +142,6 @@ Result<std::vector<std::byte>> table_of(const ObjectReader& objects,
   std::vector<std::byte> bytes(size);
   TRY(objects.memory().read(table + objects.layout().bytes_data, bytes));
   return bytes;
-}
-
-// The entries are sorted, and do not overlap: start, length, target, and depth
-// with a flag; numbers of 6 bits a byte, the most significant first.
-template <class One>
-void each_handled(std::span<const std::byte> table, One one) {
-  constexpr std::uint8_t kMore = 0x40;
-  constexpr std::uint8_t kValue = 0x3f;
-  std::size_t at = 0;
-  const auto next = [&]() -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    while (at < table.size()) {
-      const auto byte = std::to_integer<std::uint8_t>(table[at++]);
-      value = (value << 6 | (byte & kValue)) & 0xffff'ffff;
-      if ((byte & kMore) == 0) {
-        return value;
-      }
-    }
-    return {};
-  };
-  while (true) {
-    const auto start = next();
-    const auto length = next();
-    const auto target = next();
-    const auto depth = next();
-    if (!start || !length || !target || !depth) {
-      return;
-    }
-    one(Handled{*start * kUnit, (*start + *length) * kUnit,
-                static_cast<std::uint64_t>(*depth >> 1)});
-  }
 }
 
 }  // namespace

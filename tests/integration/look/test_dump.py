@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import processes
-from harness import PROGRAM, hangdbg, start, until
+from harness import PROGRAM, faulthandler_stacks, hangdbg, start, until
 
 # Frames of all threads, as (thread's ident, [[function, file, line], ...]).
 ORACLE = (
@@ -52,18 +52,7 @@ def test_is_what_the_fault_handler_says(hang, refused_python, tmp_path):
     target = start(hang, refused_python, env={"PYTHONPATH": str(tmp_path)})
     until_settled(target)
     os.kill(target.pid, signal.SIGUSR2)
-    # It writes piece by piece, and main, whose first frame is the module, is last.
-    said = until("it has said all", lambda: re.fullmatch(
-        r"(.+\n)+.+ in <module>\n", (tmp_path / "said").read_text().replace("\n\n", "\n")))
-    stacks = []
-    for line in said.group().splitlines():
-        frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
-        if frame is None:
-            stacks.append([])
-        else:
-            file, number, function = frame.groups()
-            stacks[-1].append([function, file, int(number)])
-    assert_stacks(target, stacks)
+    assert_stacks(target, faulthandler_stacks(tmp_path / "said"))
     target.finish()
 
 

@@ -3,14 +3,13 @@ is what the interpreter says of itself; what cannot is refused or not known."""
 
 import os
 import random
-import re
 import signal
 import sys
 
 import pytest
 
 import interpreters
-from harness import Target, hangdbg, start, until
+from harness import Target, faulthandler_stacks, hangdbg, start
 from unknown_python import Copy
 
 FOUND = [it for it in interpreters.newest_of_each_minor(
@@ -28,17 +27,7 @@ def copy(request, tmp_path):
 def stacks_it_says(target, file):
     """By its own faulthandler: {(function, file, line), ...} of each thread."""
     os.kill(target.pid, signal.SIGUSR2)
-    said = until("it has said all", lambda: re.fullmatch(
-        r"(.+\n)+.+ in <module>\n", file.read_text().replace("\n\n", "\n")))
-    stacks = []
-    for line in said.group().splitlines():
-        frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
-        if frame is None:
-            stacks.append([])
-        else:
-            name, number, function = frame.groups()
-            stacks[-1].append([function, name, int(number)])
-    return stacks
+    return faulthandler_stacks(file)
 
 
 def started(copy, hang, tmp_path):

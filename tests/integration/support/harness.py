@@ -15,6 +15,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -51,6 +52,22 @@ DYING_WITH_US = [shutil.which("setpriv"), "--pdeathsig", "KILL", "--"]
 def die_with_us():
     """The same as a preexec_fn of subprocess, for what is started seldom."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def faulthandler_stacks(file):
+    """[[[function, file, line], ...], ...] of each thread, when all is written there. It is
+    written piece by piece, and main, whose first frame is the module, is last."""
+    said = until("it has said all", lambda: re.fullmatch(
+        r"(.+\n)+.+ in <module>\n", file.read_text().replace("\n\n", "\n")))
+    stacks = []
+    for line in said.group().splitlines():
+        frame = re.fullmatch(r'  File "(.+)", line (\d+) in (.+)', line)
+        if frame is None:
+            stacks.append([])
+        else:
+            name, number, function = frame.groups()
+            stacks[-1].append([function, name, int(number)])
+    return stacks
 
 
 def until(what, condition, seconds=PATIENCE):

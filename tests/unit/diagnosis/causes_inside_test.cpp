@@ -244,6 +244,28 @@ INSTANTIATE_MADE_UP(Inside, inside_cases);
 
 namespace {
 
+// With a thread without Python here, nobody knows that none is in the library.
+TEST(CausesInside, OnlyWhoIsAloneAfterAForkCannotGoOn) {
+  for (const bool alone : {true, false}) {
+    MadeUpWorld world;
+    auto& one = forked(in_library(world, "polars.abi3.so"));
+    if (!alone) {
+      one.sleeps_in(SYS_futex, {});
+    }
+    auto& parent = world.python(kOther);
+    const ThreadSnapshot& native = parent.sleeps_in(SYS_futex, {});
+    parent.is_in(native, {"worker"}, "polars.abi3.so");
+    const Cause cause = cause_of(world, kOne);
+    ASSERT_EQ(cause.id, CauseId::ForkThreads);
+    std::string all;
+    for (const std::string& line : cause.evidence) {
+      all += line + "\n";
+    }
+    EXPECT_EQ(all.contains("here is none"), alone) << all;
+    EXPECT_EQ(cause.next.front().why.contains("it cannot go on"), alone);
+  }
+}
+
 // A process of ours that sleeps, since it is looked at again.
 class Sleeper {
  public:

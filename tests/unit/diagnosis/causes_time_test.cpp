@@ -5,6 +5,10 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <tuple>
+#include <vector>
+
+#include "diagnosis/diagnose.h"
 #include "tests/unit/support/made_up_cases.h"
 
 namespace hangdbg {
@@ -157,4 +161,28 @@ const std::vector<MadeUpCase>& time_cases() {
 
 INSTANTIATE_MADE_UP(Time, time_cases);
 
+}  // namespace hangdbg
+
+namespace hangdbg {
+namespace {
+
+// Of such a call the time is that of one sleep: up to 3.10 time.sleep() selects
+// from nothing.
+TEST(CausesOfTime, ASleepIsANap) {
+  const std::vector<std::tuple<long, std::vector<std::uint64_t>, bool>> kCalls =
+      {{SYS_clock_nanosleep, {}, true},
+       {SYS_select, {0, 0, 0, 0}, true},
+       {SYS_poll, {0, 0, 100}, true},
+       {SYS_select, {5, 0, 0, 0}, false},
+       {SYS_futex, {0, 0, 0, 0}, false}};
+  for (const auto& [call, args, naps] : kCalls) {
+    MadeUpWorld world;
+    in_call(world, call, args);
+    const auto found = diagnose(world, kOne, 1000);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->chain.front().naps, naps) << call;
+  }
+}
+
+}  // namespace
 }  // namespace hangdbg
