@@ -129,8 +129,7 @@ def test_frames_that_return_after_we_have_gone(told):
     breaks.break_at("below")
     answer(told, "dives(300)")
     breaks.end()
-    until("hangdbg's threads gone", lambda: not any(
-        name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
+    until("hangdbg's threads gone", lambda: not processes.debugger_threads(told.pid))
     assert images(told) == 1
     for _ in range(3):  # the frame is on the stack, but not with ours below it
         breaks = LineBreaks(told)
@@ -168,8 +167,7 @@ def test_two_hundred_times(told):
         assert answer(told, "work(4)") == 8
         assert breaks.hits() == [*hit("loop", 2), *hit("call")]
         breaks.end()
-        until("hangdbg's threads gone", lambda: not any(
-            name.startswith("hangdbg") for name in processes.threads(told.pid).values()))
+        until("hangdbg's threads gone", lambda: not processes.debugger_threads(told.pid))
 
     for _ in range(60):  # until the allocator has what it wants
         cycle()

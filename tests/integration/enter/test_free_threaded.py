@@ -108,8 +108,8 @@ def assert_gone(target, fds):
     since we let it go the kernel gives no signal."""
     until("main asleep", lambda: processes.thread_activity(
         target.pid, target.pid).syscall == "futex")
-    until("nothing of hangdbg's", lambda: processes.fds(target.pid) == fds and not any(
-        name.startswith("hangdbg-") for name in processes.threads(target.pid).values()))
+    until("nothing of hangdbg's", lambda: processes.fds(target.pid) == fds
+          and not processes.debugger_threads(target.pid))
 
 
 def compute(target, go):

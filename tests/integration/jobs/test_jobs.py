@@ -231,8 +231,7 @@ def test_we_are_ended_in_the_middle(number, newest_python):
     done = outcome(run)
     assert done.rc == (130 if number == signal.SIGINT else -signal.SIGKILL), done
     for target in ranks.values():
-        until("nothing is left", lambda: not any(
-            one.startswith("hangdbg-") for one in processes.threads(target.pid).values()))
+        until("nothing is left", lambda: not processes.debugger_threads(target.pid))
     assert time.monotonic() - begun < 20
     for rank, target in ranks.items():
         target.assert_as_before(before[rank], arenas=3)  # one of who cancels

@@ -39,6 +39,7 @@ def test_is_what_the_interpreter_says(hang, python):
     until_settled(target)
     said = hangdbg("eval", target.pid, ORACLE)
     assert said.rc == 0, said
+    until("no thread of hangdbg's", lambda: not processes.debugger_threads(target.pid))
     assert_stacks(target, [stack for _, stack in json.loads(ast.literal_eval(said.out))])
     target.finish()
 

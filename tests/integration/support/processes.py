@@ -136,6 +136,11 @@ def threads(pid):
     return found
 
 
+def debugger_threads(pid):
+    """The names of hangdbg's own."""
+    return [name for name in threads(pid).values() if name.startswith("hangdbg-")]
+
+
 def state(pid, tid=None):
     """R, S, D, T, t, Z: proc_pid_stat(5). Of the main thread, or of `tid`."""
     return _read("/proc/%d/task/%d/stat" % (pid, tid or pid)).rpartition(")")[2].split()[0]

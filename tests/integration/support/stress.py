@@ -153,7 +153,8 @@ class Restless(Target):
         if harm:
             return harm
         try:
-            until("no thread of hangdbg's", lambda: not self.debugger_threads(), AGENT_GONE)
+            until("no thread of hangdbg's", lambda: not processes.debugger_threads(self.pid),
+                  AGENT_GONE)
             result = self.finish(STANDS_STILL)
         except AssertionError as wrong:
             return "does not end: %s" % wrong
@@ -164,10 +165,6 @@ class Restless(Target):
 
     def go_on(self):
         self.rows[-1] = 1  # the program's signal, or a thread of it, looks for that
-
-    def debugger_threads(self):
-        return [name for name in processes.threads(self.pid).values()
-                if name.startswith("hangdbg-")]
 
 
 class Reporting(Restless):

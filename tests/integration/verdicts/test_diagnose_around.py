@@ -2,6 +2,7 @@
 first; and who is only slow for it is not called hung."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -100,7 +101,8 @@ def test_a_worker_that_was_killed_for_its_memory(newest_python):
     with cgroup("memory") as group:
         if not group.has("memory.oom_control"):
             pytest.skip("no cgroups of version 1 for memory")
-        for pid in (target.pid, target.ready["worker"]):
+        for pid, score in ((target.pid, -1000), (target.ready["worker"], 1000)):
+            Path("/proc/%d/oom_score_adj" % pid).write_text(str(score))
             group.take(pid)
         group.write("memory.limit_in_bytes", 32 << 20)
         begin_within(target)
