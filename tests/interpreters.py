@@ -27,7 +27,7 @@ WANTED["3.14", FREE_THREADED] = "3.14t"
 WANTED["3.15", FREE_THREADED] = "3.15t"
 WANTED["3.11", MUSL] = "musl"
 
-REFUSED = ("3.6", "3.13t", "3.15t")
+REFUSED = ("3.6", "3.13t")
 
 # Builds that check themselves (scripts/get-pythons --debug): by no other means found,
 # since all else would run on them four times as long.

@@ -26,7 +26,8 @@ AsyncioTasks tasks_of(const ProcessSnapshot& of) {
     threads.push_back(*one->python);
   }
   of.objects().allow_reads();
-  return read_asyncio_tasks(of.objects(), of.process().python, stacks, threads);
+  return read_asyncio_tasks(of.objects(), of.process().python,
+                            of.process().modules, of.pid, stacks, threads);
 }
 
 // Tasks that wait for each other in a circle; empty if there are none.

@@ -89,6 +89,26 @@ std::string callees_of(const std::vector<CallText>& calls) {
   return printable(list);
 }
 
+// A call of a C function that sleeps, by its name or by that of what is called:
+// "time.sleep", "nap". One that calls what it is given ("context.run") may have
+// been given one that sleeps as its work.
+bool calls_sleep(const ProcessSnapshot& of,
+                 const PythonFrame& frame,
+                 const CallText& call) {
+  constexpr std::string_view kSleeps[] = {"sleep", "wait", "select", "poll",
+                                          "pause"};
+  const auto is_sleep = [&](std::string_view name) {
+    return std::ranges::any_of(kSleeps, [&](std::string_view one) {
+      return name.find(one) != std::string_view::npos;
+    });
+  };
+  if (call.callee.empty()) {
+    return false;
+  }
+  return is_sleep(call.callee.substr(call.callee.rfind('.') + 1)) ||
+         is_sleep(of.text(frame, call.callee + ".__name__").value_or(""));
+}
+
 }  // namespace
 
 // Before 3.11 time.sleep selects from no descriptors.
@@ -117,7 +137,7 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
   for (std::size_t i = sleeper;
        i < std::min(frames.size(), sleeper + kMostSleepFrames); ++i) {
     const auto read = of.loops(frames[i]);
-    if (!read) {
+    if (!read || (i == 0 && !calls_sleep(of, frames[i], read->call))) {
       return pauses;
     }
     for (const LoopAround& around : read->loops) {

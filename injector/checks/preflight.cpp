@@ -57,14 +57,6 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
                     "/usr/lib/debug)",
                     pid));
   }
-  if (python.free_threaded && python.version.at_least(15)) {
-    return fail(
-        ErrorId::UnsupportedPython,
-        fmt::format("process {} runs a free-threaded Python {}, which no "
-                    "attach has been tried on",
-                    pid, python.version.text()),
-        fmt::format("hangdbg dump {} reads its stacks", pid));
-  }
   if (python.free_threaded && !python.find(cached, "_PyEval_StopTheWorld")) {
     return fail(
         ErrorId::UnsupportedPython,

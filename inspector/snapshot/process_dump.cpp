@@ -335,7 +335,8 @@ std::vector<std::vector<DumpedVariable>> Dumper::locals(
 
 AsyncioTasks Dumper::tasks(const std::vector<PythonThread>& threads) {
   const auto objects = ObjectReader::open(target.memory, target.python);
-  return objects ? read_asyncio_tasks(*objects, target.python, stacks, threads)
+  return objects ? read_asyncio_tasks(*objects, target.python, target.modules,
+                                      target.files, stacks, threads)
                  : AsyncioTasks{.complete = false};
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "inspector/cpython/async/asyncio_lists.h"
 #include "inspector/cpython/async/await_chain.h"
 #include "inspector/cpython/objects/attributes.h"
 #include "inspector/cpython/objects/dict.h"
@@ -46,6 +47,9 @@ struct Fields {
 
 struct TaskReader {
   const ObjectReader& objects;
+  const PythonRuntime& python;
+  const std::vector<Module>& modules;
+  const TargetFiles& files;
   PythonStackReader& stacks;
   std::set<Address> found = {};
   AsyncioTasks all = {};
@@ -59,7 +63,7 @@ struct TaskReader {
   Status find_in_lists(Address module,
                        Address interpreter,
                        const std::vector<PythonThread>& threads);
-  Status find_in_list(Address head, const Type& task);
+  Status find_in_list(Address head, std::uint32_t node_in_task);
   void add(Address task);
 
   Result<std::optional<AsyncioTask>> read(Address object);
@@ -75,10 +79,12 @@ struct TaskReader {
 
 AsyncioTasks read_asyncio_tasks(const ObjectReader& objects,
                                 const PythonRuntime& python,
+                                const std::vector<Module>& modules,
+                                const TargetFiles& files,
                                 PythonStackReader& stacks,
                                 const std::vector<PythonThread>& threads) {
   objects.allow_reads(kMostReads);
-  TaskReader reader{objects, stacks};
+  TaskReader reader{objects, python, modules, files, stacks};
   const auto interpreters = read_interpreters(objects.memory(), python);
   reader.all.complete = interpreters.has_value();
   for (const Interpreter& interpreter :
@@ -209,34 +215,28 @@ Result<Address> TaskReader::referred(Address reference) {
 }
 
 // A list of each thread, and the interpreter's of threads that have ended.
-// Where they are is not known of a patch release that moved them.
 Status TaskReader::find_in_lists(Address module,
                                  Address interpreter,
                                  const std::vector<PythonThread>& threads) {
-  if (objects.at().thread_tasks == ObjectLayout::kAbsent) {
-    return nothing_at("list of tasks", interpreter);
-  }
   const auto native = TRY(find_in_instance(
       objects, module, *TRY(objects.type_of(module)), "_CTask"));
   if (!native) {
     return {};
   }
-  const Type& type = *TRY(objects.type_at(*native));
+  const auto at = TRY(find_asyncio_lists(
+      objects, python, *TRY(objects.type_at(*native)), modules, files));
   Status walked =
-      find_in_list(interpreter + objects.at().interpreter_tasks, type);
+      find_in_list(interpreter + at.in_interpreter, at.node_in_task);
   for (const PythonThread& thread : threads) {
     const Status more =
-        find_in_list(thread.state + objects.at().thread_tasks, type);
+        find_in_list(thread.state + at.in_thread, at.node_in_task);
     walked = walked ? more : walked;
   }
   return walked;
 }
 
-// struct llist_node (Include/internal/pycore_llist.h): next and previous. A
-// task's is its last field, but for the thread's id in a free-threaded one.
-Status TaskReader::find_in_list(Address head, const Type& task) {
-  const std::uint64_t node_in_task =
-      task.basic_size - (objects.at().free_threaded ? 24 : 16);
+// struct llist_node (Include/internal/pycore_llist.h): next and previous.
+Status TaskReader::find_in_list(Address head, std::uint32_t node_in_task) {
   Address last = head;
   Address node = TRY(objects.pointer(head));
   // An empty one points to itself, both ways. What does not is no such list.

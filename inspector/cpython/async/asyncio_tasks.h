@@ -13,6 +13,8 @@
 #include "inspector/cpython/runtime/python_runtime.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "tracee/memory/address.h"
+#include "tracee/proc/proc_maps.h"
+#include "tracee/proc/target_files.h"
 
 namespace hangdbg {
 
@@ -31,9 +33,12 @@ struct AsyncioTasks {
   bool complete = true;            // false: some could not be read
 };
 
-// None, where nothing has imported asyncio.
+// None, where nothing has imported asyncio. `modules` and `files`: for where
+// its lists are.
 AsyncioTasks read_asyncio_tasks(const ObjectReader& objects,
                                 const PythonRuntime& python,
+                                const std::vector<Module>& modules,
+                                const TargetFiles& files,
                                 PythonStackReader& stacks,
                                 const std::vector<PythonThread>& threads);
 

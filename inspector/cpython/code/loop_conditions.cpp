@@ -393,6 +393,11 @@ FrameLoops frame_loops(const CodeObject& code, std::int64_t offset) {
   if (at == BytecodeFlow::kNone) {
     return made;
   }
+  for (CallText& call : statement_ending_at(code, at).calls) {
+    if (call.at == at) {
+      made.call = std::move(call);
+    }
+  }
   for (const BytecodeLoop& loop : loops_around(code.flow, at)) {
     if (made.loops.size() < kMostLoops && loop.size <= kMostInstructions) {
       made.loops.push_back(LoopReader(code, loop, at).read());

@@ -108,13 +108,13 @@ bool traces_references(const MemoryReader& memory,
   return !is_type_at(plain.object_type) && is_type_at(longer->object_type);
 }
 
-// Final releases of the minor versions that have a row.
+// Releases, and candidates for one, of the minor versions that have a row.
 bool is_known(const MemoryReader& memory, const PythonRuntime& python) {
-  constexpr std::uint64_t kFinal = 0xf;  // PY_RELEASE_LEVEL_FINAL
+  constexpr std::uint64_t kCandidate = 0xc;  // PY_RELEASE_LEVEL_GAMMA
   const auto version =
       memory.read_value<std::uint64_t>(python.runtime + kVersionInTable);
   return object_layout(python.version.minor, false) != nullptr &&
-         (!version || (*version >> 4 & 0xf) == kFinal);
+         (!version || (*version >> 4 & 0xf) >= kCandidate);
 }
 
 Status prove_unknown(const MemoryReader& memory, PythonRuntime& python) {

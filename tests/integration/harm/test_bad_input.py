@@ -186,7 +186,7 @@ def test_held_gil(command, edge_python):
 
 
 def test_only_read(refused_python):
-    """3.6, 3.13t and 3.15t: refused before anything is touched."""
+    """3.6 and 3.13t: refused before anything is touched."""
     target = start("lock_main", refused_python)
     before = target.snapshot()
     why = "free-threaded" if interpreters.variant(refused_python) else "only 3.7 to 3.15"

@@ -101,9 +101,9 @@ def test_a_worker_that_was_killed_for_its_memory(newest_python):
     with cgroup("memory") as group:
         if not group.has("memory.oom_control"):
             pytest.skip("no cgroups of version 1 for memory")
-        for pid, score in ((target.pid, -1000), (target.ready["worker"], 1000)):
-            Path("/proc/%d/oom_score_adj" % pid).write_text(str(score))
+        for pid in (target.pid, target.ready["worker"]):
             group.take(pid)
+        Path("/proc/%d/oom_score_adj" % target.ready["worker"]).write_text("1000")
         group.write("memory.limit_in_bytes", 32 << 20)
         begin_within(target)
         until("killed", lambda: group.entry("memory.oom_control", "oom_kill"))

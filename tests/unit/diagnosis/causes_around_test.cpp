@@ -23,10 +23,12 @@ ThreadSnapshot& sleeps(MadeUpWorld& world) {
 // In a loop that asks for something.
 ThreadSnapshot& polls(MadeUpWorld& world) {
   ThreadSnapshot& thread = sleeps(world);
-  world.at(kOne).frame_loops["load"].loops = {
-      {.first_line = 11,
-       .last_line = 12,
-       .conditions = {{.callee = "exists", .text = "exists(path)"}}}};
+  world.at(kOne).frame_loops["load"] = {
+      .call = {.callee = "time.sleep"},
+      .loops = {
+          {.first_line = 11,
+           .last_line = 12,
+           .conditions = {{.callee = "exists", .text = "exists(path)"}}}}};
   return thread;
 }
 ThreadSnapshot& computes(MadeUpWorld& world) {

@@ -26,12 +26,15 @@ CallText exists() {
 CallText draws() {
   return {.callee = "draw", .text = "draw()"};
 }
-// It sleeps in a loop of its own.
-ThreadSnapshot& in_loop(MadeUpWorld& world, LoopAround loop) {
+// It sleeps in a loop of its own, by a call of that name.
+ThreadSnapshot& in_loop(MadeUpWorld& world,
+                        LoopAround loop,
+                        const char* callee = "time.sleep") {
   ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
   loop.first_line = 11;
   loop.last_line = 12;
-  world.at(kOne).frame_loops["load"].loops = {std::move(loop)};
+  world.at(kOne).frame_loops["load"] = {.call = {.callee = callee},
+                                        .loops = {std::move(loop)}};
   return thread;
 }
 
@@ -98,13 +101,24 @@ const std::vector<MadeUpCase>& time_cases() {
          in_loop(world, {.conditions = {{.callee = "stop.is_set",
                                          .text = "stop.is_set()"}}});
        }},
+      {"is_given_a_function_that_sleeps", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps, for a time that it has chosen",
+       [](auto& world) {
+         in_loop(world, {.conditions = {exists()}}, "context.run");
+       }},
+      {"polls_by_another_name", CauseId::Polls, Polling, Certain, false,
+       "polls `exists(path)`",
+       [](auto& world) {
+         in_loop(world, {.conditions = {exists()}}, "nap");
+         world.at(kOne).texts[{"load", "nap.__name__"}] = "sleep";
+       }},
       {"pauses_in_a_helper_of_a_loop", CauseId::Polls, Polling, Certain, false,
        "polls `exists(path)` at train.py:11-12 in load",
        [](auto& world) {
          auto& thread = in_loop(world, {.conditions = {exists()}});
          thread.stack.frames.insert(thread.stack.frames.begin(),
                                     frame("/home/ada/train.py", "pause"));
-         world.at(kOne).frame_loops["pause"] = {};
+         world.at(kOne).frame_loops["pause"].call.callee = "time.sleep";
        }},
       {"sleeps_in_work_of_a_loop", CauseId::Sleeps, Idle, Certain, false,
        "sleeps, for a time that it has chosen",
@@ -112,7 +126,8 @@ const std::vector<MadeUpCase>& time_cases() {
          auto& thread = in_loop(world, {.conditions = {exists()}});
          thread.stack.frames.insert(thread.stack.frames.begin(),
                                     frame("/home/ada/train.py", "step"));
-         world.at(kOne).frame_loops["step"].other_calls = {draws()};
+         world.at(kOne).frame_loops["step"] = {.call = {.callee = "time.sleep"},
+                                               .other_calls = {draws()}};
        }},
       {"sleeps_where_its_loops_are_not_known", CauseId::Sleeps, Idle, Certain,
        false, "sleeps, for a time that it has chosen",

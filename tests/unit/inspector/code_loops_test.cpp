@@ -234,6 +234,7 @@ TEST_P(CodeLoops, AreAsInTheSource) {
     ASSERT_TRUE(read) << name << ": " << read.error().message;
     EXPECT_EQ(described(*read), expected_on(GetParam(), name, expected))
         << name;
+    EXPECT_EQ(read->call.callee, "sleep") << name;
   }
 }
 
