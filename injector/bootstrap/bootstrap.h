@@ -94,6 +94,7 @@ struct HdSession {
   uint32_t executor_running; /* control */
   uint32_t executor_done;    /* executor; its last word */
   const int* executor_tid;   /* executor: the libc's, which the kernel clears */
+  void* thread_state;        /* executor: PyThreadState, while it has one */
   uint32_t stage;            /* executor: enum HdExecutorStage */
   int64_t enter_now_until;   /* control */
   uint32_t enter_now_for;    /* control: for this message alone */
@@ -211,6 +212,7 @@ struct HdState {
   int pid; /* not that of a process that a user's expression forks */
   struct HdFile door_read;
   struct HdFile door_write;
+  uint64_t no_frames[4]; /* 0: a struct _PyCFrame for who has none any more */
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
   struct HdRunning evaluations[HD_MAX_SESSIONS]; /* one for each of them */
@@ -360,6 +362,7 @@ void hd_unmap_left(struct HdState* state);
  */
 int hd_enter(struct HdSession* session, struct HdEntry* entry);
 void hd_exit(struct HdSession* session, struct HdEntry entry);
+void hd_forget_frames(struct HdSession* session);
 
 /* forks.c */
 int64_t hd_hold_forks(struct HdState* state);

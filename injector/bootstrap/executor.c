@@ -37,8 +37,14 @@ static void leave_interpreter(struct HdSession* session);
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at);
 static void say_done(struct HdSession* session, uint32_t* flag);
 
+/* The libc needs that at the end of a thread, also of one that an expression
+ * ends: until hd_forget_frames the frames below must be as they were. */
+#define WRITTEN_OVER 8192
+
 void* hd_executor_main(void* argument) {
   struct HdSession* session = argument;
+  char written_over[WRITTEN_OVER];
+  __asm__ volatile("" : : "r"(written_over) : "memory"); /* it is used */
   typedef uint64_t (*SelfFunction)(void);
   /* musl writes it for pthread_create's caller only after we run. */
   session->executor = HD_CALL(session->state, pthread_self, SelfFunction)();
@@ -141,6 +147,7 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   if (!take_gil(session, &entry)) {
     return 0;
   }
+  HD_STORE(session->thread_state, entry.thread);
   HdPyObject* reply = 0;
   char* text = 0;
   long length = 0;
@@ -165,6 +172,7 @@ static int answer(struct HdSession* session, const char* body, uint64_t size) {
   if (reply) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(reply);
   }
+  HD_STORE(session->thread_state, 0);
   hd_exit(session, entry);
   HD_STORE(session->stage, HD_EXECUTOR_REPLIES);
   if (!copy) {

@@ -53,6 +53,7 @@ static int move_executor(struct HdSession* from,
   to->evaluation = running;
   to->executor_tid = from->executor_tid;
   to->used_agent = from->used_agent;
+  HD_STORE(to->thread_state, from->thread_state);
   to->lowest_stack = from->lowest_stack;
   to->stage = from->stage;
   to->given_up_by = from->index + 1;
@@ -61,6 +62,7 @@ static int move_executor(struct HdSession* from,
   HD_STORE(to->executor_running, 1);
   HD_STORE(from->executor, spare);
   from->executor_tid = 0;
+  HD_STORE(from->thread_state, 0);
   forget_message(from);
   HD_STORE(running->cancellable, seen);
   return 1;

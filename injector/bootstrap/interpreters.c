@@ -80,6 +80,20 @@ void hd_exit(struct HdSession* session, struct HdEntry entry) {
   HD_CALL(state, PyThreadState_DeleteCurrent, DeleteFunction)();
 }
 
+/* Its thread has ended in the middle of them. Some are on its stack, which the
+ * libc writes over at the thread's end, and gives back but for the end: whoever
+ * goes through all threads' frames (sys._current_frames, a collection in a
+ * free-threaded Python) must not come there. */
+void hd_forget_frames(struct HdSession* session) {
+  struct HdState* state = session->state;
+  const struct HdApi* api = &state->region->api;
+  char* thread = HD_LOAD(session->thread_state);
+  if (thread && api->thread_frames != HD_NO_OFFSET) {
+    void** const frames = (void**)(thread + api->thread_frames);
+    HD_STORE(*frames, api->frames_are_behind ? state->no_frames : 0);
+  }
+}
+
 /* From 3.12 on cProfile counts the calls of all threads. Before, our guard of
  * the stack is a profile function. */
 static void hide(struct HdState* state, int change) {

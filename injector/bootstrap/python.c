@@ -179,6 +179,10 @@ static void give_module(struct HdState* state,
   }
 }
 
+/* A free-threaded interpreter leaves references uncounted to what several
+ * threads use, if the collector knows it (maybe_enable_deferred_ref_count in
+ * CPython's Python/specialize.c). Ours are to be counted, and refer to nothing.
+ */
 static int add_builtins(struct HdState* state, struct HdAgent* agent) {
   hd_builtins(state->methods);
   const SetItemFunction set =
@@ -192,10 +196,16 @@ static int add_builtins(struct HdState* state, struct HdAgent* agent) {
   }
   HD_CALL(state, Py_DecRef, ObjectFunction)(name);
   for (int i = 0; i < HD_BUILTINS; i++) {
-    agent->functions[i] = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
+    HdPyObject* function = HD_CALL(state, PyCFunction_NewEx, MethodFunction)(
         &state->methods[i], 0, 0);
-    if (!agent->functions[i] ||
-        set(agent->globals, state->methods[i].name, agent->functions[i]) != 0) {
+    agent->functions[i] = function;
+    if (!function) {
+      return 0;
+    }
+    if (hd_is_free_threaded(state)) {
+      HD_CALL(state, PyObject_GC_UnTrack, ObjectFunction)(function);
+    }
+    if (set(agent->globals, state->methods[i].name, function) != 0) {
       return 0;
     }
   }

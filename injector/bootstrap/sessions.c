@@ -257,6 +257,7 @@ void hd_session_look_after(struct HdSession* session) {
   if (session->executor_running && has_ended(session)) {
     HD_STORE(state->must_stay, 1);
     HD_STORE(state->lost_executor, 1);
+    hd_forget_frames(session);
     HD_STORE(session->executor_running, 0);
     hd_session_leave(session);
   }
@@ -278,7 +279,7 @@ int hd_has_to_cancel(const struct HdSession* session) {
 }
 
 /* By a pthread_exit in an expression, and not as it should. Its PyThreadState
- * is still there, and refers to its stack: so nobody joins it, and that stays.
+ * is still there: so nobody joins it, and its stack stays.
  */
 static int has_ended(const struct HdSession* session) {
   const int* tid = HD_LOAD(session->executor_tid);

@@ -79,6 +79,7 @@ struct HdApi {
   uint64_t PyBytes_AsStringAndSize;
   uint64_t PyUnicode_FromString;
   uint64_t PyCFunction_NewEx;
+  uint64_t PyObject_GC_UnTrack;
   uint64_t PyErr_Clear;
   uint64_t PyErr_Fetch;
   uint64_t PyErr_Restore;
@@ -141,6 +142,10 @@ struct HdApi {
   uint32_t thread_next;
   uint32_t thread_ident;
   uint32_t thread_frame;
+  /* What leads to a thread's frames: the first of them, or where that stands
+   * (3.11 and 3.12, struct _PyCFrame). */
+  uint32_t thread_frames;
+  uint32_t frames_are_behind;
 
   /* For breakpoints, from 3.7 to 3.11; else thread_tracer is HD_NO_OFFSET. */
   uint64_t PyThreadState_Get;

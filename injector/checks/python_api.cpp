@@ -59,6 +59,7 @@ constexpr std::array kPython = {
     HANGDBG_WANTED(PyBytes_AsStringAndSize),
     HANGDBG_WANTED(PyUnicode_FromString),
     HANGDBG_WANTED(PyCFunction_NewEx),
+    HANGDBG_WANTED(PyObject_GC_UnTrack),
     HANGDBG_WANTED(PyErr_Clear),
     HANGDBG_WANTED(PyErr_Fetch),
     HANGDBG_WANTED(PyErr_Restore),
@@ -223,6 +224,9 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   api.table.thread_next = at.thread_next;
   api.table.thread_ident = at.thread_ident;
   api.table.thread_frame = at.thread_frame;
+  api.table.frames_are_behind = at.thread_cframe != CPythonLayout::kAbsent;
+  api.table.thread_frames =
+      api.table.frames_are_behind ? at.thread_cframe : at.thread_frame;
   if (!python.version.at_least(13)) {
     api.table.PyFrame_LocalsToFast = optional({"PyFrame_LocalsToFast"});
   }
