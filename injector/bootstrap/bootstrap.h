@@ -262,6 +262,8 @@ static inline int hd_uses_pipes(const struct HdState* state) {
 /* control.c */
 void hd_first_main(uint64_t base, struct HdExit* out);
 void hd_control_main(uint64_t base, struct HdExit* out);
+/* It looks after what is due. */
+void hd_wake_control(struct HdState* state);
 
 /* sessions.c: in the control thread */
 /* A client that dies between its join and its hello. */
@@ -365,6 +367,8 @@ void hd_exit(struct HdSession* session, struct HdEntry entry);
 void hd_forget_frames(struct HdSession* session);
 
 /* forks.c */
+/* Where there is no GIL. It stops all threads of the program. */
+#define HD_LATE_FORK_MS 20
 int64_t hd_hold_forks(struct HdState* state);
 void hd_let_fork(struct HdState* state, int64_t since);
 void hd_let_fork_if_late(struct HdState* state);

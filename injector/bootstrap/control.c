@@ -167,6 +167,10 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
       timeout = HD_CANCEL_AGAIN_MS;
     }
   }
+  if (hd_is_free_threaded(state) && HD_LOAD(state->forks_held_since) &&
+      timeout > HD_LATE_FORK_MS) {
+    timeout = HD_LATE_FORK_MS;
+  }
   polled[HD_MAX_SESSIONS].fd = door_is_ours ? state->door_read.number : -1;
   polled[HD_MAX_SESSIONS].events = POLLIN;
   polled[HD_MAX_SESSIONS].revents = 0;
@@ -186,6 +190,12 @@ static void answer_door(struct HdState* state) {
     }
     /* HD_DOOR_THREAD_DONE only wakes us: look_after joins. */
   }
+}
+
+void hd_wake_control(struct HdState* state) {
+  const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, 0};
+  const struct HdFile door = state->door_write;
+  hd_write(&door, &record, sizeof record);
 }
 
 static void offer(struct HdState* state, uint32_t nonce) {

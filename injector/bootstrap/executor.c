@@ -381,8 +381,6 @@ int hd_python_is_ending(struct HdState* state) {
 /* The thread's last touch of the region but for its way out, which the join
  * in sessions.c waits for. */
 static void say_done(struct HdSession* session, uint32_t* flag) {
-  const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, session->index};
-  const struct HdFile door = session->state->door_write;
   HD_STORE(*flag, 1);
-  hd_write(&door, &record, sizeof record);
+  hd_wake_control(session->state);
 }

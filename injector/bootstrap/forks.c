@@ -1,4 +1,5 @@
-/* No fork of the program's while a thread state of ours is made, up to 3.11.
+/* No fork of the program's while a thread state of ours is made, up to 3.11 and
+ * in free-threaded interpreters.
  *
  * PyThreadState_New holds the lock on CPython's list of thread states
  * (HEAD_LOCK, Python/pystate.c) without the GIL. A child that is forked at this
@@ -7,16 +8,26 @@
  * touches a page waiting until all of them are copied. 3.12 makes the lock anew
  * in the child, and 3.13 takes it before it forks.
  *
+ * Free-threaded, PyThreadState_New has a lock for a moment that the child would
+ * need, before it asks for HEAD_LOCK: that of the numbers of the copies of
+ * bytecode
+ * (_Py_ReserveTLBCIndex, Python/index_pool.c). Who is about to fork has stopped
+ * all threads that are attached; ours is not yet.
+ *
  * glibc's fork takes the lock on its list of open files before it begins, and
  * so that lock keeps forks waiting. musl has none that can be had from outside.
  *
  * An allocator that has locked itself for a fork by then, in a handler of
  * pthread_atfork, would wait for that fork, which waits for us, while we wait
  * for the allocator: after LONGEST_NS the control thread lets the fork go on.
+ * So would, free-threaded, who has HEAD_LOCK and is about to fork. All threads
+ * stand still then, so the control thread looks sooner; by that time our thread
+ * waits for HEAD_LOCK, and has no other.
  */
 #include "injector/bootstrap/bootstrap.h"
 
 #define LONGEST_NS 50000000L
+#define LONGEST_FREE_THREADED_NS (HD_LATE_FORK_MS * 1000000L)
 
 typedef void (*VoidFunction)(void);
 
@@ -29,6 +40,9 @@ int64_t hd_hold_forks(struct HdState* state) {
   HD_CALL(state, lock_file_list, VoidFunction)();
   const int64_t since = hd_now();
   HD_STORE(state->forks_held_since, since);
+  if (hd_is_free_threaded(state)) {
+    hd_wake_control(state);
+  }
   return since;
 }
 
@@ -43,7 +57,9 @@ void hd_let_fork(struct HdState* state, int64_t since) {
 /* control */
 void hd_let_fork_if_late(struct HdState* state) {
   const int64_t since = HD_LOAD(state->forks_held_since);
-  if (since && hd_now() - since > LONGEST_NS) {
+  const int64_t longest =
+      hd_is_free_threaded(state) ? LONGEST_FREE_THREADED_NS : LONGEST_NS;
+  if (since && hd_now() - since > longest) {
     hd_let_fork(state, since);
   }
 }

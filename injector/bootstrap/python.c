@@ -24,6 +24,8 @@ typedef const char* (*Utf8Function)(HdPyObject*);
 
 #define AGENTS_FILE "<hangdbg>"
 #define HD_TRACED_REFCOUNT 2 /* words: _ob_next, _ob_prev */
+#define PATIENCE_MS \
+  100 /* we are attached: a pause of the program waits for us */
 
 static int run_source(struct HdState* state, struct HdAgent* agent);
 static void give_module(struct HdState* state,
@@ -212,6 +214,21 @@ static int add_builtins(struct HdState* state, struct HdAgent* agent) {
   return 1;
 }
 
+/* Without a GIL a thread of the program may just be coming out of it: one that
+ * prints, in streams.py. */
+static int is_let_go(struct HdState* state,
+                     HdPyObject* function,
+                     int* patience) {
+  while (refcount(state, function) != 1) {
+    if (!hd_is_free_threaded(state) || *patience == 0) {
+      return 0;
+    }
+    *patience -= 1;
+    hd_poll(-1, 0, 1);
+  }
+  return 1;
+}
+
 void hd_agent_unload(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdAgent* agent = hd_agent(session);
@@ -219,6 +236,7 @@ void hd_agent_unload(struct HdSession* session) {
     hd_breaks_leave(state);
   }
   HdPyObject* globals = agent->globals;
+  int patience = PATIENCE_MS;
   agent->handle = 0;
   agent->forget = 0;
   agent->globals = 0;
@@ -237,7 +255,7 @@ void hd_agent_unload(struct HdSession* session) {
     if (!function) {
       continue;
     }
-    if (refcount(state, function) != 1) {
+    if (!is_let_go(state, function, &patience)) {
       HD_STORE(state->must_stay, 1); /* a user's expression has kept it */
     } else {
       HD_CALL(state, Py_DecRef, ObjectFunction)(function);

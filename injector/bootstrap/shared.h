@@ -247,7 +247,7 @@ struct HdDoorRecord {
 };
 enum HdDoorKind {
   HD_DOOR_JOIN = 1,        /* value: nonce */
-  HD_DOOR_THREAD_DONE = 2, /* from within: an executor or canceller ends */
+  HD_DOOR_THREAD_DONE = 2, /* from within: control is to look what is due */
 };
 
 /* The control channel, both ways. */

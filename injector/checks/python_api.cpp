@@ -170,9 +170,10 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     }
     const auto lock = image.find(memory, "_IO_list_lock");
     const auto unlock = image.find(memory, "_IO_list_unlock");
-    // Later ones are not hurt, and from 3.13 on have HEAD_LOCK while they fork:
-    // they would wait for us, and we for them.
-    if (lock && unlock && !python.version.at_least(12)) {
+    // Later ones with a GIL are not hurt, and from 3.13 on have HEAD_LOCK while
+    // they fork: they would wait for us, and we for them.
+    if (lock && unlock &&
+        (!python.version.at_least(12) || python.free_threaded)) {
       api.table.lock_file_list = lock->address.value;
       api.table.unlock_file_list = unlock->address.value;
     }
