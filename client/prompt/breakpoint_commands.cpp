@@ -261,6 +261,7 @@ Status commands(PromptState& state, std::string_view argument) {
   one.commands.clear();
   one.silent = false;
   state.reader_prompt = "(com) ";
+  state.reader_takes_python = false;
   state.reader = [&state, number](std::string_view line) {
     PromptBreakpoint* const to = state.breakpoints.find(number);
     if (to == nullptr || line == "end") {

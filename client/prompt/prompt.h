@@ -49,6 +49,7 @@ struct PromptState {
   // `commands`, Python of `interact`.
   std::function<bool(std::string_view)> reader{};
   std::string reader_prompt{};
+  bool reader_takes_python = false;  // whole statements, and not lines
   // We have started it: `c` leaves, so that it has its terminal when it goes
   // on.
   bool runs = false;
