@@ -147,7 +147,9 @@ def goto(session, arguments):
         try:
             jump_in(frame, line)
         except ValueError as error:
-            raise Failure("expression-failed", str(error))
+            raise Failure("expression-failed", str(error) if not standing.in_call else
+                          "a jump starts where the thread has stopped at a line, and it is "
+                          "still inside a call: n first")
         tell(session, "stopped", reason="goto", threadId=_thread_id(ident),
              allThreadsStopped=False)
         return {}
