@@ -48,8 +48,14 @@ def cost_of_exceptions(kind):
 def _exception_events():
     events, kinds = _monitoring.events, set().union(*_filters.values())
     return (events.RAISE * ("raised" in kinds) |
-            events.PY_UNWIND * ("uncaught" in kinds or "userUnhandled" in kinds) |
+            events.PY_UNWIND * ("uncaught" in kinds or "userUnhandled" in kinds or
+                                _waits_for_end()) |
             events.EXCEPTION_HANDLED * ("uncaught" in kinds))
+
+
+def _waits_for_end():
+    """An exception may end what a step stays with; where, no code object can say."""
+    return any(plan.suspended is not None for plan in list(_plans.values()))
 
 
 def plan_made(plan, innermost):
@@ -87,7 +93,7 @@ def _callbacks():
     events = _monitoring.events
     return ((events.LINE, _on_line), (events.PY_START, _on_start),
             (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_return),
-            (events.RAISE, _on_raise),
+            (events.PY_YIELD, _on_yield), (events.RAISE, _on_raise),
             (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled))
 
 
@@ -108,7 +114,8 @@ def report(code):
     if id(code) not in _reported:
         _reported[id(code)] = code
         events = _monitoring.events
-        _monitoring.set_local_events(_tool, code, events.LINE | events.PY_RETURN)
+        _monitoring.set_local_events(_tool, code,
+                                     events.LINE | events.PY_RETURN | events.PY_YIELD)
 
 
 def _on_line(code, line):
@@ -146,10 +153,29 @@ def _on_return(code, offset, value):
     try:
         plan = _plans.get(_ident())
         if plan is not None:
-            plan.returns(sys._getframe(1), value)
+            frame = sys._getframe(1)
+            plan.returns(frame, value)
+            _goes_on_in_callers(plan, frame)
     except BaseException as error:
         if is_programs(error):
             raise
+
+
+def _on_yield(code, offset, value):
+    if not _plans:
+        return _monitoring.DISABLE
+    try:
+        plan = _plans.get(_ident())
+        if plan is not None and plan.suspended is None and plan.yields(sys._getframe(1)):
+            watch()
+    except BaseException as error:
+        if is_programs(error):
+            raise
+
+
+def _goes_on_in_callers(plan, frame):
+    if plan.ends(frame):
+        watch()
 
 
 def _on_raise(code, offset, error):
@@ -162,6 +188,15 @@ def _on_raise(code, offset, error):
 def _on_unwind(code, offset, error):
     """It leaves a function."""
     frame = sys._getframe(1)
+    plan = _plans.get(_ident()) if _plans else None
+    if plan is not None and plan.suspended is not None:
+        try:
+            _goes_on_in_callers(plan, frame)
+        except BaseException as failure:
+            if is_programs(failure):
+                raise
+    if not _filters:
+        return
     caller = frame.f_back
     if caller is None:
         at_exception("uncaught", frame, error)

@@ -15,10 +15,12 @@ def execute(text, place, names, local, extra):
     place None: local is names itself, and nothing has to be carried back."""
     body = _read(text)
     last = body.pop() if body and type(body[-1]).__name__ == "Expr" else None
-    kinds, declared = _outer_scope(body + [last])
+    kinds, declared, annotated = _outer_scope(body + [last])
     before = dict(local)
     try:
         if _needs_function(kinds, body, last, place):
+            for node in annotated:  # `x: int` may not be nonlocal, `(x): int` may
+                node.simple = 0
             value = _run_as_function(body, last, kinds, names,
                                      None if place is None else local, declared)
         else:
@@ -43,22 +45,24 @@ def _tree(text):
 
 
 def _outer_scope(nodes):
-    """The kinds of syntax outside of functions and classes, and the names that
-    are declared global there."""
-    kinds, declared = set(), set()
+    """Outside of functions and classes: the kinds of syntax, the names that are
+    declared global, and the annotated assignments."""
+    kinds, declared, annotated = set(), set(), []
     while nodes:
         node = nodes.pop()
         kind = type(node).__name__
         kinds.add(kind)
         if kind == "Global":
             declared.update(node.names)
+        elif kind == "AnnAssign":
+            annotated.append(node)
         elif kind == "comprehension" and node.is_async:
             kinds.add("AsyncFor")
         if kind not in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda"):
             for name in getattr(node, "_fields", ()):
                 child = getattr(node, name, None)
                 nodes += child if type(child) is list else [child]
-    return kinds, declared
+    return kinds, declared, annotated
 
 
 _AWAITS = frozenset(["Await", "AsyncFor", "AsyncWith"])

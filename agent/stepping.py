@@ -17,6 +17,31 @@ class Plan:
         self.line = line
         self.reason = reason
         self.returned = None  # (name, value) of the last of them that has returned
+        self.leaves_it = False  # the innermost is not to be stopped in
+        self.suspended = None  # the frame, by id, that has to go on or to end first
+
+    def yields(self, frame):
+        """A generator or coroutine suspends itself. Whether the step stays with it: whoever
+        runs meanwhile, an event loop or who takes what it yields, is not stopped."""
+        if self.suspended is not None or self.reason != "step":
+            return self.suspended == id(frame)
+        is_first = id(frame) == self.innermost
+        if self.frames is None and not (is_first and frame.f_code.co_flags & 0x180) or (
+                self.frames is not None and not is_first and id(frame) not in self.frames):
+            return False  # 0x180: what awaits, Include/code.h
+        self.suspended = id(frame)
+        self.call = None
+        self.frames = set() if is_first and self.leaves_it else {id(frame)}
+        self.codes = {id(frame.f_code): frame.f_code}
+        return True
+
+    def ends(self, frame):
+        """It returns, or an exception leaves it. Whether the step goes on in its callers."""
+        if self.suspended is None or self.suspended != id(frame):
+            return False
+        self.suspended = None
+        self.frames, self.codes = _callers(frame.f_back)
+        return True
 
     def returns(self, frame, value):
         if id(frame) == self.innermost or self.frames and id(frame) in self.frames:
@@ -54,6 +79,7 @@ def step(session, ident, kind, line, call=None):
     plan = _plans[ident] = Plan(session, None if kind == "stepIn" else frames, codes,
                                 id(innermost), line, "step")
     plan.leaves = innermost.f_code
+    plan.leaves_it = kind == "stepOut"
     plan.call = call and (frames, *call)
     plan_made(plan, innermost)
 
@@ -147,7 +173,9 @@ def goto(session, arguments):
         try:
             jump_in(frame, line)
         except ValueError as error:
-            raise Failure("expression-failed", str(error))
+            raise Failure("expression-failed", str(error) if not standing.in_call else
+                          "a jump starts where the thread has stopped at a line, and it is "
+                          "still inside a call: n first")
         tell(session, "stopped", reason="goto", threadId=_thread_id(ident),
              allThreadsStopped=False)
         return {}

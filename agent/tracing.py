@@ -5,6 +5,7 @@
 # tracing all threads; that nobody has caught one, by the hooks that Python calls then.
 
 _GENERATORS = 0x20 | 0x80 | 0x200  # Include/code.h: coroutines too
+_YIELD_FROM, _YIELD_VALUE = 72, 86  # Include/opcode.h
 _hooks = []  # (the dict of sys or of threading, our Hook in it)
 
 # Before an excepthook. The program may keep it for longer than we are here, and its
@@ -172,9 +173,13 @@ def _on_event(frame, returned):
         plan = _plans.get(ident)
         if plan is None:
             return
-        # What a generator yields comes as a return as well.
-        if returned and not frame.f_code.co_flags & _GENERATORS:
+        if returned and _yields(frame):
+            if plan.yields(frame):
+                _trace(_on_event, frame)
+            return
+        if returned:
             plan.returns(frame, returned[0])
+        plan.ends(frame)
         if plan.frames is not None:
             caller = frame.f_back
             if caller is None:
@@ -184,3 +189,13 @@ def _on_event(frame, returned):
     except BaseException as error:
         if is_programs(error):
             raise
+
+
+def _yields(frame):
+    """Whether what looks like a return is none. (Up to 3.10 a frame that waits for
+    another one stands before the instruction by which it does.)"""
+    if not frame.f_code.co_flags & _GENERATORS:
+        return False
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at] == _YIELD_VALUE or (
+        sys.version_info < (3, 11) and code[at + 2:at + 3] == bytes([_YIELD_FROM]))

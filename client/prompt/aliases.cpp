@@ -68,25 +68,17 @@ Status unalias(PromptState& state, std::string_view name) {
   return {};
 }
 
-// A block goes on up to an empty line. What is bound stays in the frame.
+// What is bound stays in the frame.
 Status interact(PromptState& state, std::string_view) {
   say("{}\n", state.out.dim("Python in this frame; exit() or Ctrl-D returns"));
   state.reader_prompt = ">>> ";
-  state.reader = [&state,
-                  block = std::string()](std::string_view line) mutable {
-    if (block.empty() && (line == "exit()" || line == "quit()")) {
+  state.reader_takes_python = true;
+  state.reader = [&state](std::string_view statement) {
+    if (statement == "exit()" || statement == "quit()") {
       return false;
     }
-    const bool opens = line.ends_with(':') || line.starts_with('@');
-    if (!block.empty() || opens) {
-      block += std::string(line) + "\n";
-      state.reader_prompt = line.empty() ? ">>> " : "... ";
-      if (!line.empty()) {
-        return true;
-      }
-      run_python_line(state, std::exchange(block, {}));
-    } else if (!trim(line).empty()) {
-      run_python_line(state, std::string(line));
+    if (!trim(statement).empty()) {
+      run_python_line(state, std::string(statement));
     }
     return !state.leaving;
   };

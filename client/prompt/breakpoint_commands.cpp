@@ -1,7 +1,9 @@
 // Breakpoints: b, tbreak, cl, disable, enable, ignore, condition, commands.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <vector>
 
 #include "base/text.h"
@@ -27,18 +29,29 @@ Result<std::string> string_in_frame(PromptState& state,
           .result);
 }
 
+// "outer.<locals>.nested" is known as "outer.nested".
+std::string without_locals(std::string_view name) {
+  constexpr std::string_view kLocals = "<locals>.";
+  std::string out(name);
+  for (auto at = out.find(kLocals); at != out.npos; at = out.find(kLocals)) {
+    out.erase(at, kLocals.size());
+  }
+  return out;
+}
+
 // A function that is there is found by its file; another may come.
 Status set_function(PromptState& state,
                     std::string_view name,
                     PromptBreakpoint& wanted) {
-  wanted.function = name;
+  wanted.function = without_locals(name);
   const auto qualified =
       string_in_frame(state, fmt::format("({}).__qualname__", name));
   if (!qualified) {
     const bool is_name =
-        name.find_first_not_of(
+        wanted.function.find_first_not_of(
             "abcdefghijklmnopqrstuvwxyz"
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == name.npos;
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == name.npos &&
+        !name.empty();
     return is_name
                ? Status()
                : fail(ErrorId::Usage, fmt::format("not a function: {}", name),
@@ -58,6 +71,44 @@ Status set_function(PromptState& state,
   wanted.function = *qualified;
   wanted.path = *file;
   return {};
+}
+
+// A file, or a module by its name.
+Result<std::string> path_of(PromptState& state, std::string_view name) {
+  if (name.find_first_not_of("0123456789") == name.npos) {
+    return fail(ErrorId::Usage, fmt::format("not a file: {}", name),
+                "b [file:]line | function [, condition]");
+  }
+  if (name.contains('/') || name.ends_with(".py")) {
+    return std::string(name);
+  }
+  const auto file = string_in_frame(
+      state,
+      fmt::format("__import__('sys').modules['{}'].__file__",
+                  name.contains('\'') || name.contains('\\') ? "" : name));
+  if (file && file->ends_with(".py")) {
+    return *file;
+  }
+  std::string path(name);  // it may come
+  std::ranges::replace(path, '.', '/');
+  return path + ".py";
+}
+
+// As pdb does, of a file that can be read.
+Status check_line(PromptState& state, const PromptBreakpoint& wanted) {
+  const auto& lines = state.sources.lines(wanted.path);
+  if (lines.empty()) {
+    return {};
+  }
+  if (wanted.line > std::ssize(lines)) {
+    return fail(ErrorId::Usage,
+                fmt::format("End of file: {} has {} lines",
+                            printable(wanted.path), lines.size()));
+  }
+  const auto text = trim(lines[static_cast<std::size_t>(wanted.line - 1)]);
+  return text.empty() || text.starts_with('#')
+             ? fail(ErrorId::Usage, "Blank or comment")
+             : Status();
 }
 
 Result<PromptBreakpoint> parse_place(PromptState& state,
@@ -82,8 +133,9 @@ Result<PromptBreakpoint> parse_place(PromptState& state,
   wanted.line = *line;
   const dap::StackFrame& frame = state.place.frame();
   wanted.path = colon != place.npos
-                    ? std::string(place.substr(0, colon))
+                    ? TRY(path_of(state, place.substr(0, colon)))
                     : (frame.source ? frame.source->path.value_or("") : "");
+  TRY(check_line(state, wanted));
   return wanted;
 }
 
@@ -120,6 +172,21 @@ Status list(PromptState& state) {
 
 // ---- the commands
 
+// Code that is not known by that path may be by the one that its links lead to.
+Result<const PromptBreakpoint*> add_breakpoint(PromptState& state,
+                                               PromptBreakpoint wanted) {
+  const PromptBreakpoint* const made = TRY(state.breakpoints.add(
+      state.session, std::move(wanted), state.deadline()));
+  std::error_code error;
+  const auto real = std::filesystem::canonical(made->path, error);
+  if (made->verified || !made->function.empty() || error ||
+      real == made->path) {
+    return made;
+  }
+  return state.breakpoints.move(state.session, made->number, real,
+                                state.deadline());
+}
+
 Status set(PromptState& state, std::string_view argument, bool temporary) {
   if (argument.empty()) {
     return list(state);
@@ -127,8 +194,8 @@ Status set(PromptState& state, std::string_view argument, bool temporary) {
   say_others_wait(state);
   auto wanted = TRY(parse_place(state, argument));
   wanted.temporary = temporary;
-  const PromptBreakpoint* const made = TRY(state.breakpoints.add(
-      state.session, std::move(wanted), state.deadline()));
+  const PromptBreakpoint* const made =
+      TRY(add_breakpoint(state, std::move(wanted)));
   say("Breakpoint {} at {}{}\n", made->number, printable(made->place()),
       made->verified ? ""
                      : state.out.dim("  (" + printable(made->message) + ")"));
@@ -261,6 +328,7 @@ Status commands(PromptState& state, std::string_view argument) {
   one.commands.clear();
   one.silent = false;
   state.reader_prompt = "(com) ";
+  state.reader_takes_python = false;
   state.reader = [&state, number](std::string_view line) {
     PromptBreakpoint* const to = state.breakpoints.find(number);
     if (to == nullptr || line == "end") {

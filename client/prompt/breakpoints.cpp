@@ -69,6 +69,18 @@ Status Breakpoints::remove(Session& session, int number, Deadline deadline) {
   return send(session, gone, deadline);
 }
 
+Result<const PromptBreakpoint*> Breakpoints::move(Session& session,
+                                                  int number,
+                                                  const std::string& path,
+                                                  Deadline deadline) {
+  PromptBreakpoint moved = *find(number);
+  TRY(remove(session, number, deadline));
+  moved.path = path;
+  all_.push_back(std::move(moved));
+  TRY(send(session, all_.back(), deadline));
+  return &all_.back();
+}
+
 Status Breakpoints::update(Session& session, int number, Deadline deadline) {
   const PromptBreakpoint* const one = find(number);
   return one == nullptr ? Status() : send(session, *one, deadline);

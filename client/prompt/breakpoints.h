@@ -48,6 +48,11 @@ class Breakpoints {
   Result<const PromptBreakpoint*> add(Session& session,
                                       PromptBreakpoint wanted,
                                       Deadline deadline);
+  // The same in a file by another path.
+  Result<const PromptBreakpoint*> move(Session& session,
+                                       int number,
+                                       const std::string& path,
+                                       Deadline deadline);
   Status remove(Session& session, int number, Deadline deadline);
 
   // After a change of one: has the agent follow.

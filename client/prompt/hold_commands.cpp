@@ -41,6 +41,7 @@ Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   forget_stop(state, tid);
   TRY(step_thread(state.session, tid, {kind, line}, state.deadline()));
   state.held.erase(tid);
+  state.stepping.insert(tid);
   if (state.together) {
     state.awaited = tid;
     return {};
@@ -67,18 +68,25 @@ Status until(PromptState& state, std::string_view argument) {
     return fail(ErrorId::Usage, fmt::format("not a line number: {}", argument),
                 "unt [line]");
   }
+  if (!argument.empty() && *line <= state.place.frame().line) {
+    return fail(ErrorId::Usage,
+                "\"until\" line number is smaller than current line number");
+  }
   return step(state, StepKind::Until, *line);
 }
 
 Status release(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
-  if (state.held.erase(tid) == 0) {
+  const bool steps = state.stepping.erase(tid) > 0;
+  if (state.held.erase(tid) == 0 && !steps) {
     return fail(ErrorId::Usage, fmt::format("thread {} is not suspended", tid),
                 "hold");
   }
   forget_stop(state, tid);
   TRY(release_thread(state.session, tid, state.deadline()));
-  say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));
+  say("{}\n", state.out.dim(fmt::format(
+                  "thread {} {}", tid,
+                  steps ? "continues; its step is given up" : "resumed")));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <histedit.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -157,15 +158,18 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   impl_->interrupted = false;
   impl_->event = false;
   impl_->pasted = impl_->pasting;
-  say("{}", impl_->marks_pastes ? kMarkPastes : "");
+  say("{}", impl_->marks_pastes && !impl_->pasting ? kMarkPastes : "");
   flush_output(stdout);
   // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
   // in between would be lost.
   ::el_set(impl_->editor, EL_PREP_TERM, 1);
   int length = 0;
   const char* const text = ::el_gets(impl_->editor, &length);
-  say("{}", impl_->marks_pastes ? kMarkNoPastes : "");
+  say("{}", impl_->marks_pastes && !impl_->pasting ? kMarkNoPastes : "");
   if (impl_->interrupted) {
+    if (std::exchange(impl_->pasting, false)) {
+      ::tcflush(STDIN_FILENO, TCIFLUSH);  // nothing of it is a command
+    }
     say("^C\n");
     return Came::Interrupt;
   }
@@ -188,6 +192,10 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
 
 bool LineEditor::was_pasted() const {
   return impl_->pasted;
+}
+
+bool LineEditor::paste_goes_on() const {
+  return impl_->pasting;
 }
 
 bool LineEditor::Impl::renew_prompt() {

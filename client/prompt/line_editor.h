@@ -42,6 +42,8 @@ class LineEditor {
             std::string& line);
   // Whether something of the last line was pasted; only some terminals say so.
   bool was_pasted() const;
+  // Whether the lines that follow are pasted, too.
+  bool paste_goes_on() const;
 
  private:
   LineEditor();

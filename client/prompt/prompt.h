@@ -35,7 +35,8 @@ struct PromptState {
 
   // Of `list`: where the next one goes on; none after a change of frame.
   std::optional<std::int64_t> list_from{};
-  std::set<std::int64_t> held{};  // threads, by tid
+  std::set<std::int64_t> held{};      // threads, by tid
+  std::set<std::int64_t> stepping{};  // those that will stop at a line
   std::set<std::int64_t>
       perhaps_busy{};         // of them, after a question that failed
   std::deque<Stop> unseen{};  // of them, those told of from elsewhere
@@ -49,6 +50,7 @@ struct PromptState {
   // `commands`, Python of `interact`.
   std::function<bool(std::string_view)> reader{};
   std::string reader_prompt{};
+  bool reader_takes_python = false;  // whole statements, and not lines
   // We have started it: `c` leaves, so that it has its terminal when it goes
   // on.
   bool runs = false;

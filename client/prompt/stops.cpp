@@ -13,6 +13,7 @@
 #include "client/terminal/interrupt.h"
 #include "server/session/hold.h"
 #include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 namespace {
@@ -20,11 +21,14 @@ namespace {
 constexpr auto kForever = std::chrono::hours(24 * 365);
 // Whether a thread that is waited for has ended.
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
+// A step that takes longer is explained.
+constexpr auto kUsualStep = std::chrono::seconds(1);
 
 Result<std::optional<Stop>> await_unseen(PromptState& state,
                                          std::optional<std::int64_t> tid,
                                          Deadline deadline);
 Status await_news(PromptState& state, Deadline deadline);
+void say_what_is_awaited(const PromptState& state, std::int64_t tid);
 bool terminal_has_gone();
 void take_in_stop(PromptState& state, const Stop& stop);
 void say_notes(PromptState& state);
@@ -114,6 +118,8 @@ namespace {
 Result<std::optional<Stop>> await_unseen(PromptState& state,
                                          std::optional<std::int64_t> tid,
                                          Deadline deadline) {
+  const Deadline usual = Deadline::in(kUsualStep);
+  bool is_said = false;
   for (;;) {
     if (state.others != nullptr) {
       state.others->look();
@@ -149,6 +155,9 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
     }
     if (tid) {
       TRY(read_task_stat(state.session.target().pid, static_cast<int>(*tid)));
+      if (usual.expired() && !std::exchange(is_said, true)) {
+        say_what_is_awaited(state, *tid);
+      }
     }
   }
 }
@@ -162,6 +171,24 @@ Status await_news(PromptState& state, Deadline deadline) {
   return {};
 }
 
+// A step over a call that is blocked is as silent as the call.
+void say_what_is_awaited(const PromptState& state, std::int64_t tid) {
+  const auto wait =
+      sample_wait(state.session.target().pid, static_cast<int>(tid));
+  const std::string where =
+      tid == state.place.thread().tid
+          ? " in " + printable(place_text(state.place.frame()))
+          : "";
+  say(stderr, "{}\n",
+      state.err.dim(fmt::format(
+          "thread {} has not reached its next line: it {}{}; Ctrl-C stops "
+          "waiting, `release` then gives the step up",
+          tid,
+          wait && !wait->syscall.empty() ? "is blocked in " + wait->syscall
+                                         : "runs",
+          where)));
+}
+
 // Who has no controlling terminal gets no SIGHUP. A pipe that has ended is no
 // reason: what was typed into it is to be done.
 bool terminal_has_gone() {
@@ -172,6 +199,7 @@ bool terminal_has_gone() {
 }
 
 void take_in_stop(PromptState& state, const Stop& stop) {
+  state.stepping.erase(stop.tid);
   if (stop.goes_on) {
     state.held.erase(stop.tid);
     forget_stop(state, stop.tid);

@@ -55,6 +55,8 @@ std::vector<std::string> split_commands(std::string_view line) {
   while (at < line.size()) {
     if (line[at] == '"' || line[at] == '\'') {
       at += string_length(line.substr(at));
+    } else if (line[at] == '\n') {
+      break;  // the rest belongs to the last one
     } else if (line.substr(at).starts_with(";;")) {
       add(at);
       at += 2;

@@ -11,7 +11,8 @@
 namespace hangdbg {
 
 // The commands of a line, without the white space around them; none is empty.
-// A `;;` inside a string of Python separates nothing.
+// A `;;` inside a string of Python separates nothing, nor does one after the
+// first line of a statement that has several.
 std::vector<std::string> split_commands(std::string_view line);
 
 // "p self.x" is {"p", "self.x"}; Python is {"", text}.

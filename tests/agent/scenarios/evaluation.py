@@ -158,6 +158,8 @@ def check_functions_see_locals():
                  "Inner().get() + Inner.kept", "8"),
                 ("def even(n): return n == 0 or odd(n - 1)\n"
                  "def odd(n): return n != 0 and even(n - 1)\neven(retries)", "True"),
+                ("retries: int = retries\nif key:\n  more: 'str' = key\n"
+                 "(lambda: (retries, more))()", "(4, 'K')"),
                 ("def f():\n  nonlocal retries\n  retries += 1\nf(); f(); retries", "6"),
                 ("def f(): return key\n" + "\n" * 20 + "f(  )", "'K'"),
                 ("(lambda: sorted(k for k in options))()", "['depth']"),

@@ -139,17 +139,87 @@ def test_pasted_code_holds_no_thread(session, target):
     session.detach()
 
 
+def paste(session, text):
+    session.type("\x1b[200~%s\x1b[201~" % text.replace("\n", "\r"))
+
+
 def test_a_paste_holds_no_thread(session, target):
     """Where the terminal says what is pasted, neither word nor empty line of it is a
-    command that holds one; what is typed afterwards is."""
-    session.type("\x1b[200~n\rc\rr\rhold\runtil\r\r  \rs\x1b[201~\r")
+    command that holds one: it is one statement of Python. What is typed afterwards is."""
     for name in ("n", "c", "r", "hold", "until", "s"):
+        paste(session, "%s\nc\nhold\n\n  \nn" % name)
+        session.type("\r")
         session.expect(r"^\*\*\* NameError: name '%s' is not defined" % name)
-    session.expect_prompt()
+        session.expect_prompt()
+    assert session.text.count("***") == 6, session.text
     assert "HELD" not in session.text and "is suspended" not in session.text, session.text
     session.type("\x1b[200~p 6 *\x1b[201~ 7\r")
     session.expect(r"^42$")
     session.expect_prompt()
     session.ask("hold", "is suspended")
     session.ask("release", "resumed")
+    session.detach()
+
+
+TYPED = (
+    (["[6,", "7][1] * 6"], r"^42$"),
+    (["p '''a", "b'''"], r"^'a\\nb'$"),
+    (["1 + \\", "1"], "^2$"),
+    (["for one in (5, 6):", "    if one > 5:", "        print('is', one)", ""], "^is 6$"),
+    (["def plus(v):  # [", "    '''one", "", "    more'''", "    return v + 41", "",
+      "plus(1)"], "^42$"),
+    (["interact", "l = [n", "for n in (20, 21)]", "while l:", "    print(l.pop())", ""],
+     "^21\n20$"),
+)
+
+
+def test_statements_of_several_lines(session, target):
+    """Brackets, strings, backslashes and blocks go on; Ctrl-C and Ctrl-D drop them."""
+    for lines, answer in TYPED:
+        for line in lines:
+            session.type(line + "\r")
+        session.expect(answer)
+    for key in ("\x03", "\r\x04"):
+        session.type("def f():\r    return [")
+        session.expect(r"^\.\.\. +return \[")
+        session.type(key)
+        session.expect("^>>> ")
+    session.type("exit()\r")
+    session.expect_prompt()
+    session.type("x = [\r")
+    session.expect(r"^\.\.\. ")
+    session.type("\x03")
+    session.expect_prompt()
+    session.ask("6 * 7", "^42$")
+    session.detach()
+
+
+PASTES = {
+    "def f(v):\n    w = v\n\n    return w + 1\n\nf(4)": "^5$",
+    "    x = 1\n    if x:\n        print('in')": "^in$",
+    "class A:\n    n = 1\n    def c(self):\n        return self.n\nA().c()\n": "^1$",
+    "try:\n    c\nexcept NameError:\n    print('none')\nelse:\n    n": "^none$",
+    "p 41\np 6 * 8\n": "^41\n48$",
+}
+
+
+def test_pastes(session, target):
+    """A paste is one statement, or commands; half of one says something, too."""
+    for text, answer in PASTES.items():
+        paste(session, text)
+        session.type("\r")
+        session.expect(answer)
+        session.expect_prompt()
+        for size in range(1, len(text), 7):
+            half = text[:size]
+            paste(session, half)
+            for _ in range(half.count("\n")):
+                session.expect(r"^\.\.\. ")
+            session.type("\r")
+            session.expect(r"^(\.\.\. |\(hangdbg)")
+            session.type("\x03")  # drops it, or nothing
+            session.expect(r"\^C\n")
+            session.expect_prompt()
+    session.ask("6 * 7", "^42$")
+    assert "HELD" not in session.text and "is suspended" not in session.text, session.text
     session.detach()

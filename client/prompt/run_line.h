@@ -1,0 +1,25 @@
+// One line of the prompt, or a statement of several, is run.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "client/prompt/prompt.h"
+#include "server/session/pdb_line.h"
+
+namespace hangdbg {
+
+// The exit code. What is pasted may be Python that looks like a command.
+int run_line(PromptState& state, std::string_view line, bool pasted = false);
+
+// What a line means; `is_code`: it was pasted, or is indented.
+TypedCommand typed_command(std::string_view text, bool is_code);
+
+// Shows how a command went; the exit code.
+int finish(PromptState& state, const Status& done);
+int show_failure(const PromptState& state, const Error& error);
+
+// Nothing more can be asked.
+bool target_is_lost(const PromptState& state);
+
+}  // namespace hangdbg
