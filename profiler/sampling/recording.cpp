@@ -104,10 +104,14 @@ bool Recording::wait(RecordingClock::time_point until) const {
 bool Recording::sample_all(Schedule& schedule) {
   take_added();
   const bool late = schedule.is_late(RecordingClock::now());
-  const SampleSink sink{profile_, mutex_, schedule.unit(), schedule.weight()};
+  const SampleSink sink{profile_,        mutex_,
+                        schedule.unit(), schedule.weight(),
+                        schedule.next(), schedule.period(),
+                        missed_};
   SampleCounts counts;
   std::chrono::nanoseconds stopped{};
   std::chrono::nanoseconds longest{};  // of one process
+  std::uint64_t covered = 0;
   bool stuck = false;
   std::vector<int> lost;
   for (const auto& process : processes_) {
@@ -120,6 +124,7 @@ bool Recording::sample_all(Schedule& schedule) {
     }
     counts.due += outcome->due;
     counts.kept += outcome->kept;
+    covered += outcome->covered;
     stopped += outcome->stopped;
     longest = std::max(longest, outcome->stopped);
     if (outcome->stuck) {
@@ -130,17 +135,17 @@ bool Recording::sample_all(Schedule& schedule) {
   std::erase_if(processes_, [&](const auto& process) {
     return std::ranges::find(lost, process->pid()) != lost.end();
   });
-  const std::uint64_t missed =
-      schedule.advance(RecordingClock::now(), longest) *
-      std::max(counts.due, due_at_once_);
+  missed_ = schedule.advance(RecordingClock::now(), longest);
+  const std::uint64_t missed = missed_ * std::max(counts.due, due_at_once_);
   due_at_once_ = counts.due;
 
   const std::lock_guard lock(mutex_);
   SampleCounts& sum = state_.counts;
   sum.due += counts.due + missed;
-  sum.kept += counts.kept;
-  sum.late += late ? counts.kept : 0;
-  sum.missed += counts.due - counts.kept + missed;
+  covered = std::min(covered, sum.missed);
+  sum.kept += counts.kept + covered;
+  sum.late += (late ? counts.kept : 0) + covered;
+  sum.missed += counts.due - counts.kept + missed - covered;
   state_.stopped += stopped;
   state_.lowest_rate = schedule.lowest_rate();
   state_.was_lowered = schedule.was_lowered();

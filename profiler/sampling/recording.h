@@ -68,6 +68,7 @@ class Recording {
   std::atomic<bool> stops_ = false;
   std::vector<std::unique_ptr<SampledProcess>> processes_;  // run's alone
   std::uint64_t due_at_once_ = 0;                           // the last time
+  std::uint64_t missed_ = 0;  // since then, of each thread
 
   std::mutex mutex_;  // of all below
   Profile profile_;

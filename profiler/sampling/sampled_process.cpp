@@ -62,6 +62,7 @@ Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
     outcome.stuck |= how == Read::Stuck;
     if (how != Read::Blocked && how != Read::Stopped) {
       thread.asleep.reset();
+      thread.waited = 0;
       stale_ = true;
       continue;
     }
@@ -161,6 +162,7 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
   if (!runs) {
     return Read::Gone;
   }
+  cover(thread, *runs, sink, outcome);
   if (thread.asleep == *runs) {
     return Read::Blocked;
   }
@@ -186,6 +188,28 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
   return read_stopped(thread, sink, outcome);
 }
 
+// What was due since the last time, and is known to have been as then: of a
+// thread that has slept since; of one that was told to stop, and ran no line of
+// its program until it did.
+void SampledProcess::cover(Thread& thread,
+                           const SchedStats& runs,
+                           const SampleSink& sink,
+                           Outcome& outcome) const {
+  const std::uint64_t known = thread.asleep == runs
+                                  ? sink.missed
+                                  : std::min(sink.missed, thread.waited);
+  thread.waited = 0;
+  if (known == 0) {
+    return;
+  }
+  outcome.covered += known;
+  if (thread.counts) {
+    const std::lock_guard lock(sink.mutex);
+    sink.profile.add(thread.index, thread.node,
+                     sink.at - sink.missed * sink.weight, known * sink.weight);
+  }
+}
+
 // Nearly all of its frames will be the same when it stands: they are fetched at
 // once then.
 SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
@@ -193,6 +217,7 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
                                                   Outcome& outcome) {
   const auto expected = words(thread, thread.chain ? &*thread.chain : nullptr);
   Words found;
+  const auto told = Schedule::Clock::now();
   const auto stopped = while_stopped(
       *thread.python.tid, kSampleTimeout, [&](const TracedThread&) -> Status {
         found = TRY(words(thread, expected ? &expected->chain : nullptr));
@@ -212,6 +237,11 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
     }
   }
   outcome.stopped += *stopped;
+  const auto waited = [&](Schedule::Clock::time_point until) {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>((until - sink.due) / sink.period, 0));
+  };
+  thread.waited = waited(Schedule::Clock::now()) - waited(told);
   return keep(thread, std::move(found), sink) ? Read::Stopped : Read::Missed;
 }
 

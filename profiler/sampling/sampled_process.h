@@ -32,12 +32,16 @@ struct SamplingOptions {
   bool whole_functions = false;  // without lines
 };
 
-// Where a sample goes: the profile, guarded, and the time of the sample.
+// Where a sample goes: the profile, guarded; when it is due, and how many that
+// were due before it have been missed.
 struct SampleSink {
   Profile& profile;
   std::mutex& mutex;
   std::uint64_t at = 0;
   std::uint64_t weight = 1;
+  Schedule::Clock::time_point due = {};
+  Schedule::Clock::duration period = {};
+  std::uint64_t missed = 0;  // each weighs as much
 };
 
 class SampledProcess {
@@ -52,6 +56,7 @@ class SampledProcess {
   struct Outcome {
     std::uint64_t due = 0;
     std::uint64_t kept = 0;
+    std::uint64_t covered = 0;  // of those missed before: known after all
     std::chrono::nanoseconds stopped{};
     bool stuck = false;  // a thread did not stop: the tracer has to end
   };
@@ -68,6 +73,9 @@ class SampledProcess {
     std::optional<FrameChain> chain = {};   // the last one
     std::uint32_t node = Profile::kRoot;    // of it; the root: no Python
     bool has_gil = false;                   // asleep with it
+    bool counts = false;                    // so it is in the profile
+    // Samples that became due while it had no CPU to stop on, the last time.
+    std::uint64_t waited = 0;
   };
   struct Words {
     FrameChain chain;
@@ -80,6 +88,10 @@ class SampledProcess {
   bool awaits_number();
   void name_threads(const SampleSink& sink);
   Read read(Thread& thread, const SampleSink& sink, Outcome& outcome);
+  void cover(Thread& thread,
+             const SchedStats& runs,
+             const SampleSink& sink,
+             Outcome& outcome) const;
   Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
   Result<Words> words(const Thread& thread, const FrameChain* expected) const;
   Status keep(Thread& thread, Words words, const SampleSink& sink);

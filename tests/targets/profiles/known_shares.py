@@ -7,6 +7,7 @@ prints as JSON how much of its thread's CPU time each way has taken.
 """
 
 import json
+import random
 import sys
 import threading
 import time
@@ -108,18 +109,20 @@ def coroutine(nanoseconds):
 
 WAYS = {"left": left, "right": right, "recursion": recursion, "generator": generator,
         "c_callback": c_callback, "coroutine": coroutine}
-# In a thousand: 1 %, 10 % and 89 % of a thread, and of another as the rest.
+# In a thousand. Which is next is random, so that nothing keeps step with a sampler.
 SHARES = {"chains": {"left": 10, "right": 100, "recursion": 890},
           "others": {"generator": 100, "c_callback": 10, "coroutine": 890}}
+STEP = 40000  # ns
 
 
 def work(name, ends):
-    step = 7_919  # ns: no divisor of any period
     sums = SUMS.setdefault(name, {})
+    ways, shares = zip(*SHARES[name].items())
+    chance = random.Random(name)
     while not ends():
-        for way, share in SHARES[name].items():
+        for way in chance.choices(ways, shares, k=100):
             before = CLOCK()
-            WAYS[way](step * share // 10)
+            WAYS[way](STEP)
             sums[way] = sums.get(way, 0) + CLOCK() - before
 
 
