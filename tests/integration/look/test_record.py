@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from harness import PROGRAM, hangdbg, in_targets, outcome, start_hangdbg, track, until
+from harness import hangdbg, in_targets, outcome, start_hangdbg, track, until
 
 CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
           "right": {"right_leaf", "right_middle", "spend_right"},
@@ -26,10 +26,10 @@ LINE = re.compile(r"([\d.]+) s at ([\d.]+) Hz: ([\d,]+) samples due, ([\d,]+) ke
 class Working:
     """known_shares.py, or another, at work until it is told to end."""
 
-    def __init__(self, python, *args, target="known_shares.py"):
+    def __init__(self, python, *args, target="known_shares.py", env=None):
         self.process = track(subprocess.Popen(
             [python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True))
+            text=True, env=dict(os.environ, **(env or {}))))
         assert self.process.stdout.readline() == "ready\n"
         self.pid = self.process.pid
 
@@ -62,23 +62,30 @@ def ways(stacks, group):
     return found
 
 
+ENOUGH = 400  # samples, each by itself
+
+
 @pytest.mark.parametrize("group, names", [("chains", CHAINS), ("others", OTHERS)])
 def test_shares(group, names, edge_python, tmp_path):
-    """Within five standard errors: with eight runs of three shares each, one in 70,000 is out."""
+    """Within five standard errors: with eight runs of three shares each, one in 70,000 is out. Late
+    samples say the same as others before them: they count for the shares, and not for the error."""
     target = Working(edge_python, "-", group)
-    done = hangdbg("record", target.pid, "-d", "3", "-r", "200", "--max-overhead", "50", "-o",
-                   tmp_path / "stacks.txt")
+    found, alone = dict.fromkeys(names, 0), 0
+    while alone < ENOUGH:
+        done = hangdbg("record", target.pid, "-d", "1", "-r", "200", "--max-overhead", "100", "-o",
+                       tmp_path / "stacks.txt")
+        assert done.rc == 0 and LINE.match(done.err), done
+        due, kept, late, missed = (int(text.replace(",", ""))
+                                   for text in LINE.match(done.err).groups()[2:])
+        assert due == kept + missed and kept > 0
+        now = ways(collapsed((tmp_path / "stacks.txt").read_text()), names)
+        alone += sum(now.values()) * (kept - late) / kept
+        found = {way: weight + found[way] for way, weight in now.items()}
     truth = target.finish()[group]
-    assert done.rc == 0 and LINE.match(done.err), done
-    due, kept, _, missed = (int(text.replace(",", "")) for text in LINE.match(done.err).groups()[2:])
-    assert due == kept + missed and kept > 0
-    found = ways(collapsed((tmp_path / "stacks.txt").read_text()), names)
-    samples = sum(found.values())
-    assert samples > 30, done
     for way, spent in truth.items():
         share = spent / sum(truth.values())
-        error = (share * (1 - share) / samples) ** 0.5
-        assert abs(found[way] / samples - share) < 5 * error + 1 / samples, (way, found, truth)
+        error = (share * (1 - share) / alone) ** 0.5
+        assert abs(found[way] / sum(found.values()) - share) < 5 * error + 1 / alone, (way, found, truth)
 
 
 def test_what_is_blocked_is_idle(newest_python, tmp_path):
@@ -176,6 +183,21 @@ def test_a_high_cost_lowers_the_rate(newest_python):
     assert done.json()["lowest_rate"] < 5000, done
 
 
+def test_ranks(newest_python, tmp_path):
+    job = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29471",
+           "TORCHELASTIC_RUN_ID": "recorded", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    ranks = [Working(newest_python, "-", group, env={**job, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+             for rank, group in enumerate(("chains", "others"))]
+    path = tmp_path / "stacks.txt"
+    done = hangdbg("record", "--job", "recorded", "--by-rank", "-d", "1", "-F", "-o", path)
+    assert done.rc == 0, done
+    found = {(names[0], way) for names, _ in collapsed(path.read_text())
+             for way in ("recursion", "coroutine") if way in names}
+    assert found == {("rank 0", "recursion"), ("rank 1", "coroutine")}
+    for rank in ranks:
+        rank.finish()
+
+
 def test_usage(newest_python):
     hangdbg("record", "--by-rank", os.getpid()).assert_refused(2, "--job")
     hangdbg("record", "-f", "pstats", os.getpid()).assert_refused(2, "--output")
@@ -186,25 +208,16 @@ def test_usage(newest_python):
 # ---- formats
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+@pytest.fixture
+def recorded(newest_python, tmp_path):
     """Writes a short recording in a format, and returns its path."""
-    python = PLAIN_PYTHON
-
     def record(name, form):
-        path = tmp_path_factory.mktemp("record") / name
-        done = subprocess.run(
-            [PROGRAM, "record", "-r", "200", "-o", path, "-f", form, "--", python,
-             in_targets("known_shares.py"), "0.7", "chains,others"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-        assert done.returncode == 0 and LINE.search(done.stderr), done
+        path = tmp_path / name
+        done = hangdbg("record", "-r", "200", "-o", path, "-f", form, "--", newest_python,
+                       in_targets("known_shares.py"), "0.7", "chains,others")
+        assert done.rc == 0 and LINE.search(done.err), done
         return path
     return record
-
-
-import interpreters  # noqa: E402  (beside what uses it)
-
-PLAIN_PYTHON = next((one.path for one in reversed(interpreters.found()) if not one.variant), None)
 
 
 def test_pstats(recorded):
