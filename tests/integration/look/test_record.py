@@ -65,22 +65,34 @@ def ways(stacks, group):
 ENOUGH = 400  # samples, each by itself
 
 
+def weighed(path, names):
+    """The first line of a file of JSON lines, what each way has, and the sum of the squares of its runs:
+    samples of one run may all be of one moment, when the thread waited for a CPU."""
+    with open(path) as lines:
+        head, found, squares = json.loads(next(lines)), dict.fromkeys(names, 0), 0
+        for line in lines:
+            run = json.loads(line)
+            stack = [frame["function"] for frame in run["stack"]]
+            for way, weight in ways([(stack, run["samples"])], names).items():
+                found[way] += weight
+                squares += weight ** 2
+    return head, found, squares
+
+
 @pytest.mark.parametrize("group, names", [("chains", CHAINS), ("others", OTHERS)])
 def test_shares(group, names, edge_python, tmp_path):
-    """Within five standard errors: with eight runs of three shares each, one in 70,000 is out. Late
-    samples say the same as others before them: they count for the shares, and not for the error."""
+    """Within five standard errors: with eight runs of three shares each, one in 70,000 is out."""
     target = Working(edge_python, "-", group)
-    found, alone = dict.fromkeys(names, 0), 0
+    found, squares, alone = dict.fromkeys(names, 0), 0, 0
     while alone < ENOUGH:
-        done = hangdbg("record", target.pid, "-d", "1", "-r", "200", "--max-overhead", "100", "-o",
-                       tmp_path / "stacks.txt")
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "-r", "1000", "--max-overhead", "100", "-o", path)
         assert done.rc == 0 and LINE.match(done.err), done
-        due, kept, late, missed = (int(text.replace(",", ""))
-                                   for text in LINE.match(done.err).groups()[2:])
-        assert due == kept + missed and kept > 0
-        now = ways(collapsed((tmp_path / "stacks.txt").read_text()), names)
-        alone += sum(now.values()) * (kept - late) / kept
-        found = {way: weight + found[way] for way, weight in now.items()}
+        head, more, more_squares = weighed(path, names)
+        assert head["due"] == head["kept"] + head["missed"] and head["kept"] > 0
+        found = {way: weight + found[way] for way, weight in more.items()}
+        squares += more_squares
+        alone = sum(found.values()) ** 2 / squares if squares else 0
     truth = target.finish()[group]
     for way, spent in truth.items():
         share = spent / sum(truth.values())
