@@ -242,7 +242,12 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
         std::max<std::int64_t>((until - sink.due) / sink.period, 0));
   };
   thread.waited = waited(Schedule::Clock::now()) - waited(told);
-  return keep(thread, std::move(found), sink) ? Read::Stopped : Read::Missed;
+  if (const Status kept = keep(thread, std::move(found), sink); !kept) {
+    log::debug(log::Area::Inspector, "thread {}: {}", *thread.python.tid,
+               kept.error().text());
+    return Read::Missed;
+  }
+  return Read::Stopped;
 }
 
 // Errors: Unreadable, also where the thread state has become another thread's.
