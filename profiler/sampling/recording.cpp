@@ -140,6 +140,9 @@ bool Recording::sample_all(Schedule& schedule) {
   due_at_once_ = counts.due;
 
   const std::lock_guard lock(mutex_);
+  if (!std::exchange(has_stacks_, profile_.weight() > 0) && has_stacks_) {
+    log::debug(log::Area::Inspector, "the first stack is recorded");
+  }
   SampleCounts& sum = state_.counts;
   sum.due += counts.due + missed;
   covered = std::min(covered, sum.missed);

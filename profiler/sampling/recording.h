@@ -75,6 +75,7 @@ class Recording {
   std::vector<std::unique_ptr<SampledProcess>> added_;
   std::vector<int> pids_;
   RecordingState state_;
+  bool has_stacks_ = false;
   Schedule::Clock::time_point start_;
   std::chrono::nanoseconds used_before_{};
 };
