@@ -106,7 +106,7 @@ def test_of_a_trace(words, hung):
 
 
 def test_of_a_recording(hung, tmp_path):
-    found = validate("record", hung.pid, "-d", "0.2", "-i", "-o", tmp_path / "profile.html")
+    found = validate("record", hung.pid, "-d", "1", "-i", "-o", tmp_path / "profile.html")
     assert found["functions"]
 
 
