@@ -33,6 +33,7 @@
 #include "client/commands/net.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
+#include "client/commands/record.h"
 #include "client/commands/report.h"
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
@@ -165,6 +166,7 @@ void set_up(CLI::App& app,
       {"break", kJobs, [&] { add_break(program); }},
       {"dist", kJobs, [&] { add_dist(program); }},
       {"merge", kJobs, [&] { add_merge(program); }},
+      {"record", kKeep, [&] { add_record(program, run_words); }},
       {"report", kKeep, [&] { add_report(program); }},
       {"diff", kKeep, [&] { add_diff(program); }},
       {"dap", kServe, [&] { add_dap(program); }},

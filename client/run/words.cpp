@@ -13,7 +13,19 @@ constexpr std::string_view kWithValue[] = {"-c", "--color", "--log", "--python",
 }  // namespace
 
 RunWords split_run_words(std::span<char*> words) {
-  if (words.size() < 2 || std::string_view(words[1]) != "run") {
+  if (words.size() < 2) {
+    return {};
+  }
+  if (std::string_view(words[1]) == "record") {
+    const auto dashes = std::ranges::find(words.begin() + 2, words.end(),
+                                          std::string_view("--"));
+    return dashes == words.end()
+               ? RunWords()
+               : RunWords{words.subspan(static_cast<std::size_t>(
+                              dashes + 1 - words.begin())),
+                          true};
+  }
+  if (std::string_view(words[1]) != "run") {
     return {};
   }
   for (std::size_t at = 2; at < words.size(); ++at) {

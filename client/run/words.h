@@ -1,4 +1,5 @@
-// What in `hangdbg run ...` is the program's, word for word.
+// What in `hangdbg run ...` and `hangdbg record ... -- ...` is the program's,
+// word for word.
 #pragma once
 
 #include <span>
@@ -11,7 +12,7 @@ struct RunWords {
 };
 
 // CLI11, which would take "[a,b]" for two words, is to see the others only.
-// None where the command is not `run`.
+// None where the command is another one.
 RunWords split_run_words(std::span<char*> words);
 
 }  // namespace hangdbg

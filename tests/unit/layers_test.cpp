@@ -62,6 +62,8 @@ const std::vector<std::string> kRooms = {
     "diagnosis/jobs",
     "diagnosis/survey",
     "diagnosis/evidence",
+    "profiler/profile",
+    "profiler/sampling",
     "injector/bootstrap",
     "injector/arch/x86_64",
     "injector/checks",
@@ -83,6 +85,7 @@ const std::vector<std::string> kRooms = {
     "client/views/dist",
     "client/views/evidence",
     "client/views/trace",
+    "client/views/record",
     "client/report",
     "client/views/diff",
     "client/completion",
@@ -97,7 +100,8 @@ const std::map<std::string, std::set<std::string>> kMayNotInclude = {
     {"tracee", {"protocol", "agent"}},
     {"inspector", {"protocol", "agent"}},
     {"diagnosis", {"protocol", "agent"}},
-    {"injector", {"protocol", "agent", "diagnosis"}},
+    {"profiler", {"protocol", "agent", "diagnosis"}},
+    {"injector", {"protocol", "agent", "diagnosis", "profiler"}},
 };
 
 // Headers, by how they begin, that only these folders or files may include.

@@ -84,14 +84,22 @@ Result<std::string> read_task_wchan(int pid, int tid) {
   return name == "0" ? std::string() : std::string(trim(name));
 }
 
+std::optional<SchedStats> parse_schedstat(std::string_view text) {
+  const auto words = split_words(text);
+  if (words.size() < 3) {
+    return {};
+  }
+  const auto ran = parse_number<std::uint64_t>(words[0]);
+  const auto times = parse_number<std::uint64_t>(words[2]);
+  return ran && times && *times > 0 ? std::optional(SchedStats{*times, *ran})
+                                    : std::nullopt;
+}
+
 Result<SchedStats> read_task_runs(int pid, int tid) {
   if (const auto text =
           read_proc_record(pid, fmt::format("task/{}/schedstat", tid))) {
-    unsigned long long ran = 0;
-    unsigned long long times = 0;
-    if (std::sscanf(text->c_str(), "%llu %*u %llu", &ran, &times) == 2 &&
-        times > 0) {
-      return SchedStats{times, ran};
+    if (const auto runs = parse_schedstat(*text)) {
+      return *runs;
     }
   }
   const auto status = TRY(read_task_status(pid, tid));

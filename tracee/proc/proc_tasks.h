@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -55,6 +57,8 @@ struct SchedStats {
 
   bool operator==(const SchedStats&) const = default;
 };
+// What schedstat says; empty where the kernel keeps no such numbers.
+std::optional<SchedStats> parse_schedstat(std::string_view text);
 // From /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst),
 // or the switches in its status, where the kernel lacks the former.
 Result<SchedStats> read_task_runs(int pid, int tid);

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fmt/core.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@ namespace {
 
 constexpr auto kKeep = std::chrono::microseconds(100);
 constexpr auto kSpin = std::chrono::milliseconds(2);
+constexpr auto kShortNap = std::chrono::microseconds(20);
 constexpr auto kNap = std::chrono::microseconds(200);
 constexpr std::size_t kMaxExtendedState = 16384;
 
@@ -80,7 +80,8 @@ Status TracedThread::await_stop(Deadline deadline, std::vector<int>* later) {
   // A thread that sleeps or runs stops within microseconds, sooner than a
   // sleep of ours would end; and no descriptor becomes readable for a stop.
   // At first not even our CPU is given away: on a busy machine we would get it
-  // back milliseconds after the stop.
+  // back milliseconds after the stop. Then by short sleeps: after one the
+  // kernel lets us run soon, after a yield when the others have had their turn.
   const Deadline keep = deadline.capped(kKeep);
   const Deadline spin = deadline.capped(kSpin);
   for (;;) {
@@ -110,7 +111,7 @@ Status TracedThread::await_stop(Deadline deadline, std::vector<int>* later) {
     if (spin.expired()) {
       std::this_thread::sleep_for(kNap);
     } else if (keep.expired()) {
-      ::sched_yield();
+      std::this_thread::sleep_for(kShortNap);
     }
   }
 }

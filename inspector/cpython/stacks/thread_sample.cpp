@@ -1,37 +1,18 @@
 #include "inspector/cpython/stacks/thread_sample.h"
 
-#include <sys/resource.h>
-
 #include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "tracee/ptrace/brief_stop.h"
 #include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kThreadSampleTries = 3;
 // It may have no CPU; as long as it does not run, it is not held up.
 constexpr auto kThreadSampleTimeout = std::chrono::milliseconds(250);
-
-// While a thread stands still for us, nobody is to run in our place, if we may
-// ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread and of
-// those that it starts).
-class Urgent {
- public:
-  Urgent() : before_(::getpriority(PRIO_PROCESS, 0)) {
-    ::setpriority(PRIO_PROCESS, 0, -20);
-  }
-  ~Urgent() { ::setpriority(PRIO_PROCESS, 0, before_); }
-  Urgent(const Urgent&) = delete;
-  Urgent& operator=(const Urgent&) = delete;
-
- private:
-  int before_;
-};
 
 struct Sampler {
   int pid;
@@ -128,14 +109,15 @@ Result<ThreadSample> Sampler::stopped() const {
 }
 
 Result<ThreadSample> Sampler::stop_and_read(const FrameChain* expected) const {
-  auto traced_thread = TRY(TracedThread::seize(*thread.tid));
-  TRY(traced_thread.interrupt(Deadline::in(kThreadSampleTimeout)));
-  const auto words = chain(expected);
-  const Status copied = options.copy ? copy(traced_thread) : Status();
-  TRY(traced_thread.detach());
-  ThreadSample look{.stopped = Clock::now() - traced_thread.ran_at()};
-  TRY(copied);
-  look.stack = TRY(stacks.name(TRY(words)));
+  FrameChain words;
+  ThreadSample look;
+  look.stopped =
+      TRY(while_stopped(*thread.tid, kThreadSampleTimeout,
+                        [&](const TracedThread& still) -> Status {
+                          words = TRY(chain(expected));
+                          return options.copy ? copy(still) : Status();
+                        }));
+  look.stack = TRY(stacks.name(words));
   look.stack.exact = true;
   return look;
 }

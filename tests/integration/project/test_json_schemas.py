@@ -105,7 +105,12 @@ def test_of_a_trace(words, hung):
     validate("trace", hung.pid, *words, lines="-c" not in words)
 
 
-@pytest.mark.parametrize("command", ["ps", "diagnose", "dump", "eval", "peek", "dist", "report"])
+def test_of_a_recording(hung, tmp_path):
+    found = validate("record", hung.pid, "-d", "1", "-i", "-o", tmp_path / "profile.html")
+    assert found["functions"]
+
+
+@pytest.mark.parametrize("command", ["ps", "diagnose", "dump", "eval", "peek", "dist", "record", "report"])
 def test_of_no_job(command):
     words = ["1"] if command in ("eval", "peek") else []
     assert "error" in validate(command, "--job", "no such job", *words, codes=(2,))

@@ -1,0 +1,283 @@
+#include "client/views/record/session.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include "base/fd.h"
+#include "client/views/record/targets.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kLookAround = std::chrono::milliseconds(10);
+constexpr auto kProgressEvery = std::chrono::milliseconds(500);
+constexpr auto kToEndRecording = std::chrono::seconds(2);
+constexpr int kBySignal = 128;
+
+// What would end us, or stop us; those of the former that are not ignored can
+// be read from the descriptor.
+Fd take_record_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+      ::sigaddset(&set, signal);  // not, where nohup(1) has begun us
+    }
+  }
+  Fd from(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  for (const int signal : {SIGTSTP, SIGTTOU}) {
+    ::sigaddset(&set, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return from;
+}
+
+// Lets a process of ours start the command and wait for it: who traces a child
+// of its own may be given its end in place of a stop, and the other way round.
+struct StartedCommand {
+  int parent = 0;  // ends as the command does
+  int pid = 0;
+};
+
+// What went wrong, or the pid.
+struct StartReport {
+  int failed = 0;
+  int pid = 0;
+};
+
+// With the signals as hangdbg was started with.
+StartReport spawn_command(std::span<char*> command, const sigset_t& mask) {
+  posix_spawnattr_t how;
+  ::posix_spawnattr_init(&how);
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::posix_spawnattr_setsigdefault(&how, &pipe);
+  ::posix_spawnattr_setsigmask(&how, &mask);
+  ::posix_spawnattr_setflags(&how,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  StartReport report;
+  report.failed = ::posix_spawnp(&report.pid, command.front(), nullptr, &how,
+                                 command.data(), environ);
+  ::posix_spawnattr_destroy(&how);
+  return report;
+}
+
+// All signals that end programs are blocked in it: it lives as long as the
+// command does, and has its exit code, or 128 and the signal.
+[[noreturn]] void be_parent(std::span<char*> command,
+                            const sigset_t& mask,
+                            int tell) {
+  const StartReport report = spawn_command(command, mask);
+  (void)!::write(tell, &report, sizeof report);
+  ::close(tell);
+  int status = 0;
+  while (report.failed == 0 && ::waitpid(report.pid, &status, 0) < 0 &&
+         errno == EINTR) {
+  }
+  ::_exit(WIFEXITED(status) ? WEXITSTATUS(status)
+                            : kBySignal + WTERMSIG(status));
+}
+
+// Before there are threads. The error is of the command.
+Result<StartedCommand> start_command(std::span<char*> command,
+                                     const sigset_t& mask) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail_errno("cannot create a pipe");
+  }
+  const Fd from(ends[0]);
+  Fd to(ends[1]);
+  const int parent = ::fork();
+  if (parent < 0) {
+    return fail_errno("cannot create a process");
+  }
+  if (parent == 0) {
+    be_parent(command, mask, to.get());
+  }
+  to.reset();
+  StartReport report;
+  if (::read(from.get(), &report, sizeof report) != sizeof report) {
+    return fail(ErrorId::System, "no process of ours can be started");
+  }
+  if (report.failed != 0) {
+    ::waitpid(parent, nullptr, 0);
+    return fail_number(report.failed,
+                       fmt::format("cannot run {}", command.front()),
+                       ErrorId::Usage);
+  }
+  return StartedCommand{parent, report.pid};
+}
+
+class RecordRun {
+ public:
+  RecordRun(const RecordSession& what, const RecordingOptions& options)
+      : what_(what), options_(options), recording_(options) {}
+
+  Result<int> run(const std::function<int(Recording&)>& finish);
+
+ private:
+  void look_around(std::vector<RecordedTarget> targets);
+  void watch();
+  bool signal_came(std::chrono::milliseconds patience) const;
+  void show_progress();
+  void reap();
+
+  const RecordSession& what_;
+  const RecordingOptions& options_;
+  Recording recording_;
+  Fd signals_;
+  std::atomic<bool> enough_ = false;
+  std::atomic<bool> all_ended_ = false;
+  std::atomic<bool> sampler_ended_ = false;
+  std::atomic<bool> finder_ended_ = false;
+  std::optional<Error> why_not_;  // the finder's, once it has ended
+  bool any_opened_ = false;
+  StartedCommand command_;
+  std::optional<int> command_code_;
+  bool shows_progress_ = false;
+};
+
+}  // namespace
+
+Result<int> run_recording(
+    const RecordSession& session,
+    const RecordingOptions& options,
+    const std::function<int(Recording& recording)>& finish) {
+  return RecordRun(session, options).run(finish);
+}
+
+namespace {
+
+Result<int> RecordRun::run(const std::function<int(Recording&)>& finish) {
+  sigset_t mask;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  signals_ = take_record_signals();
+  if (!signals_) {
+    return fail_errno("cannot create a descriptor");
+  }
+  std::vector<RecordedTarget> targets = what_.targets;
+  if (!what_.command.empty()) {
+    command_ = TRY(start_command(what_.command, mask));
+    targets.push_back({.pid = command_.pid});
+  }
+  std::thread finder([&, targets] {
+    look_around(targets);
+    finder_ended_ = true;
+  });
+  std::thread sampler([this] {
+    recording_.run();
+    sampler_ended_ = true;
+  });
+  watch();
+  enough_ = true;
+  recording_.stop();
+  const Deadline patience = Deadline::in(kToEndRecording);
+  while (!(sampler_ended_ && finder_ended_) && !patience.expired()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (shows_progress_) {
+    say(stderr, "\r\x1b[K");
+  }
+  const bool held_up = !(sampler_ended_ && finder_ended_);
+  if (!held_up) {
+    finder.join();
+    sampler.join();
+    if (!any_opened_ && why_not_) {
+      return std::unexpected(*std::move(why_not_));
+    }
+  }
+  int code = finish(recording_);
+  if (code == 0 && command_code_) {
+    code = *command_code_;
+  }
+  if (held_up) {
+    flush_output(stdout);
+    ::_exit(code);  // a thread may hold what a destructor waits for
+  }
+  return code;
+}
+
+// On a thread of its own: to open a process may take long.
+void RecordRun::look_around(std::vector<RecordedTarget> targets) {
+  RecordTargets finder(recording_, targets, what_.children, options_.sampling);
+  const bool only_one = what_.command.empty() && targets.size() == 1;
+  while (!enough_) {
+    finder.look();
+    const bool hopeless =
+        only_one && !finder.any_was_opened() && finder.error();
+    if (finder.all_have_ended() || hopeless) {
+      break;
+    }
+    std::this_thread::sleep_for(kLookAround);
+  }
+  any_opened_ = finder.any_was_opened();
+  why_not_ = finder.error();
+  all_ended_ = true;
+}
+
+void RecordRun::watch() {
+  const auto end =
+      what_.lasts ? std::optional(Deadline::in(
+                        std::chrono::duration_cast<Deadline::Clock::duration>(
+                            *what_.lasts)))
+                  : std::nullopt;
+  Deadline progress = Deadline::in(kProgressEvery);
+  while (!all_ended_ && !(end && end->expired())) {
+    auto patience = std::chrono::milliseconds(20);
+    if (end) {
+      patience = std::min(
+          patience, std::chrono::ceil<std::chrono::milliseconds>(end->left()));
+    }
+    if (signal_came(patience)) {
+      break;
+    }
+    if (what_.progress && progress.expired()) {
+      show_progress();
+      progress = Deadline::in(kProgressEvery);
+    }
+  }
+  reap();
+}
+
+bool RecordRun::signal_came(std::chrono::milliseconds patience) const {
+  pollfd awaited{signals_.get(), POLLIN, 0};
+  ::poll(&awaited, 1, static_cast<int>(patience.count()));
+  signalfd_siginfo came{};
+  return ::read(signals_.get(), &came, sizeof came) == sizeof came;
+}
+
+// If it has ended: one that goes on after Ctrl-C is not waited for.
+void RecordRun::reap() {
+  int status = 0;
+  if (command_.parent != 0 &&
+      ::waitpid(command_.parent, &status, all_ended_ ? 0 : WNOHANG) ==
+          command_.parent) {
+    command_code_ = WEXITSTATUS(status);
+  }
+}
+
+void RecordRun::show_progress() {
+  const RecordingState state = recording_.state();
+  shows_progress_ = true;
+  say(stderr, "\r\x1b[K{:.0f} s · {} process{} · {} samples · Ctrl-C ends",
+      std::chrono::duration<double>(state.lasted).count(), state.processes,
+      state.processes == 1 ? "" : "es", state.counts.kept);
+  flush_output(stderr);
+}
+
+}  // namespace
+}  // namespace hangdbg

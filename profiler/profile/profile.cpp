@@ -1,0 +1,148 @@
+#include "profiler/profile/profile.h"
+
+#include <algorithm>
+#include <limits>
+#include <ranges>
+#include <utility>
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostRuns = 8'000'000;  // 192 MB
+constexpr std::size_t kNoRun = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+std::uint32_t Profile::place(const ProfilePlace& place) {
+  const auto [found, is_new] =
+      place_ids_.try_emplace(place, static_cast<std::uint32_t>(places_.size()));
+  if (is_new) {
+    places_.push_back(place);
+  }
+  return found->second;
+}
+
+std::uint32_t Profile::child(std::uint32_t parent, const ProfilePlace& place) {
+  const std::uint32_t id = this->place(place);
+  const std::uint64_t key = std::uint64_t{parent} << 32 | id;
+  const auto [found, is_new] =
+      node_ids_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+  if (is_new) {
+    nodes_.push_back({.parent = parent, .place = id});
+  }
+  return found->second;
+}
+
+std::uint32_t Profile::stack(std::uint32_t root,
+                             std::span<const PythonFrame> frames,
+                             bool whole_functions) {
+  std::uint32_t node = root;
+  for (const PythonFrame& frame : std::views::reverse(frames)) {
+    node = child(node, {.function = frame.qualname,
+                        .file = frame.file,
+                        .first_line = frame.first_line,
+                        .line = whole_functions ? 0 : frame.line});
+  }
+  return node;
+}
+
+std::uint32_t Profile::add_thread(ProfiledThread thread) {
+  threads_.push_back(std::move(thread));
+  last_run_.push_back(kNoRun);
+  return static_cast<std::uint32_t>(threads_.size() - 1);
+}
+
+void Profile::name_thread(std::uint32_t thread, const std::string& name) {
+  threads_[thread].name = name;
+}
+
+void Profile::add(std::uint32_t thread,
+                  std::uint32_t node,
+                  std::uint64_t at,
+                  std::uint64_t weight) {
+  nodes_[node].own += weight;
+  weight_ += weight;
+  if (!keeps_runs_) {
+    return;
+  }
+  if (const std::size_t last = last_run_[thread]; last != kNoRun) {
+    ProfileRun& run = runs_[last];
+    if (run.node == node && run.first + run.length == at) {
+      run.length += weight;
+      return;
+    }
+  }
+  if (runs_.size() >= kMostRuns) {
+    ++dropped_;
+    return;
+  }
+  last_run_[thread] = runs_.size();
+  runs_.push_back({thread, node, at, weight});
+}
+
+std::vector<std::uint32_t> Profile::path(std::uint32_t node) const {
+  std::vector<std::uint32_t> path;
+  for (; node != kRoot; node = nodes_[node].parent) {
+    path.push_back(node);
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+// A node is made after its parent.
+std::vector<std::uint64_t> Profile::totals() const {
+  std::vector<std::uint64_t> totals(nodes_.size());
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    totals[i] += nodes_[i].own;
+    if (i != kRoot) {
+      totals[nodes_[i].parent] += totals[i];
+    }
+  }
+  return totals;
+}
+
+std::vector<std::vector<std::uint32_t>> Profile::children() const {
+  std::vector<std::vector<std::uint32_t>> children(nodes_.size());
+  for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
+    children[nodes_[i].parent].push_back(i);
+  }
+  return children;
+}
+
+std::vector<FunctionTime> function_times(const Profile& profile) {
+  std::map<ProfilePlace, std::size_t> ids;
+  std::vector<FunctionTime> times;
+  std::vector<std::size_t> function_of;  // of each place
+  for (ProfilePlace place : profile.places()) {
+    place.line = 0;
+    const auto [found, is_new] = ids.try_emplace(place, times.size());
+    if (is_new) {
+      times.push_back({.place = place});
+    }
+    function_of.push_back(found->second);
+  }
+  std::vector<std::uint32_t> met(times.size());  // by which node last
+  for (std::uint32_t i = 1; i < profile.nodes().size(); ++i) {
+    const ProfileNode& end = profile.nodes()[i];
+    if (end.own == 0) {
+      continue;
+    }
+    times[function_of[end.place]].own += end.own;
+    for (auto node = i; node != Profile::kRoot;
+         node = profile.nodes()[node].parent) {
+      const std::size_t function = function_of[profile.nodes()[node].place];
+      if (std::exchange(met[function], i) != i) {
+        times[function].total += end.own;
+      }
+    }
+  }
+  std::erase_if(times, [](const FunctionTime& time) {
+    return time.place.kind != ProfilePlace::Kind::Frame || time.total == 0;
+  });
+  std::ranges::sort(times, [](const FunctionTime& a, const FunctionTime& b) {
+    return std::pair(a.own, a.total) > std::pair(b.own, b.total);
+  });
+  return times;
+}
+
+}  // namespace hangdbg

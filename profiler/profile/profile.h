@@ -1,0 +1,114 @@
+// A profile: all stacks that were seen, as one tree, each with its weight.
+//
+// The unit of a weight is one sample at the rate that was asked for. A sample
+// that was taken at half that rate weighs two.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "inspector/cpython/stacks/python_stack.h"
+
+namespace hangdbg {
+
+// What a node of the tree stands for.
+struct ProfilePlace {
+  enum class Kind { Frame, Process, Thread };
+  Kind kind = Kind::Frame;
+  std::string function;  // qualified from 3.11 on; or the label of a process
+  std::string file;
+  int first_line = 0;  // of the function
+  int line = 0;        // 0: all of the function
+
+  auto key() const { return std::tie(kind, function, file, first_line, line); }
+  bool operator<(const ProfilePlace& other) const {
+    return key() < other.key();
+  }
+};
+
+struct ProfileNode {
+  std::uint32_t parent = 0;
+  std::uint32_t place = 0;  // index into places
+  std::uint64_t own = 0;    // of the stacks that end here
+};
+
+struct ProfiledThread {
+  int pid = 0;
+  int tid = 0;
+  std::string process;  // "python train.py"
+  std::string name;     // "" if it has none of its own
+};
+
+// One thread in one stack, in samples that follow each other.
+struct ProfileRun {
+  std::uint32_t thread = 0;  // index into threads
+  std::uint32_t node = 0;
+  std::uint64_t first = 0;  // when: in units since the recording began
+  std::uint64_t length = 0;
+};
+
+class Profile {
+ public:
+  static constexpr std::uint32_t kRoot = 0;
+
+  // `runs`: whether the order of samples is kept, too.
+  explicit Profile(bool runs = false) : keeps_runs_(runs) {}
+
+  // Of a place below a node; made where there is none yet.
+  std::uint32_t child(std::uint32_t parent, const ProfilePlace& place);
+  // Innermost first, as they are read. `whole_functions`: without lines.
+  std::uint32_t stack(std::uint32_t root,
+                      std::span<const PythonFrame> frames,
+                      bool whole_functions);
+  std::uint32_t add_thread(ProfiledThread thread);
+  void name_thread(std::uint32_t thread, const std::string& name);
+  void add(std::uint32_t thread,
+           std::uint32_t node,
+           std::uint64_t at,
+           std::uint64_t weight);
+
+  const std::vector<ProfilePlace>& places() const { return places_; }
+  const std::vector<ProfileNode>& nodes() const { return nodes_; }
+  const std::vector<ProfiledThread>& threads() const { return threads_; }
+  // By their beginnings, of each thread; not all if there were too many.
+  const std::vector<ProfileRun>& runs() const { return runs_; }
+  bool has_all_runs() const { return dropped_ == 0; }
+  std::uint64_t weight() const { return weight_; }
+
+  // Outermost first, without the root.
+  std::vector<std::uint32_t> path(std::uint32_t node) const;
+  // Of each node, with all below it.
+  std::vector<std::uint64_t> totals() const;
+  std::vector<std::vector<std::uint32_t>> children() const;
+
+ private:
+  std::uint32_t place(const ProfilePlace& place);
+
+  bool keeps_runs_;
+  std::map<ProfilePlace, std::uint32_t> place_ids_;
+  std::vector<ProfilePlace> places_ = {ProfilePlace{}};  // the root's
+  std::unordered_map<std::uint64_t, std::uint32_t> node_ids_;
+  std::vector<ProfileNode> nodes_ = {ProfileNode{}};
+  std::vector<ProfiledThread> threads_;
+  std::vector<ProfileRun> runs_;
+  std::vector<std::size_t> last_run_;  // of each thread; kNone: none yet
+  std::uint64_t dropped_ = 0;
+  std::uint64_t weight_ = 0;
+};
+
+// By function, its own time and that with what it calls; a recursion counts
+// once. Most own time first.
+struct FunctionTime {
+  ProfilePlace place;  // its line is 0
+  std::uint64_t own = 0;
+  std::uint64_t total = 0;
+};
+std::vector<FunctionTime> function_times(const Profile& profile);
+
+}  // namespace hangdbg

@@ -1,0 +1,313 @@
+#include "profiler/sampling/sampled_process.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/log.h"
+#include "inspector/cpython/objects/object_reader.h"
+#include "inspector/cpython/runtime/interpreters.h"
+#include "inspector/cpython/stacks/thread_names.h"
+#include "tracee/proc/task_ids.h"
+#include "tracee/ptrace/brief_stop.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::size_t kMostSampledFrames = 5000;
+constexpr int kEagerLooks = 100;  // at the list
+// It may have no CPU; as long as it does not run, it is not held up.
+constexpr auto kSampleTimeout = std::chrono::milliseconds(100);
+
+bool same_place(const FrameChain& a, const FrameChain& b) {
+  return std::ranges::equal(a.frames, b.frames,
+                            [](const RawFrame& x, const RawFrame& y) {
+                              return x.address == y.address &&
+                                     x.code == y.code &&
+                                     x.position == y.position &&
+                                     x.bytecode == y.bytecode;
+                            }) &&
+         a.codes == b.codes;
+}
+
+}  // namespace
+
+SampledProcess::SampledProcess(PythonProcess process,
+                               std::string label,
+                               const SamplingOptions& options)
+    : process_(std::move(process)),
+      label_(std::move(label)),
+      options_(options),
+      stacks_(process_.memory, process_.python) {}
+
+Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
+  const auto newest = newest_threads();
+  const bool changed = !newest || *newest != newest_;
+  if (changed) {
+    nameless_looks_ = 0;
+  }
+  if (changed || stale_ || awaits_number()) {
+    TRY(list_threads(sink));
+  }
+  Outcome outcome;
+  for (Thread& thread : threads_) {
+    const Read how = outcome.stuck ? Read::Missed : read(thread, sink, outcome);
+    if (how == Read::Gone) {
+      stale_ = true;
+      continue;
+    }
+    ++outcome.due;
+    outcome.stuck |= how == Read::Stuck;
+    if (how != Read::Blocked && how != Read::Stopped) {
+      thread.asleep.reset();
+      thread.waited = 0;
+      stale_ = true;
+      continue;
+    }
+    ++outcome.kept;
+    const bool counts =
+        options_.gil ? thread.has_gil : options_.idle || how == Read::Stopped;
+    if (counts && thread.node != Profile::kRoot) {
+      const std::lock_guard lock(sink.mutex);
+      sink.profile.add(thread.index, thread.node, sink.at, sink.weight);
+    }
+  }
+  return outcome;
+}
+
+// A thread state that is made becomes the first of its interpreter's list. So
+// where that is the same, and no thread has ended, nothing is new.
+Result<std::vector<Address>> SampledProcess::newest_threads() const {
+  std::vector<Address> newest;
+  for (const Interpreter& one :
+       TRY(read_interpreters(process_.memory, process_.python))) {
+    newest.push_back(TRY(process_.memory.read_address(
+        one.state + process_.python.layout.interpreter_threads_head)));
+  }
+  return newest;
+}
+
+// A thread state is in the list before its thread has begun and said which it
+// is. One that was left over by a fork never does: it is asked less and less.
+bool SampledProcess::awaits_number() {
+  return has_nameless_ && (++nameless_looks_ < kEagerLooks ||
+                           nameless_looks_ % kEagerLooks == 0);
+}
+
+Status SampledProcess::list_threads(const SampleSink& sink) {
+  const auto newest = newest_threads();
+  const auto tasks = TRY(TaskIds::read(pid()));
+  const auto found = TRY(python_threads(process_.memory, process_.python, tasks,
+                                        /*places=*/false));
+  std::vector<Thread> threads;
+  has_nameless_ = false;
+  for (const PythonThread& python : found) {
+    if (!python.tid) {
+      has_nameless_ = true;
+      continue;
+    }
+    const auto known = std::ranges::find_if(threads_, [&](const Thread& one) {
+      return one.python.state == python.state && one.python.tid == python.tid &&
+             one.python.ident == python.ident;
+    });
+    if (known != threads_.end()) {
+      threads.push_back(std::move(*known));
+      known->python.state = {};  // taken
+      continue;
+    }
+    const std::lock_guard lock(sink.mutex);
+    const auto index = sink.profile.add_thread(
+        {.pid = pid(),
+         .tid = *python.tid,
+         .process = label_,
+         .name = python.tid == pid() ? "MainThread" : ""});
+    threads.push_back({.python = python,
+                       .task = KeptTask(pid(), *python.tid),
+                       .index = index});
+  }
+  threads_ = std::move(threads);
+  newest_ = newest.value_or(std::vector<Address>());
+  stale_ = !newest;
+  name_threads(sink);
+  return {};
+}
+
+// As threading has named them. Asked only where they are shown.
+void SampledProcess::name_threads(const SampleSink& sink) {
+  if (!options_.threads) {
+    return;
+  }
+  const auto objects =
+      ObjectReader::open_values(process_.memory, process_.python);
+  if (!objects) {
+    return;
+  }
+  const ThreadNames names = read_thread_names(*objects, process_.python);
+  for (const Thread& thread : threads_) {
+    const auto name =
+        names.find({thread.python.interpreter, thread.python.ident});
+    if (name != names.end()) {
+      const std::lock_guard lock(sink.mutex);
+      sink.profile.name_thread(thread.index, name->second);
+    }
+  }
+}
+
+SampledProcess::Read SampledProcess::read(Thread& thread,
+                                          const SampleSink& sink,
+                                          Outcome& outcome) {
+  const auto runs = thread.task.runs();
+  if (!runs) {
+    return Read::Gone;
+  }
+  cover(thread, *runs, sink, outcome);
+  if (thread.asleep == *runs) {
+    return Read::Blocked;
+  }
+  thread.asleep.reset();
+  const auto blocked = thread.task.is_blocked();
+  if (!blocked) {
+    return Read::Gone;
+  }
+  if (*blocked) {
+    auto found = words(thread, thread.chain ? &*thread.chain : nullptr);
+    const auto after = thread.task.runs();
+    if (!after) {
+      return Read::Gone;
+    }
+    if (found && *after == *runs) {
+      if (!keep(thread, *std::move(found), sink)) {
+        return Read::Missed;
+      }
+      thread.asleep = *runs;
+      return Read::Blocked;
+    }
+  }
+  return read_stopped(thread, sink, outcome);
+}
+
+// What was due since the last time, and is known to have been as then: of a
+// thread that has slept since; of one that was told to stop, and ran no line of
+// its program until it did.
+void SampledProcess::cover(Thread& thread,
+                           const SchedStats& runs,
+                           const SampleSink& sink,
+                           Outcome& outcome) const {
+  const std::uint64_t known = thread.asleep == runs
+                                  ? sink.missed
+                                  : std::min(sink.missed, thread.waited);
+  thread.waited = 0;
+  if (known == 0) {
+    return;
+  }
+  outcome.covered += known;
+  if (thread.counts) {
+    const std::lock_guard lock(sink.mutex);
+    sink.profile.add(thread.index, thread.node,
+                     sink.at - sink.missed * sink.weight, known * sink.weight);
+  }
+}
+
+// Nearly all of its frames will be the same when it stands: they are fetched at
+// once then.
+SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
+                                                  const SampleSink& sink,
+                                                  Outcome& outcome) {
+  const auto expected = words(thread, thread.chain ? &*thread.chain : nullptr);
+  Words found;
+  const auto told = Schedule::Clock::now();
+  const auto stopped = while_stopped(
+      *thread.python.tid, kSampleTimeout, [&](const TracedThread&) -> Status {
+        found = TRY(words(thread, expected ? &expected->chain : nullptr));
+        return {};
+      });
+  if (!stopped) {
+    log::debug(log::Area::Inspector, "thread {}: {}", *thread.python.tid,
+               stopped.error().text());
+    switch (stopped.error().id) {
+      case ErrorId::NoSuchThread:
+      case ErrorId::TargetDied:
+        return Read::Gone;
+      case ErrorId::TimedOut:
+        return Read::Stuck;
+      default:
+        return Read::Missed;
+    }
+  }
+  outcome.stopped += *stopped;
+  const auto waited = [&](Schedule::Clock::time_point until) {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>((until - sink.due) / sink.period, 0));
+  };
+  thread.waited = waited(Schedule::Clock::now()) - waited(told);
+  if (const Status kept = keep(thread, std::move(found), sink); !kept) {
+    log::debug(log::Area::Inspector, "thread {}: {}", *thread.python.tid,
+               kept.error().text());
+    return Read::Missed;
+  }
+  return Read::Stopped;
+}
+
+// Errors: Unreadable, also where the thread state has become another thread's.
+Result<SampledProcess::Words> SampledProcess::words(
+    const Thread& thread,
+    const FrameChain* expected) const {
+  const CPythonLayout& at = process_.python.layout;
+  const Address state = thread.python.state;
+  if (TRY(process_.memory.read_value<std::uint64_t>(state + at.thread_ident)) !=
+      thread.python.ident) {
+    return fail(ErrorId::Unreadable,
+                fmt::format("no thread state at {:#x}", state.value));
+  }
+  Words words{.chain = TRY(read_frame_chain(process_.memory, at, state,
+                                            kMostSampledFrames, expected))};
+  if (options_.gil) {
+    const auto gil =
+        TRY(read_gil(process_.memory, process_.python,
+                     TaskIds(std::vector<int>()), thread.python.interpreter));
+    words.has_gil = gil.locked && gil.holder == state;
+  }
+  return words;
+}
+
+Status SampledProcess::keep(Thread& thread,
+                            Words words,
+                            const SampleSink& sink) {
+  thread.has_gil = words.has_gil;
+  if (thread.chain && same_place(*thread.chain, words.chain)) {
+    return {};
+  }
+  thread.chain.reset();
+  const auto stack = TRY(stacks_.name(words.chain));
+  const std::lock_guard lock(sink.mutex);
+  thread.node =
+      stack.frames.empty()
+          ? Profile::kRoot
+          : sink.profile.stack(root_of(thread, sink.profile), stack.frames,
+                               options_.whole_functions);
+  thread.chain = std::move(words.chain);
+  return {};
+}
+
+std::uint32_t SampledProcess::root_of(const Thread& thread,
+                                      Profile& profile) const {
+  using Kind = ProfilePlace::Kind;
+  std::uint32_t root = Profile::kRoot;
+  if (options_.processes) {
+    root = profile.child(root, {.kind = Kind::Process, .function = label_});
+  }
+  if (options_.threads) {
+    const ProfiledThread& known = profile.threads()[thread.index];
+    root = profile.child(
+        root, {.kind = Kind::Thread,
+               .function =
+                   known.name.empty()
+                       ? fmt::format("thread {}", known.tid)
+                       : fmt::format("thread {} ({})", known.tid, known.name)});
+  }
+  return root;
+}
+
+}  // namespace hangdbg

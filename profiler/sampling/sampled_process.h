@@ -1,0 +1,111 @@
+// One process of a recording: its threads, and what each does right now.
+//
+// A thread that runs is stopped for the few microseconds in which the words of
+// its frames are copied. One that is blocked is read as it is, and only when
+// its counters have moved since the last time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "inspector/cpython/runtime/frame_chain.h"
+#include "inspector/cpython/runtime/gil.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/python_stack.h"
+#include "profiler/profile/profile.h"
+#include "profiler/sampling/schedule.h"
+#include "tracee/proc/kept_task.h"
+
+namespace hangdbg {
+
+struct SamplingOptions {
+  bool idle = false;             // blocked threads, too
+  bool gil = false;              // only who holds the GIL
+  bool threads = false;          // by thread
+  bool processes = false;        // by process
+  bool whole_functions = false;  // without lines
+};
+
+// Where a sample goes: the profile, guarded; when it is due, and how many that
+// were due before it have been missed.
+struct SampleSink {
+  Profile& profile;
+  std::mutex& mutex;
+  std::uint64_t at = 0;
+  std::uint64_t weight = 1;
+  Schedule::Clock::time_point due = {};
+  Schedule::Clock::duration period = {};
+  std::uint64_t missed = 0;  // each weighs as much
+};
+
+class SampledProcess {
+ public:
+  SampledProcess(PythonProcess process,
+                 std::string label,
+                 const SamplingOptions& options);
+
+  int pid() const { return process_.pid; }
+  const std::string& label() const { return label_; }
+
+  struct Outcome {
+    std::uint64_t due = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t covered = 0;  // of those missed before: known after all
+    std::chrono::nanoseconds stopped{};
+    bool stuck = false;  // a thread did not stop: the tracer has to end
+  };
+  // What all threads do now. On a tracer thread. Errors: NoSuchProcess, or what
+  // else says that it is not the program any more that it was.
+  Result<Outcome> sample(const SampleSink& sink);
+
+ private:
+  struct Thread {
+    PythonThread python;
+    KeptTask task;
+    std::uint32_t index;                    // in the profile
+    std::optional<SchedStats> asleep = {};  // since it is, with this stack
+    std::optional<FrameChain> chain = {};   // the last one
+    std::uint32_t node = Profile::kRoot;    // of it; the root: no Python
+    bool has_gil = false;                   // asleep with it
+    bool counts = false;                    // so it is in the profile
+    // Samples that became due while it had no CPU to stop on, the last time.
+    std::uint64_t waited = 0;
+  };
+  struct Words {
+    FrameChain chain;
+    bool has_gil = false;
+  };
+  enum class Read { Blocked, Stopped, Gone, Missed, Stuck };
+
+  Status list_threads(const SampleSink& sink);
+  Result<std::vector<Address>> newest_threads() const;
+  bool awaits_number();
+  void name_threads(const SampleSink& sink);
+  Read read(Thread& thread, const SampleSink& sink, Outcome& outcome);
+  void cover(Thread& thread,
+             const SchedStats& runs,
+             const SampleSink& sink,
+             Outcome& outcome) const;
+  Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
+  Result<Words> words(const Thread& thread, const FrameChain* expected) const;
+  Status keep(Thread& thread, Words words, const SampleSink& sink);
+  std::uint32_t root_of(const Thread& thread, Profile& profile) const;
+
+  PythonProcess process_;
+  std::string label_;
+  SamplingOptions options_;
+  PythonStackReader stacks_;
+  std::vector<Thread> threads_;
+  std::vector<Address> newest_;  // as the list of threads began
+  bool stale_ = true;
+  bool has_nameless_ = false;  // a state of a thread that is not known
+  int nameless_looks_ = 0;
+};
+
+}  // namespace hangdbg

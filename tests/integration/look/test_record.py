@@ -1,0 +1,330 @@
+"""hangdbg record: where the time goes. Programs of known shares are the measure; each format is
+opened by its own reader where Python has it."""
+
+import json
+import marshal
+import os
+import pstats
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from harness import hangdbg, in_targets, outcome, start_hangdbg, track, until
+
+CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
+          "right": {"right_leaf", "right_middle", "spend_right"},
+          "recursion": {"spend"}}
+OTHERS = {"generator": {"generated"}, "c_callback": {"key"}, "coroutine": {"awaited", "waits"}}
+LINE = re.compile(r"([\d.]+) s at ([\d.]+) Hz: ([\d,]+) samples due, ([\d,]+) kept \(([\d,]+) late\), "
+                  r"([\d,]+) missed, 0 torn; hangdbg used [\d.]+ % of a CPU, and stopped threads for "
+                  r"[\d.]+ % of the time")
+
+
+class Working:
+    """known_shares.py, or another, at work until it is told to end."""
+
+    def __init__(self, python, *args, target="known_shares.py", env=None):
+        self.process = track(subprocess.Popen(
+            [python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=dict(os.environ, **(env or {}))))
+        assert self.process.stdout.readline() == "ready\n"
+        self.pid = self.process.pid
+
+    def finish(self):
+        out, _ = self.process.communicate("over\n", timeout=60)
+        assert self.process.returncode == 0
+        return json.loads(out)
+
+
+def collapsed(text):
+    """[(functions, outermost first, weight)]"""
+    stacks = []
+    for line in text.splitlines():
+        stack, weight = line.rsplit(" ", 1)
+        stacks.append(([frame.split(" (")[0] for frame in stack.split(";")], int(weight)))
+    return stacks
+
+
+def ways(stacks, group):
+    """How much each way of a group has; no stack has two, nor what belongs to another."""
+    found = dict.fromkeys(group, 0)
+    for functions, weight in stacks:
+        mine = [way for way in {**CHAINS, **OTHERS} if way in functions]
+        assert len(mine) <= 1, functions
+        for way, names in {**CHAINS, **OTHERS}.items():
+            if way not in mine and way != "recursion":
+                assert not names & set(functions), functions
+        if mine and mine[0] in group:
+            found[mine[0]] += weight
+    return found
+
+
+ENOUGH = 400  # samples, each by itself
+
+
+def weighed(path, names):
+    """The first line of a file of JSON lines, what each way has, and the sum of the squares of its runs:
+    samples of one run may all be of one moment, when the thread waited for a CPU."""
+    with open(path) as lines:
+        head, found, squares = json.loads(next(lines)), dict.fromkeys(names, 0), 0
+        for line in lines:
+            run = json.loads(line)
+            stack = [frame["function"] for frame in run["stack"]]
+            for way, weight in ways([(stack, run["samples"])], names).items():
+                found[way] += weight
+                squares += weight ** 2
+    return head, found, squares
+
+
+@pytest.mark.parametrize("group, names", [("chains", CHAINS), ("others", OTHERS)])
+def test_shares(group, names, edge_python, tmp_path):
+    """Within five standard errors: with eight runs of three shares each, one in 70,000 is out."""
+    target = Working(edge_python, "-", group)
+    found, squares, alone = dict.fromkeys(names, 0), 0, 0
+    while alone < ENOUGH:
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "-r", "1000", "--max-overhead", "100", "-o", path)
+        assert done.rc == 0 and LINE.match(done.err), done
+        head, more, more_squares = weighed(path, names)
+        assert head["due"] == head["kept"] + head["missed"] and head["kept"] > 0
+        found = {way: weight + found[way] for way, weight in more.items()}
+        squares += more_squares
+        alone = sum(found.values()) ** 2 / squares if squares else 0
+    truth = target.finish()[group]
+    for way, spent in truth.items():
+        share = spent / sum(truth.values())
+        error = (share * (1 - share) / alone) ** 0.5
+        assert abs(found[way] / sum(found.values()) - share) < 5 * error + 1 / alone, (way, found, truth)
+
+
+def test_what_is_blocked_is_idle(newest_python, tmp_path):
+    target = Working(newest_python, "-", "chains")  # main waits in readline
+
+    def functions(*flags):
+        done = hangdbg("record", target.pid, "-d", "0.5", "-F", "-o", "-", "-f", "raw", *flags)
+        assert done.rc == 0, done
+        return collapsed(done.out)
+    assert not any("main" in names for names, _ in functions())
+    assert any(names[-1] == "main" for names, _ in functions("--idle"))
+    assert not any("main" in names for names, _ in functions("--gil"))
+    assert all(re.match(r"thread \d+$", names[0]) for names, _ in functions("-t", "-i"))
+    target.finish()
+
+
+def test_threads_and_children_come_and_go(newest_python, tmp_path):
+    target = Working(newest_python, target="children.py")
+    found = set()
+
+    def seen():
+        path = tmp_path / "stacks.txt"
+        done = hangdbg("record", target.pid, "-d", "1", "-s", "-o", path)
+        assert done.rc == 0, done
+        found.update(re.findall(r"^process \d+|in_child|in_thread", path.read_text(), re.M))
+        return {"in_child", "in_thread"} <= found and len(found) >= 5
+    until("it has seen the program and two children", seen)
+    target.finish()
+
+
+def test_killed_while_it_records(newest_python):
+    target = Working(newest_python, "-", "chains,others")
+    for _ in range(10):
+        recorder = start_recording(target.pid, "-r", "5000", "--max-overhead", "100")
+        recorder.kill()
+        recorder.wait()
+    assert tracers(target.pid) == {0}
+    truth = target.finish()
+    assert sum(truth["chains"].values()) > 0
+
+
+def start_recording(*args):
+    """Returns once it has a stack."""
+    recorder = start_hangdbg("record", *args, "--log", "inspector")
+    line = recorder.stderr.readline()
+    while "the first stack is recorded" not in line:
+        assert line, "it has ended"
+        line = recorder.stderr.readline()
+    return recorder
+
+
+def tracers(pid):
+    return {int(re.search(r"TracerPid:\s*(\d+)", open("/proc/%d/task/%s/status" % (pid, tid)).read())
+                .group(1)) for tid in os.listdir("/proc/%d/task" % pid)}
+
+
+# ---- commands, and the end
+
+
+def test_a_command(newest_python):
+    code = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end: pass\nexit(7)"
+    done = hangdbg("record", "--", newest_python, "-c", code)
+    assert done.rc == 7, done
+    assert LINE.match(done.out) and "<module> (<string>" in done.out, done
+
+
+def test_a_command_that_is_none():
+    hangdbg("record", "--", "/no/such").assert_refused(2, "/no/such")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it(how, newest_python, tmp_path):
+    target = Working(newest_python, "-", "chains")
+    recorder = start_recording(target.pid, "-o", tmp_path / "stacks.txt")
+    recorder.send_signal(how)
+    done = outcome(recorder)
+    assert done.rc == 0 and LINE.search(done.err), done
+    assert "spend" in (tmp_path / "stacks.txt").read_text()
+    target.finish()
+
+
+def test_it_ends_with_the_process(newest_python):
+    target = Working(newest_python, "-", "chains")
+    recorder = start_recording(target.pid, "--until-exit", "--json")
+    target.process.kill()
+    done = outcome(recorder)
+    assert done.rc == 0, done
+    assert done.json()["functions"][0]["function"].startswith("spend"), done
+
+
+def test_a_high_cost_lowers_the_rate(newest_python):
+    target = Working(newest_python, "-", "chains,others")
+    done = hangdbg("record", target.pid, "-r", "5000", "-d", "2", "--max-overhead", "0.5", "--json")
+    target.finish()
+    assert done.json()["lowest_rate"] < 5000, done
+
+
+def test_ranks(newest_python, tmp_path):
+    job = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29471",
+           "TORCHELASTIC_RUN_ID": "recorded", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    ranks = [Working(newest_python, "-", group, env={**job, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+             for rank, group in enumerate(("chains", "others"))]
+    path = tmp_path / "stacks.txt"
+    done = hangdbg("record", "--job", "recorded", "--by-rank", "-d", "1", "-F", "-o", path)
+    assert done.rc == 0, done
+    found = {(names[0], way) for names, _ in collapsed(path.read_text())
+             for way in ("recursion", "coroutine") if way in names}
+    assert found == {("rank 0", "recursion"), ("rank 1", "coroutine")}
+    for rank in ranks:
+        rank.finish()
+
+
+def test_usage(newest_python):
+    hangdbg("record", "--by-rank", os.getpid()).assert_refused(2, "--job")
+    hangdbg("record", "-f", "pstats", os.getpid()).assert_refused(2, "--output")
+    hangdbg("record", "-o", "-", "--json", os.getpid()).assert_refused_as_json(2, "--output")
+    hangdbg("record", os.getpid(), "--", "true").assert_refused(2, "COMMAND")
+
+
+# ---- formats
+
+
+@pytest.fixture
+def recorded(newest_python, tmp_path):
+    """Writes a short recording in a format, and returns its path."""
+    def record(name, form):
+        path = tmp_path / name
+        done = hangdbg("record", "-r", "200", "-o", path, "-f", form, "--", newest_python,
+                       in_targets("known_shares.py"), "0.7", "chains,others")
+        assert done.rc == 0 and LINE.search(done.err), done
+        return path
+    return record
+
+
+def test_pstats(recorded):
+    stats = pstats.Stats(str(recorded("a.pstats", "pstats"))).stats
+    names = {name: value for (_, _, name), value in stats.items()}
+    total, own, callers = names["spend"][3], names["spend"][2], names["spend"][4]
+    assert 0 < own <= total < 3
+    assert "recursion" in {name for _, _, name in callers}
+    assert marshal.dumps(stats)
+
+
+def test_speedscope(recorded):
+    found = json.loads(recorded("a.json", "speedscope").read_text())
+    (profile,) = found["profiles"]
+    frames = found["shared"]["frames"]
+    assert profile["type"] == "sampled" and profile["unit"] == "seconds"
+    assert len(profile["samples"]) == len(profile["weights"])
+    assert sum(profile["weights"]) == pytest.approx(profile["endValue"])
+    assert any(frames[one[-1]]["name"] == "spend" for one in profile["samples"])
+    assert all(set(frame) <= {"name", "file", "line"} for frame in frames)
+
+
+def test_chrome(recorded):
+    events = json.loads(recorded("a.json", "chrome").read_text())["traceEvents"]
+    open_calls = {}
+    for event in events:
+        calls = open_calls.setdefault(event["tid"], [])
+        if event["ph"] == "B":
+            calls.append((event["name"], event["ts"]))
+        elif event["ph"] == "E":
+            name, began = calls.pop()
+            assert name == event["name"] and began <= event["ts"]
+    assert not any(open_calls.values())
+    assert any(event["name"].startswith("spend ") for event in events)
+
+
+def test_json_lines(recorded):
+    head, *runs = map(json.loads, recorded("a.jsonl", "jsonl").read_text().splitlines())
+    assert head["due"] == head["kept"] + head["missed"] and head["torn"] == 0
+    assert any(run["stack"][-1]["function"] == "spend" for run in runs)
+
+
+def test_gecko(recorded):
+    found = json.loads(recorded("a.json", "gecko").read_text())
+    for thread in found["threads"]:
+        stacks, frames = thread["stackTable"]["data"], thread["frameTable"]["data"]
+        for stack, _, _ in thread["samples"]["data"]:
+            while stack is not None:
+                stack, frame = stacks[stack]
+                assert frames[frame][0] < len(thread["stringTable"])
+    assert {thread["name"] for thread in found["threads"]}
+
+
+def fields(message):
+    """[(number, value)] of a message of protocol buffers."""
+    found, at = [], 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            found.append((key >> 3, varint()))
+        else:
+            assert key & 7 == 2
+            size = varint()
+            found.append((key >> 3, message[at:at + size]))
+            at += size
+    return found
+
+
+def test_pprof(recorded):
+    profile = fields(recorded("a.pb", "pprof").read_bytes())
+    strings = [value.decode() for number, value in profile if number == 6]
+    assert strings[0] == "" and "spend" in strings
+    locations = {dict(fields(value))[1] for number, value in profile if number == 4}
+    functions = {dict(fields(value))[1] for number, value in profile if number == 5}
+    assert locations == functions
+    samples = [dict(fields(value)) for number, value in profile if number == 2]
+    assert samples and all(sample[1] and sample[2] for sample in samples)
+
+
+def test_flame_graph(recorded):
+    text = recorded("a.html", "flamegraph").read_text()
+    assert LINE.search(text) and "http" not in text.replace("http-equiv", "")
+    body = text[text.index("<body>"):text.index("<script>")].replace("&nbsp;", " ")
+    page = xml.etree.ElementTree.fromstring(body + "</body>")
+    boxes = page.findall(".//div[@id='flame']/div")
+    assert any(box.text.startswith("spend ") and "%" in box.get("title") for box in boxes)
+    assert "spend" in "".join(page.find(".//table").itertext())

@@ -1,0 +1,80 @@
+#include "profiler/profile/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hangdbg {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+PythonFrame frame(const char* function, int line, int first_line = 1) {
+  PythonFrame frame;
+  frame.function = frame.qualname = function;
+  frame.file = "a.py";
+  frame.line = line;
+  frame.first_line = first_line;
+  return frame;
+}
+
+TEST(Profile, StacksBecomeATree) {
+  Profile profile;
+  const auto thread = profile.add_thread({.pid = 1, .tid = 2});
+  const auto one = profile.stack(
+      Profile::kRoot, std::vector{frame("f", 5), frame("main", 9)}, false);
+  const auto other = profile.stack(
+      Profile::kRoot, std::vector{frame("g", 7), frame("main", 9)}, false);
+  profile.add(thread, one, 0, 2);
+  profile.add(thread, other, 2, 3);
+  EXPECT_THAT(profile.nodes(), SizeIs(4));  // with the root
+  EXPECT_THAT(profile.path(one), SizeIs(2));
+  EXPECT_EQ(profile.path(one)[0], profile.path(other)[0]);
+  EXPECT_EQ(profile.totals()[profile.path(one)[0]], 5U);
+  EXPECT_EQ(profile.weight(), 5U);
+  EXPECT_THAT(profile.runs(), IsEmpty());
+}
+
+TEST(Profile, WholeFunctionsHaveNoLines) {
+  Profile profile;
+  const auto at = [&](int line) {
+    return profile.stack(Profile::kRoot, std::vector{frame("f", line)}, true);
+  };
+  EXPECT_EQ(at(5), at(6));
+}
+
+TEST(Profile, EqualStacksThatFollowEachOtherAreOneRun) {
+  Profile profile(/*runs=*/true);
+  const auto a = profile.add_thread({.tid = 1});
+  const auto b = profile.add_thread({.tid = 2});
+  const auto node =
+      profile.stack(Profile::kRoot, std::vector{frame("f", 5)}, false);
+  for (std::uint64_t at = 0; at < 3; ++at) {
+    profile.add(a, node, at, 1);
+    profile.add(b, node, at, 1);
+  }
+  profile.add(a, node, 5, 1);  // after a gap
+  ASSERT_THAT(profile.runs(), SizeIs(3));
+  EXPECT_EQ(profile.runs()[0].length, 3U);
+  EXPECT_EQ(profile.runs()[2].first, 5U);
+  EXPECT_TRUE(profile.has_all_runs());
+}
+
+TEST(Profile, ARecursionCountsOnce) {
+  Profile profile;
+  const auto thread = profile.add_thread({});
+  const auto node = profile.stack(
+      Profile::kRoot,
+      std::vector{frame("f", 2), frame("f", 3), frame("main", 9, 8)}, false);
+  profile.add(thread, node, 0, 4);
+  const auto times = function_times(profile);
+  ASSERT_THAT(times, SizeIs(2));
+  EXPECT_EQ(times[0].place.function, "f");
+  EXPECT_EQ(times[0].own, 4U);
+  EXPECT_EQ(times[0].total, 4U);
+  EXPECT_EQ(times[1].own, 0U);
+  EXPECT_EQ(times[1].total, 4U);
+}
+
+}  // namespace
+}  // namespace hangdbg

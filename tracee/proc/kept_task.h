@@ -1,0 +1,36 @@
+// KeptTask: a thread's files in /proc, opened once for who asks often.
+//
+// A sampler asks each thread hundreds of times a second whether it has run. To
+// open and close a file costs more than to read it.
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "tracee/proc/proc_tasks.h"
+
+namespace hangdbg {
+
+class KeptTask {
+ public:
+  // Where hangdbg has many descriptors already, none is kept.
+  KeptTask(int pid, int tid);
+  KeptTask(KeptTask&& other) noexcept;
+  KeptTask& operator=(KeptTask&&) = delete;
+  ~KeptTask();
+
+  int tid() const { return tid_; }
+
+  // As read_task_runs. Errors: NoSuchThread, NoSuchProcess, System.
+  Result<SchedStats> runs() const;
+  // Whether it is blocked in the kernel, and neither runs nor is about to.
+  // Errors: those, and NotPermitted.
+  Result<bool> is_blocked() const;
+
+ private:
+  int pid_;
+  int tid_;
+  Fd schedstat_;
+  Fd syscall_;
+};
+
+}  // namespace hangdbg
