@@ -39,7 +39,7 @@ constexpr auto kInjectStopTimeout = std::chrono::milliseconds(500);
 // A process that is being killed fails us in many ways before it is gone.
 constexpr auto kEnding = std::chrono::milliseconds(100);
 constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
-constexpr auto kLongestBackOff = std::chrono::milliseconds(50);
+constexpr auto kLongestBackOff = std::chrono::milliseconds(10);
 
 // What goes into the region, and where it went.
 struct AgentImage {
@@ -81,6 +81,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
+                               WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps);
 Result<AgentImage> make_image(const AttachTarget& target,
@@ -113,11 +114,16 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
             TRY(calls_known_unread(target.pid, tid, target.libc))) {
       return *known;
     }
+    WaitKeeper wait(target.pid, tid);
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(TracedThread::seize(tid));
       TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
-      return read_allowed_calls(target.pid, thread, target.libc);
+      wait.stopped(thread, TRY(thread.registers()));
+      auto allowed = read_allowed_calls(target.pid, thread, target.libc);
+      TRY(wait.let_go(thread));
+      return allowed;
     });
+    wait.note();
     if (answer || !worth_another_try(answer.error())) {
       break;
     }
@@ -204,10 +210,12 @@ Result<Address> start_agent(const AttachTarget& target,
       steps.done("choose");
       // A tracer for each: with its end the kernel lets go of a thread that
       // did not stop.
+      WaitKeeper wait(target.pid, tid);
       auto region = run_as_tracer([&] {
-        return start_agent_on(target, tid, image, proc_mem, unwinder, deadline,
-                              steps);
+        return start_agent_on(target, tid, image, proc_mem, unwinder, wait,
+                              deadline, steps);
       });
+      wait.note();
       if (region) {
         return region;
       }
@@ -251,6 +259,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
+                               WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps) {
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
@@ -261,18 +270,24 @@ Result<Address> start_agent_on(const AttachTarget& target,
   checkpoint("stopped");
   steps.done("stop");
 
+  const auto registers = TRY(thread.registers());
+  wait.stopped(thread, registers);
   if (!allowed) {
     allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
   }
-  const auto registers = TRY(thread.registers());
-  TRY(check_safe(target, thread, registers, unwinder, deadline));
+  if (const Status safe =
+          check_safe(target, thread, registers, unwinder, deadline);
+      !safe) {
+    TRY(wait.let_go(thread));
+    return std::unexpected(safe.error());
+  }
   checkpoint("judged");
   steps.done("judge");
 
   RegionPlan plan = image.plan;
   plan.may_yield = allowed->sched_yield;
-  auto borrowed =
-      TRY(BorrowedThread::borrow(target, thread, registers, proc_mem, plan));
+  auto borrowed = TRY(
+      BorrowedThread::borrow(target, thread, registers, proc_mem, plan, wait));
   const Address base = TRY(borrowed.wait_until_mapped(deadline));
   steps.done("map");
   TRY(write_proc_mem(proc_mem, base, image.text));
