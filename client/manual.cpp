@@ -83,6 +83,9 @@ In a program that can import the package: breakpoint() waits for
 .I ~/.local/state/hangdbg/history
 History of the prompt (or below
 .BR XDG_STATE_HOME ).
+.TP
+.I $XDG_RUNTIME_DIR/hangdbg, /run/hangdbg, /tmp/hangdbg-UID
+Since when threads wait that hangdbg has stopped meanwhile.
 .SH NOTES
 Only the user of a process, or root, may trace it.
 .B hangdbg doctor

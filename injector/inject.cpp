@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <thread>
@@ -14,40 +12,22 @@
 #include "base/checkpoint.h"
 #include "base/log.h"
 #include "injector/agent_finder.h"
+#include "injector/agent_image.h"
 #include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
 #include "injector/stub/borrowed_thread.h"
-#include "injector/stub/signal_masks.h"
-#include "inspector/cpython/runtime/gil.h"
 #include "tracee/proc/proc_status.h"
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/wait_sample.h"
 
-extern "C" {
-extern const std::byte hangdbg_bootstrap_begin[];
-extern const std::byte hangdbg_bootstrap_end[];
-}
-
 namespace hangdbg {
 namespace {
 
-constexpr std::uint64_t kPageSize = 4096;
-// The first thread runs the user's expressions: as much as any thread of the
-// target's own has, of which only what is touched is taken.
-constexpr std::uint64_t kExecutorStack = 8 * 1024 * 1024;
 constexpr auto kInjectStopTimeout = std::chrono::milliseconds(500);
 // A process that is being killed fails us in many ways before it is gone.
 constexpr auto kEnding = std::chrono::milliseconds(100);
 constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
-constexpr auto kLongestBackOff = std::chrono::milliseconds(50);
-
-// What goes into the region, and where it went.
-struct AgentImage {
-  RegionPlan plan;
-  std::vector<std::byte> text;
-  HdRegion region{};
-  std::vector<std::byte> agent;  // from HD_AGENT_OFFSET on
-};
+constexpr auto kLongestBackOff = std::chrono::milliseconds(10);
 
 // Ctrl-Z waits while a thread of the target stands still for us, and would
 // stand for as long as we are stopped.
@@ -81,12 +61,9 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
+                               WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps);
-Result<AgentImage> make_image(const AttachTarget& target,
-                              const AgentProgram& agent,
-                              bool use_pipes);
-HdRegion without(HdRegion region, const AllowedCalls& allowed);
 bool worth_another_try(const Error& error);
 std::map<int, TaskSyscall> all_at_rest(int pid, double for_s);
 
@@ -113,11 +90,16 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
             TRY(calls_known_unread(target.pid, tid, target.libc))) {
       return *known;
     }
+    WaitKeeper wait(target.pid, tid);
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(TracedThread::seize(tid));
       TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
-      return read_allowed_calls(target.pid, thread, target.libc);
+      wait.stopped(thread, TRY(thread.registers()));
+      auto allowed = read_allowed_calls(target.pid, thread, target.libc);
+      TRY(wait.let_go(thread));
+      return allowed;
     });
+    wait.note();
     if (answer || !worth_another_try(answer.error())) {
       break;
     }
@@ -204,10 +186,12 @@ Result<Address> start_agent(const AttachTarget& target,
       steps.done("choose");
       // A tracer for each: with its end the kernel lets go of a thread that
       // did not stop.
+      WaitKeeper wait(target.pid, tid);
       auto region = run_as_tracer([&] {
-        return start_agent_on(target, tid, image, proc_mem, unwinder, deadline,
-                              steps);
+        return start_agent_on(target, tid, image, proc_mem, unwinder, wait,
+                              deadline, steps);
       });
+      wait.note();
       if (region) {
         return region;
       }
@@ -251,6 +235,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
+                               WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps) {
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
@@ -261,18 +246,24 @@ Result<Address> start_agent_on(const AttachTarget& target,
   checkpoint("stopped");
   steps.done("stop");
 
+  const auto registers = TRY(thread.registers());
+  wait.stopped(thread, registers);
   if (!allowed) {
     allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
   }
-  const auto registers = TRY(thread.registers());
-  TRY(check_safe(target, thread, registers, unwinder, deadline));
+  if (const Status safe =
+          check_safe(target, thread, registers, unwinder, deadline);
+      !safe) {
+    TRY(wait.let_go(thread));
+    return std::unexpected(safe.error());
+  }
   checkpoint("judged");
   steps.done("judge");
 
   RegionPlan plan = image.plan;
   plan.may_yield = allowed->sched_yield;
-  auto borrowed =
-      TRY(BorrowedThread::borrow(target, thread, registers, proc_mem, plan));
+  auto borrowed = TRY(
+      BorrowedThread::borrow(target, thread, registers, proc_mem, plan, wait));
   const Address base = TRY(borrowed.wait_until_mapped(deadline));
   steps.done("map");
   TRY(write_proc_mem(proc_mem, base, image.text));
@@ -288,77 +279,6 @@ Result<Address> start_agent_on(const AttachTarget& target,
   TRY(borrowed.give_back());
   steps.add("borrowed", Steps::Clock::now() - stopped_at);
   steps.done("give-back");
-  return region;
-}
-
-Result<AgentImage> make_image(const AttachTarget& target,
-                              const AgentProgram& agent,
-                              bool use_pipes) {
-  AgentImage image;
-  image.text.assign(hangdbg_bootstrap_begin, hangdbg_bootstrap_end);
-  HdImageHeader header;
-  std::memcpy(&header, image.text.data(), sizeof header);
-  const auto round_up = [](std::uint64_t size) {
-    return (size + kPageSize - 1) / kPageSize * kPageSize;
-  };
-  image.plan.text_size = round_up(image.text.size());
-  const auto compiled = agent.compiled(target.python.version.minor);
-  // The source ends with a NUL.
-  const std::uint64_t source_size = agent.source.size() + 1;
-  image.agent.resize(source_size + compiled.code.size());
-  image.plan.total_size =
-      image.plan.text_size + round_up(HD_AGENT_OFFSET + image.agent.size());
-  image.plan.entry = header.entry;
-  image.plan.stack_size = kExecutorStack;
-
-  HdRegion& region = image.region;
-  while (region.first_nonce == 0) {
-    if (::getrandom(&region.first_nonce, sizeof region.first_nonce, 0) !=
-        sizeof region.first_nonce) {
-      return fail_errno("getrandom failed");
-    }
-  }
-  region.magic = HD_MAGIC;
-  region.total_size = image.plan.total_size;
-  region.forbidden = use_pipes ? HD_FORBIDS_SOCKETS : 0;
-  region.door = -1;
-  region.libc_signals = libc_signals(target.danger.is_musl());
-  region.code_offset =
-      static_cast<std::uint32_t>(HD_AGENT_OFFSET + source_size);
-  region.code_size = static_cast<std::uint32_t>(compiled.code.size());
-  region.code_magic = compiled.magic;
-  const auto left = find_left_images(target);
-  for (std::size_t i = 0; i < left.size() && i < std::size(region.left); i++) {
-    region.left[i] = left[i].value;
-  }
-  region.api = target.api.table;
-  if (const auto tasks = TaskIds::read(target.pid);
-      tasks && !target.python.free_threaded) {
-    if (const auto gil = read_gil(target.memory, target.python, *tasks)) {
-      region.api.gil_locked = gil->locked_word.value;
-    }
-  }
-  std::ranges::copy(std::as_bytes(std::span(agent.source)),
-                    image.agent.begin());
-  std::ranges::copy(std::as_bytes(std::span(compiled.code)),
-                    image.agent.begin() + static_cast<long>(source_size));
-  return image;
-}
-
-// The region's filter is the borrowed thread's, so it is not known before.
-HdRegion without(HdRegion region, const AllowedCalls& allowed) {
-  if (!allowed.sockets) {
-    region.forbidden |= HD_FORBIDS_SOCKETS;
-  }
-  if (!allowed.sched_yield) {
-    region.forbidden |= HD_FORBIDS_YIELD;
-  }
-  if (!allowed.read_self) {
-    region.forbidden |= HD_FORBIDS_READ_SELF;
-  }
-  if (!allowed.open) {
-    region.forbidden |= HD_FORBIDS_OPEN;
-  }
   return region;
 }
 

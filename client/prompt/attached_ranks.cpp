@@ -54,7 +54,9 @@ std::map<int, Error> AttachedRanks::attach_all(
   std::map<int, Error> failed;
   parallel_map<std::unique_ptr<AttachedRank>>(
       pids, options_.deadline(),
-      [this, numbers](int pid) { return attach(pid, numbers.at(pid)); },
+      [this, numbers](int pid) {
+        return attach(pid, numbers.at(pid), IfClosed::Refuse);
+      },
       [&](int pid, std::optional<Result<std::unique_ptr<AttachedRank>>> made) {
         if (made && *made) {
           all_[pid] = **std::move(made);
@@ -70,7 +72,8 @@ std::map<int, Error> AttachedRanks::attach_all(
 Result<AttachedRank*> AttachedRanks::open(int pid,
                                           std::optional<int> rank,
                                           const PlaceOptions& place) {
-  AttachedRank* const attached = TRY(find_or_attach(pid, rank));
+  AttachedRank* const attached =
+      TRY(find_or_attach(pid, rank, IfClosed::LookFromOutside));
   const Interruptible interruptible(*attached->session);
   TRY(enter(*attached, place));
   TRY(show_banner(*attached));
@@ -95,7 +98,8 @@ Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
 }
 
 Result<AttachedRank*> AttachedRanks::join(const JobRank& rank) {
-  AttachedRank* const attached = TRY(find_or_attach(rank.pid, rank.rank));
+  AttachedRank* const attached =
+      TRY(find_or_attach(rank.pid, rank.rank, IfClosed::Refuse));
   const Interruptible interruptible(*attached->session);
   if (!attached->state) {
     TRY(enter(*attached, {}));
@@ -205,7 +209,8 @@ Status AttachedRanks::limit(TimeoutOverride raised) {
 }
 
 Result<AttachedRank*> AttachedRanks::find_or_attach(int pid,
-                                                    std::optional<int> rank) {
+                                                    std::optional<int> rank,
+                                                    IfClosed then) {
   const auto there = all_.find(pid);
   if (there != all_.end() && there->second->session->alive()) {
     there->second->rank = rank ? rank : there->second->rank;
@@ -219,18 +224,23 @@ Result<AttachedRank*> AttachedRanks::find_or_attach(int pid,
     gone_.push_back(std::move(there->second));
     all_.erase(there);
   }
-  auto made = TRY(attach(pid, rank));
+  auto made = TRY(attach(pid, rank, then));
   return (all_[pid] = std::move(made)).get();
 }
 
-Result<std::unique_ptr<AttachedRank>> AttachedRanks::attach(
-    int pid,
-    std::optional<int> rank) {
+Result<std::unique_ptr<AttachedRank>>
+AttachedRanks::attach(int pid, std::optional<int> rank, IfClosed then) {
   auto attached = std::make_unique<AttachedRank>(
       AttachedRank{pid, rank, SourceText(pid), sample_threads(pid)});
   const auto started = Deadline::Clock::now();
-  attached->session = TRY(Session::attach(
-      pid, hooks_of(*attached, out_, err_, events_), options_.deadline()));
+  auto session = Session::attach(pid, hooks_of(*attached, out_, err_, events_),
+                                 options_.deadline());
+  if (!session && session.error().id == ErrorId::NoSafeThread &&
+      then == IfClosed::LookFromOutside) {
+    session = Session::open_outside(
+        pid, hooks_of(*attached, out_, err_, events_), session.error());
+  }
+  attached->session = TRY(std::move(session));
   attached->took = Deadline::Clock::now() - started;
   if (!rank) {
     if (const auto own = rank_of_process(pid); own && !own->child) {
@@ -326,9 +336,12 @@ Status show_banner(AttachedRank& rank) {
       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   const ShownThread& thread = state.place.thread();
   const bool stands = state.held.contains(thread.tid);
-  say("attached to {} (python {}) in {} · {}{}\n", hello.pid,
+  say("{} {} (python {}) in {} · {}{}\n",
+      session.is_outside() ? "looking at" : "attached to", hello.pid,
       printable(hello.python), human_duration(rank.took),
-      stands ? "it was waiting for a debugger" : "nothing is stopped",
+      stands                 ? "it was waiting for a debugger"
+      : session.is_outside() ? "nothing was entered"
+                             : "nothing is stopped",
       interactive ? " · Ctrl-D detaches" : "");
   flush_output(stdout);  // the next line may take a moment
   const auto look = rank.before.find(thread.tid);

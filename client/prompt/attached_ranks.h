@@ -90,9 +90,15 @@ class AttachedRanks {
   const Palette& err() const { return err_; }
 
  private:
-  Result<AttachedRank*> find_or_attach(int pid, std::optional<int> rank);
+  // What a prompt can do from outside, and what is done to several ranks
+  // together cannot.
+  enum class IfClosed { Refuse, LookFromOutside };
+  Result<AttachedRank*> find_or_attach(int pid,
+                                       std::optional<int> rank,
+                                       IfClosed then);
   Result<std::unique_ptr<AttachedRank>> attach(int pid,
-                                               std::optional<int> rank);
+                                               std::optional<int> rank,
+                                               IfClosed then);
   Result<int> go_to(int from, int rank);
 
   const CommonOptions& options_;

@@ -137,9 +137,10 @@ void show_place(PromptState& state) {
 void say_if_read_only(PromptState& state) {
   const bool now = state.session.read_only();
   if (now && !state.said_read_only) {
-    const std::string why = fmt::format(
-        "read-only: {}; stacks and source work, other commands wait",
-        state.session.why_read_only());
+    const std::string why =
+        fmt::format("read-only: {}; stacks and source work, other commands {}",
+                    state.session.why_read_only(),
+                    state.session.is_outside() ? "do not" : "wait");
     say(stderr, "{}\n", state.err.dim(printable(why)));
   }
   state.said_read_only = now;

@@ -11,6 +11,7 @@
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/pipe_holders.h"
+#include "inspector/cpython/stacks/thread_names.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -59,6 +60,21 @@ void tell_holders(const ProcessSnapshot& of,
 NextStep read_descriptors(int pid) {
   return {fmt::format("hangdbg fds {}", pid),
           "all its pipes, and who has the other ends"};
+}
+
+// Others that run no Python, with the same descriptors: what they will do is
+// not known.
+std::size_t library_threads(const ProcessSnapshot& of, ThreadId but) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(of.threads, [&](const ThreadSnapshot& one) {
+        return one.id != but && !one.python && !is_agents_name(one.wait.name);
+      }));
+}
+
+std::string threads_of_libraries(std::size_t count, const char* might) {
+  return fmt::format("{} of libraries {} here as well, and might {}",
+                     count == 1 ? "a thread" : fmt::format("{} threads", count),
+                     count == 1 ? "is" : "are", might);
 }
 
 // A pipe to itself is how a handler of a signal, or another thread, wakes a
@@ -229,11 +245,13 @@ Cause reads(const ProcessSnapshot& of,
     return wakes_itself(thread, pipe);
   }
   const bool alone = of.python_threads().size() <= 1;
+  const std::size_t of_libraries = own ? library_threads(of, thread.id) : 0;
   cause.id = CauseId::WriterGone;
   cause.progress = Progress::Stuck;
   cause.confidence = !queue && !alone ? Confidence::Possible
-                     : own && handled ? Confidence::Likely
-                                      : Confidence::Certain;
+                     : (own && handled) || of_libraries > 0
+                         ? Confidence::Likely
+                         : Confidence::Certain;
   if (!queue && !alone) {
     cause.id = CauseId::PipeRead;
     cause.progress = Progress::Blocked;
@@ -247,6 +265,9 @@ Cause reads(const ProcessSnapshot& of,
                         "fd {}, so it never ends either",
                         writers.own.front())
           : "no process has the write end open");
+  if (of_libraries > 0) {
+    cause.evidence.push_back(threads_of_libraries(of_libraries, "write"));
+  }
   cause.next.push_back(read_descriptors(of.pid));
   return cause;
 }
@@ -286,6 +307,11 @@ Cause writes(const ProcessSnapshot& of,
                            of.python_threads().size() <= 1
                        ? Progress::Stuck
                        : Progress::Blocked;
+  if (const std::size_t count = own ? library_threads(of, thread.id) : 0;
+      count > 0 && cause.progress == Progress::Stuck) {
+    cause.confidence = std::min(cause.confidence, Confidence::Likely);
+    cause.evidence.push_back(threads_of_libraries(count, "read"));
+  }
   cause.next.push_back(read_descriptors(of.pid));
   return cause;
 }

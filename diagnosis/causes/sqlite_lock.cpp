@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -14,11 +16,19 @@
 namespace hangdbg::causes {
 namespace {
 
+constexpr int kLooks = 5;
+constexpr auto kBetweenTries = std::chrono::milliseconds(3);
+
 // The function by which its C code is on the stack; "" if it is not, or that
 // cannot be told.
 std::string function_of_sqlite(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread) {
-  const auto functions = of.native(thread);
+  auto functions = of.native(thread);
+  // It was just at one of its tries, and nothing could be read.
+  for (int more = kLooks; functions.empty() && more > 0; --more) {
+    std::this_thread::sleep_for(kBetweenTries);
+    functions = of.native(thread);
+  }
   const auto found = std::ranges::find_if(
       functions, [](const std::string& one) { return one.contains("sqlite"); });
   return found == functions.end() ? "" : *found;

@@ -46,7 +46,8 @@ Result<BorrowedThread> BorrowedThread::borrow(const AttachTarget& target,
                                               TracedThread& thread,
                                               const Registers& registers,
                                               const Fd& proc_mem,
-                                              const RegionPlan& plan) {
+                                              const RegionPlan& plan,
+                                              WaitKeeper& wait) {
   auto extended = TRY(thread.extended_state());
   const auto mask = TRY(thread.signal_mask());
   const auto stack = StubStack::below(registers.sp(), extended.bytes.size());
@@ -73,7 +74,7 @@ Result<BorrowedThread> BorrowedThread::borrow(const AttachTarget& target,
       CodeCave::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
   checkpoint("stub-written");
   BorrowedThread borrowed(target, thread, registers, std::move(extended), mask,
-                          std::move(code_cave), stack);
+                          std::move(code_cave), stack, wait);
   TRY(borrowed.enter());
   return borrowed;
 }
@@ -84,14 +85,16 @@ BorrowedThread::BorrowedThread(const AttachTarget& target,
                                ExtendedState extended,
                                std::uint64_t mask,
                                CodeCave code_cave,
-                               StubStack stack)
+                               StubStack stack,
+                               WaitKeeper& wait)
     : target_(&target),
       thread_(&thread),
       registers_(registers),
       extended_(std::move(extended)),
       mask_(mask),
       slack_(std::move(code_cave)),
-      stack_(stack) {}
+      stack_(stack),
+      wait_(&wait) {}
 
 BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
     : target_(other.target_),
@@ -107,7 +110,8 @@ BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
       disturbed_(other.disturbed_),
       late_signals_(std::move(other.late_signals_)),
       entered_(other.entered_),
-      given_back_(std::exchange(other.given_back_, true)) {}
+      given_back_(std::exchange(other.given_back_, true)),
+      wait_(other.wait_) {}
 
 BorrowedThread::~BorrowedThread() {
   if (given_back_) {
@@ -159,8 +163,8 @@ Status BorrowedThread::give_back() {
               "thread {} will unmap the region when thawed", thread_->tid());
     return detach();
   }
-  TRY(restore());
-  TRY(detach());
+  const bool as_it_was = TRY(restore());
+  TRY(as_it_was && late_signals_.empty() ? wait_->let_go(*thread_) : detach());
   checkpoint("detached");
   return slack_.restore();
 }
@@ -322,21 +326,22 @@ Status BorrowedThread::interrupt() {
   return thread_->await_stop(Deadline::in(kStopAgain), &late_signals_);
 }
 
-Status BorrowedThread::restore() {
+// False: it has restored itself, and has run since.
+Result<bool> BorrowedThread::restore() {
   if (!entered_) {
-    return {};
+    return true;
   }
   if (!TRY(still_inside())) {
     log::info(log::Area::Injector, "thread {} has restored itself",
               thread_->tid());
-    return {};
+    return false;
   }
   TRY(thread_->set_extended_state(extended_));
   TRY(thread_->set_signal_mask(mask_));
   checkpoint("mask-back");
   TRY(thread_->set_registers(registers_));
   checkpoint("registers-back");
-  return {};
+  return true;
 }
 
 Result<bool> BorrowedThread::still_inside() const {

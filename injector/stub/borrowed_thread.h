@@ -24,6 +24,7 @@
 #include "injector/checks/preflight.h"
 #include "injector/stub/code_cave.h"
 #include "tracee/ptrace/traced_thread.h"
+#include "tracee/ptrace/wait_keeper.h"
 
 namespace hangdbg {
 
@@ -44,7 +45,8 @@ class BorrowedThread {
                                        TracedThread& thread,
                                        const Registers& registers,
                                        const Fd& proc_mem,
-                                       const RegionPlan& plan);
+                                       const RegionPlan& plan,
+                                       WaitKeeper& wait);
 
   BorrowedThread(BorrowedThread&& other) noexcept;
   BorrowedThread& operator=(BorrowedThread&&) = delete;
@@ -70,7 +72,8 @@ class BorrowedThread {
                  ExtendedState extended,
                  std::uint64_t mask,
                  CodeCave code_cave,
-                 StubStack stack);
+                 StubStack stack,
+                 WaitKeeper& wait);
 
   Status enter();
   Result<StubState> wait_for(StubPhase phase, Deadline deadline);
@@ -81,7 +84,7 @@ class BorrowedThread {
   Status beat();
   Status stop_again();
   Status interrupt();
-  Status restore();
+  Result<bool> restore();
   Result<bool> still_inside() const;
   Result<bool> must_finish_first() const;
 
@@ -99,6 +102,7 @@ class BorrowedThread {
   std::vector<int> late_signals_;  // came while it was in the stub
   bool entered_ = false;
   bool given_back_ = false;
+  WaitKeeper* wait_;
 };
 
 }  // namespace hangdbg

@@ -1,7 +1,9 @@
 #include "server/session/agent_session.h"
 #include "server/coroutines/as_result.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -55,6 +57,21 @@ bool waits_for_gil(HdExecutorStage stage) {
 Result<Injection> inject_agent(int pid, Deadline deadline) {
   const AgentProgram agent{agent_core_source(), compiled_agent};
   return inject(pid, agent, deadline);
+}
+
+// Each with both of its ends here, so that nobody closes it.
+Result<Injection> stay_outside(int pid) {
+  Injection made;
+  made.target = TRY(preflight(pid));
+  for (Channel* const channel : {&made.channels.control, &made.channels.dap}) {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+      return fail_errno("no pipe", ErrorId::OutOfResources);
+    }
+    channel->read = Fd(ends[0]);
+    channel->write = Fd(ends[1]);
+  }
+  return made;
 }
 
 AgentSession::AgentSession(asio::io_context& io,
@@ -125,6 +142,9 @@ auto AgentSession::stack(dap::StackTrace::Arguments wanted, Deadline deadline)
 template <class Pair>
 auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
     -> Awaitable<typename Pair::Body> {
+  if (outside_) {
+    co_return fail(ErrorId::GilHeld, outside_->message);  // unseen
+  }
   auto request = dap::make_request<Pair>(0, arguments);
   const auto then = outside_allowed_ ? WhileHeld::GiveUp : WhileHeld::Wait;
   const auto response = co_await ask(std::move(request), deadline, then);
@@ -133,6 +153,9 @@ auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
 }
 
 asio::awaitable<bool> AgentSession::read_only() {
+  if (outside_) {
+    co_return true;
+  }
   if (owes_answer_ && alive_) {
     const GilSample look = co_await sample_gil();
     enter_if(look.verdict, connection_->call_number());
@@ -142,7 +165,10 @@ asio::awaitable<bool> AgentSession::read_only() {
 }
 
 asio::awaitable<std::string> AgentSession::why_read_only() {
-  return result_on(looks_, [this] { return gil_watch_.reason(); });
+  if (outside_) {
+    co_return outside_->message;
+  }
+  co_return co_await result_on(looks_, [this] { return gil_watch_.reason(); });
 }
 
 auto AgentSession::need(std::string module, Deadline deadline)
@@ -201,6 +227,10 @@ auto AgentSession::enter(std::int64_t interpreter, Deadline deadline)
   if (interpreter == interpreter_ || !alive_) {
     co_return Status();
   }
+  if (outside_) {
+    interpreter_ = interpreter;
+    co_return Status();
+  }
   CO_CHECK(connection_->tell(HD_CONTROL_INTERPRETER,
                              static_cast<std::uint32_t>(interpreter)));
   CO_CHECK(co_await connection_->stage(deadline));
@@ -212,7 +242,7 @@ auto AgentSession::enter(std::int64_t interpreter, Deadline deadline)
 
 // The agent leaves one before it answers in the next.
 auto AgentSession::leave_interpreter(Deadline deadline) -> Awaitable<void> {
-  if (interpreter_ != 0 && alive_ && !owes_answer_) {
+  if (interpreter_ != 0 && alive_ && !outside_ && !owes_answer_) {
     CO_CHECK(co_await enter_main(deadline));
     CO_CHECK(co_await look<dap::Hello>({}, deadline));
   }
@@ -257,6 +287,9 @@ auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
         ErrorId::ChannelClosed,
         "this session is over: an earlier request could not be ended",
         "detach and attach again");
+  }
+  if (outside_) {
+    co_return std::unexpected(*outside_);
   }
   if (std::exchange(interrupts_next_, false)) {
     co_return fail(ErrorId::Interrupted, "interrupted");

@@ -42,6 +42,9 @@ namespace hangdbg {
 // Injects our agent, or joins the one that is there. Errors: inject()'s.
 Result<Injection> inject_agent(int pid, Deadline deadline);
 
+// Nothing is injected: channels to nobody. Errors: preflight()'s.
+Result<Injection> stay_outside(int pid);
+
 class AgentSession {
  public:
   template <class T>
@@ -99,6 +102,11 @@ class AgentSession {
   // Whether they may be; to begin with, yes. No: they wait for the agent as all
   // others do. Then a frame has the number by which it can be asked something.
   void allow_outside(bool allowed) { outside_allowed_ = allowed; }
+
+  // There is no agent, because of that: those three are made from outside, and
+  // all else is answered with it. At once after the constructor.
+  void stay_outside(Error why) { outside_ = std::move(why); }
+  bool is_outside() const { return outside_.has_value(); }
 
   // Whether only those three can be answered: the agent waits for the GIL with
   // a question that was given up. It ends by itself when the agent gets it; to
@@ -206,6 +214,7 @@ class AgentSession {
   Deadline gave_up_ = Deadline::in({});  // until then, just now
   bool outside_allowed_ = true;
   bool just_my_code_ = false;
+  std::optional<Error> outside_;  // why no agent could enter
 
   // Of the running call.
   bool calling_ = false;

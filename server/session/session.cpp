@@ -18,6 +18,16 @@ Result<std::unique_ptr<Session>> Session::attach(int pid,
       std::make_unique<SessionLoop>(std::move(made), std::move(hooks))));
 }
 
+Result<std::unique_ptr<Session>> Session::open_outside(int pid,
+                                                       Hooks hooks,
+                                                       Error why) {
+  auto made = TRY(stay_outside(pid));
+  std::unique_ptr<Session> session(new Session(
+      std::make_unique<SessionLoop>(std::move(made), std::move(hooks))));
+  session->loop_->agent().stay_outside(std::move(why));
+  return session;
+}
+
 Session::Session(std::unique_ptr<SessionLoop> loop) : loop_(std::move(loop)) {}
 
 Session::~Session() {
@@ -59,6 +69,10 @@ void Session::allow_outside(bool allowed) {
 bool Session::read_only() {
   loop_->catch_up();
   return loop_->run(loop_->agent().read_only());
+}
+
+bool Session::is_outside() const {
+  return loop_->agent().is_outside();
 }
 
 std::string Session::why_read_only() {

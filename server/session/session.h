@@ -40,6 +40,11 @@ class Session {
   static Result<std::unique_ptr<Session>> attach(int pid,
                                                  Hooks hooks,
                                                  Deadline deadline);
+  // Enters nothing, and says `why`: threads and stacks are read from outside,
+  // all else is answered with that error. Errors: preflight()'s.
+  static Result<std::unique_ptr<Session>> open_outside(int pid,
+                                                       Hooks hooks,
+                                                       Error why);
   // Detaches: the agent leaves when its last client has.
   ~Session();
 
@@ -66,6 +71,8 @@ class Session {
                                       Deadline deadline);
   void allow_outside(bool allowed);
   bool read_only();
+  // Then it stays so: there is no agent.
+  bool is_outside() const;
   std::string why_read_only();
   Status need(const std::string& module, Deadline deadline);
   Status need_breakpoints(Deadline deadline);

@@ -19,12 +19,6 @@ constexpr auto kPatience = std::chrono::milliseconds(5);
 // So long what was read goes alike with the monotonic clock.
 constexpr auto kFresh = std::chrono::milliseconds(200);
 
-double monotonic_s() {
-  return std::chrono::duration<double>(
-             Deadline::Clock::now().time_since_epoch())
-      .count();
-}
-
 // How far the clock of this thread's CPU is ahead of the monotonic one. It runs
 // right now: its last run is the time.
 std::optional<double> ahead_here_s(int cpu) {
@@ -50,6 +44,12 @@ std::optional<double> ahead_there_s(int cpu) {
 }
 
 }  // namespace
+
+double monotonic_s() {
+  return std::chrono::duration<double>(
+             Deadline::Clock::now().time_since_epoch())
+      .count();
+}
 
 std::optional<double> last_ran_s(int pid, int tid) {
   const auto text = read_proc_record(pid, fmt::format("task/{}/sched", tid));

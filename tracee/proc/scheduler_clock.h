@@ -9,6 +9,8 @@
 
 namespace hangdbg {
 
+double monotonic_s();
+
 // When the thread ran last, on the clock of the CPU where it ran, in seconds.
 // Empty where the kernel does not say (/proc/PID/task/TID/sched needs
 // CONFIG_SCHED_DEBUG).

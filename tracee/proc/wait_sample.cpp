@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "tracee/proc/kept_wait.h"
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/scheduler_clock.h"
 
@@ -52,6 +53,12 @@ Result<WaitSample> sample_wait(int pid, int tid) {
     }
     if (!call->running && call->number >= 0) {
       look.syscall = syscall_name(look.call.number);
+    }
+  }
+  if (const auto call = read_task_syscall(pid, tid); call && !call->running) {
+    if (const auto began = noted_wait_s(pid, tid, *stat, *call)) {
+      look.asleep_s = monotonic_s() - *began;
+      return look;
     }
   }
   const auto ran = last_ran_s(pid, tid);

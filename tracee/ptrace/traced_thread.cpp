@@ -35,7 +35,8 @@ std::unexpected<Error> ptrace_failed(const char* what, int tid) {
 }  // namespace
 
 Result<TracedThread> TracedThread::seize(int tid) {
-  if (ptrace_call(PTRACE_SEIZE, tid, nullptr, nullptr) == 0) {
+  if (ptrace_call(PTRACE_SEIZE, tid, nullptr,
+                  as_pointer(PTRACE_O_TRACESYSGOOD)) == 0) {
     return TracedThread(tid);
   }
   const int saved = errno;
@@ -225,6 +226,14 @@ Status TracedThread::resume(int signal) {
   if (ptrace_call(PTRACE_CONT, tid_, nullptr,
                   as_pointer(static_cast<std::uintptr_t>(signal))) != 0) {
     return ptrace_failed("CONT", tid_);
+  }
+  stopped_ = false;
+  return {};
+}
+
+Status TracedThread::resume_to_call() {
+  if (ptrace_call(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
+    return ptrace_failed("SYSCALL", tid_);
   }
   stopped_ = false;
   return {};

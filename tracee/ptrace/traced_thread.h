@@ -75,6 +75,10 @@ class TracedThread {
   // Lets the stopped thread run, with a signal that it was about to get.
   Status resume(int signal = 0);
 
+  // The same, up to where its next system call begins or the one that it is in
+  // ends: it stops there (WaitStatus::at_call), unless another stop is first.
+  Status resume_to_call();
+
   // The thread's next stop or end if there is one already; does not wait.
   Result<std::optional<WaitStatus>> poll();
 

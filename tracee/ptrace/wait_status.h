@@ -25,15 +25,22 @@ class WaitStatus {
     return event() == PTRACE_EVENT_STOP && WSTOPSIG(raw_) != SIGTRAP;
   }
 
+  // On the way into a system call or out of it (PTRACE_O_TRACESYSGOOD).
+  bool at_call() const {
+    return WIFSTOPPED(raw_) && event() == 0 && WSTOPSIG(raw_) == kAtCall;
+  }
+
   // About to be given this signal, 0 when it is none of that. The tracer must
   // pass it on when it resumes.
   int signal() const {
-    return WIFSTOPPED(raw_) && event() == 0 ? WSTOPSIG(raw_) : 0;
+    return WIFSTOPPED(raw_) && event() == 0 && !at_call() ? WSTOPSIG(raw_) : 0;
   }
 
   int raw() const { return raw_; }
 
  private:
+  static constexpr int kAtCall = SIGTRAP | 0x80;
+
   int event() const { return WIFSTOPPED(raw_) ? raw_ >> 16 : 0; }
 
   int raw_;

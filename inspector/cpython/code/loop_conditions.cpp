@@ -389,9 +389,13 @@ class LoopReader {
 
 FrameLoops frame_loops(const CodeObject& code, std::int64_t offset) {
   FrameLoops made;
-  const std::int32_t at = instruction_at(code.flow.code, offset);
+  std::int32_t at = instruction_at(code.flow.code, offset);
   if (at == BytecodeFlow::kNone) {
     return made;
+  }
+  // Once 3.11 has specialized a call, its PRECALL does the work of its CALL.
+  if (code.flow.code[slot(at)].op == Op::PRECALL && at + 1 < code.flow.size()) {
+    ++at;
   }
   for (CallText& call : statement_ending_at(code, at).calls) {
     if (call.at == at) {

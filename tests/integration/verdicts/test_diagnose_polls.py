@@ -4,8 +4,9 @@ that it is in: at the first look, whatever the pause."""
 import re
 import sys
 
+import processes
 from diagnosed import diagnosed
-from harness import Target, in_targets
+from harness import Target, in_targets, until
 from versions import by_case
 
 import pytest
@@ -51,3 +52,12 @@ def test_the_same_in_ten_looks(pause):
         target = Target([sys.executable, in_targets("polling_loops.py"), kind, pause])
         said = [check(target, kind)["summary"] for _ in range(LOOKS)]
         assert len(set(said)) == 1, said
+
+
+@pytest.mark.parametrize("kind", ["file", "attempts", "by_helper", "beats"])
+def test_after_many_rounds(kind, python):
+    """The interpreter has replaced the instructions by faster ones by then."""
+    target = Target([python, in_targets("polling_loops.py"), kind, "0.01"])
+    until("a hundred rounds", lambda: (
+        int(processes.thread_activity(target.pid, target.tid).switches[0]) > 100))
+    check(target, kind)

@@ -134,6 +134,15 @@ const std::vector<MadeUpCase>& file_cases() {
              .sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          writes(world, kOne);
        }},
+      {"a_thread_of_a_library_may_write", CauseId::WriterGone, Stuck, Likely,
+       true, "",
+       [](auto& world) {
+         at_pipe(world, SYS_read).sleeps_in(SYS_futex, {});
+         writes(world, kOne);
+       }},
+      {"a_thread_of_a_library_has_no_end_either", CauseId::WriterGone, Stuck,
+       Certain, true, "",
+       [](auto& world) { at_pipe(world, SYS_read).sleeps_in(SYS_futex, {}); }},
       {"no_thread_writes_into_a_queue", CauseId::WriterGone, Stuck, Certain,
        true, "waits for a queue that nobody writes into",
        [](auto& world) {

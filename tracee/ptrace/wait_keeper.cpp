@@ -1,0 +1,176 @@
+#include "tracee/ptrace/wait_keeper.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "base/log.h"
+#include "tracee/proc/scheduler_clock.h"
+#include "tracee/proc/wait_sample.h"
+#include "tracee/ptrace/interrupted_calls.h"
+
+namespace hangdbg {
+namespace {
+
+// Shorter waits are not worth a stop more.
+constexpr double kWorthIt = 0.05;  // seconds
+// Each step takes microseconds on a machine that has a CPU for the thread. The
+// thread is not stopped meanwhile.
+constexpr auto kOneStep = std::chrono::milliseconds(10);
+constexpr auto kAtOnce = std::chrono::microseconds(100);
+constexpr auto kKeeperNap = std::chrono::microseconds(50);
+
+// Between two looks. After the first ones our own CPU is what it needs.
+class Pause {
+ public:
+  void operator()() const {
+    if (at_once_.expired()) {
+      std::this_thread::sleep_for(kKeeperNap);
+    } else {
+      ::sched_yield();
+    }
+  }
+
+ private:
+  Deadline at_once_ = Deadline::in(kAtOnce);
+};
+
+Result<std::optional<WaitStatus>> next_stop(TracedThread& thread,
+                                            Deadline deadline) {
+  for (const Pause pause;; pause()) {
+    if (auto status = TRY(thread.poll()); status || deadline.expired()) {
+      return status;
+    }
+  }
+}
+
+// A wait without an end for which EINTR is returned, though no handler has run:
+// who is in it calls again, and learns nothing else.
+bool is_called_again(const Registers& registers) {
+  return was_interrupted(registers) &&
+         registers.syscall_number() == SYS_epoll_wait &&
+         static_cast<std::int32_t>(registers.raw.r10) < 0;
+}
+
+// Libc's function has one place for a process of one thread and another, with
+// more on the stack, for one that has had more: which it has had by now.
+bool is_same_caller(const user_regs_struct& one,
+                    const user_regs_struct& other) {
+  constexpr std::uint64_t kPlacesApart = 256;
+  const auto apart = [](std::uint64_t a, std::uint64_t b) {
+    return a > b ? a - b : b - a;
+  };
+  return apart(one.rip, other.rip) < kPlacesApart &&
+         apart(one.rsp, other.rsp) < kRedZone && one.rbx == other.rbx &&
+         one.r12 == other.r12 && one.r13 == other.r13 && one.r14 == other.r14 &&
+         one.r15 == other.r15;
+}
+
+bool is_restarted(const Registers& registers) {
+  return resume_point(registers).pc != registers.pc();
+}
+
+}  // namespace
+
+WaitKeeper::WaitKeeper(int pid, int tid) : pid_(pid), tid_(tid) {
+  const auto switches = voluntary_switches(pid, tid);
+  const auto wait = sample_wait(pid, tid);
+  const auto call = read_task_syscall(pid, tid);
+  const auto stat = read_task_stat(pid, tid);
+  const double now = monotonic_s();
+  if (!switches || !wait || !call || !stat || wait->state != 'S' ||
+      wait->asleep_s.value_or(0) < kWorthIt || call->running ||
+      call->number < 0 || voluntary_switches(pid, tid) != switches) {
+    return;
+  }
+  before_ = KeptWait{.started = stat->start_ticks,
+                     .boot = boot_id(),
+                     .call = *call,
+                     .switches = *switches,
+                     .began_s = now - *wait->asleep_s};
+}
+
+// One switch more than before is that to this stop: it has not run otherwise.
+void WaitKeeper::stopped(const TracedThread& thread,
+                         const Registers& registers) {
+  if (before_ && thread.tid() == tid_ && registers.in_syscall() &&
+      (is_restarted(registers) || is_called_again(registers)) &&
+      registers.sp() == before_->call.sp &&
+      registers.pc() == before_->call.pc &&
+      voluntary_switches(pid_, tid_) == before_->switches + 1) {
+    at_ = registers;
+  }
+}
+
+Status WaitKeeper::let_go(TracedThread& thread) {
+  if (!at_) {
+    return thread.detach();
+  }
+  TRY(thread.resume_to_call());
+  const auto entry = TRY(next_stop(thread, Deadline::in(kOneStep)));
+  if (!entry) {
+    return {};
+  }
+  if (!entry->at_call()) {
+    return thread.detach(entry->signal());
+  }
+  if (!enters_again(TRY(thread.registers()))) {
+    return thread.detach();
+  }
+  return watch_falling_asleep(thread);
+}
+
+void WaitKeeper::note() {
+  if (kept_) {
+    note_wait(tid_, *kept_);
+  }
+}
+
+bool WaitKeeper::enters_again(const Registers& now) const {
+  const user_regs_struct& one = at_->raw;
+  const user_regs_struct& other = now.raw;
+  const bool is_entry = static_cast<long long>(other.rax) == -ENOSYS;
+  if (is_called_again(*at_)) {
+    return is_entry && other.orig_rax == one.orig_rax && other.rdi == one.rdi &&
+           other.rsi == one.rsi && other.rdx == one.rdx &&
+           other.r10 == one.r10 && is_same_caller(one, other);
+  }
+  return is_entry &&
+         (other.orig_rax == one.orig_rax ||
+          other.orig_rax == SYS_restart_syscall) &&
+         other.rdi == one.rdi && other.rsi == one.rsi && other.rdx == one.rdx &&
+         other.r10 == one.r10 && other.r8 == one.r8 && other.r9 == one.r9 &&
+         other.rip == one.rip && other.rsp == one.rsp;
+}
+
+// It stops at the end of the call, as long as it is traced so.
+Status WaitKeeper::watch_falling_asleep(TracedThread& thread) {
+  const auto at_entry = voluntary_switches(pid_, tid_);
+  TRY(thread.resume_to_call());
+  const Pause pause;
+  for (const Deadline deadline = Deadline::in(kOneStep);
+       at_entry && !deadline.expired(); pause()) {
+    if (const auto stop = TRY(thread.poll())) {
+      return thread.detach(stop->signal());
+    }
+    const auto stat = read_task_stat(pid_, tid_);
+    const auto call = read_task_syscall(pid_, tid_);
+    if (!stat || stat->state != 'S' || !call || call->running ||
+        voluntary_switches(pid_, tid_) != *at_entry + 1) {
+      continue;
+    }
+    if (const auto stop = TRY(thread.poll())) {
+      return thread.detach(stop->signal());
+    }
+    kept_ = *before_;
+    kept_->call = *call;
+    kept_->switches = *at_entry + 1;
+    return {};
+  }
+  log::debug(log::Area::Tracee, "thread {} was not seen asleep again", tid_);
+  return {};
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,43 @@
+// WaitKeeper: a thread that we stop in a wait, and whose wait then goes on, has
+// waited all the time (tracee/proc/kept_wait.h).
+//
+// That it goes on is proved, or nothing is noted: the thread's next step is the
+// same call with the same arguments, at the same place of the same stack, and
+// it falls asleep in it. So no code of the program has run in between.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tracee/proc/kept_wait.h"
+#include "tracee/ptrace/traced_thread.h"
+
+namespace hangdbg {
+
+class WaitKeeper {
+ public:
+  // Looks at the thread, before it is stopped.
+  WaitKeeper(int pid, int tid);
+
+  // In its stop, before anything is changed in it.
+  void stopped(const TracedThread& thread, const Registers& registers);
+
+  // Instead of a detach, when all is as it was in that stop. If the thread runs
+  // on then, it is detached by the end of its tracer, which does not stop it.
+  Status let_go(TracedThread& thread);
+
+  // After the end of the tracer: it may take its time.
+  void note();
+
+ private:
+  bool enters_again(const Registers& now) const;
+  Status watch_falling_asleep(TracedThread& thread);
+
+  int pid_;
+  int tid_;
+  std::optional<KeptWait> before_;
+  std::optional<Registers> at_;
+  std::optional<KeptWait> kept_;
+};
+
+}  // namespace hangdbg
