@@ -39,7 +39,6 @@ std::optional<Registers> registers_of(int tid);
 bool set_registers(int tid, const Registers& registers);
 WaitStatus status_in(const siginfo_t& seen);
 TracedEnd end_in(WaitStatus status);
-bool is_syscall_stop(WaitStatus status);
 bool is_caught(const TraceThread& thread, int signal);
 
 }  // namespace
@@ -120,7 +119,7 @@ void SyscallTracer::run() {
     const bool alone = threads_.size() == 1;
     alone ? cpu.follow(seen.si_pid) : cpu.leave();
     const bool at_once = fetched.empty() && (alone || ++turn % kTurn != 0);
-    const bool signals = status.signal() != 0 && !is_syscall_stop(status);
+    const bool signals = status.signal() != 0;
     if (!status.dead() && (at_once || signals)) {
       handle(seen.si_pid, status, now);
       continue;
@@ -302,7 +301,7 @@ void SyscallTracer::handle_stop(int tid,
     return;
   }
   left_alone_.erase(tid);
-  if (is_syscall_stop(status)) {
+  if (status.at_call()) {
     on_syscall(*thread, now);
     return;
   }
@@ -573,12 +572,6 @@ TracedEnd end_in(WaitStatus status) {
   const int raw = status.raw();
   return WIFSIGNALED(raw) ? TracedEnd{.signal = WTERMSIG(raw)}
                           : TracedEnd{.exit_code = WEXITSTATUS(raw)};
-}
-
-// So marked by PTRACE_O_TRACESYSGOOD.
-bool is_syscall_stop(WaitStatus status) {
-  constexpr int kMark = 0x80;
-  return status.signal() == (SIGTRAP | kMark);
 }
 
 // Whether a handler will run, or the signal end or stop the process: what ends

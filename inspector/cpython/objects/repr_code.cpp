@@ -221,9 +221,11 @@ Result<std::string> lazy_import_path(const ObjectReader& objects,
 Status write_lazy_import(ReprWriter& to, Address object) {
   const LazyImport read = TRY(read_lazy_import(to.objects, object));
   const std::string path =
-      read.from_lazy
-          ? TRY(lazy_import_path(to.objects, object))
-          : TRY(to.objects.name(read.from)) + (read.has_names ? "..." : "");
+      read.from_lazy ? TRY(lazy_import_path(to.objects, object))
+                     : TRY(to.objects.name(read.from)) +
+                           (!read.attribute.empty() ? "." + read.attribute
+                            : read.has_names        ? "..."
+                                                    : "");
   to.put(fmt::format("<lazy_import '{}'>", path));
   return {};
 }
