@@ -127,6 +127,7 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
                 .doing = describe(thread->wait),
                 .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
                 .naps = is_timed_sleep(thread->wait.call),
+                .has_time_limit = thread->has_time_limit(),
                 .cause = cause_of(*of, *thread)};
   if (const auto& watched = link.cause.watched) {
     link.doing += fmt::format(", in {} for at least {:.1f} s",
@@ -149,7 +150,8 @@ std::string summary_line(const Diagnosis& found) {
   if (!is_at_end(found)) {
     return found.chain.front().cause.summary + ": " + end_of_chain(found);
   }
-  return (found.cycle > 1 ? "hangs: " : "") + found.cause.summary;
+  const bool hangs = found.cycle > 1 && found.cause.progress == Progress::Stuck;
+  return (hangs ? "hangs: " : "") + found.cause.summary;
 }
 
 namespace {
@@ -301,6 +303,13 @@ Cause circle(const std::vector<WaitEdge>& links) {
     cause.confidence = std::min(cause.confidence, link.cause.confidence);
     for (const std::string& evidence : link.cause.evidence) {
       cause.evidence.push_back(fmt::format("{}: {}", link.who, evidence));
+    }
+    // It may have enough of it, and let go of what the others want. Who only
+    // sleeps between two tries tries again.
+    if (link.has_time_limit && !link.naps) {
+      cause.progress = Progress::Blocked;
+      cause.evidence.push_back(
+          fmt::format("{}: this wait has a time limit", link.who));
     }
   }
   if (cause.confidence == Confidence::Possible) {

@@ -25,7 +25,8 @@ struct WaitEdge {
   std::string place;  // "lock.py:42 in wait"
   std::string doing;  // "asleep in futex for 3 min"
   std::optional<double> waiting_s;
-  bool naps = false;  // that is of one sleep, perhaps of many
+  bool naps = false;            // that is of one sleep, perhaps of many
+  bool has_time_limit = false;  // that wait ends by itself
   Cause cause;
 };
 

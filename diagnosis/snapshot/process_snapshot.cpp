@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +59,30 @@ double cpu_s(const WaitSample& wait) {
 
 bool ThreadSnapshot::has_timeout() const {
   return sleeps_in("futex") && wait.call.args[3] != 0;
+}
+
+// Sources: poll(2), select(2), epoll_wait(2).
+bool ThreadSnapshot::has_time_limit() const {
+  if (wait.state == 'R' || wait.call.running) {
+    return false;
+  }
+  const auto& args = wait.call.args;
+  switch (wait.call.number) {
+    case SYS_futex:
+      return has_timeout();
+    case SYS_poll:
+      return static_cast<std::int32_t>(args[2]) >= 0;
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+      return static_cast<std::int32_t>(args[3]) >= 0;
+    case SYS_ppoll:
+      return args[2] != 0;
+    case SYS_select:
+    case SYS_pselect6:
+      return args[4] != 0;
+    default:
+      return false;
+  }
 }
 
 const PythonFrame* ThreadSnapshot::find(std::string_view function,

@@ -54,6 +54,8 @@ struct ThreadSnapshot {
   }
   // In a futex(2) that is given a time to come back at.
   bool has_timeout() const;
+  // In a call that comes back by itself, in futex(2) or a wait for descriptors.
+  bool has_time_limit() const;
   // The innermost frame of that function in a file that ends so; null if there
   // is none among the `depth` innermost.
   const PythonFrame* find(std::string_view function,

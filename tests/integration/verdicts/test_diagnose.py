@@ -44,6 +44,15 @@ def test_named_first(case, python, tmp_path):
     named_first(case, begin(case, python, tmp_path).pid, *HANGS[case])
 
 
+def test_a_circle_that_may_end_by_itself(edge_python, tmp_path):
+    target = begin("locks_with_a_limit", edge_python, tmp_path)
+    said = named_first("two Locks crosswise, one with a time limit", target.pid, "deadlock",
+                       "certain", "2 threads wait for each other")
+    assert said["state"] == "blocked" and not said["hung"], said
+    assert any(line.endswith('"back": this wait has a time limit')
+               for line in said["evidence"]), said
+
+
 WELL = ["idle_server", "asyncio_server", "accepts", "pool", "computes", "slow_reader",
         "one_dead_client"]
 

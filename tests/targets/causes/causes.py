@@ -39,8 +39,15 @@ class Two:
                 pass
 
 
-def two_locks(make):
-    two = Two(make)
+class OnePatient(Two):
+    def back(self):
+        with self.b:
+            self.met.wait()
+            self.a.acquire(timeout=10000)
+
+
+def two_locks(make, kind=Two):
+    two = kind(make)
     threads = [threading.Thread(target=two.forth, name="forth", daemon=True),
                threading.Thread(target=two.back, name="back", daemon=True)]
     for thread in threads:
@@ -55,6 +62,10 @@ def locks():
 
 def rlocks():
     two_locks(threading.RLock)
+
+
+def locks_with_a_limit():
+    two_locks(threading.Lock, OnePatient)
 
 
 def twice():

@@ -324,5 +324,27 @@ TEST(Causes, LocksCrosswise) {
   }
 }
 
+// One of them may let go when its time is up.
+TEST(Causes, LocksCrosswiseOneWithATimeLimit) {
+  MadeUpWorld world;
+  auto& one = world.python(kOne);
+  const Lock a = world.objects.lock();
+  const Lock b = world.objects.lock();
+  waits_for(one, world, a);
+  waits_for(one, world, b);
+  has(one, one.threads[0], b);
+  has(one, one.threads[1], a);
+  has_none(one);
+  const timespec until{.tv_sec = 1000};
+  one.threads[1].wait.call.args[3] = reinterpret_cast<std::uintptr_t>(&until);
+  const auto found = diagnose(world, kOne, 1000);
+  EXPECT_EQ(found->cause.id, CauseId::Deadlock);
+  EXPECT_EQ(found->cycle, 2);
+  EXPECT_EQ(found->state, Progress::Blocked);
+  EXPECT_THAT(found->cause.evidence,
+              Contains(HasSubstr("this wait has a time limit")));
+  EXPECT_THAT(summary_line(*found), Not(HasSubstr("hangs")));
+}
+
 }  // namespace
 }  // namespace hangdbg
