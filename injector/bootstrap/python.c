@@ -181,6 +181,28 @@ static void give_module(struct HdState* state,
   }
 }
 
+/* In a free-threaded interpreter an object belongs to the thread that made it,
+ * and a reference that another drops may be left for that thread to drop: which
+ * has ended, or is another one with its number by now. What belongs to nobody
+ * is counted at once. As _Py_ExplicitMergeRefcount does it, which is not
+ * exported, on an object that nobody else knows yet. (struct _object and
+ * _Py_REF_MERGED, CPython's Include/object.h and Include/refcount.h) */
+static void share(struct HdState* state, HdPyObject* object) {
+  typedef uint64_t (*SelfFunction)(void);
+  struct {
+    uint64_t owner;
+    uint32_t flags, own_count;
+    uint64_t shared_count;
+  }* const head = (void*)object;
+  const uint64_t kMerged = 3;
+  if (head->owner == HD_CALL(state, pthread_self, SelfFunction)() &&
+      head->own_count == 1 && head->shared_count == 0) {
+    head->owner = 0;
+    head->own_count = 0;
+    head->shared_count = 1 << 2 | kMerged;
+  }
+}
+
 /* A free-threaded interpreter leaves references uncounted to what several
  * threads use, if the collector knows it (maybe_enable_deferred_ref_count in
  * CPython's Python/specialize.c). Ours are to be counted, and refer to nothing.
@@ -206,6 +228,7 @@ static int add_builtins(struct HdState* state, struct HdAgent* agent) {
     }
     if (hd_is_free_threaded(state)) {
       HD_CALL(state, PyObject_GC_UnTrack, ObjectFunction)(function);
+      share(state, function);
     }
     if (set(agent->globals, state->methods[i].name, function) != 0) {
       return 0;
