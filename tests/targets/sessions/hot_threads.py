@@ -59,7 +59,7 @@ for thread in threads:
     thread.start()
 lock = threading.Lock()
 lock.acquire()
-on_sigusr1(lock.release)
+on_sigusr1(lambda: lock.locked() and lock.release())  # it may come twice
 answer, seen = wait_for_lock(lock)
 stop.append(True)
 for thread in threads:
