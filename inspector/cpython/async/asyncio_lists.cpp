@@ -13,7 +13,7 @@ namespace hangdbg {
 namespace {
 
 // Py_AsyncioModuleDebugOffsets, as in 3.14 and 3.15.
-struct Table {
+struct AsyncioTable {
   struct {
     std::uint64_t size, name, awaited_by, is_task, awaited_by_is_set, coro,
         node;
@@ -29,7 +29,7 @@ struct Table {
 constexpr std::uint64_t kNode = 16;          // struct llist_node
 constexpr std::uint64_t kLargest = 1 << 24;  // of these structures
 
-bool makes_sense(const Table& table) {
+bool makes_sense(const AsyncioTable& table) {
   const auto fits = [](std::uint64_t at, std::uint64_t size) {
     return size <= kLargest && at % 8 == 0 && at > 0 && at + kNode <= size;
   };
@@ -38,14 +38,14 @@ bool makes_sense(const Table& table) {
          fits(table.thread.tasks, table.thread.size);
 }
 
-Result<Table> read_table(const MemoryReader& memory,
-                         const Module& module,
-                         const TargetFiles& files) {
+Result<AsyncioTable> read_asyncio_table(const MemoryReader& memory,
+                                        const Module& module,
+                                        const TargetFiles& files) {
   const ElfImage image = TRY(ElfImage::read(memory, module.base));
   const ModuleFile file = TRY(open_module_file(files, memory, module, image));
   const ElfFile elf = TRY(ElfFile::read(file.bytes));
   const auto bytes = TRY(elf.section(".AsyncioDebug"));
-  Table table{};
+  AsyncioTable table{};
   std::memcpy(&table, bytes.data(), std::min(bytes.size(), sizeof table));
   return table;
 }
@@ -53,7 +53,7 @@ Result<Table> read_table(const MemoryReader& memory,
 std::optional<AsyncioLists> lists_in(const MemoryReader& memory,
                                      const Module& module,
                                      const TargetFiles& files) {
-  const auto table = read_table(memory, module, files);
+  const auto table = read_asyncio_table(memory, module, files);
   if (!table || !makes_sense(*table)) {
     return {};
   }
