@@ -34,6 +34,10 @@ void hd_held_wake(struct HdSession* session) {
   (void)session;
 }
 
+void hd_forget_frames(struct HdSession* session) {
+  (void)session;
+}
+
 int hd_held_debugged(const struct HdSession* session) {
   (void)session;
   return 0;
