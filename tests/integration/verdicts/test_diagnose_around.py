@@ -104,7 +104,7 @@ def test_a_worker_that_was_killed_for_its_memory(newest_python):
         for pid in (target.pid, target.ready["worker"]):
             group.take(pid)
         Path("/proc/%d/oom_score_adj" % target.ready["worker"]).write_text("1000")
-        group.write("memory.limit_in_bytes", 32 << 20)
+        group.write("memory.limit_in_bytes", 128 << 20)
         begin_within(target)
         until("killed", lambda: group.entry("memory.oom_control", "oom_kill"))
         said = named_first("a Pool's worker killed for its memory", target.pid, "task-lost",
