@@ -89,24 +89,26 @@ std::string callees_of(const std::vector<CallText>& calls) {
   return printable(list);
 }
 
-// A call of a C function that sleeps, by its name or by that of what is called:
-// "time.sleep", "nap". One that calls what it is given ("context.run") may have
-// been given one that sleeps as its work.
-bool calls_sleep(const ProcessSnapshot& of,
-                 const PythonFrame& frame,
-                 const CallText& call) {
+bool names_sleep(std::string_view text) {
   constexpr std::string_view kSleeps[] = {"sleep", "wait", "select", "poll",
                                           "pause"};
-  const auto is_sleep = [&](std::string_view name) {
-    return std::ranges::any_of(kSleeps, [&](std::string_view one) {
-      return name.find(one) != std::string_view::npos;
-    });
-  };
-  if (call.callee.empty()) {
-    return false;
+  return std::ranges::any_of(kSleeps, [&](std::string_view one) {
+    return text.find(one) != std::string_view::npos;
+  });
+}
+
+// Whether that call of a C function is how the loop pauses. What it takes from
+// somebody and calls, "func(*args)" or "context.run(func)", is its work, also
+// if that sleeps.
+bool is_pause(const ProcessSnapshot& of,
+              const PythonFrame& frame,
+              const CallText& call,
+              const LoopAround& around) {
+  if (names_sleep(call.callee.substr(call.callee.rfind('.') + 1))) {
+    return true;
   }
-  return is_sleep(call.callee.substr(call.callee.rfind('.') + 1)) ||
-         is_sleep(of.text(frame, call.callee + ".__name__").value_or(""));
+  return !around.sets_callee &&
+         (!around.sets_arguments || names_sleep(of.shown(frame, call.callee)));
 }
 
 }  // namespace
@@ -137,10 +139,13 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
   for (std::size_t i = sleeper;
        i < std::min(frames.size(), sleeper + kMostSleepFrames); ++i) {
     const auto read = of.loops(frames[i]);
-    if (!read || (i == 0 && !calls_sleep(of, frames[i], read->call))) {
+    if (!read) {
       return pauses;
     }
     for (const LoopAround& around : read->loops) {
+      if (i == 0 && !is_pause(of, frames[i], read->call, around)) {
+        return pauses;
+      }
       SleepLoop loop{.frame = &frames[i], .around = around};
       const std::string tried = tried_by(of, frames[i]);
       const LoopKind found =

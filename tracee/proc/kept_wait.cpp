@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,19 @@ bool is_of_now(const std::string& name, const Fd& folder) {
   return note && note->started == stat->start_ticks && note->boot == boot_id();
 }
 
-// One that is being written is ".TID-WRITER".
+// "TID", or ".TID-WRITER" while it is written. What else is there is not ours.
+bool is_note(std::string_view name) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+      return c >= '0' && c <= '9';
+    });
+  };
+  const std::size_t dash = name.find('-');
+  return is_number(name) || (name.starts_with('.') && dash != name.npos &&
+                             is_number(name.substr(1, dash - 1)) &&
+                             is_number(name.substr(dash + 1)));
+}
+
 bool is_in_use(const std::string& name, const Fd& folder) {
   const std::size_t dash = name.find('-');
   return name.starts_with('.') && dash != name.npos
@@ -87,7 +100,7 @@ void remove_old(const Fd& folder, int tid) {
   const Folder list = open_folder(folder_path());
   while (const dirent* entry = list ? ::readdir(list.get()) : nullptr) {
     const std::string name = entry->d_name;
-    if (name != "." && name != ".." && name != std::to_string(tid)) {
+    if (is_note(name) && name != std::to_string(tid)) {
       names.push_back(name);
     }
   }

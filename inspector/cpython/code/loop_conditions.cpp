@@ -83,6 +83,7 @@ class LoopReader {
     find_conditions();
     find_work();
     settle_unknown();
+    find_set_anew();
     return std::move(made_);
   }
 
@@ -353,6 +354,18 @@ class LoopReader {
       const Statement statement = statement_ending_at(code_, at);
       if (!statement.calls.empty() && !is_neutral(statement.calls.back())) {
         made_.work.push_back(statement.calls.back());
+      }
+    }
+  }
+
+  void find_set_anew() {
+    for (const CallText& call : statement_ending_at(code_, at_).calls) {
+      if (call.at == at_) {
+        made_.sets_callee =
+            !call.callee.empty() && !stores_of(call.callee).empty();
+        made_.sets_arguments = std::ranges::any_of(
+            call.arguments,
+            [this](const auto& name) { return !stores_of(name).empty(); });
       }
     }
   }

@@ -23,6 +23,9 @@ struct LoopAround {
   std::vector<CallText> conditions = {};
   // That decide it, and are not set in the loop: "self.done".
   std::vector<std::string> variables = {};
+  // The call that the frame is in is of a function, or with arguments, that
+  // each round sets anew.
+  bool sets_callee = false, sets_arguments = false;
   bool asks_itself = false;  // the call that the frame is in decides it, too
   bool asks_clock = false;   // so does the time
   bool has_way_out = false;  // but for what is raised, and the end of a `for`

@@ -8,7 +8,7 @@ import interpreters
 FOUND = interpreters.found()
 PLAIN = [it for it in FOUND if not it.variant]  # by version
 FREE_THREADED = [it for it in FOUND if it.variant == interpreters.FREE_THREADED]
-EDGES = PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED[-1:]
+EDGES = PLAIN[:1] + PLAIN[1:][-1:] + FREE_THREADED
 
 
 def parameters(chosen):
@@ -20,7 +20,7 @@ def parameters(chosen):
 
 def by_case(cases, on_edges):
     """Parameters `case` and `python`: of `on_edges`, what is read of Python's memory or its
-    library, on the oldest, the newest and the newest free-threaded interpreter; of the others,
+    library, on the oldest, the newest and the free-threaded interpreters; of the others,
     which are the kernel's affair or have a neighbour there, on the newest."""
     assert set(on_edges) <= set(cases), set(on_edges) - set(cases)
     return pytest.mark.parametrize("case, python", [

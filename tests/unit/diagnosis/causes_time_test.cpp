@@ -104,14 +104,25 @@ const std::vector<MadeUpCase>& time_cases() {
       {"is_given_a_function_that_sleeps", CauseId::Sleeps, Idle, Certain, false,
        "sleeps, for a time that it has chosen",
        [](auto& world) {
-         in_loop(world, {.conditions = {exists()}}, "context.run");
+         in_loop(world, {.conditions = {exists()}, .sets_callee = true},
+                 "context.run");
+       }},
+      {"is_given_what_a_function_calls", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps, for a time that it has chosen",
+       [](auto& world) {
+         in_loop(world, {.conditions = {exists()}, .sets_arguments = true},
+                 "call");
        }},
       {"polls_by_another_name", CauseId::Polls, Polling, Certain, false,
        "polls `exists(path)`",
        [](auto& world) {
-         in_loop(world, {.conditions = {exists()}}, "nap");
-         world.at(kOne).texts[{"load", "nap.__name__"}] = "sleep";
+         in_loop(world, {.conditions = {exists()}, .sets_arguments = true},
+                 "nap");
+         world.at(kOne).reprs[{"load", "nap"}] = "<built-in function sleep>";
        }},
+      {"polls_by_what_is_partial", CauseId::Polls, Polling, Certain, false,
+       "polls `exists(path)`",
+       [](auto& world) { in_loop(world, {.conditions = {exists()}}, "nap"); }},
       {"pauses_in_a_helper_of_a_loop", CauseId::Polls, Polling, Certain, false,
        "polls `exists(path)` at train.py:11-12 in load",
        [](auto& world) {
