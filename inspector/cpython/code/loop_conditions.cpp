@@ -359,11 +359,13 @@ class LoopReader {
   }
 
   void find_set_anew() {
+    // func(*args): what it is given is not told.
+    made_.sets_arguments = flow_.code[slot(at_)].op == Op::CALL_FUNCTION_EX;
     for (const CallText& call : statement_ending_at(code_, at_).calls) {
       if (call.at == at_) {
         made_.sets_callee =
             !call.callee.empty() && !stores_of(call.callee).empty();
-        made_.sets_arguments = std::ranges::any_of(
+        made_.sets_arguments |= std::ranges::any_of(
             call.arguments,
             [this](const auto& name) { return !stores_of(name).empty(); });
       }
