@@ -148,7 +148,7 @@ def test_state_d(edge_python, hung_mount):
         "os.write(1, b'ready\\n')\n"
         "look(sys.argv[1])\n"), hung_mount / "x")
     until("it hangs", lambda: functions(dump(child.pid)["threads"][0]) == ["look", "<module>"])
-    until("state D", lambda: processes.state(child.pid) == "D")
+    until("state D", lambda: processes.waits_for_fuse(child.pid))
     (thread,) = dump(child.pid)["threads"]
     assert functions(thread) == ["look", "<module>"] and thread["exact"]
     assert thread["state"].startswith("in uninterruptible sleep in "), thread

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import processes
 from harness import Target, as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 from test_diagnose_locks import mutexes  # noqa: F401 (a fixture)
 from test_namespaces import needs_root
@@ -161,7 +162,7 @@ def test_state_d(hung_mount):
     toucher = track(subprocess.Popen(
         [sys.executable, "-c", "import os; os.stat(%r)" % str(hung_mount)],
         start_new_session=True, preexec_fn=die_with_us))
-    until("state D", lambda: ") D " in open("/proc/%d/stat" % toucher.pid).read())
+    until("state D", lambda: processes.waits_for_fuse(toucher.pid))
     assert "uninterruptible sleep" in seen(toucher.pid)["skipped"][0]
     os.kill(toucher.pid, signal.SIGKILL)
 

@@ -254,7 +254,7 @@ def test_stopped_and_ended(newest_python):
 def test_state_d(newest_python, hung_mount):  # noqa: F811
     """Nobody waits for it."""
     process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
-    until("state D", lambda: processes.state(process.pid) == "D")
+    until("state D", lambda: processes.waits_for_fuse(process.pid))
     before = time.monotonic()
     one = seen_hung(process.pid)
     assert one["state"] == "blocked" and one["cause"] == "mount", one

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import processes
 from harness import Target, as_nobody, behind, die_with_us, hangdbg, in_targets, start, track, until
 from test_namespaces import needs_root
 
@@ -187,8 +188,7 @@ def test_state_d(hung_mount, some_python):
     toucher = track(subprocess.Popen(
         [some_python, "-c", "import os; os.stat(%r)" % str(hung_mount)],
         start_new_session=True, preexec_fn=die_with_us))
-    state = Path("/proc/%d/stat" % toucher.pid)
-    until("state D", lambda: ") D " in state.read_text())
+    until("state D", lambda: processes.waits_for_fuse(toucher.pid))
     before = time.monotonic()
     process = seen(toucher.pid)
     assert time.monotonic() - before < 5

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 from harness import Target, die_with_us, hangdbg, in_targets, start, track, until
 from test_diagnose_files import OWN_MOUNTS
 from test_jobs import _ports
@@ -118,8 +119,7 @@ def test_state_d(hung_mount):
     parent = track(subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                                     start_new_session=True, preexec_fn=die_with_us))
     child = int(parent.stdout.readline())
-    stat = Path("/proc/%d/stat" % child)
-    until("state D", lambda: ") D " in stat.read_text())
+    until("state D", lambda: processes.waits_for_fuse(child))
     tree, by_pid = seen(parent.pid)
     assert by_pid[child]["state"] == "D" and by_pid[child]["waited_for_by"] == [parent.pid]
     assert by_pid[child]["cmdline"] == [] and by_pid[child]["python"], tree
@@ -134,9 +134,8 @@ def test_state_d(hung_mount):
 def test_one_whose_memory_does_not_answer(newest_python, tmp_path):
     """Not even SIGKILL would end one of us who reads it by process_vm_readv(2)."""
     target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
-    stat = Path("/proc/%d/stat" % target.pid)
     try:
-        until("state D", lambda: ") D " in stat.read_text())
+        until("state D", lambda: processes.waits_for_fuse(target.pid))
         for command in ("tree", "threads", "locks", "net"):
             done = hangdbg(command, target.pid, "--json", "--timeout", "5")
             assert done.rc == 0 and done.seconds < 10, done
@@ -169,9 +168,8 @@ def test_one_whose_memory_does_not_answer_leaves_time_for_others(newest_python, 
     """For `ps`, which has its verdicts from all of them."""
     hung = start("lock_main", newest_python)
     target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
-    stat = Path("/proc/%d/stat" % target.pid)
     try:
-        until("state D", lambda: ") D " in stat.read_text())
+        until("state D", lambda: processes.waits_for_fuse(target.pid))
         done = hangdbg("ps", hung.pid, target.pid, "--json")
         assert done.rc == 0, done
         said = {one["pid"]: one for one in done.json()["processes"]}

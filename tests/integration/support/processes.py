@@ -146,6 +146,13 @@ def state(pid, tid=None):
     return _read("/proc/%d/task/%d/stat" % (pid, tid or pid)).rpartition(")")[2].split()[0]
 
 
+def waits_for_fuse(pid, tid=None):
+    """Whether it is in state D because a FUSE server does not answer (root may ask), and not
+    for a moment, as one that starts is while its files come from a disk."""
+    return state(pid, tid) == "D" and "fuse" in _read(
+        "/proc/%d/task/%d/stack" % (pid, tid or pid))
+
+
 def cpu_ticks(pid):
     """How long its threads have run in user mode."""
     return int(_read("/proc/%d/stat" % pid).rpartition(")")[2].split()[11])

@@ -198,7 +198,7 @@ def test_kernel_thread():
 
 def test_state_d(newest_python, hung_mount):
     process = raw(newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount / "x"))
-    until("state D", lambda: processes.state(process.pid) == "D")
+    until("state D", lambda: processes.waits_for_fuse(process.pid))
     assert_named(process.pid, "disk-sleep", 4, "state D")
 
 
@@ -234,7 +234,7 @@ def test_thread_that_falls_into_state_d(newest_python, hung_mount):
     assert processes.tracer(process.pid)
     process.stdin.write(b"x")
     process.stdin.flush()
-    until("state D", lambda: processes.state(process.pid) == "D")
+    until("state D", lambda: processes.waits_for_fuse(process.pid))
     os.kill(run.pid, signal.SIGCONT)
     until("it is let go", lambda: processes.tracer(process.pid) == 0)
     assert run.poll() is None and processes.state(process.pid) == "D"
@@ -246,7 +246,7 @@ def test_thread_that_falls_into_state_d(newest_python, hung_mount):
 def in_state_d(pid):
     """The thread that is, or None; not main, which reads files at its start."""
     for tid in processes.threads(pid):
-        if tid != pid and processes.state(pid, tid) == "D":
+        if tid != pid and processes.waits_for_fuse(pid, tid):
             return tid
     return None
 
@@ -254,7 +254,7 @@ def in_state_d(pid):
 def test_in_exec(newest_python, hung_mount):
     path = str(hung_mount / "x")
     process = raw(newest_python, "-c", "import os; os.execv(%r, ['x'])" % path)
-    until("state D", lambda: processes.state(process.pid) == "D")
+    until("state D", lambda: processes.waits_for_fuse(process.pid))
     assert_named(process.pid, "in-exec", 4, "execve")
 
 

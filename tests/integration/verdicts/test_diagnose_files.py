@@ -36,9 +36,8 @@ def test_a_fuse_server_that_does_not_answer(how, where, newest_python, tmp_path)
 def test_a_process_whose_memory_does_not_answer(newest_python, tmp_path):
     """Whoever reads it waits with it: it is said, and what the kernel knows is told."""
     target = Target([*OWN_MOUNTS, newest_python, in_targets("causes_fuse.py"), "unmaps", tmp_path])
-    stat = Path("/proc/%d/stat" % target.pid)
     try:
-        until("state D", lambda: ") D " in stat.read_text())
+        until("state D", lambda: processes.waits_for_fuse(target.pid))
         reads = start_reading(target.pid)
         until("its memory does not answer", lambda: processes.state(reads.pid, reads.pid) in "DS")
         done = hangdbg("diagnose", target.pid, "--json", "--hung-after", "0.3", "--timeout", "3")
@@ -57,11 +56,17 @@ def start_reading(pid):
 
 
 def test_who_touches_a_mount_that_never_answers(hung_mount, newest_python):
-    """In state D, in which its memory is not read."""
-    toucher = subprocess.Popen([newest_python, "-c", "import os; os.stat(%r)" % str(hung_mount)],
+    """In state D, in which its memory is not read: which mount it is, the only one tells, and
+    other tests have some."""
+    program = ("import ctypes, os\n"
+               "libc = ctypes.CDLL(None)\n"
+               "for line in open('/proc/self/mountinfo'):\n"
+               "    if ' - fuse' in line and line.split()[4] != %r:\n"
+               "        libc.umount2(line.split()[4].encode(), 2)  # MNT_DETACH\n"
+               "os.stat(%r)\n" % (str(hung_mount), str(hung_mount)))
+    toucher = subprocess.Popen([*OWN_MOUNTS, newest_python, "-c", program],
                                start_new_session=True, preexec_fn=die_with_us)
-    state = Path("/proc/%d/stat" % toucher.pid)
-    until("state D", lambda: ") D " in state.read_text())
+    until("state D", lambda: processes.waits_for_fuse(toucher.pid))
     try:
         named_first("stat of a FUSE mount, in state D", toucher.pid, "mount", None,
                     "on %s" % hung_mount)
