@@ -17,7 +17,7 @@ kept = []
 while True:
     kept.append(bytearray(b"x") * (1 << 20))
 """ % FOLDER
-PATIENCE = 300  # seconds: an emulated CPU
+PATIENCE = 240  # seconds: an emulated CPU
 
 
 def main():
