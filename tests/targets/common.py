@@ -22,6 +22,17 @@ import sys
 NORMAL_EXIT = 7
 
 
+def descriptors():
+    """The number of each open descriptor and what it is, the list that is read for it too."""
+    said = []
+    for number in sorted(os.listdir("/proc/self/fd"), key=int):
+        try:
+            said.append(number + " " + os.readlink("/proc/self/fd/" + number))
+        except FileNotFoundError:  # the list itself: closed by now
+            said.append(number)
+    return said
+
+
 def ready(function, syscalls, go_on="SIGUSR1", tid=None, **more):
     """Prints the first line. `function` is the Python function that hangs,
     `syscalls` the names of the system calls one of which `tid` (default: the

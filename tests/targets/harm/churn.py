@@ -19,7 +19,7 @@ import struct
 import sys
 import threading
 
-from common import finish, ready
+from common import descriptors, finish, ready
 
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name
 NAP_US = {"calm": 5000, "napping": 3000, "busy": 0}
@@ -75,7 +75,7 @@ def mappings():
 
 
 def left():
-    return {"fds": sorted(os.listdir("/proc/self/fd")),
+    return {"fds": descriptors(),
             "threads": len(os.listdir("/proc/self/task")), "mappings": mappings()}
 
 

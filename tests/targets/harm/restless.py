@@ -33,7 +33,7 @@ import traceback
 import warnings
 import weakref
 
-from common import finish, ready_line
+from common import descriptors, finish, ready_line
 
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; of tests/integration/support/stress.py
 EVERY = 0.005  # seconds, of the signal
@@ -326,7 +326,7 @@ def left():
              sys.unraisablehook if hasattr(sys, "unraisablehook") else None,
              threading.excepthook if hasattr(threading, "excepthook") else None]
     return {
-        "fds": sorted(os.listdir("/proc/self/fd")), "mappings": mappings(),
+        "fds": descriptors(), "mappings": mappings(),
         "threads": tasks(),
         "known threads": len(threading._active), "cwd": os.getcwd(), "umask": mask,
         "environ": sorted(os.environ.items()), "locale": locale.setlocale(locale.LC_ALL),
