@@ -77,6 +77,7 @@ Status until(PromptState& state, std::string_view argument) {
 
 Status release(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
+  TRY(state.session.entered());
   const bool steps = state.stepping.erase(tid) > 0;
   if (state.held.erase(tid) == 0 && !steps) {
     return fail(ErrorId::Usage, fmt::format("thread {} is not suspended", tid),

@@ -152,6 +152,10 @@ auto AgentSession::look(typename Pair::Arguments arguments, Deadline deadline)
                      : std::unexpected(response.error());
 }
 
+Status AgentSession::entered() const {
+  return outside_ ? std::unexpected(*outside_) : Status();
+}
+
 asio::awaitable<bool> AgentSession::read_only() {
   if (outside_) {
     co_return true;

@@ -107,6 +107,7 @@ class AgentSession {
   // all else is answered with it. At once after the constructor.
   void stay_outside(Error why) { outside_ = std::move(why); }
   bool is_outside() const { return outside_.has_value(); }
+  Status entered() const;
 
   // Whether only those three can be answered: the agent waits for the GIL with
   // a question that was given up. It ends by itself when the agent gets it; to

@@ -75,6 +75,10 @@ bool Session::is_outside() const {
   return loop_->agent().is_outside();
 }
 
+Status Session::entered() const {
+  return loop_->agent().entered();
+}
+
 std::string Session::why_read_only() {
   return loop_->run(loop_->agent().why_read_only());
 }

@@ -73,6 +73,8 @@ class Session {
   bool read_only();
   // Then it stays so: there is no agent.
   bool is_outside() const;
+  // The error is why it was not.
+  Status entered() const;
   std::string why_read_only();
   Status need(const std::string& module, Deadline deadline);
   Status need_breakpoints(Deadline deadline);
