@@ -122,6 +122,14 @@ std::string message_of(const CLI::App& command, const CLI::ParseError& error) {
       text.ends_with(" missing")) {
     return text.substr(0, text.find(':')) + ": missing value";
   }
+  if (constexpr std::string_view kFewest = ": At least ";
+      dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
+      text.find(kFewest) != std::string::npos) {
+    const auto name = text.substr(0, text.find(kFewest));
+    const auto count = text.substr(name.size() + kFewest.size());
+    return fmt::format("{}: {} are needed", name,
+                       count.substr(0, count.find(' ')));
+  }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     constexpr std::string_view kBegin = "Could not convert: ";
     const auto equals = text.find(" = ");

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/path_error.h"
 #include "base/text.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
@@ -253,10 +254,7 @@ Status check_path(const std::string& path, bool force) {
   }
   const fs::path folder = fs::path(path).parent_path();
   if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
-    auto failed = fail_errno(fmt::format("cannot write {}", printable(path)),
-                             ErrorId::Usage);
-    failed.error().hint = "-o FILE";
-    return failed;
+    return cannot_write(path, errno);
   }
   return {};
 }

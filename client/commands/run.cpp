@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/path_error.h"
 #include "client/run/script.h"
 #include "client/terminal/broken_pipe.h"
 #include "client/terminal/typed.h"
@@ -177,10 +178,7 @@ int become(std::span<char*> command, const Palette& err) {
   restore_broken_pipes();
   ::execvp(command.front(), command.data());
   const int why = errno;
-  (void)report({.id = ErrorId::Usage,
-                .message = fmt::format("cannot run {}", command.front()),
-                .errno_value = why},
-               err);
+  (void)report(cannot_run(command.front(), why).error(), err);
   return why == ENOENT ? kNotFound : kNotExecutable;
 }
 

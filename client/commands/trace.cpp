@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/path_error.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
 #include "client/terminal/typed.h"
@@ -199,7 +200,7 @@ Result<Fd> open_file(const std::string& path) {
   Fd file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (!file) {
-    return fail_errno(fmt::format("cannot write to {}", path), ErrorId::Usage);
+    return cannot_write(path, errno);
   }
   return file;
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/path_error.h"
 #include "base/text.h"
 #include "client/terminal/render.h"
 
@@ -41,27 +42,25 @@ Status write_whole_file(const std::string& path, const std::string& text) {
     print_now(stdout, text);
     return {};
   }
-  const std::string failure = fmt::format("cannot write {}", printable(path));
   std::error_code error;
   if (const auto status = fs::status(path, error);
       fs::exists(status) && !fs::is_regular_file(status)) {
     const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    return !file || !write_all(file, text)
-               ? Status(fail_errno(failure, ErrorId::Usage))
-               : Status();
+    return !file || !write_all(file, text) ? Status(cannot_write(path, errno))
+                                           : Status();
   }
   const fs::path whole = fs::weakly_canonical(path, error);
   const std::string target = error ? path : whole.string();
   std::string fresh = target + ".XXXXXX";
   const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
   if (!file) {
-    return fail_errno(failure, ErrorId::Usage);
+    return cannot_write(path, errno);
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);
   if (!write_all(file, text) || ::fchmod(file.get(), kMode & ~mask) != 0 ||
       ::rename(fresh.c_str(), target.c_str()) != 0) {
-    const auto failed = fail_errno(failure, ErrorId::Usage);
+    const auto failed = cannot_write(path, errno);
     ::unlink(fresh.c_str());
     return failed;
   }

@@ -21,7 +21,7 @@ using Reached = Result<std::unique_ptr<Transport>>;
 
 std::unexpected<Error> not_there(const ListenAddress& address,
                                  const boost::system::error_code& error) {
-  return fail(ErrorId::System,
+  return fail(ErrorId::ChannelClosed,
               "cannot connect to " + to_text(address) + ": " + error.message(),
               "hangdbg serve --listen " + to_text(address) +
                   ", on the machine of the program");

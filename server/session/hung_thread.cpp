@@ -160,7 +160,7 @@ asio::awaitable<std::string> describe_wait(AgentSession& session,
   if (before && before->asleep_s && *before->asleep_s > kLongAsleep &&
       !before->syscall.empty()) {
     co_return fmt::format(
-        "asleep in {} since {}", before->syscall,
+        "asleep in {} for {}", before->syscall,
         human_duration(std::chrono::nanoseconds(
             static_cast<std::int64_t>(*before->asleep_s * 1e9))));
   }

@@ -39,7 +39,7 @@ Result<ShownThread> choose_thread(Session& session,
                                   const std::string& wanted,
                                   Deadline deadline);
 
-// "asleep in futex since 1 h 52 min" when the first look proves it; else looks
+// "asleep in futex for 1 h 52 min" when the first look proves it; else looks
 // a few times for a quarter of a second: "loops at file_baton.py:42, cpu 0 %",
 // "runs (3 places in 5 looks), cpu 99 %".
 boost::asio::awaitable<std::string> describe_wait(

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/path_error.h"
 #include "base/text.h"
 #include "tracee/elf/module_file.h"
 #include "tracee/elf/unpack.h"
@@ -72,8 +73,7 @@ Result<Plain> open_plain(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) {
-    return fail_errno(fmt::format("cannot open {}", printable(path)),
-                      ErrorId::Usage);
+    return cannot_read(path, errno);
   }
   if (!S_ISREG(status.st_mode)) {
     return no_core(path, "it is no regular file");

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/path_error.h"
 #include "client/views/record/targets.h"
 
 namespace hangdbg {
@@ -115,9 +116,7 @@ Result<StartedCommand> start_command(std::span<char*> command,
   }
   if (report.failed != 0) {
     ::waitpid(parent, nullptr, 0);
-    return fail_number(report.failed,
-                       fmt::format("cannot run {}", command.front()),
-                       ErrorId::Usage);
+    return cannot_run(command.front(), report.failed);
   }
   return StartedCommand{parent, report.pid};
 }

@@ -76,6 +76,8 @@ def test_an_older_name():
     ("eval 79655 len (x)", "unexpected argument: (x)", "hangdbg eval 79655 'len (x)'"),
     ("peek 79655 a + b --frame 1", "unexpected argument: +", "hangdbg peek 79655 'a + b' --frame 1"),
     ("core a b c", "unexpected argument: c", "hangdbg core --help"),
+    ("core /nowhere/core", "cannot open /nowhere/core: No such file or directory", "ls /nowhere"),
+    ("diff a", "FILE: 2 are needed", "hangdbg diff --help"),
     ("break", "missing argument: PLACE", "hangdbg break --help"),
     ("serve", "missing option: --listen WHERE", "hangdbg serve --help"),
     ("dump --timeout", "--timeout: missing value", "hangdbg dump --help"),
@@ -88,3 +90,15 @@ def test_a_mistyped_line(typed, cause, hint):
     done = hangdbg(*typed.split())
     assert (done.rc, done.out) == (2, ""), done
     assert done.err == "hangdbg: %s\n  try: %s\n" % (cause, hint), done
+
+
+@pytest.mark.parametrize("typed, rc, cause, hint", [
+    ("record -d 1 -- nowhere", 2, "cannot run nowhere", "type -a nowhere; or give its path"),
+    ("run -- /nowhere/program", 127, "cannot run /nowhere/program", "ls /nowhere"),
+    ("connect unix:/nowhere", 4, "cannot connect to unix:/nowhere",
+     "hangdbg serve --listen unix:/nowhere, on the machine of the program"),
+])
+def test_what_is_not_there(typed, rc, cause, hint):
+    done = hangdbg(*typed.split())
+    assert (done.rc, done.out) == (rc, ""), done
+    assert done.err == "hangdbg: %s: No such file or directory\n  try: %s\n" % (cause, hint), done
