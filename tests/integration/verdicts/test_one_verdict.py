@@ -1,0 +1,89 @@
+"""Programs of many kinds, side by side for a minute: one verdict, whichever command is
+asked and whenever. What each verdict is to be: test_diagnose_*.py."""
+
+import re
+import sys
+import time
+
+from harness import PATIENCE, Target, hangdbg, in_targets, outcome, start_hangdbg, until
+
+# They poll, sleep, block, cycle, serve.
+PROGRAMS = [
+    ("polling_loops", "file", "0.05"), ("polling_loops", "with_limit", "1"),
+    ("polling_loops", "beats", "0.3"), ("polling_loops", "once", "30000"),
+    ("causes_pipes", "grandchild"), ("causes_pipes", "tries_flock"),
+    ("causes_pipes", "sqlite_exclusive"), ("causes_pipes", "manager_queue"),
+    ("causes_pipes", "idle_sibling"), ("causes_pipes", "opens_fifo"),
+    ("causes_pipes", "standby"), ("causes_peers", "asks_itself"),
+    ("causes_peers", "long_poll"), ("causes_inside", "finalizer"),
+    ("causes_inside", "queues"), ("causes_inside", "not_woken"), ("causes", "locks"),
+    ("causes", "unset_future"), ("causes", "event_alone"), ("causes", "asyncio_server"),
+    ("healthy", "stops_by_event"), ("healthy", "heartbeat"),
+]
+LOOKS, MINUTE = 10, 60
+LONG = 10  # seconds: what bare `hangdbg` and `tree` call long
+
+
+def started(tmp_path):
+    """By their PID. All have waited for long; who polls and who sleeps has done so often."""
+    made = {}
+    for file, case, *words in PROGRAMS:
+        words = words or [tmp_path / case]
+        (tmp_path / case).mkdir()
+        target = Target([sys.executable, in_targets(file + ".py"), case, *words],
+                        env={"PYTHONWARNINGS": "ignore"})
+        target.begun = time.monotonic()
+        made[target.pid] = (case, target)
+    last = max(target.begun for _, target in made.values())
+    until("they have waited", lambda: time.monotonic() > last + LONG + 1)
+    return made
+
+
+def diagnosed(pids):
+    """In four processes: each is asked what it takes a second to watch."""
+    parts = [pids[at::4] for at in range(4)]
+    asked = [start_hangdbg("diagnose", *part, "--json") for part in parts]
+    return {one["pid"]: one["diagnosis"] for process in asked
+            for one in outcome(process, PATIENCE).json()["processes"]}
+
+
+def verdict(said):
+    return said["state"], said["stalled"], said["cause"]
+
+
+def test_all_commands_for_a_minute(tmp_path):
+    programs = started(tmp_path)
+    began = time.monotonic()
+    told = {pid: [] for pid in programs}
+    for look in range(LOOKS):
+        until("the next look", lambda: time.monotonic() >= began + look * MINUTE / LOOKS)
+        for pid, said in diagnosed(list(programs)).items():
+            told[pid].append(("diagnose", *verdict(said)))
+        for said in hangdbg("ps", *programs, "--json").json()["processes"]:
+            told[said["pid"]].append(("ps", *verdict(said)))
+    wrong = {programs[pid][0]: sorted(set(said)) for pid, said in told.items()
+             if len({one[1:] for one in said}) != 1 or len(said) != 2 * LOOKS}
+    assert not wrong, wrong
+
+    states = {pid: said[0][1:] for pid, said in told.items()}
+    rows = {int(line.split()[0]): line for line in hangdbg().out.splitlines()
+            if line.split()[0].isdigit()}
+    for pid, (state, stalled, cause) in states.items():
+        case = programs[pid][0]
+        if pid in rows:
+            assert state in rows[pid].split()[:4], (case, state, rows[pid])
+        for said in hangdbg("tree", pid, "--json").json()["processes"]:
+            (there,) = [one for one in said["processes"] if one["pid"] == pid]
+            assert there["stalled"] == stalled, (case, there, state, cause)
+    assert {pid for pid, (state, *_) in states.items() if state == "stuck"} <= set(rows)
+
+    # attach: the same call, and for as long as `ps` says.
+    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "once"):
+        (pid,) = [pid for pid, (case, _) in programs.items() if case == name]
+        (shown,) = hangdbg("ps", pid, "--json").json()["processes"]
+        done = hangdbg("attach", pid, "-c", "w")
+        assert done.rc == 0, done
+        found = re.search(r"^Thread (\d+) .* asleep in (\w+) since (.*?) · ", done.out, re.M)
+        assert found and found[2] in shown["waits"], (name, shown, done)
+        assert shown["waiting_s"] > LONG, (name, shown)
+        assert not re.search(r"\bms$|^\d s$", found[3]), (name, found[3], shown)
