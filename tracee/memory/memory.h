@@ -22,6 +22,9 @@ class MemoryReader {
   // fails as a whole.
   virtual Status read(Address from, std::span<std::byte> out) const = 0;
 
+  // Whether it may be other when it is read again.
+  virtual bool changes() const { return false; }
+
   // One of several reads that are done together.
   struct Piece {
     Address from;
@@ -53,6 +56,7 @@ class LiveMemory final : public MemoryReader {
   explicit LiveMemory(int pid) : pid_(pid) {}
   Status read(Address from, std::span<std::byte> out) const override;
   std::size_t read_each(std::span<const Piece> pieces) const override;
+  bool changes() const override { return true; }
 
   // process_vm_writev(2): only to pages that the target itself may write.
   Status write(Address to, std::span<const std::byte> bytes) const;

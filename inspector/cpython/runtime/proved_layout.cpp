@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
+#include <string_view>
+#include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "inspector/cpython/runtime/proof.h"
 #include "tracee/memory/cached_memory.h"
 
@@ -12,10 +16,31 @@ namespace {
 
 constexpr int kProofTries = 50;  // its threads and frames change meanwhile
 
+// A thread that the kernel has put aside amid a call stays there until its
+// turn comes: on a busy machine for longer than all tries take at once.
+constexpr int kTriesAtOnce = 10;
+constexpr auto kBetweenTries = std::chrono::milliseconds(10);
+
+bool failed(const Proof& proof, std::string_view step) {
+  log::debug(log::Area::Inspector,
+             "no proof of {}: {} threads, {} frames, {} codes, {} reads left",
+             step, proof.threads.size(), proof.frames.size(),
+             proof.codes.size(), proof.left);
+  return false;
+}
+
 bool prove(Proof& proof, const std::vector<TableTexts>& texts) {
-  if (!proof.find_threads() || !proof.find_frames() ||
-      !proof.find_instructions() || !proof.find_thread_numbers()) {
-    return false;
+  if (!proof.find_threads()) {
+    return failed(proof, "threads");
+  }
+  if (!proof.find_frames()) {
+    return failed(proof, "frames");
+  }
+  if (!proof.find_instructions()) {
+    return failed(proof, "instructions");
+  }
+  if (!proof.find_thread_numbers()) {
+    return failed(proof, "threads' numbers");
   }
   for (const TableTexts& one : texts) {
     if (proof.find_code_fields(one)) {
@@ -25,7 +50,7 @@ bool prove(Proof& proof, const std::vector<TableTexts>& texts) {
       return true;
     }
   }
-  return false;
+  return failed(proof, "code's fields");
 }
 
 // The newest row's, but for what the table says and for what only that version
@@ -75,6 +100,7 @@ std::optional<ProvedLayout> try_once(const MemoryReader& live,
                         proof.at,          proof.code_type,
                         objects_of(proof), std::move(proof.unproved)};
     if (found && found->layout != proved.layout) {
+      failed(proof, "one layout: two fit");
       return {};
     }
     found = std::move(proved);
@@ -99,6 +125,9 @@ Result<ProvedLayout> prove_layout(const MemoryReader& memory,
   for (int tried = 0; tried < kProofTries; ++tried) {
     if (auto proved = try_once(memory, table, runtime, code_type)) {
       return *std::move(proved);
+    }
+    if (tried >= kTriesAtOnce && memory.changes()) {
+      std::this_thread::sleep_for(kBetweenTries);
     }
   }
   return fail(ErrorId::UnsupportedPython,
