@@ -23,6 +23,7 @@ enum class ErrorId {
   Usage,
   NoSuchProcess,
   NotPython,
+  NoSuchRank,  // on this machine
   NoSuchThread,
   NoSuchFrame,
   Zombie,
@@ -61,6 +62,7 @@ enum class ErrorId {
   Unreadable,
   ChannelClosed,
   BadMessage,
+  NodeFailed,      // another machine gave no answer
   OutOfResources,  // hangdbg has no more descriptors, memory or threads
   System,
   // Exit 130: Ctrl-C.

@@ -31,6 +31,7 @@
 #include "client/commands/locks.h"
 #include "client/commands/merge.h"
 #include "client/commands/net.h"
+#include "client/commands/node.h"
 #include "client/commands/peek.h"
 #include "client/commands/ps.h"
 #include "client/commands/record.h"
@@ -141,6 +142,7 @@ void set_up(CLI::App& app,
   constexpr std::string_view kKeep = "Record and hand on";
   constexpr std::string_view kServe = "Editors and servers";
   constexpr std::string_view kMore = "More";
+  constexpr std::string_view kHidden;  // of other machines (--via)
   struct Row {
     std::string_view name;
     std::string_view group;
@@ -174,6 +176,7 @@ void set_up(CLI::App& app,
       {"connect", kServe, [&] { add_connect(program); }},
       {"doctor", kMore, [&] { add_doctor(program); }},
       {"completion", kMore, [&] { add_completion(program); }},
+      {"node", kHidden, [&] { add_node(program); }},
       {"help", kMore, [&] { add_help(program, app); }},
       {"version", kMore, [&] { add_version(program); }},
   };

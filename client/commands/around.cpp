@@ -5,8 +5,10 @@
 #include <memory>
 #include <utility>
 
+#include "client/nodes/each_node.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/views/around/json.h"
 #include "client/views/around/text.h"
 #include "inspector/host/host_context.h"
@@ -16,6 +18,7 @@ namespace {
 
 struct AroundOptions {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
 };
 
@@ -31,6 +34,7 @@ void add_around(cli::Command program) {
       "host", "Show limits, libraries, environment variables and the machine");
   command.alias("around");
   add_pid_option(command, options->target);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -46,7 +50,8 @@ void add_around(cli::Command program) {
       "Stops nothing, and runs no code in the process.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 namespace {

@@ -11,10 +11,13 @@
 
 #include "base/run_with_deadline.h"
 #include "base/text.h"
+#include "client/nodes/job_diagnosis.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
+#include "client/options/via_option.h"
 #include "client/terminal/slow_note.h"
 #include "client/terminal/typed.h"
+#include "client/views/diagnose/evidence.h"
 #include "client/views/diagnose/json.h"
 #include "client/views/diagnose/text.h"
 #include "client/views/diagnose/verdict.h"
@@ -22,6 +25,7 @@
 #include "diagnosis/jobs/job_diagnosis.h"
 #include "diagnosis/survey/survey.h"
 #include "injector/checks/preflight.h"
+#include "protocol/json.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
 
@@ -30,10 +34,12 @@ namespace {
 
 struct DiagnoseOptions {
   CommonOptions common;
+  ViaOption via;
   PidsOption named;
   JobOptions job;
   double hung_after_s = kHungAfterS;
   bool exit_state = false;
+  bool evidence = false;  // for another machine's hangdbg (--via)
 
   // A thread that polls is watched for up to ten seconds.
   DiagnoseOptions() { common.timeout_s = 25; }
@@ -43,6 +49,9 @@ int run(const DiagnoseOptions& options);
 Result<int> diagnose_them(const DiagnoseOptions& options);
 Result<ProcessesOrJob> meant(const DiagnoseOptions& options);
 std::optional<ChosenRanks> launched_by(int pid, Deadline deadline);
+int tell_evidence(const DiagnoseOptions& options,
+                  const std::vector<int>& pids,
+                  const std::optional<ChosenRanks>& ranks);
 int diagnose_one(const DiagnoseOptions& options, int pid);
 int diagnose_several(const DiagnoseOptions& options,
                      const std::vector<int>& pids);
@@ -66,6 +75,8 @@ void add_diagnose(cli::Command program) {
   command.add_flag("--exit-state", options->exit_state,
                    "Exit with the state: 0 running or idle, 10 polling, 11 "
                    "unknown, 12 blocked, 13 stuck; of several the worst");
+  command.add_flag("--evidence", options->evidence).hidden();
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -101,7 +112,16 @@ int run(const DiagnoseOptions& options) {
 
 Result<int> diagnose_them(const DiagnoseOptions& options) {
   TRY(options.common.configure_log());
+  if (options.via.given()) {
+    return diagnose_nodes({.via = options.via,
+                           .common = options.common,
+                           .hung_after_s = options.hung_after_s,
+                           .exit_state = options.exit_state});
+  }
   const auto [pids, ranks] = TRY(meant(options));
+  if (options.evidence) {
+    return tell_evidence(options, pids, ranks);
+  }
   const SlowNote note(Palette(options.common.colour, stderr)
                           .dim("still running: polling threads are watched for "
                                "--hung-after seconds, at most 10"));
@@ -151,6 +171,31 @@ std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
     }
   }
   return std::nullopt;
+}
+
+// Of a job what its cause is found by, of processes the text.
+int tell_evidence(const DiagnoseOptions& options,
+                  const std::vector<int>& pids,
+                  const std::optional<ChosenRanks>& ranks) {
+  reports::NodeDiagnosis told;
+  if (ranks) {
+    told.job = evidence_of(diagnose_job(ranks->job, options.hung_after_s,
+                                        options.common.deadline()));
+  } else {
+    const auto all =
+        diagnose_all(pids, options.hung_after_s, options.common.deadline());
+    std::string text =
+        diagnoses_text(all, Palette(ColourChoice::Never, stdout));
+    for (const ProcessDiagnosis& one : all) {
+      if (!one.found) {
+        text += one.found.error().text() + "\n";
+        told.exit_code = 1;
+      }
+    }
+    told.text = std::move(text);
+  }
+  print_json(encode(told));
+  return 0;
 }
 
 int diagnose_one(const DiagnoseOptions& options, int pid) {

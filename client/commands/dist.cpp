@@ -11,8 +11,10 @@
 
 #include "base/parallel_map.h"
 #include "base/text.h"
+#include "client/nodes/each_node.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/terminal/typed.h"
 #include "client/views/dist/json.h"
@@ -30,6 +32,7 @@ namespace {
 
 struct DistOptions {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
   JobOptions job;
   bool ask = false;
@@ -70,6 +73,7 @@ void add_dist(cli::Command program) {
   command.add_flag(
       "--ask", options->ask,
       "Also ask the Python of each rank; runs code in it, like eval");
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -84,7 +88,8 @@ void add_dist(cli::Command program) {
       "and runs no code in the ranks unless --ask is given.\n"
       "\n"
       "Without a PID: the only job here.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 namespace {

@@ -15,8 +15,11 @@
 #include "base/parallel_map.h"
 #include "base/run_with_deadline.h"
 #include "base/text.h"
+#include "client/nodes/each_node.h"
+#include "client/nodes/merged_tree.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
+#include "client/options/via_option.h"
 #include "client/terminal/typed.h"
 #include "client/views/dump/json.h"
 #include "client/views/dump/options.h"
@@ -34,6 +37,7 @@ namespace {
 
 struct DumpCommandOptions {
   CommonOptions common;
+  ViaOption via;
   PidsOption pids;
   bool all = false;
   bool children = false;
@@ -103,6 +107,7 @@ void add_dump(cli::Command program) {
   add_picture_options(command, options->picture);
   command.add_flag("--nonblocking", options->nonblocking,
                    "Stop nothing; mark stacks that may be inconsistent");
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -132,6 +137,15 @@ int run(const DumpCommandOptions& options) {
 
 Result<int> dump(const DumpCommandOptions& options) {
   TRY(options.common.configure_log());
+  if (options.via.given() && options.merge && options.shown.locals.empty()) {
+    return merge_from_nodes(options.via,
+                            {.common = options.common,
+                             .picture = options.picture,
+                             .full_filenames = options.shown.full_filenames});
+  }
+  if (options.via.given()) {
+    return show_each_node(options.via, options.common);
+  }
   const auto [pids, named, ranks] = TRY(wanted(options));
   const ShownOptions& shown = options.shown;
   if (options.merge && (shown.tasks || !shown.source.empty())) {

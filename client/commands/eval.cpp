@@ -7,6 +7,7 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
+#include "client/nodes/each_node.h"
 #include "client/options/expression_args.h"
 #include "client/prompt/place.h"
 #include "client/ranks/answers.h"
@@ -120,7 +121,8 @@ void add_eval(cli::Command program) {
       "\n"
       "Runs code in the process: what the expression changes stays changed. "
       "`hangdbg peek` reads a variable without running code.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 namespace {

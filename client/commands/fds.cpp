@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/run_with_deadline.h"
+#include "client/nodes/each_node.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/terminal/typed.h"
 #include "client/views/evidence/descriptor.h"
 #include "protocol/json.h"
@@ -24,6 +26,7 @@ namespace {
 
 struct FdsOptions {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
 };
 
@@ -53,6 +56,7 @@ void add_fds(cli::Command program) {
   const cli::Command command = program.add_command(
       "fds", "Show open descriptors, and what is at the other end");
   add_pid_option(command, options->target);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -68,7 +72,8 @@ void add_fds(cli::Command program) {
       "touches no file, so that a dead mount blocks nothing.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 namespace {

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "client/nodes/each_node.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/views/evidence/locks.h"
 #include "client/views/evidence/processes.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 struct LocksOptions {
   CommonOptions common;
+  ViaOption via;
   ProcessesOption processes;
 };
 
@@ -35,6 +38,7 @@ void add_locks(cli::Command program) {
   const cli::Command command = program.add_command(
       "locks", "Show locks, their owners and waiters, and deadlock cycles");
   add_processes_option(command, options->processes);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -51,7 +55,8 @@ void add_locks(cli::Command program) {
       "Stops nothing, and runs no code in the process.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 }  // namespace hangdbg

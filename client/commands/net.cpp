@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "client/nodes/each_node.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/views/evidence/net.h"
 #include "client/views/evidence/processes.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 struct NetCommandOptions {
   CommonOptions common;
+  ViaOption via;
   ProcessesOption processes;
   NetOptions net;
 };
@@ -43,6 +46,7 @@ void add_net(cli::Command program) {
   command.add_flag("--options", options->net.socket_options,
                    "Also show keep-alive and timeouts; duplicates each TCP "
                    "socket for some microseconds");
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -59,7 +63,8 @@ void add_net(cli::Command program) {
       "Stops nothing, and runs no code in the process.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 }  // namespace hangdbg

@@ -11,6 +11,7 @@
 #include "base/host_name.h"
 #include "base/run_with_deadline.h"
 #include "base/text.h"
+#include "client/nodes/each_node.h"
 #include "client/options/expression_args.h"
 #include "client/ranks/answers.h"
 #include "client/terminal/reported.h"
@@ -103,7 +104,8 @@ void add_peek(cli::Command program) {
       "Reads memory and runs no code in the process, so it works while the GIL "
       "is held and in a stopped process, and shows neither properties nor a "
       "__repr__ of the program.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 namespace {

@@ -12,9 +12,11 @@
 #include <memory>
 
 #include "base/text.h"
+#include "client/nodes/each_node.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
+#include "client/options/via_option.h"
 #include "client/views/ps/json.h"
 #include "client/views/ps/next.h"
 #include "client/views/ps/role.h"
@@ -26,6 +28,7 @@ namespace {
 
 struct PsOptions {
   CommonOptions common;
+  ViaOption via;
   PidsOption named;
   JobOptions job;
   bool tree = false;
@@ -76,6 +79,7 @@ void add_ps(cli::Command program) {
                   "10)")
       .type_name("SECONDS")
       .in_range(0.1, 1e9);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -91,7 +95,8 @@ void add_ps(cli::Command program) {
       "nothing changes, and a thread that polls in CUDA, NCCL or MPI.\n"
       "\n"
       "Runs no code in the processes.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 int run_ps() {

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "client/nodes/each_node.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/views/evidence/processes.h"
 #include "client/views/evidence/threads.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 struct ThreadsOptions {
   CommonOptions common;
+  ViaOption via;
   ProcessesOption processes;
 };
 
@@ -35,6 +38,7 @@ void add_threads(cli::Command program) {
   const cli::Command command = program.add_command(
       "threads", "Show what each thread does, and what blocks it");
   add_processes_option(command, options->processes);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -50,7 +54,8 @@ void add_threads(cli::Command program) {
       "Stops nothing, and runs no code in the process.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 }  // namespace hangdbg

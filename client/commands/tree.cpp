@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "client/nodes/each_node.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/views/evidence/processes.h"
 #include "client/views/evidence/tree.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 struct TreeOptions {
   CommonOptions common;
+  ViaOption via;
   ProcessesOption processes;
 };
 
@@ -49,6 +52,7 @@ void add_tree(cli::Command program) {
       "tree",
       "Show related processes, which of them hang, and who waits for whom");
   add_pids_option(command, options->processes.named);
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -62,7 +66,8 @@ void add_tree(cli::Command program) {
       "Stops nothing, and runs no code in any process.\n"
       "\n"
       "Without a PID: the only hung process.");
-  command.runs([options] { return run(*options); });
+  command.runs(run_via(options->via, options->common,
+                       [options] { return run(*options); }));
 }
 
 }  // namespace hangdbg

@@ -16,6 +16,7 @@ void add_question(cli::Command command,
   command.add_option("EXPR", question.second, language).bare();
   add_job_options(command, question.job);
   add_place_options(command, question.place);
+  add_via_option(command, question.via);
   add_json_option(command, question.common);
   add_common_options(command, question.common);
 }

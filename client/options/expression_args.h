@@ -6,12 +6,14 @@
 #include <string>
 
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "inspector/jobs/choice.h"
 
 namespace hangdbg {
 
 struct Question {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
   JobOptions job;
   PlaceOptions place;

@@ -12,6 +12,8 @@ void add_job_options(cli::Command command, JobOptions& options) {
       .add_option("--ranks", options.ranks,
                   "Only these ranks, e.g. 0,3-5; !0: all but 0")
       .type_name("SET|all");
+  // Of another machine's hangdbg (--via).
+  command.add_flag("--ranks-elsewhere", options.some_elsewhere).hidden();
 }
 
 }  // namespace hangdbg

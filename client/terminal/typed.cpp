@@ -40,9 +40,13 @@ void remember_typed(std::span<char* const> words) {
 }
 
 std::string typed_for_child() {
+  return typed_for_child(typed);
+}
+
+std::string typed_for_child(const Words& words) {
   std::string text = std::string(kVariable) + "=";
-  for (const std::string& word : typed) {
-    text += (&word == &typed.front() ? "" : std::string(1, kBetween)) + word;
+  for (const std::string& word : words) {
+    text += (&word == &words.front() ? "" : std::string(1, kBetween)) + word;
   }
   return text;
 }
@@ -73,7 +77,11 @@ std::string typed_with(std::string_view name, std::string_view value) {
   return to_line(words);
 }
 
-std::string typed_without(std::string_view name) {
+const Words& typed_words() {
+  return typed;
+}
+
+Words typed_words_without(std::string_view name) {
   Words words = typed;
   const std::string with_value = std::string(name) + "=";
   for (auto word = words.begin() + 1; word != end_of_options(words); ++word) {
@@ -86,7 +94,11 @@ std::string typed_without(std::string_view name) {
       break;
     }
   }
-  return to_line(words);
+  return words;
+}
+
+std::string typed_without(std::string_view name) {
+  return to_line(typed_words_without(name));
 }
 
 std::string typed_plus(std::string_view flag) {

@@ -14,6 +14,8 @@ namespace hangdbg {
 void remember_typed(std::span<char* const> words);
 // That, as a variable of such a child's environment: "NAME=...".
 std::string typed_for_child();
+// The same of another machine's words.
+std::string typed_for_child(const std::vector<std::string>& words);
 
 // "hangdbg dump 79655 --locals", to copy and paste; "hangdbg" where nothing was
 // remembered.
@@ -25,6 +27,10 @@ std::string typed_with(std::string_view name, std::string_view value);
 
 // The same without that option and its value.
 std::string typed_without(std::string_view name);
+
+// All of them, as one types them; and without that option and its value.
+const std::vector<std::string>& typed_words();
+std::vector<std::string> typed_words_without(std::string_view name);
 
 // The same with a flag more: "--merge".
 std::string typed_plus(std::string_view flag);

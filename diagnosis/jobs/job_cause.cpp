@@ -1,9 +1,11 @@
 #include "diagnosis/jobs/job_cause.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -44,6 +46,7 @@ struct JobFinder {
   bool works(int rank) const;
   bool hangs(const Diagnosis& odd, const RankSet& waiting) const;
   std::string waits_in(const RankSet& ranks) const;
+  std::string on_hosts(const RankSet& ranks) const;
 };
 
 const WaitEdge& root_of(const Diagnosis& found) {
@@ -92,8 +95,9 @@ Meeting meeting_of(const JobDiagnosis& job) {
     if (!rank.found || rank.call) {
       continue;
     }
-    const auto other = std::ranges::find(job.ranks, root_of(*rank.found).id.pid,
-                                         &RankDiagnosis::pid);
+    const auto other = std::ranges::find_if(job.ranks, [&](const auto& one) {
+      return one.pid == root_of(*rank.found).id.pid && one.host == rank.host;
+    });
     if (other != job.ranks.end() && other->rank != rank.rank) {
       meeting.waits_for[rank.rank].add(other->rank);
     }
@@ -194,11 +198,13 @@ void JobFinder::blame_odd(const RankSet& odd) {
   job.hung = hangs(found, waiting);
   job.cause = found.cause;
   job.cause.summary =
-      fmt::format("{} {}; {} in {}", each_of(job.odd), summary_line(found),
-                  waits_text(waiting, job.odd.size()), waits_in(waiting));
-  job.cause.evidence.push_back(fmt::format("rank {} is process {}, at {}",
-                                           worst.rank, worst.pid,
-                                           found.chain.front().place));
+      fmt::format("{}{} {}; {} in {}", each_of(job.odd), on_hosts(job.odd),
+                  summary_line(found), waits_text(waiting, job.odd.size()),
+                  waits_in(waiting));
+  job.cause.evidence.push_back(
+      fmt::format("rank {} is process {}{}, at {}", worst.rank, worst.pid,
+                  worst.host.empty() ? "" : " on " + worst.host,
+                  found.chain.front().place));
 }
 
 void JobFinder::blame_cycle(const std::vector<int>& circle) {
@@ -210,7 +216,8 @@ void JobFinder::blame_cycle(const std::vector<int>& circle) {
     all.add(rank);
     collectives = collectives && one.call;
     text += fmt::format(
-        "{}rank {} {} for {}", text.empty() ? "" : "; ", rank,
+        "{}rank {}{} {} for {}", text.empty() ? "" : "; ", rank,
+        one.host.empty() ? "" : " on " + one.host,
         one.call ? "waits in " + call_words(*one.call)
                  : "waits (" + one.found->chain.front().cause.summary + ")",
         ranks_text(meeting.waits_for.at(rank)));
@@ -319,7 +326,7 @@ void JobFinder::without_waiters() {
       fmt::format("{} {}",
                   same.size() == all.size() && all.size() > 1
                       ? fmt::format("each of the {} ranks", all.size())
-                      : each_of(same),
+                      : each_of(same) + on_hosts(same),
                   summary_line(*worst->found));
 }
 
@@ -443,6 +450,22 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
       return true;
   }
   return false;
+}
+
+// " on n3": nothing where all are of this machine.
+std::string JobFinder::on_hosts(const RankSet& ranks) const {
+  constexpr std::size_t kMostNamed = 3;
+  std::set<std::string> hosts;
+  for (const int rank : ranks.numbers()) {
+    const RankDiagnosis* const one = find_rank(rank);
+    if (one != nullptr && !one->host.empty()) {
+      hosts.insert(one->host);
+    }
+  }
+  if (hosts.size() > kMostNamed) {
+    return fmt::format(" on {} nodes", hosts.size());
+  }
+  return hosts.empty() ? "" : fmt::format(" on {}", fmt::join(hosts, ", "));
 }
 
 std::string JobFinder::waits_in(const RankSet& ranks) const {

@@ -23,6 +23,7 @@ struct RankDiagnosis {
   std::optional<CollectiveCall> call = {};  // it waits there
   ProcessGroups groups = {};
   std::optional<MpiWait> mpi = {};  // where it comes back from that
+  std::string host = {};            // of another machine's; "": of this one
 };
 
 // Ranks of which the same is to be said.

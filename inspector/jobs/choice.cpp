@@ -63,6 +63,12 @@ Result<ChosenRanks> choose_ranks(const JobOptions& options, Jobs found) {
       }
     }
   }
+  if (options.some_elsewhere) {
+    chosen.absent = {};
+  }
+  if (chosen.ranks.empty() && options.some_elsewhere) {
+    return fail(ErrorId::NoSuchRank, "none of these ranks is here");
+  }
   if (chosen.ranks.empty()) {
     return fail(ErrorId::Usage,
                 fmt::format("rank {} of {} is not here; these are: {}",

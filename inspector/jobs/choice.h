@@ -14,6 +14,9 @@ namespace hangdbg {
 struct JobOptions {
   std::string job;    // its name, a process of it, or "auto"
   std::string ranks;  // as RankChoice takes it
+  // Those of them that are not here are on another machine, which is asked,
+  // too.
+  bool some_elsewhere = false;
 
   bool given() const { return !job.empty() || !ranks.empty(); }
 };

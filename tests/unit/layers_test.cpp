@@ -74,6 +74,14 @@ const std::vector<std::string> kRooms = {
     "server/rank_breakpoints",
     "server/dap",
     "server/dap/handlers",
+    "nodes",
+    "nodes/hosts",
+    "nodes/frames",
+    "nodes/program",
+    "nodes/processes",
+    "nodes/launchers",
+    "nodes/asking",
+    "nodes/answering",
     "client/terminal",
     "client/options",
     "client/ranks",
@@ -86,6 +94,7 @@ const std::vector<std::string> kRooms = {
     "client/views/evidence",
     "client/views/trace",
     "client/views/record",
+    "client/nodes",
     "client/report",
     "client/views/diff",
     "client/completion",
@@ -102,6 +111,9 @@ const std::map<std::string, std::set<std::string>> kMayNotInclude = {
     {"diagnosis", {"protocol", "agent"}},
     {"profiler", {"protocol", "agent", "diagnosis"}},
     {"injector", {"protocol", "agent", "diagnosis", "profiler"}},
+    {"nodes",
+     {"agent", "tracee", "inspector", "diagnosis", "profiler", "injector",
+      "server"}},
 };
 
 // Headers, by how they begin, that only these folders or files may include.

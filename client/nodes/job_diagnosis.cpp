@@ -1,0 +1,150 @@
+#include "client/nodes/job_diagnosis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "client/nodes/each_node.h"
+#include "client/terminal/render.h"
+#include "client/terminal/typed.h"
+#include "client/views/diagnose/evidence.h"
+#include "client/views/diagnose/json.h"
+#include "client/views/diagnose/text.h"
+#include "client/views/diagnose/verdict.h"
+#include "diagnosis/jobs/job_cause.h"
+#include "protocol/json.h"
+#include "protocol/reports/node_diagnosis.h"
+
+namespace hangdbg {
+namespace {
+
+struct Joined {
+  std::map<std::string, JobDiagnosis> jobs;  // by name
+  std::vector<NodeText> texts;               // of nodes without one
+  std::vector<int> codes;
+  std::vector<FailedNode> unread;
+
+  void take(const NodeAnswer& answer);
+};
+
+void Joined::take(const NodeAnswer& answer) {
+  const auto json = Json::parse(answer.out);
+  const auto found = json ? decode<reports::NodeDiagnosis>(*json)
+                          : std::unexpected(json.error());
+  if (!found || (!found->job && !found->text)) {
+    const auto none =
+        json ? decode<reports::NoAnswer>(*json) : std::unexpected(json.error());
+    unread.push_back(
+        {answer.node,
+         {.id = ErrorId::NodeFailed,
+          .message = none ? none->error.message
+                          : std::string(trim(answer.err).substr(0, 300))}});
+    return;
+  }
+  if (!found->job) {
+    texts.push_back({answer.node, *found->text, answer.err});
+    codes.push_back(static_cast<int>(found->exit_code));
+    return;
+  }
+  JobDiagnosis& job = jobs[found->job->job];
+  job.job.id = found->job->job;
+  job.job.kind = found->job->kind;
+  if (const auto added = add_evidence(*found->job, answer.node, job); !added) {
+    unread.push_back({answer.node, added.error()});
+  }
+}
+
+// Whoever is of the job's world, and on none of these nodes.
+void complete(JobDiagnosis& job, double hung_after_s) {
+  std::ranges::sort(job.ranks, {}, &RankDiagnosis::rank);
+  std::ranges::sort(job.job.ranks, {}, &JobRank::rank);
+  RankSet seen, missing;
+  for (const RankDiagnosis& rank : job.ranks) {
+    seen.add(rank.rank);
+  }
+  for (const int rank : job.job.missing.numbers()) {
+    if (!seen.contains(rank)) {
+      missing.add(rank);
+    }
+  }
+  job.job.missing = std::move(missing);
+  for (int rank = 0; rank < job.job.world_size.value_or(0); ++rank) {
+    if (!seen.contains(rank) && !job.job.missing.contains(rank)) {
+      job.job.elsewhere.add(rank);
+    }
+  }
+  find_job_cause(job, hung_after_s);
+}
+
+// What to type next asks the same nodes.
+void add_via(Cause& cause, const std::string& how) {
+  for (NextStep& step : cause.next) {
+    if (step.command.starts_with("hangdbg ")) {
+      step.command += " --via " + shell_quote(how);
+    }
+  }
+}
+
+RankSet all_ranks(const JobDiagnosis& job) {
+  RankSet all;
+  for (const RankDiagnosis& rank : job.ranks) {
+    all.add(rank.rank);
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<int> diagnose_nodes(const NodesDiagnosisOptions& options) {
+  TRY(options.common.configure_log());
+  auto words = words_for_nodes();
+  remove_option(words, "--json", false);
+  remove_option(words, "-j", false);
+  remove_option(words, "--exit-state", false);
+  add_option_word(words, "--evidence");
+  Joined joined;
+  AskedNodes asked = TRY(gather_from_nodes(
+      options.via, options.common, std::move(words),
+      [&](const NodeAnswer& answer) { joined.take(answer); }));
+  std::ranges::move(joined.unread, std::back_inserter(asked.failed));
+  if (joined.jobs.size() > 1) {
+    std::string names;
+    for (const auto& [name, job] : joined.jobs) {
+      names += (names.empty() ? "" : ", ") + printable(name);
+    }
+    return fail(ErrorId::Usage,
+                fmt::format("{} jobs are on these nodes: {}",
+                            joined.jobs.size(), names),
+                typed_with("--job", joined.jobs.begin()->first));
+  }
+  if (joined.jobs.empty()) {
+    if (options.common.json) {
+      return show_each_node(options.via, options.common);
+    }
+    print_node_texts(std::move(joined.texts), options.common);
+    report_failed(asked.failed, Palette(options.common.colour, stderr));
+    return code_of_nodes(asked, joined.codes);
+  }
+  JobDiagnosis& job = joined.jobs.begin()->second;
+  complete(job, options.hung_after_s);
+  add_via(job.cause, options.via.how);
+  for (const FailedNode& one : asked.failed) {
+    job.skipped.push_back(fmt::format("{}: {}", one.node, one.why.text()));
+  }
+  if (options.common.json) {
+    print_json(job_diagnosis_json(job, all_ranks(job)));
+  } else {
+    print_now(stdout,
+              job_diagnosis_text(job, all_ranks(job),
+                                 Palette(options.common.colour, stdout)));
+  }
+  if (!asked.failed.empty()) {
+    return 1;
+  }
+  return options.exit_state ? exit_code_of(job.state) : 0;
+}
+
+}  // namespace hangdbg

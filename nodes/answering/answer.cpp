@@ -1,0 +1,172 @@
+#include "nodes/answering/answer.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/host_name.h"
+#include "nodes/frames/frame.h"
+#include "nodes/frames/pack.h"
+#include "nodes/processes/child.h"
+#include "nodes/program/own_program.h"
+#include "protocol/base64.h"
+#include "protocol/json.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr auto kBetweenSigns = std::chrono::seconds(1);
+constexpr auto kToSayWhyLate = std::chrono::seconds(3);
+constexpr unsigned kToWriteS = 60;
+constexpr double kMostSeconds = 86'400;
+constexpr std::size_t kMostOutput = std::size_t{256} << 20;
+
+// Frames of one answer, on standard output.
+class FrameWriter {
+ public:
+  FrameWriter() {
+    std::uint32_t random = 0;
+    (void)!::getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    stream_ = fmt::format("{:08x}{:x}", random, ::getpid());
+  }
+
+  // Whether somebody reads it.
+  bool write(FrameType type, std::string_view payload) {
+    return write_all(frame_line(stream_, next_++, type, payload));
+  }
+  bool write_pieces(FrameType type, std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (!write(type, bytes.substr(0, kFramePayload))) {
+        return false;
+      }
+      bytes.remove_prefix(std::min(kFramePayload, bytes.size()));
+    }
+    return true;
+  }
+
+ private:
+  bool write_all(std::string_view text) {
+    while (!text.empty()) {
+      const auto size = ::write(STDOUT_FILENO, text.data(), text.size());
+      if (size < 0 && errno != EINTR && errno != EAGAIN) {
+        return false;
+      }
+      text.remove_prefix(size > 0 ? static_cast<std::size_t>(size) : 0);
+      if (size < 0 && errno == EAGAIN) {
+        pollfd out{STDOUT_FILENO, POLLOUT, 0};
+        ::poll(&out, 1, -1);  // the alarm ends it
+      }
+    }
+    return true;
+  }
+
+  std::string stream_;
+  std::uint32_t next_ = 0;
+};
+
+struct Ran {
+  std::string out, err;
+  int code = 0;
+  std::optional<std::string> failed;
+  bool read = true;  // by somebody
+};
+
+// Whether the other end is still there.
+bool wait_for_child(const NodeChild& child, Deadline deadline) {
+  std::array<pollfd, 3> fds = {{{child.out.get(), POLLIN, 0},
+                                {child.err.get(), POLLIN, 0},
+                                {STDOUT_FILENO, 0, 0}}};
+  ::poll(fds.data(), fds.size(), deadline.left_ms());
+  return (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
+Ran run_command(const NodeRequest& request,
+                std::vector<std::string> variables,
+                FrameWriter& frames) {
+  Ran ran;
+  std::vector<std::string> words = request.words;
+  words.insert(words.begin(), "hangdbg");
+  auto child = start_child("/proc/self/exe", std::move(words),
+                           std::move(variables), SIGKILL, false);
+  if (!child) {
+    ran.failed = child.error().text();
+    return ran;
+  }
+  const auto time = std::chrono::duration_cast<Deadline::Clock::duration>(
+      std::chrono::duration<double>(request.seconds));
+  const Deadline last = Deadline::in(time + kToSayWhyLate);
+  Deadline sign = Deadline::in(kBetweenSigns);
+  while (child->out || child->err) {
+    ran.read = wait_for_child(*child, last.capped(sign.left()));
+    ran.out += read_available(child->out);
+    ran.err += read_available(child->err);
+    if (sign.expired()) {
+      ran.read = ran.read && frames.write(FrameType::Alive, {});
+      sign = Deadline::in(kBetweenSigns);
+    }
+    if (!ran.read || last.expired() || ran.out.size() > kMostOutput) {
+      ran.failed = last.expired() ? "the command has not ended in time"
+                                  : "its output is too long";
+      end_child(*child, SIGINT, Deadline::in(kBetweenSigns));
+      return ran;
+    }
+  }
+  std::optional<int> code;
+  while (!(code = reap_child(*child)) && !last.expired()) {
+    ::poll(nullptr, 0, 1);
+  }
+  ran.code = code.value_or(1);
+  return ran;
+}
+
+}  // namespace
+
+Result<NodeRequest> read_request(const std::string& text) {
+  auto request = TRY(decode<NodeRequest>(
+      TRY(Json::parse(TRY(from_base64(text)))), "(request)"));
+  if (request.version != 1 || request.words.empty() ||
+      !(request.seconds > 0 && request.seconds <= kMostSeconds)) {
+    return fail(ErrorId::BadMessage, "this is no request of hangdbg");
+  }
+  return request;
+}
+
+int answer_as_node(const NodeRequest& request,
+                   std::vector<std::string> variables) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);
+  // Also where nobody reads, and keeps the pipe open.
+  ::alarm(static_cast<unsigned>(request.seconds) + kToWriteS);
+  FrameWriter frames;
+  const NodeHello hello{
+      .program = own_program_id(), .host = host_name(), .pid = ::getpid()};
+  if (!frames.write(FrameType::Hello, encode(hello).dump())) {
+    return 1;
+  }
+  const Ran ran = run_command(request, std::move(variables), frames);
+  if (!ran.read) {
+    return 1;
+  }
+  const NodeEnd end{.code = ran.code,
+                    .bytes = static_cast<std::int64_t>(ran.out.size()),
+                    .failed = ran.failed};
+  constexpr std::size_t kMostErrors = 64 << 10;
+  const bool written =
+      frames.write_pieces(FrameType::Output, pack(ran.out)) &&
+      frames.write_pieces(FrameType::Errors,
+                          std::string_view(ran.err).substr(0, kMostErrors)) &&
+      frames.write(FrameType::End, encode(end).dump());
+  return written ? 0 : 1;
+}
+
+}  // namespace hangdbg

@@ -1,0 +1,21 @@
+// A node's side: runs the command that it was asked for, and writes what that
+// has printed as frames. It ends when nobody reads them any more.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "nodes/frames/messages.h"
+
+namespace hangdbg {
+
+// In base64. Error: BadMessage.
+Result<NodeRequest> read_request(const std::string& text);
+
+// `variables`: of the command's environment. Returns the exit code.
+int answer_as_node(const NodeRequest& request,
+                   std::vector<std::string> variables);
+
+}  // namespace hangdbg

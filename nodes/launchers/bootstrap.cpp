@@ -1,0 +1,152 @@
+#include "nodes/launchers/bootstrap.h"
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+#include "base/text.h"
+#include "nodes/frames/frame.h"
+
+namespace hangdbg {
+namespace {
+
+// All of these are joined to one line: each statement has its own semicolon.
+
+// The same program, wherever it is: in PATH, or where an earlier run kept it.
+constexpr std::string_view kFind = R"sh(
+  if [ "$(uname -m)" != x86_64 ]; then
+    echo "hangdbg: this node is $(uname -m), and hangdbg for x86_64" >&2;
+    exit 1;
+  fi;
+  c="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/hangdbg";
+  for p in "$(command -v hangdbg)" "$c/$h"; do
+    if [ -x "$p" ] && "$p" node --same "$h" </dev/null >/dev/null 2>&1; then
+      exec "$p" node "$r";
+    fi;
+  done;
+)sh";
+
+// Behind the node's label, since one launcher may carry many.
+constexpr std::string_view kSayNeed = R"sh(
+  echo "${SLURMD_NODENAME:-$(uname -n)}: $need";
+)sh";
+
+// can_run FOLDER: a program can be written and run there; $f is its name. (An
+// empty file is run as a script; where nothing may be run, that fails.)
+// folder_in FOLDER: the same, in a new folder $d.
+constexpr std::string_view kFunctions = R"sh(
+  can_run() {
+    mkdir -p "$1" 2>/dev/null;
+    f="$1/$h.$$";
+    [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && (: >"$f") 2>/dev/null &&
+    chmod 700 "$f" 2>/dev/null && "$f" 2>/dev/null &&
+    head -c "$n" /dev/zero 2>/dev/null >"$f" &&
+    [ "$(wc -c <"$f")" -ge "$n" ] && return 0;
+    rm -f "$f" 2>/dev/null;
+    f=;
+    return 1;
+  };
+  folder_in() {
+    d="$(mktemp -d -p "$1" 2>/dev/null)" && can_run "$d" && return 0;
+    [ -z "$d" ] || rmdir "$d" 2>/dev/null;
+    d=;
+    return 1;
+  };
+  clean() {
+    [ -z "$f" ] || rm -f "$f";
+    [ -z "$d" ] || rmdir "$d" 2>/dev/null;
+  };
+  f=;
+  d=;
+  umask 077;
+  trap clean EXIT;
+  trap "exit 1" HUP INT TERM PIPE;
+)sh";
+
+// Kept for the next time, or in a folder that goes with it.
+constexpr std::string_view kReceive = R"sh(
+  k=;
+  if can_run "$c"; then
+    k=1;
+  else
+    folder_in "${TMPDIR:-/tmp}" || folder_in /dev/shm ||
+    folder_in "${XDG_RUNTIME_DIR:-/run}" || f=;
+  fi;
+  if [ -n "$f" ]; then
+    gzip -dc >"$f" || exit 1;
+    if ! "$f" node --same "$h" </dev/null; then
+      echo "hangdbg: the program did not arrive whole" >&2;
+      exit 1;
+    fi;
+    if [ -n "$k" ]; then
+      mv -f "$f" "$c/$h" || exit 1;
+      trap - EXIT;
+      exec "$c/$h" node "$r";
+    fi;
+    trap - EXIT;
+    exec "$f" node --remove "$f" "$r";
+  fi;
+)sh";
+
+// Where nothing can be written, or nothing that is written can be run.
+constexpr std::string_view kInMemory = R"sh(
+  for p in python3 python; do
+    if command -v "$p" >/dev/null; then
+      gzip -dc | "$p" -c "import os,sys,shutil;
+        f=os.memfd_create(sys.argv[1],0);
+        w=open(f,sys.argv[2],closefd=False);
+        shutil.copyfileobj(sys.stdin.buffer,w);
+        w.close();
+        os.execv(sys.argv[3]+str(f),sys.argv[4:])"
+        hangdbg wb /proc/self/fd/ hangdbg node "$r";
+      exit;
+    fi;
+  done;
+  if command -v perl >/dev/null; then
+    gzip -dc | perl -e '
+      my $name = "hangdbg";
+      my $f = syscall(319, $name, 0);
+      open(my $o, ">&=", $f) or die "hangdbg: memfd_create: $!";
+      binmode $o;
+      binmode STDIN;
+      my $b;
+      print $o $b while read(STDIN, $b, 65536);
+      $o->flush;
+      exec {"/proc/self/fd/$f"} "hangdbg", "node", $ARGV[0];'
+      "$r";
+    exit;
+  fi;
+  echo "hangdbg: there is no folder here in which a program can be written and
+    run, and neither python3 nor perl to keep it in memory" >&2;
+  exit 1;
+)sh";
+
+// On one line: some login shells take no line ends within quotes.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const std::string_view word : split_words(text)) {
+    line += fmt::format("{}{}", line.empty() ? "" : " ", word);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string bootstrap_script(const Bootstrap& bootstrap) {
+  const std::string need = frame_line("0", 0, FrameType::Need, bootstrap.hash);
+  std::string script = fmt::format("h={}; r={}; n={}; need={};", bootstrap.hash,
+                                   shell_quote(bootstrap.request),
+                                   bootstrap.size, shell_quote(trim(need)));
+  script += kFind;
+  script += kSayNeed;
+  if (bootstrap.if_absent == IfAbsent::SayNeed) {
+    script += "exit 78";
+  } else {
+    script += kFunctions;
+    script += kReceive;
+    script += kInMemory;
+  }
+  return on_one_line(script);
+}
+
+}  // namespace hangdbg
