@@ -26,7 +26,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostConnections = 64;
-constexpr auto kToConnect = std::chrono::seconds(7);  // ssh gives up after 5
+constexpr auto kToConnect = std::chrono::seconds(10);  // ssh gives up after 8
 constexpr auto kToSend = std::chrono::seconds(60);
 constexpr auto kToEnd = std::chrono::milliseconds(500);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);

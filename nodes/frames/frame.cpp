@@ -22,8 +22,11 @@ constexpr std::string_view kTypes = "HAOEXN";
 
 std::uint32_t checksum(std::string_view head, std::string_view payload) {
   const auto add = [](uLong sum, std::string_view bytes) {
-    return crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()),
-                   bytes.size());
+    // Of no bytes at no address zlib would begin anew.
+    return bytes.empty()
+               ? sum
+               : crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()),
+                         bytes.size());
   };
   return static_cast<std::uint32_t>(add(add(0, head), payload));
 }

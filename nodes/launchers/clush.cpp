@@ -20,7 +20,7 @@ class Clush : public Launcher {
             "-f",
             "64",
             "-t",
-            "5",
+            "8",
             "--color=never",
             "-w",
             fold_hosts(nodes),

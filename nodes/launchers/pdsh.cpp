@@ -17,9 +17,13 @@ class Pdsh : public Launcher {
 
   std::vector<std::string> words(const std::vector<std::string>& nodes,
                                  const std::string& script) const override {
+    // Debian's takes rsh, where nothing else is said.
+    const char* const type = std::getenv("PDSH_RCMD_TYPE");
     return {"pdsh",
+            "-R",
+            type != nullptr ? type : "ssh",
             "-t",
-            "5",
+            "8",
             "-f",
             "64",
             "-w",

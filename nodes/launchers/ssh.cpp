@@ -19,7 +19,7 @@ class Ssh : public Launcher {
             "-o",
             "BatchMode=yes",
             "-o",
-            "ConnectTimeout=5",
+            "ConnectTimeout=8",
             "-o",
             "ServerAliveInterval=5",
             "-o",

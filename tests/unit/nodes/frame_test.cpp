@@ -67,6 +67,13 @@ TEST(Frame, ComesBackFromPiecesOfAnySize) {
   }
 }
 
+TEST(Frame, MayBeEmpty) {
+  FrameReader reader;
+  const auto found = reader.feed(frame_line("s1", 4, FrameType::Alive, {}));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(std::get<Frame>(found[0]).number, 4U);
+}
+
 TEST(Frame, NoiseAroundItIsSkippedAndKept) {
   std::string noisy = "Welcome!\r\n\x1b[31mred\n" + std::string(1 << 20, '#') +
                       "\nno end of line";
