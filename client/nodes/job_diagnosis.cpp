@@ -79,11 +79,34 @@ void complete(JobDiagnosis& job, double hung_after_s) {
   find_job_cause(job, hung_after_s);
 }
 
-// What to type next asks the same nodes.
-void add_via(Cause& cause, const std::string& how) {
-  for (NextStep& step : cause.next) {
+// The node of the odd ranks, as --via takes it; all nodes, where they are on
+// several, or a launcher takes no hosts.
+std::string via_of_odd(const JobDiagnosis& job, const std::string& how) {
+  const std::string launcher = how.substr(0, how.find(':'));
+  if (launcher != "ssh" && launcher != "pdsh" && launcher != "clush" &&
+      launcher != "docker") {
+    return how;
+  }
+  std::string host;
+  for (const RankDiagnosis& rank : job.ranks) {
+    if (!job.odd.contains(rank.rank)) {
+      continue;
+    }
+    if (!host.empty() && host != rank.host) {
+      return how;
+    }
+    host = rank.host;
+  }
+  return host.empty() ? how : launcher + ":" + host;
+}
+
+// What to type next asks the same nodes; with a PID the one that has it.
+void add_via(JobDiagnosis& job, const std::string& how) {
+  for (NextStep& step : job.cause.next) {
     if (step.command.starts_with("hangdbg ")) {
-      step.command += " --via " + shell_quote(how);
+      const bool whole_job = step.command.find("--job") != std::string::npos;
+      step.command +=
+          " --via " + shell_quote(whole_job ? how : via_of_odd(job, how));
     }
   }
 }
@@ -130,7 +153,7 @@ Result<int> diagnose_nodes(const NodesDiagnosisOptions& options) {
   }
   JobDiagnosis& job = joined.jobs.begin()->second;
   complete(job, options.hung_after_s);
-  add_via(job.cause, options.via.how);
+  add_via(job, options.via.how);
   for (const FailedNode& one : asked.failed) {
     job.skipped.push_back(fmt::format("{}: {}", one.node, one.why.text()));
   }
