@@ -95,7 +95,7 @@ NOEXEC, FULL = EVERYWHERE % "noexec", EVERYWHERE % "size=64k"
 OTHER = "ForceCommand PATH=%s/bin-other:$PATH; export PATH; sh -c \"$SSH_ORIGINAL_COMMAND\""
 NOISE = ("ForceCommand head -c 1000000 /dev/zero | tr '\\000' '#'; echo; "
          "sh -c \"$SSH_ORIGINAL_COMMAND\"")
-STOPS = "ForceCommand sh -c \"$SSH_ORIGINAL_COMMAND\" | head -n 2"
+STOPS = "ForceCommand sh -c \"$SSH_ORIGINAL_COMMAND\" | sed -u 2q"
 GARBAGE = "ForceCommand echo 'hangdbg1~s1~0~H~9999999~00~AAAA~'"
 
 
