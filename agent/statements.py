@@ -150,7 +150,7 @@ def _run_as_function(body, last, kinds, names, local, declared, owner):
         first = owner[2]
     function = type(_cell)(code, names, "<module>", None, tuple(cells))
     try:
-        value = function(*first)
+        value = function(*first) if first else function()
         if kinds & _AWAITS:
             need("coroutines")
             value = run_coroutine(value)
@@ -203,7 +203,14 @@ def _function_code(body, last, kinds, cells, globals, owner):
     code = compile(tree, "<expression>", "exec", 0, True)
     for _ in range(3 if owner else 2):
         code, = [const for const in code.co_consts if type(const) is type(code)]
+    if code.co_flags & _CO_METHOD:
+        code = code.replace(co_flags=code.co_flags & ~_CO_METHOD)
     return code
+
+
+# From 3.14 on. Without a GIL a method, and what its cells hold, lives until the next
+# garbage collection.
+_CO_METHOD = 0x8000000
 
 
 def _global(name):
