@@ -55,6 +55,7 @@ def run_in_frame(session, arguments, use):
     if arguments.get("frameId") is not None:
         place = find_frame(session, arguments)
         extra = session.extras.get(session.keys[arguments["frameId"]], extra)
+        session.asked = session.keys[arguments["frameId"]][0]
     try:
         keep = field(arguments, "hangdbg/keep", bool, False)
         return run_user_code(
@@ -127,6 +128,12 @@ def _run(session, place, text, extra, keep=False):
     """(value, whether text is a statement). extra: the names that expressions
     bound in this frame before, and its function has no place for. keep: those
     that this one binds are there in later sessions."""
+    given = {}
+    if "$_" in text:
+        for word, (name, value) in convenience_variables(session, place).items():
+            if word in text:
+                text = text.replace(word, name)
+                given[name] = value
     try:
         code = compile(text, "<expression>", "eval", 0, True)
     except SyntaxError:
@@ -136,9 +143,9 @@ def _run(session, place, text, extra, keep=False):
     if place is None or _is_module(place):
         place = None
         uses = code is not None and any(name in others for name in code.co_names)
-        local = others if uses else names
+        local = {**others, **given} if uses or code is not None and given else names
     else:
-        local = {**others, **locals_of(place), **extra}
+        local = {**others, **locals_of(place), **extra, **given}
     if code is not None and (place is None or not (
             ":=" in text or has_functions(code) or _is_of_class(place, code))):
         return eval(code, names, local), False
@@ -150,6 +157,20 @@ def _run(session, place, text, extra, keep=False):
         return execute(text, place, names, local, mine)
     finally:
         _remember(session, others, extra, mine, keep)
+
+
+def convenience_variables(session, place):
+    """pdb's, and by what name each goes in Python: those that there are now."""
+    found = {}
+    if place is not None:
+        found["$_frame"] = "__frame__", place[0]
+    for ident, standing in list(session.standing.items()):
+        if ident == session.asked:
+            if standing.error is not None:
+                found["$_exception"] = "__exception__", standing.error[0]
+            if standing.returned is not None:
+                found["$_retval"] = "__return__", standing.returned[1]
+    return found
 
 
 def names_elsewhere(session, names):
