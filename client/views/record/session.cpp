@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/path_error.h"
+#include "client/terminal/ending_signals.h"
 #include "client/views/record/targets.h"
 
 namespace hangdbg {
@@ -26,25 +25,6 @@ constexpr auto kLookAround = std::chrono::milliseconds(10);
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
 constexpr auto kToEndRecording = std::chrono::seconds(2);
 constexpr int kBySignal = 128;
-
-// What would end us, or stop us; those of the former that are not ignored can
-// be read from the descriptor.
-Fd take_record_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
-      ::sigaddset(&set, signal);  // not, where nohup(1) has begun us
-    }
-  }
-  Fd from(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  for (const int signal : {SIGTSTP, SIGTTOU}) {
-    ::sigaddset(&set, signal);
-  }
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return from;
-}
 
 // Lets a process of ours start the command and wait for it: who traces a child
 // of its own may be given its end in place of a stop, and the other way round.
@@ -131,7 +111,6 @@ class RecordRun {
  private:
   void look_around(std::vector<RecordedTarget> targets);
   void watch();
-  bool signal_came(std::chrono::milliseconds patience) const;
   void show_progress();
   void reap();
 
@@ -164,7 +143,7 @@ namespace {
 Result<int> RecordRun::run(const std::function<int(Recording&)>& finish) {
   sigset_t mask;
   ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
-  signals_ = take_record_signals();
+  signals_ = take_ending_signals();
   if (!signals_) {
     return fail_errno("cannot create a descriptor");
   }
@@ -241,7 +220,7 @@ void RecordRun::watch() {
       patience = std::min(
           patience, std::chrono::ceil<std::chrono::milliseconds>(end->left()));
     }
-    if (signal_came(patience)) {
+    if (ending_signal_came(signals_, static_cast<int>(patience.count()))) {
       break;
     }
     if (what_.progress && progress.expired()) {
@@ -250,13 +229,6 @@ void RecordRun::watch() {
     }
   }
   reap();
-}
-
-bool RecordRun::signal_came(std::chrono::milliseconds patience) const {
-  pollfd awaited{signals_.get(), POLLIN, 0};
-  ::poll(&awaited, 1, static_cast<int>(patience.count()));
-  signalfd_siginfo came{};
-  return ::read(signals_.get(), &came, sizeof came) == sizeof came;
 }
 
 // If it has ended: one that goes on after Ctrl-C is not waited for.

@@ -1,18 +1,16 @@
 #include "client/views/trace/session.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
 #include "base/fd.h"
+#include "client/terminal/ending_signals.h"
 #include "client/terminal/render.h"
 #include "injector/injection_lock.h"
 #include "inspector/cpython/runtime/python_process.h"
@@ -57,23 +55,6 @@ class Session {
   std::atomic<bool> has_ended_ = false;
 };
 
-Fd take_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
-      ::sigaddset(&set, signal);  // not, where nohup(1) has begun us
-    }
-  }
-  Fd from(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  for (const int signal : {SIGTSTP, SIGTTOU}) {
-    ::sigaddset(&set, signal);
-  }
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return from;
-}
-
 }  // namespace
 
 Result<TraceEnd> run_trace(const TraceSession& session,
@@ -91,7 +72,7 @@ namespace {
 
 Result<TraceEnd> Session::run(TraceView& view) {
   wants_stop = false;
-  signals_ = take_signals();
+  signals_ = take_ending_signals();
   over_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!signals_ || !over_) {
     return fail_errno("cannot create a descriptor");
@@ -202,8 +183,7 @@ bool Session::wait(bool all_written) {
                                    pollfd{output_.fd(), POLLOUT, 0}};
   ::poll(awaited.data(), all_written ? 2 : 3,
          static_cast<int>(kTick / std::chrono::milliseconds(1)));
-  signalfd_siginfo came{};
-  return ::read(signals_.get(), &came, sizeof came) == sizeof came;
+  return ending_signal_came(signals_, 0);
 }
 
 // Nothing is traced any more: the reader may take his time. Ctrl-C ends that.

@@ -1,0 +1,18 @@
+// The signals that would end or stop us, for a command that has something to
+// finish first: a recording to write, a terminal to restore.
+#pragma once
+
+#include "base/fd.h"
+
+namespace hangdbg {
+
+// From now on those that end us are read from the descriptor (as
+// signalfd_siginfo), but for those that are ignored: nohup(1) has begun us.
+// Those that stop us at Ctrl-Z are blocked: who has stopped a thread of another
+// process does not stand still. In threads that are started later, too.
+Fd take_ending_signals();
+
+// Waits for one of them, for so long at most.
+bool ending_signal_came(const Fd& from, int milliseconds);
+
+}  // namespace hangdbg
