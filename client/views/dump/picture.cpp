@@ -129,7 +129,6 @@ std::string picture_svg(const Picture& picture) {
   return Drawing(picture, icicle).svg(true) + "\n";
 }
 
-// Well-formed as XML, too.
 std::string picture_html(const Picture& picture) {
   const Icicle icicle = lay_out(picture.tree);
   std::string list;
@@ -138,25 +137,9 @@ std::string picture_html(const Picture& picture) {
         fmt::format("<li{}>{}</li>\n", finding.alarm ? R"( class="alarm")" : "",
                     xml_text(finding.text));
   }
-  return fmt::format(
-      R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width"/>
-<title>{0}</title>
-<style>{1}</style>
-</head>
-<body>
-<h1>{0}</h1>
-<div class="tree">{2}</div>
-<ul>
-{3}</ul>
-</body>
-</html>
-)",
-      xml_text(picture.title), kPageStyle, Drawing(picture, icicle).svg(false),
-      list);
+  return html_page(picture.title, kPageStyle,
+                   fmt::format("<div class=\"tree\">{}</div>\n<ul>\n{}</ul>\n",
+                               Drawing(picture, icicle).svg(false), list));
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "client/views/dump/picture_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -92,6 +94,26 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t most) {
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   }
   return lines;
+}
+
+std::string html_page(std::string_view title,
+                      std::string_view style,
+                      std::string_view body) {
+  return fmt::format(
+      R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width"/>
+<title>{0}</title>
+<style>{1}</style>
+</head>
+<body>
+<h1>{0}</h1>
+{2}</body>
+</html>
+)",
+      xml_text(title), style, body);
 }
 
 }  // namespace hangdbg

@@ -21,4 +21,10 @@ std::string cut(std::string_view text, std::size_t most);
 // In lines, which end at spaces where they can; set in from the second on.
 std::vector<std::string> wrapped(std::string_view text, std::size_t most);
 
+// A page of its own: `title` as it is, the others as HTML, or CSS. Well-formed
+// as XML, too, if `body` is.
+std::string html_page(std::string_view title,
+                      std::string_view style,
+                      std::string_view body);
+
 }  // namespace hangdbg

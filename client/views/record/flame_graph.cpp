@@ -166,27 +166,15 @@ std::string write_flame_graph(const RecordedProfile& recorded) {
           ? ""
           : fmt::format("<p>Not drawn, too narrow: {} of {} samples.</p>\n",
                         flame.omitted(), recorded.profile.weight());
-  return fmt::format(
-      R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width"/>
-<title>{0}</title>
-<style>{1}</style>
-</head>
-<body>
-<h1>{0}</h1>
-<p>{2}</p>
+  return html_page(recorded.title, kFlameStyle,
+                   fmt::format(
+                       R"(<p>{}</p>
 <p class="needs-script"><input id="search" type="search" placeholder="Search"/> <span id="found"></span>
 Click a function to zoom in; Escape zooms out.</p>
-{3}{4}{5}<script>{6}</script>
-</body>
-</html>
+{}{}{}<script>{}</script>
 )",
-      xml_text(recorded.title), kFlameStyle,
-      xml_text(recording_line(recorded.state, recorded.rate)), drawn, omitted,
-      function_table(recorded), kFlameScript);
+                       xml_text(recording_line(recorded.state, recorded.rate)),
+                       drawn, omitted, function_table(recorded), kFlameScript));
 }
 
 }  // namespace hangdbg
