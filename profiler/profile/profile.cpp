@@ -1,5 +1,7 @@
 #include "profiler/profile/profile.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <ranges>
@@ -48,8 +50,15 @@ std::uint32_t Profile::stack(std::uint32_t root,
 
 std::uint32_t Profile::add_thread(ProfiledThread thread) {
   threads_.push_back(std::move(thread));
+  tallies_.emplace_back();
   last_run_.push_back(kNoRun);
   return static_cast<std::uint32_t>(threads_.size() - 1);
+}
+
+std::string thread_label(const ProfiledThread& thread) {
+  return thread.name.empty()
+             ? fmt::format("thread {}", thread.tid)
+             : fmt::format("thread {} ({})", thread.tid, thread.name);
 }
 
 void Profile::name_thread(std::uint32_t thread, const std::string& name) {

@@ -45,6 +45,20 @@ struct ProfiledThread {
   std::string name;     // "" if it has none of its own
 };
 
+// "thread 42 (loader)", as stacks are grouped by it.
+std::string thread_label(const ProfiledThread& thread);
+
+// What became of one thread's samples, and where it was at the last one.
+struct ThreadTally {
+  std::uint64_t samples = 0;
+  std::uint64_t ran = 0;       // of those: it ran, or waited for a CPU
+  std::uint64_t held_gil = 0;  // of those: it held the GIL
+  std::uint64_t cpu_ns = 0;    // that it has used since it was started
+  std::uint32_t node = 0;
+  bool runs = false;  // at the last one
+  bool ended = false;
+};
+
 // One thread in one stack, in samples that follow each other.
 struct ProfileRun {
   std::uint32_t thread = 0;  // index into threads
@@ -72,10 +86,13 @@ class Profile {
            std::uint32_t node,
            std::uint64_t at,
            std::uint64_t weight);
+  // Of a thread, for who asks for them (SamplingOptions::tallies).
+  ThreadTally& tally(std::uint32_t thread) { return tallies_[thread]; }
 
   const std::vector<ProfilePlace>& places() const { return places_; }
   const std::vector<ProfileNode>& nodes() const { return nodes_; }
   const std::vector<ProfiledThread>& threads() const { return threads_; }
+  const std::vector<ThreadTally>& tallies() const { return tallies_; }
   // By their beginnings, of each thread; not all if there were too many.
   const std::vector<ProfileRun>& runs() const { return runs_; }
   bool has_all_runs() const { return dropped_ == 0; }
@@ -96,6 +113,7 @@ class Profile {
   std::unordered_map<std::uint64_t, std::uint32_t> node_ids_;
   std::vector<ProfileNode> nodes_ = {ProfileNode{}};
   std::vector<ProfiledThread> threads_;
+  std::vector<ThreadTally> tallies_;  // of each
   std::vector<ProfileRun> runs_;
   std::vector<std::size_t> last_run_;  // of each thread; kNone: none yet
   std::uint64_t dropped_ = 0;

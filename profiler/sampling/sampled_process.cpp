@@ -67,6 +67,9 @@ Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
       continue;
     }
     ++outcome.kept;
+    if (options_.tallies) {
+      count(thread, how, sink);
+    }
     const bool counts =
         options_.gil ? thread.has_gil : options_.idle || how == Read::Stopped;
     if (counts && thread.node != Profile::kRoot) {
@@ -127,6 +130,14 @@ Status SampledProcess::list_threads(const SampleSink& sink) {
                        .task = KeptTask(pid(), *python.tid),
                        .index = index});
   }
+  if (options_.tallies) {
+    const std::lock_guard lock(sink.mutex);
+    for (const Thread& one : threads_) {
+      if (one.python.state) {
+        sink.profile.tally(one.index).ended = true;
+      }
+    }
+  }
   threads_ = std::move(threads);
   newest_ = newest.value_or(std::vector<Address>());
   stale_ = !newest;
@@ -162,6 +173,7 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
   if (!runs) {
     return Read::Gone;
   }
+  thread.cpu_ns = runs->nanoseconds;
   cover(thread, *runs, sink, outcome);
   if (thread.asleep == *runs) {
     return Read::Blocked;
@@ -263,7 +275,7 @@ Result<SampledProcess::Words> SampledProcess::words(
   }
   Words words{.chain = TRY(read_frame_chain(process_.memory, at, state,
                                             kMostSampledFrames, expected))};
-  if (options_.gil) {
+  if (options_.gil || options_.tallies) {
     const auto gil =
         TRY(read_gil(process_.memory, process_.python,
                      TaskIds(std::vector<int>()), thread.python.interpreter));
@@ -291,6 +303,19 @@ Status SampledProcess::keep(Thread& thread,
   return {};
 }
 
+void SampledProcess::count(const Thread& thread,
+                           Read how,
+                           const SampleSink& sink) const {
+  const std::lock_guard lock(sink.mutex);
+  ThreadTally& tally = sink.profile.tally(thread.index);
+  tally.samples += sink.weight;
+  tally.runs = how == Read::Stopped;
+  tally.ran += tally.runs ? sink.weight : 0;
+  tally.held_gil += thread.has_gil ? sink.weight : 0;
+  tally.cpu_ns = thread.cpu_ns;
+  tally.node = thread.node;
+}
+
 std::uint32_t SampledProcess::root_of(const Thread& thread,
                                       Profile& profile) const {
   using Kind = ProfilePlace::Kind;
@@ -301,11 +326,7 @@ std::uint32_t SampledProcess::root_of(const Thread& thread,
   if (options_.threads) {
     const ProfiledThread& known = profile.threads()[thread.index];
     root = profile.child(
-        root, {.kind = Kind::Thread,
-               .function =
-                   known.name.empty()
-                       ? fmt::format("thread {}", known.tid)
-                       : fmt::format("thread {} ({})", known.tid, known.name)});
+        root, {.kind = Kind::Thread, .function = thread_label(known)});
   }
   return root;
 }

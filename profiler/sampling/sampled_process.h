@@ -30,6 +30,7 @@ struct SamplingOptions {
   bool threads = false;          // by thread
   bool processes = false;        // by process
   bool whole_functions = false;  // without lines
+  bool tallies = false;          // of each thread: Profile::tally
 };
 
 // Where a sample goes: the profile, guarded; when it is due, and how many that
@@ -76,6 +77,7 @@ class SampledProcess {
     bool counts = false;                    // so it is in the profile
     // Samples that became due while it had no CPU to stop on, the last time.
     std::uint64_t waited = 0;
+    std::uint64_t cpu_ns = 0;
   };
   struct Words {
     FrameChain chain;
@@ -95,6 +97,7 @@ class SampledProcess {
   Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
   Result<Words> words(const Thread& thread, const FrameChain* expected) const;
   Status keep(Thread& thread, Words words, const SampleSink& sink);
+  void count(const Thread& thread, Read how, const SampleSink& sink) const;
   std::uint32_t root_of(const Thread& thread, Profile& profile) const;
 
   PythonProcess process_;

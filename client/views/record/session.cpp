@@ -7,23 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <thread>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/path_error.h"
 #include "client/terminal/ending_signals.h"
-#include "client/views/record/targets.h"
+#include "client/views/record/running.h"
 
 namespace hangdbg {
 namespace {
 
-constexpr auto kLookAround = std::chrono::milliseconds(10);
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
-constexpr auto kToEndRecording = std::chrono::seconds(2);
 constexpr int kBySignal = 128;
 
 // Lets a process of ours start the command and wait for it: who traces a child
@@ -104,26 +100,19 @@ Result<StartedCommand> start_command(std::span<char*> command,
 class RecordRun {
  public:
   RecordRun(const RecordSession& what, const RecordingOptions& options)
-      : what_(what), options_(options), recording_(options) {}
+      : what_(what), options_(options) {}
 
   Result<int> run(const std::function<int(Recording&)>& finish);
 
  private:
-  void look_around(std::vector<RecordedTarget> targets);
   void watch();
   void show_progress();
   void reap();
 
   const RecordSession& what_;
   const RecordingOptions& options_;
-  Recording recording_;
+  std::optional<RunningRecording> running_;
   Fd signals_;
-  std::atomic<bool> enough_ = false;
-  std::atomic<bool> all_ended_ = false;
-  std::atomic<bool> sampler_ended_ = false;
-  std::atomic<bool> finder_ended_ = false;
-  std::optional<Error> why_not_;  // the finder's, once it has ended
-  bool any_opened_ = false;
   StartedCommand command_;
   std::optional<int> command_code_;
   bool shows_progress_ = false;
@@ -152,59 +141,25 @@ Result<int> RecordRun::run(const std::function<int(Recording&)>& finish) {
     command_ = TRY(start_command(what_.command, mask));
     targets.push_back({.pid = command_.pid});
   }
-  std::thread finder([&, targets] {
-    look_around(targets);
-    finder_ended_ = true;
-  });
-  std::thread sampler([this] {
-    recording_.run();
-    sampler_ended_ = true;
-  });
+  running_.emplace(targets, what_.children,
+                   what_.command.empty() && targets.size() == 1, options_);
   watch();
-  enough_ = true;
-  recording_.stop();
-  const Deadline patience = Deadline::in(kToEndRecording);
-  while (!(sampler_ended_ && finder_ended_) && !patience.expired()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  const bool held_up = !running_->stop();
   if (shows_progress_) {
     say(stderr, "\r\x1b[K");
   }
-  const bool held_up = !(sampler_ended_ && finder_ended_);
-  if (!held_up) {
-    finder.join();
-    sampler.join();
-    if (!any_opened_ && why_not_) {
-      return std::unexpected(*std::move(why_not_));
-    }
+  if (auto why_not = running_->why_not()) {
+    return std::unexpected(*std::move(why_not));
   }
-  int code = finish(recording_);
+  int code = finish(running_->recording());
   if (code == 0 && command_code_) {
     code = *command_code_;
   }
   if (held_up) {
     flush_output(stdout);
-    ::_exit(code);  // a thread may hold what a destructor waits for
+    ::_exit(code);
   }
   return code;
-}
-
-// On a thread of its own: to open a process may take long.
-void RecordRun::look_around(std::vector<RecordedTarget> targets) {
-  RecordTargets finder(recording_, targets, what_.children, options_.sampling);
-  const bool only_one = what_.command.empty() && targets.size() == 1;
-  while (!enough_) {
-    finder.look();
-    const bool hopeless =
-        only_one && !finder.any_was_opened() && finder.error();
-    if (finder.all_have_ended() || hopeless) {
-      break;
-    }
-    std::this_thread::sleep_for(kLookAround);
-  }
-  any_opened_ = finder.any_was_opened();
-  why_not_ = finder.error();
-  all_ended_ = true;
 }
 
 void RecordRun::watch() {
@@ -214,7 +169,7 @@ void RecordRun::watch() {
                             *what_.lasts)))
                   : std::nullopt;
   Deadline progress = Deadline::in(kProgressEvery);
-  while (!all_ended_ && !(end && end->expired())) {
+  while (!running_->all_ended() && !(end && end->expired())) {
     auto patience = std::chrono::milliseconds(20);
     if (end) {
       patience = std::min(
@@ -235,14 +190,14 @@ void RecordRun::watch() {
 void RecordRun::reap() {
   int status = 0;
   if (command_.parent != 0 &&
-      ::waitpid(command_.parent, &status, all_ended_ ? 0 : WNOHANG) ==
-          command_.parent) {
+      ::waitpid(command_.parent, &status,
+                running_->all_ended() ? 0 : WNOHANG) == command_.parent) {
     command_code_ = WEXITSTATUS(status);
   }
 }
 
 void RecordRun::show_progress() {
-  const RecordingState state = recording_.state();
+  const RecordingState state = running_->recording().state();
   shows_progress_ = true;
   say(stderr, "\r\x1b[K{:.0f} s · {} process{} · {} samples · Ctrl-C ends",
       std::chrono::duration<double>(state.lasted).count(), state.processes,
