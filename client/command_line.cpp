@@ -39,6 +39,7 @@
 #include "client/commands/run.h"
 #include "client/commands/serve.h"
 #include "client/commands/threads.h"
+#include "client/commands/top.h"
 #include "client/commands/trace.h"
 #include "client/commands/tree.h"
 #include "client/help.h"
@@ -161,6 +162,7 @@ void set_up(CLI::App& app,
       {"net", kLook, [&] { add_net(program); }},
       {"trace", kLook, [&] { add_trace(program); }},
       {"host", kLook, [&] { add_around(program); }, "around"},
+      {"top", kLook, [&] { add_top(program); }},
       {"core", kLook, [&] { add_core(program); }},
       {"attach", kAsk, [&] { add_attach(program); }},
       {"eval", kAsk, [&] { add_eval(program); }},

@@ -15,12 +15,11 @@
 #include "client/options/processes_or_job.h"
 #include "client/terminal/typed.h"
 #include "client/terminal/whole_file.h"
+#include "client/views/record/chosen.h"
 #include "client/views/record/formats.h"
 #include "client/views/record/session.h"
 #include "client/views/record/text.h"
-#include "injector/checks/preflight.h"
 #include "protocol/json.h"
-#include "tracee/proc/proc_file.h"
 
 namespace hangdbg {
 namespace {
@@ -193,28 +192,14 @@ Result<WantedRecording> wanted(const RecordOptions& options,
         shell_quote(std::vector<std::string>(command.begin(), command.end()));
     return wanted;
   }
-  const auto chosen = TRY(processes_or_job(named, options.job, "record",
-                                           options.common.deadline()));
-  if (options.by_rank && !chosen.ranks) {
+  auto chosen = TRY(
+      chosen_targets(named, options.job, "record", options.common.deadline()));
+  if (options.by_rank && !chosen.are_ranks) {
     return fail(ErrorId::Usage, "--by-rank needs --job",
                 typed_plus("--job auto"));
   }
-  if (chosen.ranks) {
-    for (const JobRank& rank : chosen.ranks->ranks) {
-      session.targets.push_back({rank.pid, fmt::format("rank {}", rank.rank)});
-    }
-    wanted.title = job_text(chosen.ranks->job);
-  } else {
-    for (const int pid : chosen.pids) {
-      TRY(check_readable(pid));
-      session.targets.push_back({pid, ""});
-    }
-    wanted.title =
-        chosen.pids.size() == 1
-            ? fmt::format("process {} ({})", chosen.pids[0],
-                          shell_quote(read_command_line(chosen.pids[0])))
-            : fmt::format("{} processes", chosen.pids.size());
-  }
+  session.targets = std::move(chosen.targets);
+  wanted.title = std::move(chosen.title);
   return wanted;
 }
 

@@ -30,6 +30,7 @@ struct ProfilePlace {
   bool operator<(const ProfilePlace& other) const {
     return key() < other.key();
   }
+  bool operator==(const ProfilePlace& other) const = default;
 };
 
 struct ProfileNode {

@@ -95,6 +95,7 @@ const std::vector<std::string> kRooms = {
     "client/views/trace",
     "client/views/record",
     "client/nodes",
+    "client/views/top",
     "client/report",
     "client/views/diff",
     "client/completion",

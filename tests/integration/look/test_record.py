@@ -7,12 +7,12 @@ import os
 import pstats
 import re
 import signal
-import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import hangdbg, in_targets, outcome, start_hangdbg, track, until
+from harness import hangdbg, in_targets, outcome, start_hangdbg, until
+from working import Working
 
 CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
           "right": {"right_leaf", "right_middle", "spend_right"},
@@ -21,22 +21,6 @@ OTHERS = {"generator": {"generated"}, "c_callback": {"key"}, "coroutine": {"awai
 LINE = re.compile(r"([\d.]+) s at ([\d.]+) Hz: ([\d,]+) samples due, ([\d,]+) kept \(([\d,]+) late\), "
                   r"([\d,]+) missed, 0 torn; hangdbg used [\d.]+ % of a CPU, and stopped threads for "
                   r"[\d.]+ % of the time")
-
-
-class Working:
-    """known_shares.py, or another, at work until it is told to end."""
-
-    def __init__(self, python, *args, target="known_shares.py", env=None):
-        self.process = track(subprocess.Popen(
-            [python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=dict(os.environ, **(env or {}))))
-        assert self.process.stdout.readline() == "ready\n"
-        self.pid = self.process.pid
-
-    def finish(self):
-        out, _ = self.process.communicate("over\n", timeout=60)
-        assert self.process.returncode == 0
-        return json.loads(out)
 
 
 def collapsed(text):

@@ -17,6 +17,7 @@ FAILURES = {  # the words, the exit code, what is in the message or in the hint
     "trace": (["trace", NOBODY], 2, "no process"),
     "trace of no call": (["trace", "1", "-e", "nosuch"], 2, "nosuch"),
     "record": (["record", NOBODY], 2, "no process"),
+    "top": (["top", NOBODY], 2, "no process"),
     "diagnose": (["diagnose", NOBODY], 2, "no process"),
     "diagnose a job": (["diagnose", *NO_JOB], 2, "no such job"),
     "merge": (["merge", "/no/file"], 2, "/no/file"),

@@ -110,7 +110,12 @@ def test_of_a_recording(hung, tmp_path):
     assert found["functions"]
 
 
-@pytest.mark.parametrize("command", ["ps", "diagnose", "dump", "eval", "peek", "dist", "record", "report"])
+def test_of_top(hung):
+    found = validate("top", hung.pid, "-i", "--delay", "1")
+    assert found["functions"] and found["lines"] and found["threads"] and found["processes"]
+
+
+@pytest.mark.parametrize("command", ["ps", "diagnose", "dump", "eval", "peek", "dist", "record", "report", "top"])
 def test_of_no_job(command):
     words = ["1"] if command in ("eval", "peek") else []
     assert "error" in validate(command, "--job", "no such job", *words, codes=(2,))

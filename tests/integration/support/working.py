@@ -1,0 +1,23 @@
+"""A program at work: known_shares.py, whose time goes where it says."""
+
+import json
+import os
+import subprocess
+
+from harness import in_targets, track
+
+
+class Working:
+    """known_shares.py, or another, at work until it is told to end."""
+
+    def __init__(self, python, *args, target="known_shares.py", env=None):
+        self.process = track(subprocess.Popen(
+            [python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=dict(os.environ, **(env or {}))))
+        assert self.process.stdout.readline() == "ready\n"
+        self.pid = self.process.pid
+
+    def finish(self):
+        out, _ = self.process.communicate("over\n", timeout=60)
+        assert self.process.returncode == 0
+        return json.loads(out)
