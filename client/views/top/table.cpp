@@ -78,7 +78,7 @@ std::vector<TopColumn> columns_of(TopView view) {
   switch (view) {
     case TopView::Threads:
       return {{"cpu %", kNumber}, {"gil %", kNumber},  {"runs %", kNumber},
-              {"thread", 0, 2},   {"waits for", 0, 3}, {"at", 0, 3}};
+              {"thread", 0, 3},   {"waits for", 0, 3}, {"at", 0, 3}};
     case TopView::Processes:
       return {{"cpu %", kNumber},   {"gil %", kNumber}, {"runs %", kNumber},
               {"threads", kNumber}, {"process", 0, 1},  {"hottest", 0, 1}};

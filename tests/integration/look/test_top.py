@@ -191,8 +191,8 @@ def test_one_write_a_frame(target, tmp_path):
     screen = Screen("top", target.pid, "--delay", "0.2", size=(60, 200),
                     behind=("strace", "-o", log, "-e", "trace=write,poll"))
     screen.until("drawn", lambda text: "spend (" in text)
-    for key in "3421":
-        screen.until("a view", lambda text: " 1 Functions" in text, key)
+    for key, shows in (("3", "waits for"), ("4", "hottest"), ("2", "  line"), ("1", "  function")):
+        screen.until("a view", lambda text: shows in text, key)
     screen.until("it ends", is_over, "q")
     waits = re.split(r"^poll\(\[\{fd=0.*\n", log.read_text(), flags=re.M)
     writes = [wait.count("write(1, ") for wait in waits]
