@@ -146,6 +146,10 @@ TEST(Top, AFrameFits) {
         for (const TopSpan& span : line) {
           text += span.text;
         }
+        // One column wide, though columns() takes it for two.
+        for (auto at = text.find("…"); at != text.npos; at = text.find("…")) {
+          text.replace(at, 3, ".");
+        }
         wide.push_back(columns(text));
       }
       EXPECT_THAT(wide, Each(testing::Le(size.columns)));
