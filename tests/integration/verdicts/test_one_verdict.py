@@ -90,7 +90,7 @@ def test_commands_say_the_same(tmp_path):
         (shown,) = hangdbg("ps", pid, "--json").json()["processes"]
         done = hangdbg("attach", pid, "-c", "w")
         assert done.rc == 0, done
-        found = re.search(r"^Thread (\d+) .* asleep in (\w+) since (.*?) · ", done.out, re.M)
+        found = re.search(r"^Thread (\d+) .* asleep in (\w+) for (.*?) · ", done.out, re.M)
         assert found and found[2] in shown["waits"], (name, shown, done)
         assert shown["waiting_s"] > LONG, (name, shown)
         assert not re.search(r"\bms$|^\d s$", found[3]), (name, found[3], shown)
