@@ -46,10 +46,11 @@ Result<std::string> output_of(const std::vector<std::string>& words) {
     end_child(child, SIGTERM, Deadline::in(std::chrono::seconds(1)));
   }
   if (code != 0) {
-    return fail(ErrorId::System,
+    return fail(ErrorId::NodeFailed,
                 fmt::format("{}: {}", printable(words.front()),
                             !code ? "no answer in 10 s"
-                                  : printable(trim(err).substr(0, 300))));
+                                  : printable(trim(err).substr(0, 300))),
+                shell_quote(words));
   }
   return out;
 }

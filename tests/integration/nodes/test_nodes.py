@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 
 import pytest
 
-from harness import hangdbg, start, start_hangdbg, until
+import launchers
+from harness import hangdbg, start, start_hangdbg, track, until
 from sshd_hosts import Nodes
 
 
@@ -181,3 +183,21 @@ def test_what_is_no_launcher_is_said():
     assert missing.rc == 4, missing
     assert "n1: cannot run docker: No such file or directory" in missing.err, missing
 
+
+
+def test_by_a_real_srun(tmp_path, newest_python):
+    """A step of ours beside the job's own, on the one node of a real Slurm."""
+    job = launchers.Slurm(tmp_path, "plain", started=track)
+    here = {**job.environment(), "XDG_CACHE_HOME": str(tmp_path),
+            "PATH": "%s:%s" % (job.root / "usr/bin", os.environ["PATH"])}
+    via = ("--via", "srun:" + job.job)
+    try:
+        until("its ranks wait", lambda: re.match(
+            r"rank 2: in Condition\.wait .*\n    ranks 0,1,3: (.*\n)*\[0-3\] 4 ranks\n",
+            hangdbg("dump", "--merge", *via, env=here).out))
+        done = hangdbg("eval", "21 * 2", *via, "--job", "auto", env=here)
+        assert done.rc == 0 and re.fullmatch(r"\[.*:0-3\] 42\n", done.out), done
+        hangdbg("ps", "--via", "srun:%d" % (int(job.job) + 1), env=here).assert_refused(
+            4, "Invalid job id", "try: squeue ")
+    finally:
+        job.end()
