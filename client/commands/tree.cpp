@@ -1,7 +1,10 @@
 #include "client/commands/tree.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "client/nodes/each_node.h"
 #include "client/options/options.h"
@@ -21,7 +24,12 @@ struct TreeOptions {
 Result<ShownTree> see(int pid, Deadline deadline) {
   ShownTree shown{
       .tree = TRY(see_tree(pid, deadline.capped(deadline.left() * 2 / 3)))};
-  auto surveyed = survey(kHungAfterS, deadline);
+  std::vector<int> pids;
+  for (const auto* const part :
+       {&shown.tree.ancestors, &shown.tree.processes}) {
+    std::ranges::transform(*part, std::back_inserter(pids), &TreeProcess::pid);
+  }
+  auto surveyed = survey(kHungAfterS, deadline, std::move(pids));
   if (surveyed) {
     shown.surveyed = *std::move(surveyed);
   } else {

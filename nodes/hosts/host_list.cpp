@@ -100,7 +100,8 @@ Status read_host_file(const std::string& path, Names& into) {
   }
   std::string line;
   while (std::getline(file, line) && into.size() <= kMostHosts) {
-    const auto words = split_words(line.substr(0, line.find('#')));
+    const auto words =
+        split_words(std::string_view(line).substr(0, line.find('#')));
     if (words.empty()) {
       continue;
     }

@@ -12,7 +12,8 @@ namespace {
 
 // All of these are joined to one line: each statement has its own semicolon.
 
-// The same program, wherever it is: in PATH, or where an earlier run kept it.
+// The same program, wherever it is: in PATH, or where an earlier run kept it,
+// unless that is another user's by now (HOME may be theirs).
 constexpr std::string_view kFind = R"sh(
   if [ "$(uname -m)" != x86_64 ]; then
     echo "hangdbg: this node is $(uname -m), and hangdbg for x86_64" >&2;
@@ -20,7 +21,8 @@ constexpr std::string_view kFind = R"sh(
   fi;
   c="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/hangdbg";
   for p in "$(command -v hangdbg)" "$c/$h"; do
-    if [ -x "$p" ] && "$p" node --same "$h" </dev/null >/dev/null 2>&1; then
+    if [ -x "$p" ] && { [ "$p" != "$c/$h" ] || { [ -O "$c" ] && [ -O "$p" ]; }; } &&
+      "$p" node --same "$h" </dev/null >/dev/null 2>&1; then
       exec "$p" node "$r";
     fi;
   done;

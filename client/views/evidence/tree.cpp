@@ -46,8 +46,10 @@ reports::ProcessTreeNode json_of_tree(const TreeProcess& from,
   json.job = role.job;
   json.role = role.name;
   if (const SurveyedProcess* const known = surveyed(shown, from.pid)) {
-    json.hung = known->hung();
-    json.stalled = known->stalled();
+    if (known->found) {  // else it is not known
+      json.hung = known->hung();
+      json.stalled = known->stalled();
+    }
     json.verdict = known->state();
     json.waits = known->activity.waits;
   }

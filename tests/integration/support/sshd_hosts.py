@@ -3,6 +3,7 @@ name) and a real sshd. What a host does wrong is in its sshd's configuration, or
 mounted there."""
 
 import os
+import secrets
 import shutil
 import subprocess
 
@@ -79,7 +80,7 @@ class Nodes:
         inside = "/proc/%d/task/%d/children" % (process.pid, process.pid)
         harness.until(name + " has begun", lambda: open(inside).read().split())
         child = open(inside).read().split()[0]
-        ours = "h%d%d" % (os.getpid() % 100000, number)
+        ours = "h%s%d" % (secrets.token_hex(4), number)
         run("ip", "link", "add", ours, "type", "veth", "peer", "name", "eth0", "netns", child)
         run("ip", "link", "set", ours, "master", self.bridge, "up")
         process.stdin.write(b"\n")

@@ -1,5 +1,5 @@
-"""Programs of many kinds, side by side: one verdict by `ps`, `diagnose`, bare `hangdbg` and
-`attach`, whenever they are asked. `tree` is not compared: on a busy machine it differs.
+"""Programs of many kinds, side by side: one verdict by `ps`, `diagnose`, bare `hangdbg`, `tree`
+and `attach`, whenever they are asked.
 What each verdict is to be: test_diagnose_*.py."""
 
 import re
@@ -59,6 +59,14 @@ def verdict(said):
     return said["state"], said["stalled"], said["cause"]
 
 
+def of_this_machine():
+    """What bare `hangdbg` says of each; None: there was no time for all, which it says."""
+    done = hangdbg()
+    return None if "not checked: timeout" in done.out + done.err else {
+        int(line.split()[0]): line for line in done.out.splitlines()
+        if line.split()[0].isdigit()}
+
+
 def test_commands_say_the_same(tmp_path):
     programs = started(tmp_path)
     get_on = [pid for pid, (case, _) in programs.items() if case in GET_ON]
@@ -76,13 +84,17 @@ def test_commands_say_the_same(tmp_path):
     assert not wrong, wrong
 
     states = {pid: said[0][1:] for pid, said in told.items()}
-    rows = {int(line.split()[0]): line for line in hangdbg().out.splitlines()
-            if line.split()[0].isdigit()}
+    rows = until("all were checked", of_this_machine)
     for pid, (state, stalled, cause) in states.items():
         case = programs[pid][0]
         if pid in rows:
             assert state in rows[pid].split()[:4], (case, state, rows[pid])
     assert {pid for pid, (state, *_) in states.items() if state == "stuck"} <= set(rows)
+
+    for said in hangdbg("tree", *programs, "--json").json()["processes"]:
+        (there,) = [one for one in said["processes"] if one["pid"] == said["pid"]]
+        assert there["verdict"] == states[said["pid"]][0], (programs[said["pid"]][0], there)
+        assert there["stalled"] == states[said["pid"]][1], (programs[said["pid"]][0], there)
 
     # attach: the same call, and for as long as `ps` says.
     for name in ("finalizer", "locks", "opens_fifo", "event_alone", "once"):
