@@ -39,7 +39,7 @@ def run_debugged(session, number, ident, text, place, extra):
         plan = _plans[ident] = Plan(session, None, {}, 0, 0, "step")
         try:
             plan_made(plan, None)
-            value, statement = _run(session, place, text, extra)
+            value, statement = _run(place, text, extra)
             shown = not statement and value is not None
             outcome[:] = [": " + _show(repr, value)[:1000] if shown else ""]
         except Cancelled:

@@ -44,8 +44,6 @@ class Session:
         self.numbers = {}  # key of a frame -> number; oldest first
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
         self.extras = {}  # key of a frame -> names that only our expressions have
-        self.names = {}  # of those what outlives the frame (evaluate.py)
-        self.asked = 0  # ident of the thread in whose frame was evaluated last
         self.next_number = 1
         self.references = None  # what can be expanded (variables.py)
         self.stacks = None  # without a GIL, of all threads while a request lasts

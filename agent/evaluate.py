@@ -55,11 +55,8 @@ def run_in_frame(session, arguments, use):
     if arguments.get("frameId") is not None:
         place = find_frame(session, arguments)
         extra = session.extras.get(session.keys[arguments["frameId"]], extra)
-        session.asked = session.keys[arguments["frameId"]][0]
     try:
-        keep = field(arguments, "hangdbg/keep", bool, False)
-        return run_user_code(
-            session, lambda: _show(use, *_run(session, place, text, extra, keep)))
+        return run_user_code(session, lambda: _show(use, *_run(place, text, extra)))
     finally:
         if extra:
             session.extras[session.keys[arguments["frameId"]]] = extra
@@ -124,113 +121,23 @@ def forget_our_frames(error):
 _at_end = {}
 
 
-def _run(session, place, text, extra, keep=False):
+def _run(place, text, extra):
     """(value, whether text is a statement). extra: the names that expressions
-    bound in this frame before, and its function has no place for. keep: those
-    that this one binds are there in later sessions."""
-    given = {}
-    if "$_" in text:
-        for word, (name, value) in convenience_variables(session, place).items():
-            if word in text:
-                text = text.replace(word, name)
-                given[name] = value
+    bound in this frame before, and its function has no place for."""
     try:
         code = compile(text, "<expression>", "eval", 0, True)
     except SyntaxError:
         code = None
     names = sys.modules["__main__"].__dict__ if place is None else place[3]
-    others = names_elsewhere(session, names)
     if place is None or _is_module(place):
         place = None
-        uses = code is not None and any(name in others for name in code.co_names)
-        local = {**others, **given} if uses or code is not None and given else names
+        local = names
     else:
-        local = {**others, **locals_of(place), **extra, **given}
-    if code is not None and (place is None or not (
-            ":=" in text or has_functions(code) or _is_of_class(place, code))):
+        local = {**locals_of(place), **extra}
+    if code is not None and (place is None or ":=" not in text and not has_functions(code)):
         return eval(code, names, local), False
     need("statements")
-    if place is None:
-        return execute(text, place, names, local, extra)
-    mine = {**others, **extra}
-    try:
-        return execute(text, place, names, local, mine)
-    finally:
-        _remember(session, others, extra, mine, keep)
-
-
-def convenience_variables(session, place):
-    """pdb's, and by what name each goes in Python: those that there are now."""
-    found = {}
-    if place is not None:
-        found["$_frame"] = "__frame__", place[0]
-    for ident, standing in list(session.standing.items()):
-        if ident == session.asked:
-            if standing.error is not None:
-                found["$_exception"] = "__exception__", standing.error[0]
-            if standing.returned is not None:
-                found["$_retval"] = "__return__", standing.returned[1]
-    return found
-
-
-def names_elsewhere(session, names):
-    """What only expressions bound: in other frames of this session, or to be kept by an
-    earlier one. It hides no global, none of the frame's names."""
-    builtin = sys.modules["builtins"].__dict__
-    known = {**sys.__dict__.get(_KEPT_NAMES, {}), **session.names}
-    for extra in list(session.extras.values()):
-        known.update(extra)
-    return {name: known[name] for name in known if name not in names and name not in builtin}
-
-
-_KEPT_NAMES = "__hangdbg_names_1__"  # of sys; outlives us, which is what is asked for
-
-
-def _remember(session, others, extra, mine, keep):
-    """mine: what others and extra hold, after code has run in the frame."""
-    kept = dict(sys.__dict__.get(_KEPT_NAMES, {}))
-    for name, value in mine.items():
-        if name in extra and extra[name] is value or (
-                name not in extra and others.get(name, extra) is value):
-            continue
-        extra[name] = value
-        session.names.pop(name, None)
-        if _holds_nothing(value):
-            session.names[name] = value
-        for elsewhere in list(session.extras.values()):
-            if name in elsewhere:
-                elsewhere[name] = value
-        if keep:
-            kept[name] = value
-    for name in {**others, **extra}:
-        if name not in mine:
-            extra.pop(name, None)
-            session.names.pop(name, None)
-            for elsewhere in list(session.extras.values()):
-                elsewhere.pop(name, None)
-            if keep:
-                kept.pop(name, None)
-    if keep and kept:
-        sys.__dict__[_KEPT_NAMES] = kept
-    elif keep:
-        sys.__dict__.pop(_KEPT_NAMES, None)
-
-
-def _holds_nothing(value):
-    """Whether to keep it keeps no object of the program alive: what else an expression
-    bound goes when its frame returns."""
-    kind = type(value)
-    if kind is type(_remember):
-        return value.__closure__ is None is value.__defaults__ and (
-            value.__code__.co_filename == "<expression>" and not value.__kwdefaults__)
-    return any(kind is one for one in (type(None), bool, int, float, str, bytes, type(sys)))
-
-
-def _is_of_class(place, code):
-    """Whether it may mean something else inside of a class: self.__name, super()."""
-    return of_function(place) and any(
-        name == "super" or name == "__class__" or name[:2] == "__" and name[-2:] != "__"
-        for name in code.co_names)
+    return execute(text, place, names, local, extra)
 
 
 def has_functions(code):

@@ -15,49 +15,21 @@ def execute(text, place, names, local, extra):
     place None: local is names itself, and nothing has to be carried back."""
     body = _read(text)
     last = body.pop() if body and type(body[-1]).__name__ == "Expr" else None
-    owner = None
-    if place is not None and ("__" in text or "super" in text):
-        need("owner")
-        owner = owner_of(place, local)
+    kinds, declared, annotated = _outer_scope(body + [last])
     before = dict(local)
     try:
-        for part, end in _parts(body, last):
-            value = _run_part(part, end, place, names, local, owner)
+        if _needs_function(kinds, body, last, place):
+            for node in annotated:  # `x: int` may not be nonlocal, `(x): int` may
+                node.simple = 0
+            value = _run_as_function(body, last, kinds, names,
+                                     None if place is None else local, declared)
+        else:
+            value = _run_as_class_body(body, last, names, local)
     finally:
         # What the code bound before it failed stays bound, as at a prompt.
         if place is not None:
             _carry_back(place, before, local, extra)
     return value, bool(body) or last is None
-
-
-def _parts(body, last):
-    """[(statements, last expression or None)], to be run one after another: no function
-    may import *, so such an import is a part of its own."""
-    parts, rest = [], []
-    for node in body:
-        if _imports_all(node):
-            parts += [(rest, None), ([node], None)]
-            rest = []
-        else:
-            rest.append(node)
-    if parts and not _outer_scope(body + [last])[0] & _AWAITS:
-        _compile(body, last)  # a SyntaxError comes before anything is run
-    return parts + [(rest, last)]
-
-
-def _imports_all(node):
-    return type(node).__name__ == "ImportFrom" and node.names[0].name == "*"
-
-
-def _run_part(body, last, place, names, local, owner):
-    kinds, declared, annotated = _outer_scope(body + [last])
-    if any(map(_imports_all, body)) or kinds & _OF_FUNCTIONS or not (  # a SyntaxError
-            owner or _needs_function(kinds, body, last, place)):
-        return _run_as_class_body(body, last, names, local)
-    for node in annotated:  # `x: int` may not be nonlocal, `(x): int` may
-        node.simple = 0
-    return _run_as_function(body, last, kinds, names, None if place is None else local,
-                            declared, owner)
 
 
 def _read(text):
@@ -98,6 +70,8 @@ _OF_FUNCTIONS = frozenset(["Return", "Yield", "YieldFrom"])
 
 
 def _needs_function(kinds, body, last, place):
+    if kinds & _OF_FUNCTIONS:
+        return False  # and so a SyntaxError, as it should be
     if kinds & _AWAITS:
         return True
     try:
@@ -130,65 +104,46 @@ def _run_as_class_body(body, last, names, local):
     return None if last is None else eval(last, names, local)
 
 
-def _run_as_function(body, last, kinds, names, local, declared, owner):
+def _run_as_function(body, last, kinds, names, local, declared):
     """local None: the code stands in a module, and what it binds is global."""
     kept = [name for name in local or () if type(name) is str and
-            name.isidentifier() and name not in declared and not (
-                owner and (name == "__class__" or is_private(name)))]
-    code = _function_code(body, last, kinds, kept, [], owner)
+            name.isidentifier() and name not in declared]
+    code = _function_code(body, last, kinds, kept, [])
     # What it binds besides is to outlive it, too.
     new = [name for name in code.co_varnames + code.co_cellvars if name.isidentifier()]
     if local is None:
-        code = _function_code(body, last, kinds, [], new, None)
+        code = _function_code(body, last, kinds, [], new)
     elif new:
-        code = _function_code(body, last, kinds, kept + new, [], owner)
+        code = _function_code(body, last, kinds, kept + new, [])
     cells = [_cell(local[name]) if name in local else _cell() for name in code.co_freevars]
-    first = ()
-    if owner:
-        if "__class__" in code.co_freevars and owner[1] is not None:
-            cells[code.co_freevars.index("__class__")] = _cell(owner[1])
-        first = owner[2]
     function = type(_cell)(code, names, "<module>", None, tuple(cells))
     try:
-        value = function(*first) if first else function()
+        value = function()
         if kinds & _AWAITS:
             need("coroutines")
             value = run_coroutine(value)
         return value
     finally:
         for name, cell in zip(code.co_freevars, cells):
-            if owner and name == "__class__":
-                continue
             try:
                 local[name] = cell.cell_contents
             except ValueError:  # empty
                 local.pop(name, None)
 
 
-def _function_code(body, last, kinds, cells, globals, owner):
-    """The code of a function with that body, whose free variables are cells; in a class
-    if it has an owner (owner.py)."""
+def _function_code(body, last, kinds, cells, globals):
+    """The code of a function with that body, whose free variables are cells."""
     text = "def outer():\n"
     if cells:
         text += " %s = 0\n" % " = ".join(cells)
-    text += " class owner:\n"
-    text += "  async def inner(%s):\n" if kinds & _AWAITS else "  def inner(%s):\n"
-    text %= "self" if owner and owner[2] else ""
+    text += " async def inner():\n" if kinds & _AWAITS else " def inner():\n"
     if cells:
-        text += "   nonlocal %s\n" % ", ".join(cells)
+        text += "  nonlocal %s\n" % ", ".join(cells)
     if globals:
-        text += "   global %s\n" % ", ".join(globals)
-    tree = _tree(text + "   return None\n")
+        text += "  global %s\n" % ", ".join(globals)
+    tree = _tree(text + "  return None\n")
     outer = tree.body[0]
-    inner = outer.body[-1].body[-1]
-    if owner:
-        outer.body[-1].name = owner[0]
-        if owner[2]:
-            inner.args.args[0].arg = "<self>"  # whatever the function calls it
-        if owner[0] not in cells:  # outside of the class it is the program's
-            outer.body[:0] = _global(owner[0])
-    else:
-        outer.body[-1] = inner
+    inner = outer.body[-1]
     inner.name = "<module>"  # in tracebacks; and no name of the program's
     # No line of code may be before its first: CPython counts from that, and has -1 and
     # less for something else. (compute_line_delta in Python/instrumentation.c)
@@ -201,22 +156,9 @@ def _function_code(body, last, kinds, cells, globals, owner):
             setattr(result, name, getattr(last, name))
         inner.body.append(result)
     code = compile(tree, "<expression>", "exec", 0, True)
-    for _ in range(3 if owner else 2):
+    for _ in range(2):
         code, = [const for const in code.co_consts if type(const) is type(code)]
-    if code.co_flags & _CO_METHOD:
-        code = code.replace(co_flags=code.co_flags & ~_CO_METHOD)
     return code
-
-
-# From 3.14 on. Without a GIL a method, and what its cells hold, lives until the next
-# garbage collection.
-_CO_METHOD = 0x8000000
-
-
-def _global(name):
-    nodes = _tree("global owner").body
-    nodes[0].names = [name]
-    return nodes
 
 
 def _cell(*value):

@@ -85,28 +85,18 @@ def hover(session, arguments):
     """evaluate, for what the mouse happens to be over: so it runs nothing."""
     text = field(arguments, "expression", str).strip()
     frame = arguments.get("frameId")
-    spaces, owner = visible_names(session, arguments)
-    value = resolve(in_class(text, owner), spaces)
+    if frame is None:
+        spaces = [sys.modules["__main__"].__dict__]
+    else:
+        place = find_frame(session, arguments)
+        spaces = [{**locals_of(place), **session.extras.get(session.keys[frame], {})}, place[3]]
+    value = resolve(text, spaces + [sys.modules["builtins"].__dict__])
     if value is UNKNOWN:
         raise Failure("expression-failed", "only names, attributes and items are shown here")
     described = describe_value(session, frame or 0, value, text, {})
     return {"result": described.pop("value"), **described, "hangdbg": {
         "statement": False, "none": value is None,
         "truncated": described.get("hangdbg", {}).get("truncated", 0)}}
-
-
-def visible_names(session, arguments):
-    """The dicts in which a name of the frame frameId, or of __main__, is looked up, one
-    after another; and owner_of() the frame."""
-    frame = arguments.get("frameId")
-    builtin = sys.modules["builtins"].__dict__
-    if frame is None:
-        names = sys.modules["__main__"].__dict__
-        return [names, builtin, names_elsewhere(session, names)], None
-    place = find_frame(session, arguments)
-    local = locals_of(place)
-    own = {**local, **session.extras.get(session.keys[frame], {})}
-    return [own, place[3], builtin, names_elsewhere(session, place[3])], owner_of(place, local)
 
 
 def names_in(session, place, frame, scope):
@@ -260,7 +250,6 @@ class References:
 
 
 need("children")
-need("owner")
 handlers.update({"scopes": scopes, "variables": variables, "hangdbg/arguments": list_arguments})
 
 
