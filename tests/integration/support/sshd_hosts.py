@@ -38,7 +38,10 @@ class Nodes:
             raise
 
     def _up(self, faults, mounts):
-        run("ip", "link", "add", self.bridge, "type", "bridge")
+        try:
+            run("ip", "link", "add", self.bridge, "type", "bridge")
+        except AssertionError as error:
+            pytest.skip("this kernel makes no bridge: %s" % error)
         run("ip", "addr", "add", self.net + ".254/24", "dev", self.bridge)
         run("ip", "link", "set", self.bridge, "up")
         config = ("Host *\n  User root\n  IdentityFile %s/user\n  StrictHostKeyChecking no\n"
