@@ -46,6 +46,12 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 // "a  b" is "a", "b": the words between white space.
 std::vector<std::string_view> split_words(std::string_view text);
 
+// The pieces are of `text`: a string that ends with the statement has none.
+template <std::same_as<std::string> T>
+std::vector<std::string_view> split(T&& text, char separator) = delete;
+template <std::same_as<std::string> T>
+std::vector<std::string_view> split_words(T&& text) = delete;
+
 // The whole of `text` as a number; nothing if any of it is not one, or if it
 // is out of range. No sign "+", no "0x", no white space.
 template <std::integral T>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -154,6 +155,7 @@ Result<AskedNodes> gather_from_nodes(
 
 void report_failed(const std::vector<FailedNode>& failed, const Palette& err) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::set<std::string> hints;
   for (const auto& [node, why] : failed) {
     // What names the node itself is the same of others.
     std::string text = why.text();
@@ -168,6 +170,9 @@ void report_failed(const std::vector<FailedNode>& failed, const Palette& err) {
       known = reasons.insert(known, {std::move(text), {}});
     }
     known->second.push_back(node);
+    if (!why.hint.empty()) {
+      hints.insert(why.hint);
+    }
   }
   for (auto& [text, nodes] : reasons) {
     for (auto at = text.find('\1'); at != std::string::npos;
@@ -176,6 +181,9 @@ void report_failed(const std::vector<FailedNode>& failed, const Palette& err) {
     }
     say(stderr, "hangdbg: {}\n",
         err.red(fmt::format("{}: {}", fold_hosts(nodes), text)));
+  }
+  for (const std::string& hint : hints) {
+    say(stderr, "  try: {}\n", printable(hint));
   }
 }
 

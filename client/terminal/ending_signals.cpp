@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -24,6 +25,25 @@ Fd take_ending_signals() {
   }
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return from;
+}
+
+int spawn_with_signals(const char* program,
+                       std::span<char*> words,
+                       const sigset_t& mask,
+                       int& pid) {
+  posix_spawnattr_t how;
+  ::posix_spawnattr_init(&how);
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::posix_spawnattr_setsigdefault(&how, &pipe);
+  ::posix_spawnattr_setsigmask(&how, &mask);
+  ::posix_spawnattr_setflags(&how,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  const int failed =
+      ::posix_spawnp(&pid, program, nullptr, &how, words.data(), environ);
+  ::posix_spawnattr_destroy(&how);
+  return failed;
 }
 
 bool ending_signal_came(const Fd& from, int milliseconds) {

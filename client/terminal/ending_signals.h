@@ -2,6 +2,9 @@
 // finish first: a recording to write, a terminal to restore.
 #pragma once
 
+#include <csignal>
+#include <span>
+
 #include "base/fd.h"
 
 namespace hangdbg {
@@ -11,6 +14,13 @@ namespace hangdbg {
 // Those that stop us at Ctrl-Z are blocked: who has stopped a thread of another
 // process does not stand still. In threads that are started later, too.
 Fd take_ending_signals();
+
+// Starts `program`, as posix_spawnp(3) finds it, with `mask` for its signals
+// and SIGPIPE as it was: 0, or errno(3). `words` ends with a nullptr.
+int spawn_with_signals(const char* program,
+                       std::span<char*> words,
+                       const sigset_t& mask,
+                       int& pid);
 
 // Waits for one of them, for so long at most.
 bool ending_signal_came(const Fd& from, int milliseconds);

@@ -73,8 +73,9 @@ std::optional<Query> query_of(const ProcessSnapshot& of,
 // Those that an unconnected socket may have asked (resolv.conf(5)).
 std::vector<std::string> configured_servers(int pid) {
   std::vector<std::string> servers;
-  const auto text = read_proc_file(pid, "root/etc/resolv.conf");
-  for (const std::string_view line : split(text.value_or(""), '\n')) {
+  const std::string text =
+      read_proc_file(pid, "root/etc/resolv.conf").value_or("");
+  for (const std::string_view line : split(text, '\n')) {
     const auto words = split_words(line);
     if (words.size() > 1 && words[0] == "nameserver") {
       servers.emplace_back(words[1]);

@@ -77,7 +77,7 @@ struct Asking {
   void send_to(Connection& connection);
   void start_again();
   std::string request() const;
-  std::string time_text() const;
+  Deadline::Clock::duration time_to_answer() const;
 };
 
 std::vector<std::string> all_variables() {
@@ -163,11 +163,9 @@ void Asking::start(std::vector<OneAnswer*> nodes, IfAbsent if_absent) {
     }
     return;
   }
-  connections.push_back(std::make_unique<Connection>(
-      *std::move(child), std::move(nodes), name,
-      Deadline::in(kToConnect +
-                   std::chrono::duration_cast<Deadline::Clock::duration>(
-                       question.time))));
+  connections.push_back(
+      std::make_unique<Connection>(*std::move(child), std::move(nodes), name,
+                                   Deadline::in(time_to_answer())));
 }
 
 // Its process has no number any more once it is over.
@@ -201,7 +199,7 @@ void Asking::look(Connection& connection) {
     end_child(child, SIGTERM, Deadline::in(kToEnd));
     connection.read(program);
     child.pid = 0;
-    connection.end(std::nullopt, time_text());
+    connection.end(std::nullopt, human_duration(time_to_answer()));
   }
 }
 
@@ -236,7 +234,7 @@ void Asking::send_to(Connection& connection) {
     const auto bytes = read_own_program();
     packed = bytes ? pack_gzip(*bytes, 6) : "";
   }
-  connection.send(packed, Deadline::in(kToSend));
+  connection.send(packed, Deadline::in(kToSend + time_to_answer()));
 }
 
 // Where one process carries all, those that need the program get one of their
@@ -273,9 +271,9 @@ std::string Asking::request() const {
                        .dump());
 }
 
-std::string Asking::time_text() const {
-  return human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
-      kToConnect + question.time));
+Deadline::Clock::duration Asking::time_to_answer() const {
+  return std::chrono::duration_cast<Deadline::Clock::duration>(kToConnect +
+                                                               question.time);
 }
 
 // A pipe each for output, errors and input of every connection.

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/path_error.h"
 #include "base/text.h"
 
 namespace hangdbg {
@@ -94,9 +95,7 @@ Status unfold(std::string_view piece, std::string_view list, Names& into) {
 Status read_host_file(const std::string& path, Names& into) {
   std::ifstream file(path);
   if (!file) {
-    return fail_errno(
-        fmt::format("cannot read the hostfile {}", printable(path)),
-        ErrorId::Usage);
+    return cannot_read(path, errno);
   }
   std::string line;
   while (std::getline(file, line) && into.size() <= kMostHosts) {

@@ -57,8 +57,11 @@ MadeLauncher make_srun(std::string_view job) {
                     : fmt::format("\"{}\" is no Slurm job", printable(job)),
                 "--via srun:JOBID");
   }
-  const std::string nodes = TRY(output_of(
-      {"squeue", "--noheader", "--jobs=" + std::string(name), "--format=%N"}));
+  const std::string nodes =
+      TRY(output_of({"squeue", "--noheader",
+                     job.find('.') == job.npos ? fmt::format("--jobs={}", name)
+                                               : fmt::format("--steps={}", job),
+                     "--format=%N"}));
   if (trim(nodes).empty()) {
     return fail(ErrorId::NoSuchProcess,
                 fmt::format("Slurm job {} has no nodes: it does not run", name),

@@ -17,6 +17,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
+constexpr auto kToStart = std::chrono::seconds(10);
 
 struct Pipe {
   Fd read, write;
@@ -79,6 +80,15 @@ Result<NodeChild> start_child(const std::string& program,
     ::_exit(127);
   }
   failed.write.reset();
+  // From a file system that does not answer it may never be started.
+  pollfd started{failed.read.get(), POLLIN, 0};
+  if (::poll(&started, 1, Deadline::in(kToStart).left_ms()) != 1) {
+    ::kill(child.pid, SIGKILL);
+    return fail(ErrorId::TimedOut,
+                fmt::format("{} cannot be started in {}", printable(program),
+                            human_duration(kToStart)),
+                "type -a " + shell_quote(program));
+  }
   int why = 0;
   if (::read(failed.read.get(), &why, sizeof(why)) == sizeof(why)) {
     ::waitpid(child.pid, nullptr, 0);

@@ -21,7 +21,8 @@ struct NodeChild {
 
 // `program`: searched for in PATH, or a path. In a process group of its own;
 // killed by `end_signal` when the thread that has started it ends. Without
-// `with_input` it reads /dev/null. Errors: System, with the program's name.
+// `with_input` it reads /dev/null. Errors: System, with the program's name;
+// TimedOut.
 Result<NodeChild> start_child(const std::string& program,
                               std::vector<std::string> words,
                               std::vector<std::string> variables,

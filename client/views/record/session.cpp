@@ -35,30 +35,14 @@ struct StartReport {
   int pid = 0;
 };
 
-// With the signals as hangdbg was started with.
-StartReport spawn_command(std::span<char*> command, const sigset_t& mask) {
-  posix_spawnattr_t how;
-  ::posix_spawnattr_init(&how);
-  sigset_t pipe;
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::posix_spawnattr_setsigdefault(&how, &pipe);
-  ::posix_spawnattr_setsigmask(&how, &mask);
-  ::posix_spawnattr_setflags(&how,
-                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  StartReport report;
-  report.failed = ::posix_spawnp(&report.pid, command.front(), nullptr, &how,
-                                 command.data(), environ);
-  ::posix_spawnattr_destroy(&how);
-  return report;
-}
-
 // All signals that end programs are blocked in it: it lives as long as the
 // command does, and has its exit code, or 128 and the signal.
 [[noreturn]] void be_parent(std::span<char*> command,
                             const sigset_t& mask,
                             int tell) {
-  const StartReport report = spawn_command(command, mask);
+  StartReport report;
+  report.failed =
+      spawn_with_signals(command.front(), command, mask, report.pid);
   (void)!::write(tell, &report, sizeof report);
   ::close(tell);
   int status = 0;

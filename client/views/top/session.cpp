@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@ namespace {
 
 // How late a key's answer may be after the last process has ended.
 constexpr auto kTopTick = std::chrono::milliseconds(250);
+constexpr auto kToEndProgram = std::chrono::seconds(5);
 
 int until_then(const Deadline& deadline, std::chrono::nanoseconds most) {
   return static_cast<int>(
@@ -89,8 +89,15 @@ bool await_child(int pid, const Fd& signals) {
     signalfd_siginfo came{};
     if (::read(signals.get(), &came, sizeof came) == sizeof came &&
         (came.ssi_signo == SIGTERM || came.ssi_signo == SIGHUP)) {
+      // A target mends itself, however hangdbg ends.
       ::kill(pid, static_cast<int>(came.ssi_signo));
-      ::waitpid(pid, &status, 0);
+      const Deadline patience = Deadline::in(kToEndProgram);
+      while (::waitpid(pid, &status, WNOHANG) == 0) {
+        if (patience.expired()) {
+          ::kill(pid, SIGKILL);
+        }
+        ::poll(nullptr, 0, 5);
+      }
       return false;
     }
   }
@@ -103,19 +110,8 @@ std::optional<int> start_program(std::vector<std::string> words,
     pointers.push_back(word.data());
   }
   pointers.push_back(nullptr);
-  posix_spawnattr_t how;
-  ::posix_spawnattr_init(&how);
-  sigset_t pipe;
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::posix_spawnattr_setsigdefault(&how, &pipe);
-  ::posix_spawnattr_setsigmask(&how, &mask);
-  ::posix_spawnattr_setflags(&how,
-                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   int pid = 0;
-  const int failed = ::posix_spawn(&pid, "/proc/self/exe", nullptr, &how,
-                                   pointers.data(), environ);
-  ::posix_spawnattr_destroy(&how);
+  const int failed = spawn_with_signals("/proc/self/exe", pointers, mask, pid);
   return failed == 0 ? std::optional(pid) : std::nullopt;
 }
 

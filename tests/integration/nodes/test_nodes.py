@@ -197,6 +197,8 @@ def test_by_a_real_srun(tmp_path, newest_python):
             hangdbg("dump", "--merge", *via, env=here).out))
         done = hangdbg("eval", "21 * 2", *via, "--job", "auto", env=here)
         assert done.rc == 0 and re.fullmatch(r"\[.*:0-3\] 42\n", done.out), done
+        step = hangdbg("dump", "--merge", "--via", "srun:%s.0" % job.job, env=here)
+        assert (step.rc, "[0-3] 4 ranks" in step.out) == (0, True), step
         hangdbg("ps", "--via", "srun:%d" % (int(job.job) + 1), env=here).assert_refused(
             4, "Invalid job id", "try: squeue ")
     finally:
