@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+import weakref
 
 import harness
 
@@ -14,6 +15,7 @@ class Screen:
 
     def __init__(self, *words, size=(24, 80), env=(), behind=()):
         self.folder = tempfile.TemporaryDirectory(prefix="screen")
+        self.ends = weakref.finalize(self, _end, self.folder)
         command = shlex.join(map(str, (*behind, harness.PROGRAM, *words)))
         self.tmux("-f", "/dev/null", "new-session", "-d", "-y", size[0], "-x", size[1],
                   "%s; echo rc $?; stty -a; exec sleep 600"
@@ -54,5 +56,11 @@ class Screen:
         return int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
     def close(self):
-        self.tmux("kill-server")
-        self.folder.cleanup()
+        """At the latest when nobody has it any more, also of a test that failed."""
+        self.ends()
+
+
+def _end(folder):
+    subprocess.run(["tmux", "-S", os.path.join(folder.name, "socket"), "kill-server"],
+                   stderr=subprocess.DEVNULL, check=False)
+    folder.cleanup()
