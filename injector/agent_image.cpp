@@ -94,6 +94,9 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
   if (!allowed.open) {
     region.forbidden |= HD_FORBIDS_OPEN;
   }
+  if (!allowed.drop) {
+    region.forbidden |= HD_FORBIDS_DROP;
+  }
   return region;
 }
 

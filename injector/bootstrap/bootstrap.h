@@ -473,6 +473,8 @@ void hd_close(struct HdFile* file);
 int hd_poll(int fd, int events, int timeout_ms); /* revents, 0, -errno */
 char* hd_map(uint64_t size);                     /* 0 when there is no memory */
 void hd_unmap(char* at, uint64_t size);
+/* The whole pages between, if the filter lets us: nothing reads them again. */
+void hd_drop(const struct HdState* state, char* from, const char* to);
 int hd_is_leaving(const struct HdSession* session);
 /* Reads until the buffer holds a whole message. Its body and size, and how
  * much of the buffer it takes. 0 when the client has gone, -1 where there is no

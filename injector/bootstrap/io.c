@@ -104,6 +104,15 @@ void hd_unmap(char* at, uint64_t size) {
   hd_syscall(SYS_munmap, (long)at, (long)size, 0, 0, 0, 0);
 }
 
+void hd_drop(const struct HdState* state, char* from, const char* to) {
+  const uint64_t first = ((uint64_t)from + 4095) & ~4095UL;
+  const uint64_t end = (uint64_t)to & ~4095UL;
+  if (first < end && !(state->region->forbidden & HD_FORBIDS_DROP)) {
+    hd_syscall(SYS_madvise, (long)first, (long)(end - first), MADV_DONTNEED, 0,
+               0, 0);
+  }
+}
+
 int hd_is_leaving(const struct HdSession* session) {
   return HD_LOAD(session->phase) == HD_PHASE_LEAVING;
 }

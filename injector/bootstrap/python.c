@@ -107,7 +107,7 @@ static int run_source(struct HdState* state, struct HdAgent* agent) {
   give_module(state, agent, "_weakref");
   give_module(state, agent, "posix");
   HdPyObject* code = compiled_code(state);
-  if (!code) {
+  if (!code && *source) {
     code = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
         source, AGENTS_FILE, HD_FILE_INPUT, 0, 2);
   }
@@ -129,10 +129,12 @@ static int run_source(struct HdState* state, struct HdAgent* agent) {
 }
 
 /* The agent as this very version of Python compiled it elsewhere; 0 when it is
- * not there, and then the source is. */
+ * not there, and then the source is. Once it has been read, the source is
+ * nothing but memory. */
 static HdPyObject* compiled_code(struct HdState* state) {
   typedef long (*MagicFunction)(void);
-  const struct HdRegion* region = state->region;
+  struct HdRegion* region = state->region;
+  char* const source = (char*)region + HD_AGENT_OFFSET;
   if (!region->code_size || !region->api.PyMarshal_ReadObjectFromString ||
       !region->api.PyImport_GetMagicNumber ||
       (uint32_t)HD_CALL(state, PyImport_GetMagicNumber, MagicFunction)() !=
@@ -140,7 +142,10 @@ static HdPyObject* compiled_code(struct HdState* state) {
     return 0;
   }
   HdPyObject* code = read_code(state, region->code_size);
-  if (!code) {
+  if (code) {
+    hd_drop(state, source, (char*)region + region->code_offset);
+    *source = 0;
+  } else if (*source) {
     HD_CALL(state, PyErr_Clear, VoidFunction)();
   }
   return code;

@@ -6,7 +6,8 @@
  *
  *   base                 image: header, code, constants       read, execute
  *   base + text size     struct HdRegion                       read, write
- *   ... + HD_AGENT_OFFSET   the agent's Python source, ends with a NUL
+ *   ... + HD_AGENT_OFFSET   the agent's Python source, ends with a NUL; empty
+ *                           once the agent compiled is what runs
  *
  * Plain C, fixed-width types, no padding that matters. */
 #ifndef HANGDBG_BOOTSTRAP_SHARED_H
@@ -14,7 +15,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 11
+#define HD_ABI 12
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -211,6 +212,7 @@ enum HdForbidden {
   HD_FORBIDS_YIELD = 2,
   HD_FORBIDS_READ_SELF = 4, /* process_vm_readv */
   HD_FORBIDS_OPEN = 8,
+  HD_FORBIDS_DROP = 16, /* madvise */
 };
 
 struct HdRegion {

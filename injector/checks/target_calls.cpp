@@ -131,6 +131,11 @@ const TargetCall kCalls[] = {
            kBootstrap,
            -EFAULT,
            {just(AT_FDCWD), kAny, just(O_PATH | O_CLOEXEC)}),
+    chosen(&AllowedCalls::drop,
+           HANGDBG_CALL(madvise),
+           kBootstrap,
+           0,
+           {kAny, kAny, just(MADV_DONTNEED)}),
 
     // That a handler can return is nothing that can be tried, or forbidden.
     chosen(&AllowedCalls::hold, HANGDBG_CALL(rt_sigpending), kBootstrap, 0),

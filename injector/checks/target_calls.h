@@ -26,6 +26,7 @@ struct AllowedCalls {
   bool read_self = true;    // else threads have no kernel ids in the agent
   bool restart = true;      // restart_syscall, as the kernel restarts a call
   bool open = true;         // else none of 0, 1 and 2 may be closed
+  bool drop = true;         // else what was read of our pages stays in memory
   bool hold = true;         // a thread of the program's runs our code for long
 
   bool operator==(const AllowedCalls&) const = default;
