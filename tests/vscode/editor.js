@@ -179,6 +179,17 @@ class Editor {
     await this.page.locator('.active-line-number', { hasText: exact(line) }).waitFor();
   }
 
+  // On the line that goTo went to: it comes, or goes. A key that comes before the editor has
+  // the focus is lost, and then the program would not stop.
+  async toggleBreakpoint() {
+    await this.page.locator('.monaco-editor.focused .active-line-number').waitFor();
+    const mark = this.page.locator('.monaco-editor .glyph-margin-widgets ' +
+      '[class*="codicon-debug-breakpoint"]:not(.codicon-debug-breakpoint-hint)').first();
+    const was = await mark.isVisible();
+    await this.press('F9');
+    await mark.waitFor({ state: was ? 'hidden' : 'visible' });
+  }
+
   // In the debug console; the answer comes to `said`.
   async ask(expression) {
     await this.command('Debug Console: Focus on Debug Console View');

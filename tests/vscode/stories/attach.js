@@ -15,7 +15,7 @@ play(async (editor, story) => {
   await editor.picture('asked');
 
   await editor.goTo(story.file, story.line);
-  await editor.press('F9');
+  await editor.toggleBreakpoint();
   await editor.inStack(story.worker, 'Paused on breakpoint').waitFor();
   await editor.inStack('loop', story.line).waitFor();
   await editor.picture('breakpoint');
@@ -26,7 +26,7 @@ play(async (editor, story) => {
   await editor.picture('stepped');
 
   await editor.goTo(story.file, story.line);
-  await editor.press('F9');
+  await editor.toggleBreakpoint();
   await editor.press('F5');
   await editor.inStack(story.worker, 'Running').waitFor();
   await editor.picture('running');
