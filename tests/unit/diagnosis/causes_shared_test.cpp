@@ -178,6 +178,18 @@ TEST_F(CausesShared, TheRoomInAQueueOfOneIsNoLock) {
   EXPECT_EQ(cause_of(world, pid).id, CauseId::SharedWait);
 }
 
+// Another process may wake it: it waits for nobody that a fork left behind.
+TEST_F(CausesShared, ALibrarysOwnAfterAFork) {
+  const ThreadSnapshot& thread =
+      waits_for(world.objects.semlock(handle, 0, 1 << 20));
+  auto& one = world.at(pid);
+  one.parent = kThird;
+  one.is_in(thread, {"sem_wait"}, "libc.so.6");
+  one.is_in(thread, {"acquire"}, "posix_ipc.so");
+  one.loads("/usr/lib/python3/site-packages/posix_ipc.so");
+  EXPECT_EQ(cause_of(world, pid).id, CauseId::SharedWait);
+}
+
 TEST_F(CausesShared, AnUnknownObject) {
   waits_for(world.objects.of_class("Unknown"));
   const Cause cause = cause_of(world, pid);
