@@ -1,5 +1,5 @@
-"""The pages hang together: links and anchors lead somewhere, what is generated is up to date, and
-they make a site without a warning."""
+"""The pages hang together: links and anchors lead somewhere, what is generated is up to date,
+decisions have one form, and they make a site without a warning."""
 
 import functools
 import html.parser
@@ -64,6 +64,27 @@ def test_what_is_generated_is_up_to_date():
         stderr=subprocess.STDOUT, text=True, timeout=PATIENCE,
         env=dict(os.environ, HANGDBG=str(PROGRAM)))
     assert done.returncode == 0, done.stdout + "scripts/write-reference writes them"
+
+
+# ---- decisions
+
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+
+
+def test_decisions_begin_with_the_decision_and_are_listed():
+    """The list in README.md repeats their titles and says what became of them."""
+    rows = []
+    for page in DECISIONS:
+        text = page.read_text()
+        form = re.match(r"# (\d+)\. (.+)\n\nDate: [0-9]{4}-.*?\. Status: (.+?)\n\n## Decision\n\n",
+                        text, re.S)
+        assert form and int(form[1]) == int(page.name[:4]), page.name
+        assert "\n## What was given up\n" in text, page.name
+        status = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", form[3].replace("\n", " "))
+        rows.append("| [%s](%s) | %s | %s |" % (
+            page.name[:4], page.name, form[2], status.removesuffix(".")))
+    listed = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert re.findall(r"^\| \[.*$", listed, re.M) == rows
 
 
 # ---- the site
