@@ -37,7 +37,7 @@ def test_every_rule_is_about_something(script):
      ["tests/integration/project/test_readme.py", "tests/integration/project/test_docs.py"], False),
     ("docs/decisions/0001-one-anonymous-region.md",
      ["tests/integration/project/test_docs.py"], False),
-    ("agent/README.md", [], False),
+    ("agent/README.md", ["tests/integration/project/test_folders.py"], False),
     ("agent/streams.py", ["tests/agent", "tests/dap", "tests/integration"], False),
     ("base/text.h", ["tests/agent", "tests/dap", "tests/integration"], True),
     ("inspector/cpython/runtime/frame_chain.cpp",
@@ -45,7 +45,7 @@ def test_every_rule_is_about_something(script):
     ("tests/integration/look/test_fds.py", ["tests/integration/look/test_fds.py"], False),
     ("tests/integration/support/harness.py",
      ["tests/agent", "tests/dap", "tests/integration"], False),
-    ("tests/unit/base/text_test.cpp", [], True),
+    ("tests/unit/base/text_test.cpp", ["tests/integration/project/test_folders.py"], True),
 ])
 def test_what_a_file_affects(script, path, of_python, unit):
     found = script.affected(path)

@@ -107,6 +107,8 @@ def site(tmp_path_factory):
 
 def test_the_site_has_every_page(site):
     for page in PAGES:
+        if page.name == "README.md" and page.parent.name in ("docs", "reference", "schemas"):
+            continue  # of the folder, for those who work there
         name = {"README.md": "index", "CONTRIBUTING.md": "contributing",
                 "CHANGELOG.md": "changelog"}.get(named(page))
         if name is None:
