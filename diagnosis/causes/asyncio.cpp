@@ -13,22 +13,10 @@
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/library_waits.h"
 #include "diagnosis/waits/waits_inside.h"
-#include "inspector/cpython/async/asyncio_tasks.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 
 namespace hangdbg::causes {
 namespace {
-
-AsyncioTasks tasks_of(const ProcessSnapshot& of) {
-  PythonStackReader stacks(of.process().memory, of.process().python);
-  std::vector<PythonThread> threads;
-  for (const ThreadSnapshot* const one : of.python_threads()) {
-    threads.push_back(*one->python);
-  }
-  of.objects().allow_reads();
-  return read_asyncio_tasks(of.objects(), of.process().python,
-                            of.process().modules, of.pid, stacks, threads);
-}
 
 // Tasks that wait for each other in a circle; empty if there are none.
 std::vector<const AsyncioTask*> task_cycle(const AsyncioTasks& all) {
@@ -70,7 +58,7 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
 }
 
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  const AsyncioTasks all = tasks_of(of);
+  const AsyncioTasks all = of.asyncio_tasks();
   if (auto asleep = loop_not_woken(of, thread, all)) {
     return asleep;
   }

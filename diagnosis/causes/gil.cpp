@@ -8,7 +8,6 @@
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/gil_waits.h"
-#include "tracee/proc/task_ids.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -39,11 +38,8 @@ bool keeps_it(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     return false;
   }
   // What was seen of the thread is older than what was seen of the GIL.
-  const auto& process = of.process();
-  const auto tasks = TaskIds::read(of.pid);
-  const auto now = sample_wait(of.pid, thread.id.tid);
-  const auto gil = tasks ? read_gil(process.memory, process.python, *tasks)
-                         : std::unexpected(Error());
+  const auto now = of.wait_now(thread.id.tid);
+  const auto gil = of.gil_now();
   if (!gil || !gil->locked || gil->holder_tid != thread.id.tid || !now) {
     return false;
   }

@@ -10,10 +10,6 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/sleep_loop.h"
-#include "inspector/cpython/stacks/python_locals.h"
-#include "inspector/cpython/stacks/target.h"
-#include "inspector/cpython/stacks/thread_sample.h"
-#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -23,21 +19,6 @@ constexpr int kRunningSamples = 4;
 constexpr int kMostSamples = 20;  // at who gets little of a CPU
 
 using Values = std::map<std::string, std::string>;
-
-// With a memory of its own: what was read before may have changed.
-Values locals_now(const ProcessSnapshot& of, const PythonFrame& frame) {
-  Values values;
-  const auto objects =
-      ObjectReader::open(of.process().memory, of.process().python);
-  const auto variables = objects
-                             ? read_locals(*objects, frame.address, frame.code)
-                             : std::unexpected(Error());
-  for (const Variable& one : variables ? *variables : std::vector<Variable>()) {
-    values[one.name] =
-        repr(*objects, one.object, {.depth = 1, .items = 3, .text = 40});
-  }
-  return values;
-}
 
 // "i: 3 -> 4, x: (none) -> 1"; empty if there are none.
 std::string differences(const Values& before, const Values& now) {
@@ -75,24 +56,15 @@ std::string lines_of(const RunningLoop& loop) {
 
 std::optional<RunningLoop> watch_thread(const ProcessSnapshot& of,
                                         const ThreadSnapshot& thread) {
-  constexpr std::size_t kFrames = 300;
   constexpr int kStacks = 8;
-  const LiveTarget target(of.process());
-  PythonStackReader stacks(of.process().memory, of.process().python);
   // The outermost first, as long as they are the same.
   std::vector<PythonFrame> common(thread.frames().rbegin(),
                                   thread.frames().rend());
   std::vector<std::set<int>> lines(common.size());
   bool calls = false;
-  for (int look = 0; look < kStacks; ++look) {
-    std::this_thread::sleep_for(kRunningMoment / 2);
-    const auto seen =
-        target.look(stacks, *thread.python,
-                    {.most = kFrames, .may_stop = of.world.may_stop});
-    if (!seen || !seen->stack.complete) {
-      continue;
-    }
-    const auto& frames = seen->stack.frames;
+  for (const PythonStack& seen :
+       of.watch_stack(thread, kStacks, kRunningMoment / 2)) {
+    const auto& frames = seen.frames;
     std::size_t same = 0;
     for (; same < std::min(common.size(), frames.size()); ++same) {
       const PythonFrame& now = frames[frames.size() - 1 - same];
@@ -115,7 +87,7 @@ bool has_run(const ProcessSnapshot& of,
              const ThreadSnapshot& thread,
              const SchedStats& since) {
   constexpr std::uint64_t kEnough = 20'000'000;  // ns: a million bytecodes
-  const auto now = read_task_runs(of.pid, thread.id.tid);
+  const auto now = of.runs_now(thread.id.tid);
   return !now || now->nanoseconds == 0 ||
          now->nanoseconds - since.nanoseconds >= kEnough;
 }
@@ -161,15 +133,15 @@ std::string computes_in(const ProcessSnapshot& of,
 std::optional<std::string> changes_in(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread,
                                       const PythonFrame& frame) {
-  const auto begun = read_task_runs(of.pid, thread.id.tid);
-  const Values before = locals_now(of, frame);
+  const auto begun = of.runs_now(thread.id.tid);
+  const Values before = of.locals_now(frame);
   std::string changes;
   const auto ran = [&] { return !begun || has_run(of, thread, *begun); };
   for (int look = 0;
        look < (ran() ? kRunningSamples : kMostSamples) && changes.empty();
        ++look) {
     std::this_thread::sleep_for(kRunningMoment);
-    const Values now = locals_now(of, frame);
+    const Values now = of.locals_now(frame);
     if (now.empty() || before.empty()) {
       return {};
     }

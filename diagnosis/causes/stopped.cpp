@@ -48,7 +48,7 @@ int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     if (i > 0) {
       std::this_thread::sleep_for(kBetweenStopLooks);
     }
-    const auto now = read_task_status(of.pid, thread.id.tid);
+    const auto now = of.status_now(thread.id.tid);
     if (!now || now->state != 't' || now->tracer_pid == 0) {
       return 0;
     }

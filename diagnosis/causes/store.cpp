@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "tracee/program/environment.h"
 
 namespace hangdbg::causes {
 
@@ -16,10 +15,7 @@ Found store(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     return std::nullopt;
   }
   const auto socket = of.world.tcp_socket(of.pid, awaited.files[0].file.inode);
-  const auto environment =
-      socket ? Environment::read(of.pid) : std::unexpected(Error());
-  const auto port =
-      environment ? environment->find("MASTER_PORT") : std::nullopt;
+  const auto port = socket ? of.variable("MASTER_PORT") : std::nullopt;
   if (!port || socket->state != TcpState::Established ||
       socket->unacknowledged > 0 ||
       parse_number<std::uint16_t>(*port) != socket->remote.port) {

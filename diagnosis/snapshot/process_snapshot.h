@@ -18,9 +18,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "diagnosis/snapshot/cause.h"
 #include "diagnosis/snapshot/system_snapshot.h"
+#include "inspector/cpython/async/asyncio_tasks.h"
 #include "inspector/cpython/code/loop_conditions.h"
 #include "inspector/cpython/locks/python_locks.h"
 #include "inspector/cpython/objects/object_reader.h"
@@ -32,6 +34,7 @@
 #include "inspector/snapshot/process_dump.h"
 #include "tracee/proc/open_files.h"
 #include "tracee/proc/proc_status.h"
+#include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
@@ -130,7 +133,27 @@ class ProcessSnapshot {
   // be read.
   virtual std::optional<FrameLoops> loops(const PythonFrame& frame) const;
 
+  // Of asyncio; none where nothing has imported it.
+  virtual AsyncioTasks asyncio_tasks() const;
+
+  // ---- read once more: what a thread does now (process_now.cpp)
+  virtual std::optional<WaitSample> wait_now(int tid) const;
+  virtual std::optional<ProcStatus> status_now(int tid) const;
+  virtual std::optional<SchedStats> runs_now(int tid) const;
+  virtual std::optional<GilState> gil_now() const;
+  // So many samples of its stack, that long apart, without those that could
+  // not be taken as a whole.
+  virtual std::vector<PythonStack> watch_stack(
+      const ThreadSnapshot& thread,
+      int samples,
+      Deadline::Clock::duration apart) const;
+  // The variables of a frame, by name, as short text.
+  virtual std::map<std::string, std::string> locals_now(
+      const PythonFrame& frame) const;
+
   // ---- what the kernel knows
+  // A variable of its environment.
+  virtual std::optional<std::string> variable(std::string_view name) const;
   virtual std::optional<OpenFile> file(int fd) const;
   virtual std::vector<OpenFile> open_files() const;
   // What held_by() has found (awaited_python_lock.h), by thread: each that

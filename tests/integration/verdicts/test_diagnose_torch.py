@@ -32,6 +32,7 @@ HANGS = {
     "dead_worker": ("data-loader-worker-dead", "likely",
                     "of 2 workers 2 have ended, which it does not know",
                     ["data-loader-worker-dead"]),
+    "lost_batch": ("batch-lost", "likely", "lost when a worker handed it over$", ["batch-lost"]),
     "fork_openmp": ("openmp-fork", "certain", "threads that stayed behind", ["child", "openmp-fork"]),
 }
 

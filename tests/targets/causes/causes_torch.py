@@ -51,6 +51,16 @@ class Large(Dataset):
         return torch.zeros(1 << 20)
 
 
+class Unpicklable(Dataset):
+    """Its batch cannot be handed over: the worker prints why, and waits for work."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return lambda: index
+
+
 def loader(dataset, workers=2, **more):
     # What is not collated in the worker is put into shared memory by its queue's thread.
     return iter(DataLoader(dataset, batch_size=None, num_workers=workers,
@@ -135,6 +145,12 @@ def pin_worker():
 
 def shm_full():
     batches = loader(Large(), 1)
+    say()
+    next(batches)
+
+
+def lost_batch():
+    batches = loader(Unpicklable(), 1)
     say()
     next(batches)
 

@@ -241,7 +241,7 @@ const std::vector<MadeUpCase>& native_cases() {
          one.is_in(one.threads.front(), {"GOMP_parallel"}, "libgomp.so.1");
        }},
       // ---- the GIL
-      {"waits_for_the_gil", CauseId::Gil, Blocked, Certain, false,
+      {"waits_for_the_gil", CauseId::Gil, Blocked, Certain, true,
        "waits for the GIL, which thread 99999902 has",
        [](auto& world) { at_gil(world, 0x1010); }},
       {"waits_for_what_is_not_the_gil", CauseId::Unknown, Unknown, Possible,

@@ -43,6 +43,7 @@ const std::set<Before> kBefore = {
     {"pool", "condition"},
     {"resource pool", "condition"},
     {"gRPC", "events"},
+    {"store", "connection"},
     {"DNS", "connection"},
     {"DNS", "UDP"},
     {"manager", "connection"},
@@ -53,6 +54,7 @@ const std::set<Before> kBefore = {
     {"pipe", "events"},
     {"DNS", "events"},
     {"connection", "events"},
+    {"store", "events"},
     {"UDP", "events"},
     {"events", "time"},
     // "time" is said of whoever sleeps between two tries.
@@ -65,6 +67,9 @@ const std::set<Before> kBefore = {
     {"resource pool", "busy"},
     {"events", "busy"},
     {"time", "busy"},
+    {"GIL", "busy"},
+    // Who keeps the GIL meanwhile is told by the rule that knows in what call.
+    {"CUDA", "GIL"},
 };
 
 // What is said of it, as far as anybody reads that: "pipe-read blocked".

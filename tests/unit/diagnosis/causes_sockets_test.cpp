@@ -70,6 +70,20 @@ const std::vector<MadeUpCase>& socket_cases() {
   using enum Progress;
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
+      // ---- the store of torch.distributed
+      {"a_key_that_no_rank_has_set", CauseId::StoreWait, Blocked, Likely, true,
+       "waits in the store of its job, at 10.0.0.2:29500, for what no rank has "
+       "set there",
+       [](auto& world) {
+         at_tcp(world);
+         world.at(kOne).environment = {{"MASTER_PORT", "29500"}};
+       }},
+      {"a_connection_to_another_port", CauseId::PeerSilent, Blocked, Likely,
+       false, "",
+       [](auto& world) {
+         at_tcp(world);
+         world.at(kOne).environment = {{"MASTER_PORT", "29501"}};
+       }},
       // ---- Unix sockets
       {"the_other_end_sleeps", CauseId::PeerSilent, Blocked, Likely, false,
        "waits for what process 99999902 sends over a Unix socket",

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,12 @@ class MadeUpProcess : public ProcessSnapshot {
   ProcessGroups groups;
   std::map<std::string, FrameLoops> frame_loops;  // by a function's name
   int parent = 0;                                 // forked from that one
+  std::map<std::string, std::string> environment;
+  AsyncioTasks tasks;
+  // What is read once more is what was seen before, but for these: the state of
+  // a traced thread, and what variables are at each of several samples.
+  std::map<int, ProcStatus> statuses;
+  std::function<std::map<std::string, std::string>(int)> locals;
 
   // CPython 3.11.
   MadeUpProcess& python() {
@@ -148,6 +155,34 @@ class MadeUpProcess : public ProcessSnapshot {
     }
     return all;
   }
+  std::optional<std::string> variable(std::string_view name) const override {
+    const auto found = environment.find(std::string(name));
+    return found == environment.end() ? std::nullopt
+                                      : std::optional(found->second);
+  }
+  AsyncioTasks asyncio_tasks() const override { return tasks; }
+  std::optional<WaitSample> wait_now(int tid) const override {
+    const ThreadSnapshot* const one = thread(tid);
+    return one != nullptr ? std::optional(one->wait) : std::nullopt;
+  }
+  std::optional<ProcStatus> status_now(int tid) const override {
+    const auto found = statuses.find(tid);
+    return found == statuses.end() ? std::nullopt
+                                   : std::optional(found->second);
+  }
+  std::optional<SchedStats> runs_now(int) const override { return {}; }
+  std::optional<GilState> gil_now() const override { return gil; }
+  std::vector<PythonStack> watch_stack(
+      const ThreadSnapshot& one,
+      int samples,
+      Deadline::Clock::duration) const override {
+    return std::vector<PythonStack>(static_cast<std::size_t>(samples),
+                                    one.stack);
+  }
+  std::map<std::string, std::string> locals_now(
+      const PythonFrame&) const override {
+    return locals ? locals(samples_++) : std::map<std::string, std::string>();
+  }
   bool forked_from(int one) const override {
     return parent != 0 && parent == one;
   }
@@ -178,6 +213,7 @@ class MadeUpProcess : public ProcessSnapshot {
   }
 
   std::optional<PythonProcess> whole_;
+  mutable int samples_ = 0;  // of `locals`
 };
 
 class MadeUpWorld : public SystemSnapshot {

@@ -40,6 +40,7 @@ const std::vector<MadeUpCase>& native_cases();
 const std::vector<MadeUpCase>& around_cases();
 const std::vector<MadeUpCase>& time_cases();
 const std::vector<MadeUpCase>& inside_cases();
+const std::vector<MadeUpCase>& sampled_cases();
 
 std::vector<MadeUpCase> made_up_cases();  // all of them
 
