@@ -16,6 +16,7 @@
 #include "injector/inject.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "protocol/json.h"
+#include "protocol/reports/doctor.h"
 #include "tracee/access/permission.h"
 #include "tracee/proc/task_ids.h"
 
@@ -29,51 +30,23 @@ struct DoctorOptions {
   bool target_calls = false;
 };
 
-// One thing that was looked at. `state`: "ok", "note" (a limit, nothing is
-// missing) or "missing"; `mend` is the command that helps.
-struct Check {
-  std::string name;
-  std::string state;
-  std::string finding;
-  std::optional<std::string> mend;
-  std::optional<std::string> id;  // the error's, where there is one
-
-  template <class V>
-  void fields(V& v) {
-    v("name", name);
-    v("state", state);
-    v("finding", finding);
-    v("mend", mend);
-    v("id", id);
-  }
-};
-
-struct Diagnosis {
-  std::optional<std::int64_t> pid;
-  std::vector<Check> checks;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("pid", pid);
-    v("checks", checks);
-  }
-};
-
 int run(const DoctorOptions& options);
 Result<int> examine(const DoctorOptions& options);
-std::vector<Check> examine_machine();
-int examine_target(int pid, Deadline deadline, std::vector<Check>& checks);
-Check refused(const std::string& name, const Error& error);
-void show(const Check& check, const Palette& out);
-Check kernel();
-Check trace_capability(Containment where);
-Check yama(Containment where);
-Check own_seccomp();
-Check take_descriptors();
-std::optional<Check> reading(int pid, const Error* refusal);
+std::vector<reports::Check> examine_machine();
+int examine_target(int pid,
+                   Deadline deadline,
+                   std::vector<reports::Check>& checks);
+reports::Check refused(const std::string& name, const Error& error);
+void show(const reports::Check& check, const Palette& out);
+reports::Check kernel();
+reports::Check trace_capability(Containment where);
+reports::Check yama(Containment where);
+reports::Check own_seccomp();
+reports::Check take_descriptors();
+std::optional<reports::Check> reading(int pid, const Error* refusal);
 Result<std::size_t> count_python_threads(int pid);
-Check filter(const AttachTarget& target, const AllowedCalls& allowed);
-Check global_lock(const AttachTarget& target);
+reports::Check filter(const AttachTarget& target, const AllowedCalls& allowed);
+reports::Check global_lock(const AttachTarget& target);
 bool may_trace_all();
 
 }  // namespace
@@ -123,7 +96,7 @@ Result<int> examine(const DoctorOptions& options) {
   const std::string& word = options.target.flag.empty()
                                 ? options.target.positional
                                 : options.target.flag;
-  Diagnosis diagnosis{std::nullopt, examine_machine()};
+  reports::Examined diagnosis{std::nullopt, examine_machine()};
   int code = 0;
   if (!word.empty()) {
     const int pid = TRY(parse_pid(word));
@@ -135,19 +108,21 @@ Result<int> examine(const DoctorOptions& options) {
     return code;
   }
   const Palette out(options.common.colour, stdout);
-  for (const Check& check : diagnosis.checks) {
+  for (const reports::Check& check : diagnosis.checks) {
     show(check, out);
   }
   return code;
 }
 
-std::vector<Check> examine_machine() {
+std::vector<reports::Check> examine_machine() {
   const Containment where = containment();
   return {kernel(), trace_capability(where), yama(where), own_seccomp(),
           take_descriptors()};
 }
 
-int examine_target(int pid, Deadline deadline, std::vector<Check>& checks) {
+int examine_target(int pid,
+                   Deadline deadline,
+                   std::vector<reports::Check>& checks) {
   const std::string name = fmt::format("process {}", pid);
   const auto target = preflight(pid);
   if (auto check = reading(pid, target ? nullptr : &target.error())) {
@@ -177,7 +152,7 @@ int examine_target(int pid, Deadline deadline, std::vector<Check>& checks) {
   return 0;
 }
 
-void show(const Check& check, const Palette& out) {
+void show(const reports::Check& check, const Palette& out) {
   const std::string sign = check.state == "ok"     ? out.green("ok     ")
                            : check.state == "note" ? out.cyan("note   ")
                                                    : out.red("MISSING");
@@ -187,7 +162,7 @@ void show(const Check& check, const Palette& out) {
   }
 }
 
-Check refused(const std::string& name, const Error& error) {
+reports::Check refused(const std::string& name, const Error& error) {
   return {name, "missing", error.text(),
           error.hint.empty() ? std::nullopt : std::optional(error.hint),
           error_name(error.id)};
@@ -195,7 +170,7 @@ Check refused(const std::string& name, const Error& error) {
 
 // ---- the machine
 
-Check kernel() {
+reports::Check kernel() {
   utsname name{};
   ::uname(&name);
   const Status calls = check_trace_calls();
@@ -205,13 +180,14 @@ Check kernel() {
   return {"kernel", "ok", fmt::format("{} {}", name.release, name.machine)};
 }
 
-Check trace_capability(Containment where) {
+reports::Check trace_capability(Containment where) {
   constexpr const char* kName = "CAP_SYS_PTRACE";
   if (may_trace_all()) {
     return in_first_user_namespace()
-               ? Check{kName, "ok", "may trace every process"}
-               : Check{kName, "note",
-                       "may trace processes in this user namespace only"};
+               ? reports::Check{kName, "ok", "may trace every process"}
+               : reports::Check{
+                     kName, "note",
+                     "may trace processes in this user namespace only"};
   }
   if (::geteuid() == 0) {
     return {kName, "note",
@@ -226,7 +202,7 @@ Check trace_capability(Containment where) {
 }
 
 // https://www.kernel.org/doc/html/latest/admin-guide/LSM/Yama.html
-Check yama(Containment where) {
+reports::Check yama(Containment where) {
   constexpr const char* kName = "ptrace_scope";
   const auto scope = ptrace_scope();
   if (!scope) {
@@ -246,7 +222,7 @@ Check yama(Containment where) {
           way_past_yama(*scope, where, "PID")};
 }
 
-Check own_seccomp() {
+reports::Check own_seccomp() {
   const auto own = read_status(::getpid());
   if (!own || own->seccomp == SECCOMP_MODE_DISABLED) {
     return {"seccomp", "ok", "no filter on hangdbg itself"};
@@ -261,7 +237,7 @@ Check own_seccomp() {
 }
 
 // pidfd_getfd(2) on ourselves.
-Check take_descriptors() {
+reports::Check take_descriptors() {
   constexpr const char* kName = "pidfd_getfd";
   const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   const Fd null(static_cast<int>(
@@ -279,7 +255,7 @@ Check take_descriptors() {
 // What the commands need that only read memory, as that of a stopped process
 // can be. Nothing where an attach is refused for the same reason, or in state
 // D: it might not come back.
-std::optional<Check> reading(int pid, const Error* refusal) {
+std::optional<reports::Check> reading(int pid, const Error* refusal) {
   constexpr const char* kName = "reading";
   const auto status = read_status(pid);
   if (!status || status->state == 'D') {
@@ -287,9 +263,10 @@ std::optional<Check> reading(int pid, const Error* refusal) {
   }
   const auto threads = count_python_threads(pid);
   if (threads) {
-    return Check{kName, "ok",
-                 fmt::format("{} Python thread{}: hangdbg dump {} is possible",
-                             *threads, *threads == 1 ? "" : "s", pid)};
+    return reports::Check{
+        kName, "ok",
+        fmt::format("{} Python thread{}: hangdbg dump {} is possible", *threads,
+                    *threads == 1 ? "" : "s", pid)};
   }
   return refusal != nullptr && threads.error().id == refusal->id
              ? std::nullopt
@@ -303,7 +280,7 @@ Result<std::size_t> count_python_threads(int pid) {
   return TRY(python_threads(process.memory, process.python, tasks)).size();
 }
 
-Check filter(const AttachTarget& target, const AllowedCalls& allowed) {
+reports::Check filter(const AttachTarget& target, const AllowedCalls& allowed) {
   constexpr const char* kName = "seccomp filter";
   if (target.status.seccomp == SECCOMP_MODE_DISABLED) {
     return {kName, "ok", "none in the process"};
@@ -316,7 +293,7 @@ Check filter(const AttachTarget& target, const AllowedCalls& allowed) {
                           : "forbids sockets: using pipes instead"};
 }
 
-Check global_lock(const AttachTarget& target) {
+reports::Check global_lock(const AttachTarget& target) {
   const auto tasks = TaskIds::read(target.pid);
   const auto gil = tasks ? read_gil(target.memory, target.python, *tasks)
                          : std::unexpected(tasks.error());

@@ -19,6 +19,7 @@
 #include "inspector/jobs/jobs.h"
 #include "protocol/events/output.h"
 #include "protocol/reports/error.h"
+#include "protocol/reports/eval.h"
 #include "protocol/requests/evaluate.h"
 #include "server/session/hung_thread.h"
 #include "server/session/session.h"
@@ -32,77 +33,20 @@ struct EvalOptions : Question {
   bool timings = false;
 };
 
-// ---- what --json prints (cli.md)
-
-struct JsonException {
-  std::string type;  // the exception's, or an ErrorId's name
-  std::string message;
-  std::optional<std::string> hint;
-  std::vector<std::string> traceback;
-
-  template <class V>
-  void fields(V& v) {
-    v("type", type);
-    v("message", message);
-    v("hint", hint);
-    v("traceback", traceback);
-  }
-};
-
-struct JsonTimings {
-  std::vector<std::pair<std::string, double>> steps;
-
-  template <class V>
-  void fields(V& v) {
-    for (auto& [name, microseconds] : steps) {
-      v(name, microseconds);
-    }
-  }
-};
-
-struct Answer {
-  std::optional<std::int64_t> pid;
-  std::optional<std::int64_t> rank;
-  std::string host = host_name();
-  std::optional<std::int64_t> thread;
-  std::optional<JsonPlace> frame;
-  std::string way = "observe";
-  std::optional<std::string> type;
-  std::optional<std::string> repr;
-  std::string output;
-  std::optional<JsonException> error;
-  std::optional<JsonTimings> timings;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("pid", pid);
-    v.nullable("rank", rank);
-    v("host", host);
-    v.nullable("thread", thread);
-    v.nullable("frame", frame);
-    v("way", way);
-    v.nullable("type", type);
-    v.nullable("repr", repr);
-    v("stdout", output);
-    v.nullable("error", error);
-    v("timings_us", timings);
-  }
-};
-
 int run(const EvalOptions& options);
-Status evaluate(const EvalOptions& options, Answer& answer);
+Status evaluate(const EvalOptions& options, reports::Evaluation& answer);
 Result<dap::Response> ask(const EvalOptions& options,
                           Session& session,
-                          Answer& answer,
+                          reports::Evaluation& answer,
                           Deadline deadline);
 Result<Place> find_place(const EvalOptions& options,
                          Session& session,
-                         Answer& answer,
+                         reports::Evaluation& answer,
                          Deadline deadline);
 void show_value(const dap::Evaluate::Body& body);
-Error explain(const dap::Response& response, Answer& answer);
-void show_exception(const JsonException& exception);
-void on_output(const dap::Event& event, bool json, Answer& answer);
+Error explain(const dap::Response& response, reports::Evaluation& answer);
+void show_exception(const reports::Exception& exception);
+void on_output(const dap::Event& event, bool json, reports::Evaluation& answer);
 
 }  // namespace
 
@@ -133,7 +77,7 @@ int run(const EvalOptions& options) {
     const auto code = ask_ranks("eval", options);
     return code ? *code : report(code.error(), err);
   }
-  Answer answer;
+  reports::Evaluation answer;
   const Status done = evaluate(options, answer);
   if (!options.common.json) {
     if (done || answer.error) {
@@ -146,7 +90,7 @@ int run(const EvalOptions& options) {
   }
   if (!done && !answer.error) {
     reports::ReportedError why = reported(done.error());
-    answer.error = JsonException{
+    answer.error = reports::Exception{
         std::move(why.type), std::move(why.message), std::move(why.hint), {}};
   }
   print_json(encode(answer));
@@ -155,7 +99,7 @@ int run(const EvalOptions& options) {
 
 // An exception of the expression is in `answer` when it fails with
 // ExpressionFailed.
-Status evaluate(const EvalOptions& options, Answer& answer) {
+Status evaluate(const EvalOptions& options, reports::Evaluation& answer) {
   TRY(options.common.configure_log());
   if (options.expression().empty()) {
     return fail(ErrorId::Usage, missing_words(options), "hangdbg eval --help");
@@ -195,7 +139,7 @@ Status evaluate(const EvalOptions& options, Answer& answer) {
   }
   const auto response = TRY(asked);
   if (options.timings) {
-    answer.timings = JsonTimings{session->steps().microseconds()};
+    answer.timings = reports::Timings{session->steps().microseconds()};
   }
   if (!response.success) {
     return std::unexpected(explain(response, answer));
@@ -213,7 +157,7 @@ Status evaluate(const EvalOptions& options, Answer& answer) {
 // has run then, and the place is looked up again.
 Result<dap::Response> ask(const EvalOptions& options,
                           Session& session,
-                          Answer& answer,
+                          reports::Evaluation& answer,
                           Deadline deadline) {
   for (int tries = 1;; ++tries) {
     const Place place = TRY(find_place(options, session, answer, deadline));
@@ -234,15 +178,15 @@ Result<dap::Response> ask(const EvalOptions& options,
 
 Result<Place> find_place(const EvalOptions& options,
                          Session& session,
-                         Answer& answer,
+                         reports::Evaluation& answer,
                          Deadline deadline) {
   auto thread = TRY(choose_thread(session, options.place.thread, deadline));
   auto place = TRY(Place::at(std::move(thread), options.place.frame));
   const dap::StackFrame& frame = place.frame();
   answer.thread = place.thread().tid;
-  answer.frame =
-      JsonPlace{frame.name, frame.source ? frame.source->path.value_or("") : "",
-                frame.line};
+  answer.frame = reports::Place{
+      frame.name, frame.source ? frame.source->path.value_or("") : "",
+      frame.line};
   return place;
 }
 
@@ -258,12 +202,12 @@ void show_value(const dap::Evaluate::Body& body) {
   }
 }
 
-Error explain(const dap::Response& response, Answer& answer) {
+Error explain(const dap::Response& response, reports::Evaluation& answer) {
   Error error = error_of(response);
   if (error.id != ErrorId::ExpressionFailed) {
     return error;
   }
-  JsonException exception{"", error.message, std::nullopt, {}};
+  reports::Exception exception{"", error.message, std::nullopt, {}};
   if (const auto body = decode<dap::ErrorBody>(response.body);
       body && body->hangdbg) {
     exception.type = body->hangdbg->type.value_or("");
@@ -283,7 +227,7 @@ Error explain(const dap::Response& response, Answer& answer) {
 
 // As Python prints it; without frames, if there is none but the expression
 // itself.
-void show_exception(const JsonException& exception) {
+void show_exception(const reports::Exception& exception) {
   flush_output(stdout);
   const auto& lines = exception.traceback;
   const bool only_the_expression =
@@ -306,7 +250,9 @@ void show_exception(const JsonException& exception) {
   }
 }
 
-void on_output(const dap::Event& event, bool json, Answer& answer) {
+void on_output(const dap::Event& event,
+               bool json,
+               reports::Evaluation& answer) {
   if (event.event != dap::Output::event) {
     return;
   }

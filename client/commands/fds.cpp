@@ -18,6 +18,7 @@
 #include "client/terminal/typed.h"
 #include "client/views/evidence/descriptor.h"
 #include "protocol/json.h"
+#include "protocol/reports/fds.h"
 #include "tracee/net/descriptors.h"
 #include "tracee/proc/proc_status.h"
 
@@ -28,21 +29,6 @@ struct FdsOptions {
   CommonOptions common;
   ViaOption via;
   TargetOption target;
-};
-
-struct JsonDescriptors {
-  std::int64_t pid = 0;
-  std::vector<reports::Descriptor> descriptors;
-  bool complete = true;
-  std::int64_t unseen = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("descriptors", descriptors);
-    v("complete", complete);
-    v("unseen", unseen);
-  }
 };
 
 int run(const FdsOptions& options);
@@ -115,7 +101,7 @@ Result<int> show(const FdsOptions& options) {
 
 int print(const FdsOptions& options, int pid, const Descriptors& found) {
   if (options.common.json) {
-    JsonDescriptors json{.pid = pid, .complete = found.complete};
+    reports::Descriptors json{.pid = pid, .complete = found.complete};
     json.unseen = static_cast<std::int64_t>(found.unseen);
     for (const Descriptor& one : found.descriptors) {
       json.descriptors.push_back(to_json(one));

@@ -24,6 +24,7 @@
 #include "inspector/snapshot/shown_thread.h"
 #include "protocol/json.h"
 #include "protocol/reports/error.h"
+#include "protocol/reports/peek.h"
 #include "tracee/elf/core_file.h"
 
 namespace hangdbg {
@@ -35,47 +36,18 @@ struct PeekOptions : Question {
   CoreFile::Options where;  // of a core file in place of a PID
 };
 
-// ---- what --json prints
-
-struct PeekAnswer {
-  std::optional<std::int64_t> pid;
-  std::optional<std::int64_t> rank;
-  std::string host = host_name();
-  std::optional<std::int64_t> thread;
-  std::optional<JsonPlace> frame;
-  std::optional<bool> exact;        // the thread slept
-  std::optional<std::string> note;  // of a version that is not known
-  std::optional<std::string> type;
-  std::optional<std::string> repr;
-  std::optional<reports::ReportedError> error;
-
-  template <class V>
-  void fields(V& v) {
-    v.nullable("pid", pid);
-    v.nullable("rank", rank);
-    v("host", host);
-    v.nullable("thread", thread);
-    v.nullable("frame", frame);
-    v.nullable("exact", exact);
-    v("note", note);
-    v.nullable("type", type);
-    v.nullable("repr", repr);
-    v.nullable("error", error);
-  }
-};
-
 int run(const PeekOptions& options);
 bool is_file(const std::string& word);
 Result<Expression> parse(const PeekOptions& options);
-Result<PeekAnswer> peek_at_core(const PeekOptions& options,
-                                const Expression& expression);
-Result<PeekAnswer> peek_at_process(int pid,
-                                   const Expression& expression,
-                                   const PlaceOptions& place);
-int show(const PeekOptions& options, Result<PeekAnswer> answer);
-Result<PeekAnswer> peek_at(const Target& target,
-                           const Expression& expression,
-                           const PlaceOptions& place);
+Result<reports::Peeked> peek_at_core(const PeekOptions& options,
+                                     const Expression& expression);
+Result<reports::Peeked> peek_at_process(int pid,
+                                        const Expression& expression,
+                                        const PlaceOptions& place);
+int show(const PeekOptions& options, Result<reports::Peeked> answer);
+Result<reports::Peeked> peek_at(const Target& target,
+                                const Expression& expression,
+                                const PlaceOptions& place);
 Result<const PythonFrame*> frame_of(const FoundThread& found,
                                     const FrameSelector& choice);
 Error with_command(Error error, const PeekOptions& options);
@@ -127,16 +99,16 @@ int run(const PeekOptions& options) {
   if (!pid) {
     return show(options, std::unexpected(pid.error()));
   }
-  return run_with_deadline<Result<PeekAnswer>>(
+  return run_with_deadline<Result<reports::Peeked>>(
       options.common.deadline(),
       [&] { return peek_at_process(*pid, *expression, options.place); },
-      [&](std::optional<Result<PeekAnswer>> answer) {
+      [&](std::optional<Result<reports::Peeked>> answer) {
         return show(options, answer ? *std::move(answer)
                                     : std::unexpected(not_read_in_time(*pid)));
       });
 }
 
-int show(const PeekOptions& options, Result<PeekAnswer> answer) {
+int show(const PeekOptions& options, Result<reports::Peeked> answer) {
   if (answer) {
     if (options.common.json) {
       print_json(encode(*answer));
@@ -152,7 +124,7 @@ int show(const PeekOptions& options, Result<PeekAnswer> answer) {
   if (!options.common.json) {
     return report(error, Palette(options.common.colour, stderr));
   }
-  PeekAnswer failed;
+  reports::Peeked failed;
   failed.pid = parse_number<std::int64_t>(options.pid());
   failed.error = reported(error);
   print_json(encode(failed));
@@ -172,19 +144,19 @@ Result<Expression> parse(const PeekOptions& options) {
   return parse_expression(options.expression());
 }
 
-Result<PeekAnswer> peek_at_core(const PeekOptions& options,
-                                const Expression& expression) {
+Result<reports::Peeked> peek_at_core(const PeekOptions& options,
+                                     const Expression& expression) {
   const CoreFile core = TRY(CoreFile::open(options.pid(), options.where));
   return peek_at(*TRY(CoreTarget::open(core)), expression, options.place);
 }
 
 // One in D state can hold us up for ever.
-Result<PeekAnswer> peek_at_process(int pid,
-                                   const Expression& expression,
-                                   const PlaceOptions& place) {
+Result<reports::Peeked> peek_at_process(int pid,
+                                        const Expression& expression,
+                                        const PlaceOptions& place) {
   TRY(check_readable(pid));
   const PythonProcess process = TRY(open_python(pid));
-  PeekAnswer answer = TRY(peek_at(LiveTarget(process), expression, place));
+  reports::Peeked answer = TRY(peek_at(LiveTarget(process), expression, place));
   if (const auto rank = own_rank(pid)) {
     answer.rank = rank->rank;
   }
@@ -192,9 +164,9 @@ Result<PeekAnswer> peek_at_process(int pid,
 }
 
 // A frame may return between the look at the stack and at its variables.
-Result<PeekAnswer> peek_at(const Target& target,
-                           const Expression& expression,
-                           const PlaceOptions& place) {
+Result<reports::Peeked> peek_at(const Target& target,
+                                const Expression& expression,
+                                const PlaceOptions& place) {
   for (int tries = 1;; ++tries) {
     const FoundThread found = TRY(find_thread(target, place.thread));
     const PythonFrame& frame = *TRY(frame_of(found, place.frame));
@@ -207,10 +179,10 @@ Result<PeekAnswer> peek_at(const Target& target,
     objects.allow_reads(kReadsOfASearch);
     auto peeked = peek(objects, frame, expression, kFullRepr);
     if (peeked) {
-      return PeekAnswer{
+      return reports::Peeked{
           .pid = target.pid,
           .thread = found.thread.tid,
-          .frame = JsonPlace{frame.function, frame.file, frame.line},
+          .frame = reports::Place{frame.function, frame.file, frame.line},
           .exact = found.stack.exact,
           .note = target.python.unknown
                       ? std::optional(trust_note(target.python))

@@ -45,33 +45,6 @@ struct ReportOptions {
   bool locals = false;
 };
 
-struct JsonFile {
-  std::string name;
-  std::int64_t bytes = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("name", name);
-    v("bytes", bytes);
-  }
-};
-
-// What `--json` prints.
-struct JsonWritten {
-  std::string path;
-  std::int64_t bytes = 0;
-  std::vector<JsonFile> files;
-  std::vector<ReportMissing> missing;
-
-  template <class V>
-  void fields(V& v) {
-    v("path", path);
-    v("bytes", bytes);
-    v("files", files);
-    v("missing", missing);
-  }
-};
-
 int run(const ReportOptions& options);
 Result<int> write_report(const ReportOptions& options);
 Result<ReportedProcesses> meant(const ReportOptions& options,
@@ -81,15 +54,17 @@ Status check_path(const std::string& path, bool force);
 Result<Gathered> gather_shown(const ReportOptions& options,
                               const ReportedProcesses& whose,
                               Deadline deadline);
-ReportDocument document_of(const ReportedProcesses& whose,
-                           const Gathered& gathered,
-                           std::time_t now);
-void mask(ReportDocument& document, Gathered& gathered, const Masking& masking);
-std::vector<ArchivedFile> files_of(const ReportDocument& document,
+reports::ReportDocument document_of(const ReportedProcesses& whose,
+                                    const Gathered& gathered,
+                                    std::time_t now);
+void mask(reports::ReportDocument& document,
+          Gathered& gathered,
+          const Masking& masking);
+std::vector<ArchivedFile> files_of(const reports::ReportDocument& document,
                                    const Gathered& gathered,
                                    bool locals,
                                    const std::string& folder);
-void show(const ReportOptions& options, const JsonWritten& written);
+void show(const ReportOptions& options, const reports::WrittenReport& written);
 std::string utc(std::time_t time, const char* format);
 std::string human_size(std::int64_t bytes);
 
@@ -204,15 +179,16 @@ Result<int> write_report(const ReportOptions& options) {
                                   "secrets in them may not be masked"});
     }
   }
-  ReportDocument document = document_of(whose, gathered, now);
+  reports::ReportDocument document = document_of(whose, gathered, now);
   mask(document, gathered, masking);
   const auto files = files_of(document, gathered, options.locals, folder);
   const std::string bytes = TRY(pack(files, now));
   TRY(write_private(path, bytes, options.force));
 
-  JsonWritten written{.path = path,
-                      .bytes = static_cast<std::int64_t>(bytes.size()),
-                      .missing = document.missing};
+  reports::WrittenReport written{
+      .path = path,
+      .bytes = static_cast<std::int64_t>(bytes.size()),
+      .missing = document.missing};
   for (const ArchivedFile& file : files) {
     written.files.push_back(
         {file.name, static_cast<std::int64_t>(file.text.size())});
@@ -270,12 +246,12 @@ Result<Gathered> gather_shown(const ReportOptions& options,
       });
 }
 
-ReportDocument document_of(const ReportedProcesses& whose,
-                           const Gathered& gathered,
-                           std::time_t now) {
-  ReportDocument document{.made = utc(now, "%Y-%m-%dT%H:%M:%SZ"),
-                          .hangdbg = version(),
-                          .machine = ReportMachine::here()};
+reports::ReportDocument document_of(const ReportedProcesses& whose,
+                                    const Gathered& gathered,
+                                    std::time_t now) {
+  reports::ReportDocument document{.made = utc(now, "%Y-%m-%dT%H:%M:%SZ"),
+                                   .hangdbg = version(),
+                                   .machine = this_machine()};
   if (whose.job) {
     document.job = {.id = to_utf8(whose.job->id), .kind = whose.job->kind};
     document.job->world_size = whose.job->world_size;
@@ -295,7 +271,7 @@ ReportDocument document_of(const ReportedProcesses& whose,
   return document;
 }
 
-void mask(ReportDocument& document,
+void mask(reports::ReportDocument& document,
           Gathered& gathered,
           const Masking& masking) {
   // What the target or the machine has said; our own words stay what they are.
@@ -307,10 +283,10 @@ void mask(ReportDocument& document,
   if (document.job) {
     document.job->id = masking.text(document.job->id);
   }
-  for (ReportPartJson& one : document.parts) {
+  for (reports::ReportPartJson& one : document.parts) {
     one.json = masking.json(one.json);
   }
-  for (ReportMissing& one : document.missing) {
+  for (reports::ReportMissing& one : document.missing) {
     one.why = masking.text(one.why);
   }
   for (GatheredText& one : gathered.texts) {
@@ -320,7 +296,7 @@ void mask(ReportDocument& document,
   gathered.log = masking.text(gathered.log);
 }
 
-std::vector<ArchivedFile> files_of(const ReportDocument& document,
+std::vector<ArchivedFile> files_of(const reports::ReportDocument& document,
                                    const Gathered& gathered,
                                    bool locals,
                                    const std::string& folder) {
@@ -337,14 +313,14 @@ std::vector<ArchivedFile> files_of(const ReportDocument& document,
   return files;
 }
 
-void show(const ReportOptions& options, const JsonWritten& written) {
+void show(const ReportOptions& options, const reports::WrittenReport& written) {
   if (options.common.json) {
     print_json(encode(written));
     return;
   }
   const Palette out(options.common.colour, stdout);
   const Palette err(options.common.colour, stderr);
-  for (const ReportMissing& one : written.missing) {
+  for (const reports::ReportMissing& one : written.missing) {
     print_now(stderr, err.red(fmt::format(
                           "missing: {}{}", one.part,
                           one.pid ? fmt::format(" of {}", *one.pid) : "")) +

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "client/options/options.h"
 #include "protocol/json.h"
+#include "protocol/reports/serve.h"
 #include "protocol/version.h"
 #include "server/dap/access.h"
 #include "server/dap/server.h"
@@ -43,29 +44,11 @@ struct ServeOptions {
 // Attaches that may be under way at once.
 constexpr std::size_t kPoolThreads = 4;
 
-// What --json says once the socket is there.
-struct Listening {
-  std::string address;
-  std::optional<std::string> token;  // if it is ours, and one is needed
-  std::optional<std::string> fingerprint;
-  std::string version = hangdbg::version();
-  int protocol = kProtocolVersion;
-
-  template <class V>
-  void fields(V& v) {
-    v("address", address);
-    v.nullable("token", token);
-    v.nullable("fingerprint", fingerprint);
-    v("version", version);
-    v("protocol", protocol);
-  }
-};
-
 int run(const ServeOptions& options);
 Status serve(const ServeOptions& options);
 asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
                                   Server& server);
-void tell(const Listening& listening, bool json);
+void tell(const reports::Listening& listening, bool json);
 bool is_unix(const ListenAddress& address);
 Result<std::optional<Tls>> encryption(const ServeOptions& options,
                                       const ListenAddress& address);
@@ -191,7 +174,7 @@ asio::awaitable<void> stop_at_eof(asio::posix::stream_descriptor& input,
   }
 }
 
-void tell(const Listening& listening, bool json) {
+void tell(const reports::Listening& listening, bool json) {
   if (json) {
     print_json(encode(listening));
   } else {

@@ -37,17 +37,4 @@ void add_question(cli::Command command,
                   Question& question,
                   const char* language);
 
-struct JsonPlace {
-  std::string function;
-  std::string file;
-  std::int64_t line = 0;
-
-  template <class V>
-  void fields(V& v) {
-    v("function", function);
-    v("file", file);
-    v("line", line);
-  }
-};
-
 }  // namespace hangdbg

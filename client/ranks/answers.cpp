@@ -13,53 +13,11 @@
 #include "client/terminal/render.h"
 #include "inspector/jobs/choice.h"
 #include "protocol/json.h"
+#include "protocol/reports/answers.h"
 #include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
-
-// What of the JSON of one of them is looked at.
-struct JsonAnswer {
-  std::optional<std::string> repr;
-  std::optional<std::string> output;
-  std::optional<reports::ReportedError> error;
-
-  template <class V>
-  void fields(V& v) {
-    v("repr", repr);
-    v("stdout", output);
-    v("error", error);
-  }
-};
-
-// Of one that has given none.
-struct JsonFailure {
-  std::int64_t pid = 0;
-  std::int64_t rank = 0;
-  std::string host;
-  reports::ReportedError error;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v("rank", rank);
-    v("host", host);
-    v("error", error);
-  }
-};
-
-struct JsonAnswers {
-  std::string job;
-  std::vector<Json> answers;
-  std::vector<int> missing;
-
-  template <class V>
-  void fields(V& v) {
-    v("job", job);
-    v("answers", answers);
-    v("missing", missing);
-  }
-};
 
 struct Told {
   std::string text;
@@ -96,9 +54,9 @@ Result<int> ask_ranks(const char* command, const Question& question) {
         return words_of(command, question, rank.pid);
       },
       question.common.deadline()));
-  JsonAnswers all{.job = chosen.job.id,
-                  .answers = {},
-                  .missing = chosen.job.missing.numbers()};
+  reports::RankAnswers all{.job = chosen.job.id,
+                           .answers = {},
+                           .missing = chosen.job.missing.numbers()};
   std::vector<std::pair<Told, RankSet>> told;
   for (const RankOutput& output : outputs) {
     all.answers.push_back(json_of(output));
@@ -154,10 +112,10 @@ Json json_of(const RankOutput& output) {
   if (auto json = Json::parse(output.out); json && !output.gave_up) {
     return *std::move(json);
   }
-  JsonFailure failure{.pid = output.rank.pid,
-                      .rank = output.rank.rank,
-                      .host = host_name(),
-                      .error = {}};
+  reports::RankFailure failure{.pid = output.rank.pid,
+                               .rank = output.rank.rank,
+                               .host = host_name(),
+                               .error = {}};
   failure.error.type = error_name(output.gave_up.value_or(ErrorId::System));
   failure.error.message =
       output.gave_up ? std::string(no_answer(output))
@@ -167,7 +125,7 @@ Json json_of(const RankOutput& output) {
 }
 
 Told told_by(const Json& json) {
-  const auto answer = decode<JsonAnswer>(json);
+  const auto answer = decode<reports::RankAnswer>(json);
   if (!answer) {
     return {answer.error().text(), true};
   }

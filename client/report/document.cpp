@@ -16,7 +16,7 @@ std::string system_name();
 
 }  // namespace
 
-ReportMachine ReportMachine::here() {
+reports::ReportMachine this_machine() {
   utsname names{};
   ::uname(&names);
   return {.host = to_utf8(names.nodename),
@@ -26,10 +26,11 @@ ReportMachine ReportMachine::here() {
           .cpus = std::thread::hardware_concurrency()};
 }
 
-const Json& ReportDocument::part(std::string_view name,
-                                 std::optional<std::int64_t> pid) const {
+const Json& part_of(const reports::ReportDocument& document,
+                    std::string_view name,
+                    std::optional<std::int64_t> pid) {
   static const Json none;
-  for (const ReportPartJson& one : parts) {
+  for (const reports::ReportPartJson& one : document.parts) {
     if (one.part == name && (!pid || one.pid == pid)) {
       return one.json;
     }

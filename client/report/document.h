@@ -1,112 +1,23 @@
-// report.json: all that a report knows, as a program reads it. `hangdbg diff`
-// is one.
+// report.json: where it was made, and how one finds a part of it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
+#include <string_view>
 
-#include "protocol/json.h"
+#include "protocol/reports/report.h"
 
 namespace hangdbg {
 
-constexpr std::string_view kReportFormat = "hangdbg-report";
 constexpr std::string_view kReportFile = "report.json";
 
-// Where it was made.
-struct ReportMachine {
-  std::string host, kernel, arch, system;
-  std::int64_t cpus = 0;
+// This machine as it is now.
+reports::ReportMachine this_machine();
 
-  // As it is now.
-  static ReportMachine here();
-
-  template <class V>
-  void fields(V& v) {
-    v("host", host);
-    v("kernel", kernel);
-    v("arch", arch);
-    v("system", system);
-    v("cpus", cpus);
-  }
-};
-
-struct ReportProcess {
-  std::int64_t pid = 0;
-  std::optional<std::int64_t> rank;
-
-  template <class V>
-  void fields(V& v) {
-    v("pid", pid);
-    v.nullable("rank", rank);
-  }
-};
-
-struct ReportJob {
-  std::string id, kind;
-  std::optional<std::int64_t> world_size;
-
-  template <class V>
-  void fields(V& v) {
-    v("id", id);
-    v("kind", kind);
-    v.nullable("world_size", world_size);
-  }
-};
-
-// What a command of hangdbg has printed with --json.
-struct ReportPartJson {
-  std::string part;                 // "dump"
-  std::optional<std::int64_t> pid;  // of a part that is made for each process
-  Json json;
-
-  template <class V>
-  void fields(V& v) {
-    v("part", part);
-    v.nullable("pid", pid);
-    v("json", json);
-  }
-};
-
-struct ReportMissing {
-  std::string part;
-  std::optional<std::int64_t> pid;
-  std::string why;
-
-  template <class V>
-  void fields(V& v) {
-    v("part", part);
-    v.nullable("pid", pid);
-    v("why", why);
-  }
-};
-
-struct ReportDocument {
-  std::string made;     // "2026-11-25T01:12:42Z"
-  std::string hangdbg;  // its version
-  ReportMachine machine;
-  std::optional<ReportJob> job;
-  std::vector<ReportProcess> processes;
-  std::vector<ReportPartJson> parts;
-  std::vector<ReportMissing> missing;
-
-  // The first of that part, or of that part of a process; null if there is
-  // none.
-  const Json& part(std::string_view name,
-                   std::optional<std::int64_t> pid = {}) const;
-
-  template <class V>
-  void fields(V& v) {
-    v.constant("format", kReportFormat);
-    v("made", made);
-    v("hangdbg", hangdbg);
-    v("machine", machine);
-    v.nullable("job", job);
-    v("processes", processes);
-    v("parts", parts);
-    v("missing", missing);
-  }
-};
+// The first part of that name, or of that name and process; null if there is
+// none.
+const Json& part_of(const reports::ReportDocument& document,
+                    std::string_view name,
+                    std::optional<std::int64_t> pid = {});
 
 }  // namespace hangdbg

@@ -12,17 +12,17 @@
 namespace hangdbg {
 namespace {
 
-std::string title_of(const ReportDocument& document);
-std::string python_of(const ReportDocument& document);
+std::string title_of(const reports::ReportDocument& document);
+std::string python_of(const reports::ReportDocument& document);
 std::string fenced(std::string_view text);
 std::string cell(std::string_view text);
 
 }  // namespace
 
-std::string report_readme(const ReportDocument& document,
+std::string report_readme(const reports::ReportDocument& document,
                           const Gathered& gathered,
                           bool locals) {
-  const ReportMachine& machine = document.machine;
+  const reports::ReportMachine& machine = document.machine;
   std::string text = fmt::format("# {}\n\n", title_of(document));
   const auto diagnosis =
       std::ranges::find(gathered.texts, "diagnosis.txt", &GatheredText::file);
@@ -52,7 +52,7 @@ std::string report_readme(const ReportDocument& document,
     text +=
         "Missing or incomplete:\n"
         "\n";
-    for (const ReportMissing& one : document.missing) {
+    for (const reports::ReportMissing& one : document.missing) {
       text += fmt::format("- {}{}: {}\n", one.part,
                           one.pid ? fmt::format(" of {}", *one.pid) : "",
                           cell(printable(one.why)));
@@ -71,7 +71,7 @@ std::string report_readme(const ReportDocument& document,
 
 namespace {
 
-std::string title_of(const ReportDocument& document) {
+std::string title_of(const reports::ReportDocument& document) {
   if (document.job) {
     return fmt::format(
         "hangdbg report: job {} ({}, {} of {} ranks here)",
@@ -81,16 +81,16 @@ std::string title_of(const ReportDocument& document) {
             static_cast<std::int64_t>(document.processes.size())));
   }
   std::string pids;
-  for (const ReportProcess& process : document.processes) {
+  for (const reports::ReportProcess& process : document.processes) {
     pids += fmt::format("{}{}", pids.empty() ? "" : ", ", process.pid);
   }
   return fmt::format("hangdbg report: process {}", pids);
 }
 
 // Each version once.
-std::string python_of(const ReportDocument& document) {
+std::string python_of(const reports::ReportDocument& document) {
   std::string versions;
-  const auto dump = decode<reports::DumpedProcesses>(document.part("dump"));
+  const auto dump = decode<reports::DumpedProcesses>(part_of(document, "dump"));
   for (const reports::DumpedProcess& process :
        dump ? dump->processes : std::vector<reports::DumpedProcess>()) {
     const std::string version = process.python.value_or("");

@@ -8,7 +8,7 @@
 
 namespace hangdbg {
 
-std::string report_readme(const ReportDocument& document,
+std::string report_readme(const reports::ReportDocument& document,
                           const Gathered& gathered,
                           bool locals);
 

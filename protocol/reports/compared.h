@@ -10,6 +10,18 @@
 
 namespace hangdbg::reports {
 
+// As much as tells what a document is.
+struct ComparedDocument {
+  std::optional<std::string> format;
+  Json processes;
+
+  template <class V>
+  void fields(V& v) {
+    v("format", format);
+    v("processes", processes);
+  }
+};
+
 struct ComparedDescriptorKind {
   std::string kind;
   template <class V>

@@ -8,6 +8,7 @@
 
 #include "protocol/json.h"
 #include "protocol/reports/error.h"
+#include "protocol/reports/place.h"
 
 namespace hangdbg::reports {
 
@@ -96,7 +97,7 @@ struct DistThread {
   std::string state;
   std::optional<double> waiting_s;
   std::optional<DistCall> call;
-  std::optional<JsonPlace> place;
+  std::optional<Place> place;
 
   template <class V>
   void fields(V& v) {

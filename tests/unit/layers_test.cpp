@@ -265,6 +265,27 @@ TEST(Layers, NoFolderOfTestsIsCrowded) {
   expect_small_and_described(rooms);
 }
 
+// What `--json` shows is in protocol/reports, what is sent to an editor or the
+// agent in protocol/requests and protocol/events. Nodes have messages of their
+// own; what else `server/dap` has is a request that its editor extends.
+TEST(Layers, JsonIsDescribedInTheProtocol) {
+  const fs::path root = source_folder();
+  std::vector<std::string> elsewhere;
+  for (const std::string& folder : folders()) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string file = entry.path().lexically_relative(root);
+      const bool may = file.starts_with("protocol/") ||
+                       file.starts_with("server/dap/") ||
+                       file.starts_with("nodes/frames/");
+      if (is_source(entry.path()) && !may &&
+          read_file(entry.path()).contains("void fields(V& v)")) {
+        elsewhere.push_back(file);
+      }
+    }
+  }
+  EXPECT_THAT(elsewhere, IsEmpty());
+}
+
 TEST(Layers, ABadIncludeIsFound) {
   EXPECT_THAT(broken_includes("tracee/memory/memory.cpp",
                               "#include \"tracee/memory/memory.h\"\n"

@@ -1,24 +1,16 @@
 // The merged stack of `hangdbg dump --merge --json` as a page: who is elsewhere first, then the tree with who is in each
 // branch. No editor here: vitest runs it.
 import { rankSet } from "./processes";
+import type * as dump from "./reports/dump";
 
-export interface Branch {
-  frame: string | null;
-  function?: string;
-  file?: string;
-  line?: number;
-  ranks: number[] | null;
-  pids: number[] | null;
-  threads: number;
-  children: Branch[];
-}
+export type Branch = dump.Node;
 
-export interface MergedStack {
-  tree: Branch;
-  odd: { ranks: number[] | null; pids: number[] | null; why: string }[];
-  missing?: { rank: number | null; pid: number | null; message: string }[];
-  differences?: { frame: string; locals: Record<string, { repr: string; ranks: number[] | null; pids: number[] | null }[]> };
-}
+// As much of it as is read here. Older programs leave out what they do not know.
+export type MergedStack = Pick<dump.Tree, "tree"> &
+  Partial<Pick<dump.Tree, "differences">> & {
+    odd: Pick<dump.Odd, "ranks" | "pids" | "why">[];
+    missing?: Pick<dump.Missing, "rank" | "pid" | "message">[];
+  };
 
 /** What a click says to the extension. */
 export type Said = { open: { file: string; line: number } } | { debug: number[] } | { again: true };

@@ -1,30 +1,16 @@
 // What `hangdbg ps --json` says, and how it is told to a person. No editor here: vitest runs it.
 
-export interface Process {
-  pid: number;
-  ppid: number;
-  rank: number | null;
-  job: string | null;
-  role: string | null;
-  python: string | null;
-  state: string;
-  hung: boolean; // nothing that exists can end its wait
-  stalled: boolean; // hung, or blocked for long
-  waits: string;
-  waiting_s: number | null;
-  cmdline: string[];
-  error: string | null;
-}
+import type * as ps from "./reports/ps";
 
-export interface Job {
-  job: string;
-  kind: string;
-  launcher: number | null;
-  world_size: number | null;
-  ranks: number[];
-  missing: number[];
-  elsewhere: number[];
-}
+// As much of it as is read here.
+export type Process = Pick<
+  ps.Process,
+  | "pid" | "ppid" | "rank" | "job" | "role" | "python" | "state" | "hung" | "stalled" | "waits" | "waiting_s"
+  | "cmdline" | "error"
+>;
+export type Job = Pick<
+  ps.Job, "job" | "kind" | "launcher" | "world_size" | "ranks" | "missing" | "elsewhere"
+>;
 
 export interface Survey {
   processes: Process[];

@@ -8,6 +8,7 @@ import { extensionVersion } from "./extension_itself";
 import { ProgramError, errorOf, type Failure } from "./failure";
 import { mismatch, type Spoken } from "./handshake";
 import { absent, type Program } from "./program";
+import type { Listening } from "./reports/serve";
 
 export interface Place {
   /** As WebSocket takes it. */
@@ -15,10 +16,8 @@ export interface Place {
   token: string;
 }
 
-interface Said extends Spoken {
-  address: string;
-  error?: Failure;
-}
+/** A program that is older or newer may say neither its version nor its protocol. */
+type Said = Spoken & Pick<Listening, "address"> & { error?: Failure };
 
 const STARTS_WITHIN_MS = 10_000;
 

@@ -44,7 +44,7 @@ Facts shared_facts(const Side& side) {
   if (side.is_dump_alone()) {
     return facts;
   }
-  const ReportMachine& machine = side.report.machine;
+  const reports::ReportMachine& machine = side.report.machine;
   facts[{"machine", "system"}] = machine.system;
   facts[{"machine", "kernel"}] = machine.kernel;
   facts[{"machine", "architecture"}] = machine.arch;
@@ -55,8 +55,8 @@ Facts shared_facts(const Side& side) {
     if (side.report.job->world_size) {
       facts[{"job", "ranks"}] = fmt::format("{}", *side.report.job->world_size);
     }
-    if (const auto all =
-            decode<reports::ComparedDiagnosed>(side.report.part("diagnosis"));
+    if (const auto all = decode<reports::ComparedDiagnosed>(
+            part_of(side.report, "diagnosis"));
         all && all->ranks) {
       add_cause(facts, all->own);
     }
@@ -69,9 +69,9 @@ Facts process_facts(const Side& side, const reports::DumpedProcess& process) {
   if (process.python) {
     facts[{"versions", "Python"}] = *process.python;
   }
-  const ReportDocument& report = side.report;
+  const reports::ReportDocument& report = side.report;
   if (const auto all =
-          decode<reports::ComparedDiagnosed>(report.part("diagnosis"))) {
+          decode<reports::ComparedDiagnosed>(part_of(report, "diagnosis"))) {
     if (all->pid == process.pid) {
       add_cause(facts, all->own);
     }
@@ -84,8 +84,8 @@ Facts process_facts(const Side& side, const reports::DumpedProcess& process) {
       }
     }
   }
-  add_descriptors(facts, report.part("fds", process.pid));
-  const Json& around = report.part("around", process.pid);
+  add_descriptors(facts, part_of(report, "fds", process.pid));
+  const Json& around = part_of(report, "around", process.pid);
   if (const auto known = decode<reports::ComparedAround>(around);
       known && !around.is_null()) {
     add_around(facts, *known);

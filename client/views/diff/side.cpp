@@ -9,24 +9,13 @@
 #include "client/options/input_file.h"
 #include "client/report/archive.h"
 #include "protocol/json.h"
+#include "protocol/reports/compared.h"
 
 namespace hangdbg {
 namespace {
 
 // Packed, and unpacked: a report of a thousand ranks is a tenth of it.
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-
-// As much as tells what a document is.
-struct Kind {
-  std::optional<std::string> format;
-  Json processes;
-
-  template <class V>
-  void fields(V& v) {
-    v("format", format);
-    v("processes", processes);
-  }
-};
 
 Result<std::string> report_in(std::string_view archive);
 
@@ -58,24 +47,24 @@ Result<Side> parse_side(std::string_view bytes) {
     return fail(ErrorId::BadMessage, "empty file");
   }
   const Json json = TRY(Json::parse(bytes));
-  const auto kind = decode<Kind>(json);
+  const auto kind = decode<reports::ComparedDocument>(json);
   Side side;
   if (kind && kind->format) {
-    side.report = TRY(decode<ReportDocument>(json));
+    side.report = TRY(decode<reports::ReportDocument>(json));
   } else if (kind && !kind->processes.is_null()) {
     side.report.parts.push_back({.part = "dump", .json = json});
   } else {
     return fail(ErrorId::BadMessage,
                 "neither a report nor written by `dump --json`");
   }
-  if (const Json& dump = side.report.part("dump"); !dump.is_null()) {
+  if (const Json& dump = part_of(side.report, "dump"); !dump.is_null()) {
     side.processes = TRY(decode<reports::DumpedProcesses>(dump)).processes;
     std::erase_if(side.processes, [](const reports::DumpedProcess& one) {
       return one.error.has_value();
     });
   }
   if (side.processes.empty()) {  // what else is known of them
-    for (const ReportProcess& one : side.report.processes) {
+    for (const reports::ReportProcess& one : side.report.processes) {
       side.processes.push_back({.pid = one.pid, .rank = one.rank});
     }
   }

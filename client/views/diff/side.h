@@ -16,7 +16,8 @@ namespace hangdbg {
 
 struct Side {
   std::string path;
-  ReportDocument report;  // of a dump alone, with nothing but that in it
+  reports::ReportDocument
+      report;  // of a dump alone, with nothing but that in it
   std::vector<reports::DumpedProcess>
       processes;  // that could be read; at least one
 
