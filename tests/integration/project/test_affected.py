@@ -34,7 +34,8 @@ def test_every_rule_is_about_something(script):
 
 @pytest.mark.parametrize("path, of_python, unit", [
     ("docs/injection.md",
-     ["tests/integration/project/test_readme.py", "tests/integration/project/test_docs.py"], False),
+     ["tests/integration/project/test_readme.py", "tests/integration/project/test_docs.py",
+      "tests/integration/project/test_command_lines.py"], False),
     ("docs/decisions/0001-one-anonymous-region.md",
      ["tests/integration/project/test_docs.py"], False),
     ("agent/README.md", ["tests/integration/project/test_folders.py"], False),
