@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/host_name.h"
 #include "base/text.h"
 #include "client/nodes/each_node.h"
 #include "client/options/expression_args.h"

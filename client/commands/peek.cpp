@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "base/host_name.h"
 #include "base/run_with_deadline.h"
 #include "base/text.h"
 #include "client/nodes/each_node.h"
@@ -208,10 +207,22 @@ Result<const PythonFrame*> frame_of(const FoundThread& found,
 }
 
 // The hint of those who know no process: kEvalHint.
+// As Python would raise it: a name that is not there is among those of another
+// frame, and what memory does not show the program's own code may know.
 Error with_command(Error error, const PeekOptions& options) {
-  if (error.hint == kEvalHint) {
-    error.hint =
-        is_file(options.pid()) ? "hangdbg peek --help" : typed_as("eval");
+  const bool core = is_file(options.pid());
+  const bool raised =
+      error.id == ErrorId::ExpressionFailed && error.hint.empty();
+  const bool by_code = error.hint == kEvalHint ||
+                       (raised && (error.message.starts_with("Attribute") ||
+                                   error.message.starts_with("Type")));
+  if (by_code && !core) {
+    error.hint = typed_as("eval");
+  } else if (error.hint == kEvalHint) {
+    error.hint = "hangdbg peek --help";
+  } else if (raised) {
+    error.hint = fmt::format("hangdbg {} {} --locals", core ? "core" : "dump",
+                             shell_quote(options.pid()));
   }
   return error;
 }

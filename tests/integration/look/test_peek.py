@@ -85,6 +85,8 @@ def test_place(edge_python):
     "expression, rc, says",
     [
         ("absent", 1, "NameError: name 'absent' is not defined"),
+        ("absent", 1, "try: hangdbg dump PID --locals"),
+        ("self.absent", 1, "try: hangdbg eval PID self.absent"),
         ("self.absent", 1, "AttributeError: "),
         ("seen['a']", 1, "TypeError: "),
         ("lock_path[9999]", 1, "IndexError: "),
