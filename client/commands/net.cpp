@@ -5,6 +5,7 @@
 #include "client/nodes/each_node.h"
 #include "client/options/options.h"
 #include "client/options/via_option.h"
+#include "client/probe/probe.h"
 #include "client/views/evidence/net.h"
 #include "client/views/evidence/processes.h"
 
@@ -16,9 +17,28 @@ struct NetCommandOptions {
   ViaOption via;
   ProcessesOption processes;
   NetOptions net;
+  bool probe = false;
+  std::string question;  // of another machine's --probe
 };
 
+Result<int> probe(const NetCommandOptions& options) {
+  if (options.processes.children || options.net.socket_options ||
+      !options.processes.named.flagged.empty()) {
+    return fail(ErrorId::Usage, "--probe is about machines, not processes",
+                "hangdbg net --probe [HOST:PORT...]");
+  }
+  return probe_network({.via = options.via,
+                        .common = options.common,
+                        .services = options.processes.named.positional});
+}
+
 Result<int> show(const NetCommandOptions& options) {
+  if (!options.question.empty()) {
+    return answer_probe(options.question, options.common);
+  }
+  if (options.probe) {
+    return probe(options);
+  }
   TRY(options.common.configure_log());
   const auto pids =
       TRY(chosen_processes(options.processes, options.common.deadline()));
@@ -46,6 +66,11 @@ void add_net(cli::Command program) {
   command.add_flag("--options", options->net.socket_options,
                    "Also show keep-alive and timeouts; duplicates each TCP "
                    "socket for some microseconds");
+  command.add_flag("--probe", options->probe,
+                   "Check instead whether the nodes of --via reach each other, "
+                   "and HOST:PORT... in place of PIDs");
+  command.add_option("--probe-question", options->question, "Question")
+      .hidden();
   add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
@@ -54,6 +79,7 @@ void add_net(cli::Command program) {
       "  hangdbg net 79655\n"
       "  hangdbg net 79655 --options\n"
       "  hangdbg net 79655 --children --json\n"
+      "  hangdbg net --probe node01:29500 --via ssh:node[01-16]\n"
       "\n"
       "Shows unusual sockets first: no answer to SYN, retransmissions, a peer "
       "that does not read, unread data, a full backlog, an interface that is "
@@ -62,9 +88,17 @@ void add_net(cli::Command program) {
       "\n"
       "Stops nothing, and runs no code in the process.\n"
       "\n"
+      "With --probe each node shows its interfaces, connects to each other and "
+      "to HOST:PORT and where ranks meet (MASTER_ADDR), and passes packets of "
+      "full size both ways, over a port that is open for the test alone. Shows "
+      "what fails first; the exit code is 1 then.\n"
+      "\n"
       "Without a PID: the only hung process.");
-  command.runs(run_via(options->via, options->common,
-                       [options] { return run(*options); }));
+  const auto on_nodes = run_via(options->via, options->common,
+                                [options] { return run(*options); });
+  command.runs([options, on_nodes] {
+    return options->probe ? run(*options) : on_nodes();
+  });
 }
 
 }  // namespace hangdbg

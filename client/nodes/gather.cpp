@@ -118,7 +118,8 @@ Result<AskedNodes> gather_from_nodes(
     const ViaOption& via,
     const CommonOptions& common,
     std::vector<std::string> words,
-    const std::function<void(NodeAnswer)>& take) {
+    const std::function<void(NodeAnswer)>& take,
+    const HowToAsk& how) {
   const auto launcher = TRY(make_launcher(via.how));
   AskedNodes asked{.count = launcher->nodes().size()};
   std::map<std::string, Error> failed;
@@ -128,7 +129,8 @@ Result<AskedNodes> gather_from_nodes(
       *launcher,
       {.words = std::move(words),
        .typed = typed_words(),
-       .time = std::chrono::duration<double>(common.timeout_s)},
+       .time = std::chrono::duration<double>(common.timeout_s),
+       .together = how.together},
       [&](NodeAnswer answer) {
         line.clear();
         tell_noise(answer, err);

@@ -37,13 +37,18 @@ struct AskedNodes {
   std::size_t without_ranks = 0;   // that have none of --ranks
 };
 
+struct HowToAsk {
+  bool together = false;  // NodeQuestion::together
+};
+
 // `take`: each answer that has come, as it comes. What nodes have printed
 // besides is told on stderr. Errors: Usage, System, Interrupted.
 Result<AskedNodes> gather_from_nodes(
     const ViaOption& via,
     const CommonOptions& common,
     std::vector<std::string> words,
-    const std::function<void(NodeAnswer)>& take);
+    const std::function<void(NodeAnswer)>& take,
+    const HowToAsk& how = {});
 
 // On stderr: "n[3-4]: no answer in 17 s", equal reasons in one line.
 void report_failed(const std::vector<FailedNode>& failed, const Palette& err);

@@ -137,7 +137,8 @@ void Asking::start_some() {
     }
     return;
   }
-  while (!to_start.empty() && connections.size() < kMostConnections) {
+  while (!to_start.empty() &&
+         (question.together || connections.size() < kMostConnections)) {
     OneAnswer* const next = to_start.front();
     to_start.pop_front();
     start({next}, IfAbsent::Receive);

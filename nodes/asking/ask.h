@@ -20,6 +20,7 @@ struct NodeQuestion {
   std::vector<std::string> words;          // behind "hangdbg"
   std::vector<std::string> typed;          // for hints
   std::chrono::duration<double> time{10};  // that the command may take
+  bool together = false;  // all nodes at one time, however many they are
 };
 
 struct NodeAnswer {

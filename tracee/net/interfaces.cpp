@@ -1,9 +1,12 @@
 #include "tracee/net/interfaces.h"
 
+#include <linux/ethtool.h>
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -69,6 +72,9 @@ Result<std::vector<Interface>> read_interfaces(int pid, Deadline deadline) {
                      const auto* const text =
                          reinterpret_cast<const char*>(value.data());
                      one.name.assign(text, ::strnlen(text, value.size()));
+                   } else if (type == IFLA_MTU) {
+                     one.mtu =
+                         value_at<std::int32_t>(value, 0).value_or(one.mtu);
                    }
                  });
              found.push_back(std::move(one));
@@ -98,6 +104,23 @@ Result<std::vector<Interface>> read_interfaces(int pid, Deadline deadline) {
              }
            }));
   return found;
+}
+
+std::optional<int> interface_speed(const std::string& name) {
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ethtool_cmd asked{};
+  asked.cmd = ETHTOOL_GSET;
+  ifreq request{};
+  if (!socket || name.size() >= sizeof request.ifr_name) {
+    return std::nullopt;
+  }
+  std::ranges::copy(name, request.ifr_name);
+  request.ifr_data = reinterpret_cast<char*>(&asked);
+  if (::ioctl(socket.get(), SIOCETHTOOL, &request) != 0) {
+    return std::nullopt;
+  }
+  const auto speed = static_cast<std::int32_t>(ethtool_cmd_speed(&asked));
+  return speed > 0 ? std::optional(speed) : std::nullopt;
 }
 
 const Interface* interface_of(const std::vector<Interface>& interfaces,

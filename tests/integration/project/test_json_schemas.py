@@ -17,11 +17,11 @@ SCHEMAS = ROOT / "docs" / "schemas"
 NOBODY = 2 ** 22 - 1
 
 
-def validate(command, *words, lines=False, codes=(0,)):
+def validate(command, *words, lines=False, codes=(0,), name=None):
     """Runs it, checks each document, and returns the last one."""
     done = hangdbg(command, *words, "--json")
     assert done.rc in codes, done
-    schema = json.loads((SCHEMAS / (command + ".json")).read_text())
+    schema = json.loads((SCHEMAS / ((name or command) + ".json")).read_text())
     checker = jsonschema.Draft202012Validator(schema)
     for text in done.out.splitlines() if lines else [done.out]:
         found = json.loads(text)
@@ -88,6 +88,15 @@ def test_of_several(newest_python, tmp_path):
         (tmp_path / (name + ".json")).write_text(hangdbg("dump", pid, "--json").out)
     validate("merge", tmp_path / "a.json", tmp_path / "b.json")
     validate("diff", tmp_path / "a.json", tmp_path / "b.json", codes=(0, 1))
+
+
+def test_of_other_nodes(hung):
+    via = ["--via", "cmd:n[1-2],none sh -c '[ $1 != none ] && eval \"$2\"' sh {host} {command}"]
+    found = validate("threads", hung.pid, *via, name="via", codes=(1,))
+    assert [one["error"] is None for one in found["nodes"]] == [True, True, False]
+    found = validate("net", "--probe", "127.0.0.1:9", *via, name="net-probe", codes=(1,))
+    assert found["findings"] and found["nodes"][2]["error"]
+    assert "error" in validate("net", "--probe", "nowhere", name="net-probe", codes=(2,))
 
 
 def test_of_a_report(hung, tmp_path):

@@ -24,7 +24,7 @@ class Nodes:
                 pytest.skip("needs " + tool)
         if SSHD is None or os.geteuid() != 0:
             pytest.skip("needs root and sshd (openssh-server)")
-        self.folder, self.names, self.started = folder, names, []
+        self.folder, self.names, self.started, self.links = folder, names, [], {}
         number = os.getpid() % 200
         self.net, self.bridge = "10.%d.%d" % (201 + number % 50, number), "hdb%d" % os.getpid()
         self.variables = {}
@@ -49,7 +49,8 @@ class Nodes:
         for at, name in enumerate(self.names):
             config += "Host %s\n  HostName %s.%d\n" % (name, self.net, at + 1)
             self._start(name, at + 1, faults.get(name, ""),
-                        mounts.get(name, ":").format(cache=self.folder / name))
+                        mounts.get(name, ":").format(
+                            cache=self.folder / name, folder=self.folder / name, net=self.net))
         (self.folder / "ssh_config").write_text(config)
         bin_folder = self.folder / "bin"
         bin_folder.mkdir()
@@ -80,10 +81,10 @@ class Nodes:
                  name, mounts, address, server)],
             stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True)
         self.started.append(process)
+        self.links[name] = ours = "h%s%d" % (secrets.token_hex(4), number)
         inside = "/proc/%d/task/%d/children" % (process.pid, process.pid)
         harness.until(name + " has begun", lambda: open(inside).read().split())
         child = open(inside).read().split()[0]
-        ours = "h%s%d" % (secrets.token_hex(4), number)
         run("ip", "link", "add", ours, "type", "veth", "peer", "name", "eth0", "netns", child)
         run("ip", "link", "set", ours, "master", self.bridge, "up")
         process.stdin.write(b"\n")
@@ -95,6 +96,10 @@ class Nodes:
         return subprocess.run(
             ["timeout", "5", "bash", "-c", "head -c 5 </dev/tcp/%s/22" % address],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
+
+    def narrow(self, name, mtu):
+        """The way to it drops larger packets, and tells nobody."""
+        run("ip", "link", "set", self.links[name], "mtu", mtu)
 
     def environment(self):
         return dict(os.environ, PATH=self.path)
