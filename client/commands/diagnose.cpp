@@ -12,6 +12,7 @@
 #include "base/run_with_deadline.h"
 #include "base/text.h"
 #include "client/nodes/job_diagnosis.h"
+#include "client/nodes/machine_facts.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
 #include "client/options/via_option.h"
@@ -49,6 +50,8 @@ int run(const DiagnoseOptions& options);
 Result<int> diagnose_them(const DiagnoseOptions& options);
 Result<ProcessesOrJob> meant(const DiagnoseOptions& options);
 std::optional<ChosenRanks> launched_by(int pid, Deadline deadline);
+reports::EvidenceJob job_evidence(const DiagnoseOptions& options,
+                                  const Job& job);
 int tell_evidence(const DiagnoseOptions& options,
                   const std::vector<int>& pids,
                   const std::optional<ChosenRanks>& ranks);
@@ -173,14 +176,31 @@ std::optional<ChosenRanks> launched_by(int pid, Deadline deadline) {
   return std::nullopt;
 }
 
+reports::EvidenceJob job_evidence(const DiagnoseOptions& options,
+                                  const Job& job) {
+  constexpr auto kToCompare = std::chrono::seconds(3);
+  const Deadline deadline = options.common.deadline();
+  auto evidence = evidence_of(diagnose_job(
+      job, options.hung_after_s, deadline.capped(deadline.left() * 9 / 10)));
+  std::vector<int> pids;
+  for (const JobRank& rank : job.ranks) {
+    pids.push_back(rank.pid);
+  }
+  auto facts = read_machine_facts(pids, deadline.capped(kToCompare));
+  for (reports::EvidenceRank& rank : evidence.ranks) {
+    rank.facts = std::move(facts[static_cast<int>(rank.pid)]);
+  }
+  evidence.clock_s = clock_now();
+  return evidence;
+}
+
 // Of a job what its cause is found by, of processes the text.
 int tell_evidence(const DiagnoseOptions& options,
                   const std::vector<int>& pids,
                   const std::optional<ChosenRanks>& ranks) {
   reports::NodeDiagnosis told;
   if (ranks) {
-    told.job = evidence_of(diagnose_job(ranks->job, options.hung_after_s,
-                                        options.common.deadline()));
+    told.job = job_evidence(options, ranks->job);
   } else {
     const auto all =
         diagnose_all(pids, options.hung_after_s, options.common.deadline());

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "client/nodes/each_node.h"
+#include "client/nodes/machine_facts.h"
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
 #include "client/views/diagnose/evidence.h"
@@ -15,6 +16,7 @@
 #include "client/views/diagnose/text.h"
 #include "client/views/diagnose/verdict.h"
 #include "diagnosis/jobs/job_cause.h"
+#include "diagnosis/jobs/stuck_flows.h"
 #include "protocol/json.h"
 #include "protocol/reports/node_diagnosis.h"
 
@@ -22,8 +24,10 @@ namespace hangdbg {
 namespace {
 
 struct Joined {
-  std::map<std::string, JobDiagnosis> jobs;  // by name
-  std::vector<NodeText> texts;               // of nodes without one
+  double began_s = clock_now();
+  std::map<std::string, JobDiagnosis> jobs;               // by name
+  std::map<std::string, std::vector<FactsOfNode>> facts;  // by job
+  std::vector<NodeText> texts;  // of nodes without one
   std::vector<int> codes;
   std::vector<FailedNode> unread;
 
@@ -54,7 +58,15 @@ void Joined::take(const NodeAnswer& answer) {
   job.job.kind = found->job->kind;
   if (const auto added = add_evidence(*found->job, answer.node, job); !added) {
     unread.push_back({answer.node, added.error()});
+    return;
   }
+  FactsOfNode& of =
+      facts[found->job->job].emplace_back(FactsOfNode{.node = answer.node});
+  for (const reports::EvidenceRank& rank : found->job->ranks) {
+    of.ranks.push_back(rank.facts);
+  }
+  of.ahead_least_s = found->job->clock_s - clock_now();
+  of.ahead_most_s = found->job->clock_s - began_s;
 }
 
 // Whoever is of the job's world, and on none of these nodes.
@@ -76,6 +88,7 @@ void complete(JobDiagnosis& job, double hung_after_s) {
       job.job.elsewhere.add(rank);
     }
   }
+  find_stuck_flows(job);
   find_job_cause(job, hung_after_s);
 }
 
@@ -104,7 +117,8 @@ std::string via_of_odd(const JobDiagnosis& job, const std::string& how) {
 void add_via(JobDiagnosis& job, const std::string& how) {
   for (NextStep& step : job.cause.next) {
     if (step.command.starts_with("hangdbg ")) {
-      const bool whole_job = step.command.find("--job") != std::string::npos;
+      const bool whole_job = step.command.find("--job") != std::string::npos ||
+                             step.command.ends_with(" --probe");
       step.command +=
           " --via " + shell_quote(whole_job ? how : via_of_odd(job, how));
     }
@@ -153,6 +167,9 @@ Result<int> diagnose_nodes(const NodesDiagnosisOptions& options) {
   }
   JobDiagnosis& job = joined.jobs.begin()->second;
   complete(job, options.hung_after_s);
+  auto& facts = joined.facts[joined.jobs.begin()->first];
+  std::ranges::sort(facts, {}, &FactsOfNode::node);
+  job.differences = differences(facts);
   add_via(job, options.via.how);
   for (const FailedNode& one : asked.failed) {
     job.skipped.push_back(fmt::format("{}: {}", one.node, one.why.text()));

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "diagnosis/jobs/mpi_cause.h"
+#include "diagnosis/jobs/stuck_flows.h"
 #include "diagnosis/waits/awaited_call.h"
 #include "diagnosis/waits/rank_words.h"
 #include "diagnosis/waits/rendezvous.h"
@@ -54,7 +55,6 @@ const WaitEdge& root_of(const Diagnosis& found) {
 }
 
 Meeting meeting_of(const JobDiagnosis& job);
-std::string flow_text(const PeerFlow& flow);
 
 std::string each_of(const RankSet& ranks) {
   return (ranks.size() == 1 ? "" : "each of ") + ranks_text(ranks);
@@ -103,24 +103,6 @@ Meeting meeting_of(const JobDiagnosis& job) {
     }
   }
   return meeting;
-}
-
-// "rank 0 gets nothing through to rank 1, sent again 5 times"
-std::string flow_text(const PeerFlow& flow) {
-  const auto who = [](std::optional<int> rank, const SocketAddress& address) {
-    return rank ? fmt::format("rank {}", *rank) : address.text();
-  };
-  const std::string from = who(flow.from, flow.sender);
-  const std::string to = who(flow.to, flow.receiver);
-  const std::string since =
-      flow.quiet ? ", for " + human_duration(*flow.quiet) : "";
-  return flow.state == TcpState::SynSent
-             ? fmt::format("{} gets no answer from {}, to which it connects",
-                           from, flow.receiver.text())
-             : fmt::format(
-                   "{} does not reach {}: {} bytes are sent again and again, "
-                   "{} times by now{}",
-                   from, to, flow.undelivered, flow.retransmits, since);
 }
 
 void JobFinder::find() {
@@ -272,6 +254,13 @@ void JobFinder::blame_network() {
           fmt::format("{} ({} -> {}, {})", flow_text(flow), flow.sender.text(),
                       flow.receiver.text(), tcp_state_name(flow.state)));
     }
+  }
+  if (!on_hosts(job.odd).empty()) {
+    if (worst.from && worst.state != TcpState::SynSent) {
+      job.cause.evidence.push_back(far_end_text(worst));
+    }
+    job.cause.next.push_back(
+        {"hangdbg net --probe", "which of the nodes reach each other"});
   }
   const std::string peer = worst.receiver.text();
   job.cause.next.push_back(

@@ -11,6 +11,7 @@
 #include "base/parallel_map.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/jobs/job_cause.h"
+#include "diagnosis/jobs/stuck_flows.h"
 #include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/awaited_call.h"
 #include "diagnosis/waits/library_waits.h"
@@ -222,19 +223,14 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
     }
     pids.push_back(rank.pid);
   }
-  const auto sockets = read_connections(pids, deadline);
-  std::vector<RankConnections> ends;
-  for (const RankDiagnosis& rank : job.ranks) {
+  auto sockets = read_connections(pids, deadline);
+  for (RankDiagnosis& rank : job.ranks) {
     const auto its = sockets.find(rank.pid);
     if (its != sockets.end() && its->second) {
-      ends.push_back({rank.rank, &*its->second});
+      rank.connections = *std::move(its->second);
     }
   }
-  for (PeerFlow& flow : match_peers(ends, 0)) {
-    if (flow.flow == Flow::Unreachable) {
-      job.stuck_flows.push_back(std::move(flow));
-    }
-  }
+  find_stuck_flows(job);
 }
 
 // Where nobody is to blame, and it is to be told whether they go on.

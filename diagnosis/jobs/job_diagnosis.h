@@ -13,6 +13,7 @@
 #include "inspector/jobs/torch/collective_calls.h"
 #include "inspector/jobs/torch/peers.h"
 #include "inspector/jobs/torch/process_groups.h"
+#include "tracee/net/connections.h"
 
 namespace hangdbg {
 
@@ -24,6 +25,8 @@ struct RankDiagnosis {
   ProcessGroups groups = {};
   std::optional<MpiWait> mpi = {};  // where it comes back from that
   std::string host = {};            // of another machine's; "": of this one
+  // Read where all ranks of this machine wait in collectives.
+  std::optional<Connections> connections = {};
 };
 
 // Ranks of which the same is to be said.
@@ -48,6 +51,8 @@ struct JobDiagnosis {
   RankSet odd;           // whose cause it is; empty: all ranks alike
   Cause cause;           // the sentence says of whom
   std::vector<std::string> skipped;
+  // Between machines, the rarest first: "NCCL: 2.19.3 on n3, 2.21.5 on n[1-2]".
+  std::vector<std::string> differences;
 
   // Those among these, the odd ones first.
   std::vector<AlikeRanks> alike(const RankSet& among) const;

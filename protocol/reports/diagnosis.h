@@ -139,7 +139,7 @@ struct JobDiagnosis {
   std::vector<DiagnosisAlike> alike;
   std::vector<DiagnosisRank> ranks;
   std::optional<DiagnosisEdge> launcher;
-  std::vector<std::string> skipped;
+  std::vector<std::string> skipped, differences;
 
   template <class V>
   void fields(V& v) {
@@ -160,6 +160,7 @@ struct JobDiagnosis {
     v("ranks", ranks);
     v.nullable("launcher", launcher);
     v("skipped", skipped);
+    v("differences", differences);
   }
 };
 

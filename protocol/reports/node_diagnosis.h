@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -162,6 +163,38 @@ struct EvidenceGroup {
   }
 };
 
+// One end of a TCP connection (tcp_sockets.h).
+struct EvidenceSocket {
+  std::int64_t fd = 0, state = 0;
+  std::string local, remote;  // 32 hexadecimal digits, and the port
+  std::int64_t unread = 0, undelivered = 0, retransmits = 0;
+  std::optional<std::int64_t> last_received_ms, last_answered_ms;
+
+  template <class V>
+  void fields(V& v) {
+    v("fd", fd);
+    v("state", state);
+    v("local", local);
+    v("remote", remote);
+    v("unread", unread);
+    v("undelivered", undelivered);
+    v("retransmits", retransmits);
+    v("last_received_ms", last_received_ms);
+    v("last_answered_ms", last_answered_ms);
+  }
+};
+
+struct EvidenceConnections {
+  std::string network;  // its namespace there
+  std::vector<EvidenceSocket> sockets;
+
+  template <class V>
+  void fields(V& v) {
+    v("network", network);
+    v("sockets", sockets);
+  }
+};
+
 struct EvidenceRank {
   std::int64_t rank = 0, pid = 0;
   std::optional<EvidenceDiagnosis> diagnosis;
@@ -169,6 +202,9 @@ struct EvidenceRank {
   std::optional<EvidenceCall> call;
   bool groups_complete = true;
   std::vector<EvidenceGroup> groups;
+  std::optional<EvidenceConnections> connections;
+  // What should be the same on all machines: "NCCL", "OMP_NUM_THREADS".
+  std::map<std::string, std::string> facts;
 
   template <class V>
   void fields(V& v) {
@@ -179,6 +215,8 @@ struct EvidenceRank {
     v("call", call);
     v("groups_complete", groups_complete);
     v("groups", groups);
+    v("connections", connections);
+    v("facts", facts);
   }
 };
 
@@ -188,6 +226,7 @@ struct EvidenceJob {
   std::vector<EvidenceRank> ranks;
   std::vector<int> missing;  // that the node should have
   std::vector<std::string> skipped;
+  double clock_s = 0;  // as it was there at the end
 
   template <class V>
   void fields(V& v) {
@@ -197,6 +236,7 @@ struct EvidenceJob {
     v("ranks", ranks);
     v("missing", missing);
     v("skipped", skipped);
+    v("clock_s", clock_s);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "client/terminal/reported.h"
+#include "client/views/diagnose/travelling_connections.h"
 
 namespace hangdbg {
 namespace {
@@ -282,6 +283,9 @@ reports::EvidenceJob evidence_of(const JobDiagnosis& found) {
     for (const ProcessGroup& group : rank.groups.groups) {
       one.groups.push_back(travel(group));
     }
+    if (rank.connections) {
+      one.connections = travel(*rank.connections);
+    }
     to.ranks.push_back(std::move(one));
   }
   return to;
@@ -303,6 +307,9 @@ Status add_evidence(const reports::EvidenceJob& from,
          .call = one.call ? std::optional(back(*one.call)) : std::nullopt,
          .groups = TRY(groups_of(one, room)),
          .host = host});
+    if (one.connections) {
+      ranks.back().connections = TRY(back(*one.connections, host));
+    }
   }
   for (RankDiagnosis& rank : ranks) {
     const bool known = std::ranges::any_of(

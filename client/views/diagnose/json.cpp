@@ -89,7 +89,8 @@ Json job_diagnosis_json(const JobDiagnosis& found, const RankSet& shown) {
       .missing = found.job.missing.numbers(),
       .evidence = cause.evidence,
       .next = steps_of(cause),
-      .skipped = found.skipped};
+      .skipped = found.skipped,
+      .differences = found.differences};
   if (found.job.world_size) {
     json.world_size = *found.job.world_size;
   }

@@ -84,6 +84,12 @@ std::string job_diagnosis_text(const JobDiagnosis& found,
                            *rank.found, out);
     }
   }
+  if (!found.differences.empty()) {
+    text += out.bold("machines differ") + "\n";
+  }
+  for (const std::string& one : found.differences) {
+    text += fmt::format("  {}\n", printable(one));
+  }
   return text + details(found.cause, found.skipped, out);
 }
 
