@@ -15,10 +15,12 @@ hangdbg_agent_\name\()_end:
 	file debugged, debugged.py
 	file engine, engine.py
 	file exceptions, exceptions.py
+	file meanings, meanings.py
 	file modules, modules.py
 	file monitoring, monitoring.py
 	file objects, objects.py
 	file coordination, coordination.py
+	file owner, owner.py
 	file process_groups, process_groups.py
 	file raising, raising.py
 	file step_targets, step_targets.py

@@ -9,10 +9,12 @@
   X(debugged)                    \
   X(engine)                      \
   X(exceptions)                  \
+  X(meanings)                    \
   X(modules)                     \
   X(monitoring)                  \
   X(objects)                     \
   X(coordination)                \
+  X(owner)                       \
   X(process_groups)              \
   X(raising)                     \
   X(step_targets)                \

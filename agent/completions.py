@@ -1,7 +1,7 @@
 # The request completions. Runs no code of the program, no __dir__ either
 # (attributes.py). Loaded by hangdbg/load.
 
-need("attributes")
+need("variables")
 
 
 def completions(session, arguments):
@@ -9,37 +9,47 @@ def completions(session, arguments):
     line = whole.split("\n")[:max(field(arguments, "line", int, 1), 1)]
     before = sum([_units(above) + 1 for above in line[:-1]])
     text = _first_units(line[-1], max(field(arguments, "column", int) - 1, 0))
-    if arguments.get("frameId") is None:
-        scopes = [sys.modules["__main__"].__dict__]
+    owner = None
+    if means_more(session, text):
+        scopes, owner = visible_names(session, arguments)
     else:
-        place = find_frame(session, arguments)
-        scopes = [locals_of(place), place[3]]
-    scopes.append(sys.modules["builtins"].__dict__)
+        scopes = frame_names(session, arguments)
 
     key = _open_key(text)
     if key is not None:
         start = key + 2
-        owner = resolve(text[_chain_start(text, key):key], scopes)
-        found = _keys(owner, text[key + 1])
+        found = _keys(_resolved(text[_chain_start(text, key):key], scopes, owner), text[key + 1])
     else:
         start = len(text)
         while start > 0 and in_name(text[start - 1]):
             start -= 1
         if text[:start].endswith("."):
             end = start - 1
-            found = _attributes(resolve(text[_chain_start(text, end):end], scopes))
+            found = _attributes(_resolved(text[_chain_start(text, end):end], scopes, owner))
+            private = private_name("__a", owner[0])[:-1] if owner else ""
+            found += [(name[len(private) - 2:], kind) for name, kind in found
+                      if private and name.startswith(private)]
         else:
             found = [(word, "keyword") for word in KEYWORDS]
             for scope in reversed(scopes):
                 found += [(name, _kind(scope[name])) for name in list(scope)
                           if type(name) is str and name in scope]
     word = text[start:]
-    labels = {label: kind for label, kind in found if label.startswith(word) and
+    labels = {label: kind for label, kind in found if _begins(label, word) and
               (not label.startswith("_") or word.startswith("_") or key is not None)}
     start = before + _units(text[:start])
     return {"targets": [
         {"label": label, "type": labels[label], "start": start, "length": _units(word)}
         for label in sorted(labels)[:1000]]}
+
+
+def _resolved(chain, scopes, owner):
+    return resolve(in_class(chain, owner) if owner else chain, scopes)
+
+
+def _begins(label, word):
+    # In whatever case, unless some are capitals.
+    return label.startswith(word) or word.islower() and label.lower().startswith(word)
 
 
 # DAP counts text in UTF-16 code units. (The codec "utf-16-le" would be imported;

@@ -14,12 +14,13 @@ def debug(session, arguments):
     if standing is None:
         raise Failure("bad-message", "the thread is not suspended")
     place = find_frame(session, arguments)
+    run = run_with_meanings if means_more(session, text) else _run
     extra = session.extras.setdefault(session.keys[arguments["frameId"]], {})
     try:
         compile(text, "<expression>", "exec", 0, True)
     except SyntaxError as error:
         raise Failure(*told(error, "expression-failed"))
-    standing.debugs = text, place, extra
+    standing.debugs = run, text, place, extra
     goes_on(session, ident)
     return {}
 
@@ -31,7 +32,7 @@ def debugged(session, number, ident, standing):
                       in_call=standing.in_call)
 
 
-def run_debugged(session, number, ident, text, place, extra):
+def run_debugged(session, number, ident, run_text, text, place, extra):
     """How it ended, in one line."""
     outcome = []
 
@@ -39,7 +40,7 @@ def run_debugged(session, number, ident, text, place, extra):
         plan = _plans[ident] = Plan(session, None, {}, 0, 0, "step")
         try:
             plan_made(plan, None)
-            value, statement = _run(place, text, extra)
+            value, statement = run_text(session, place, text, extra, False)
             shown = not statement and value is not None
             outcome[:] = [": " + _show(repr, value)[:1000] if shown else ""]
         except Cancelled:

@@ -43,7 +43,7 @@ class Session:
         self.sequence = 0
         self.numbers = {}  # key of a frame -> number; oldest first
         self.keys = {}  # number -> (ident, depth from the outermost, fingerprint)
-        self.extras = {}  # key of a frame -> names that only our expressions have
+        self.extras = {}  # key of a frame -> names that only our expressions have (meanings.py)
         self.next_number = 1
         self.references = None  # what can be expanded (variables.py)
         self.stacks = None  # without a GIL, of all threads while a request lasts
@@ -106,6 +106,18 @@ def need(part):
 
 def run_source(source):
     exec(compile(source, "<hangdbg>", "exec", 0, True), globals())
+
+
+def means_more(session, text, keep=False):
+    """Whether names in the text may mean more than the frame's (meanings.py). Failure
+    needs-part: the client is to send those, and to ask again."""
+    if not (keep or session.extras or hasattr(sys, "__hangdbg_names_1__") or any(map(
+            text.count, ("__", "$_", "super", "import *")))):
+        return False
+    if "meanings" not in _sent_parts:
+        raise Failure("needs-part", "owner meanings")
+    forget_extras(session)
+    return True
 
 
 def told(error, id):

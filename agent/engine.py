@@ -184,7 +184,7 @@ class Standing:
         self.work = None
         self.raises = None  # what is to come up in its own code when it goes
         self.plan = None  # how it is to be stepped when it goes (stepping.py)
-        self.debugs = None  # (text, place, extra) that it is let go for (debugged.py)
+        self.debugs = None  # what it is let go for (debugged.py)
         self.calls = {}  # into which it may be stepped: number -> their offsets
 
     def run(self, handler, session, arguments):

@@ -1,6 +1,6 @@
 # Runs the user's code in a frame. Plain expressions are evaluated here; all else,
 # errors, output and torch need the later parts of those names (dispatch.py,
-# need).
+# need), names that are not the frame's a part that the client sends (meanings.py).
 #
 # User code runs only inside _run_cancellable, and whatever it raises, SystemExit
 # too, becomes a Failure.
@@ -30,11 +30,7 @@ def evaluate(session, arguments):
                 "hangdbg": {"statement": statement, "none": value is None,
                             "truncated": max(len(text) - limit, 0)}}
         if expands:
-            if statement and value is None:
-                body["result"] = ""  # as at a prompt
-            text = arguments["expression"].strip()
-            body.update(expandable(session, arguments.get("frameId", 0), value,
-                                   text if is_chain(text) else "", {}))
+            add_children(session, arguments, value, body)
         return body
 
     return run_in_frame(session, arguments, describe)
@@ -49,14 +45,14 @@ def run_in_frame(session, arguments, use):
     frame frameId, or in __main__ without one. Failure expression-failed or
     cancelled."""
     text = field(arguments, "expression", str).strip()
-    forget_extras(session)
-    place = None
-    extra = {}
+    keep = arguments.get("hangdbg/keep")
+    run = run_with_meanings if means_more(session, text, keep) else _run
+    place, extra = None, {}
     if arguments.get("frameId") is not None:
         place = find_frame(session, arguments)
         extra = session.extras.get(session.keys[arguments["frameId"]], extra)
     try:
-        return run_user_code(session, lambda: _show(use, *_run(place, text, extra)))
+        return run_user_code(session, lambda: _show(use, *run(session, place, text, extra, keep)))
     finally:
         if extra:
             session.extras[session.keys[arguments["frameId"]]] = extra
@@ -121,23 +117,22 @@ def forget_our_frames(error):
 _at_end = {}
 
 
-def _run(place, text, extra):
+def _run(session, place, text, extra, keep):
     """(value, whether text is a statement). extra: the names that expressions
     bound in this frame before, and its function has no place for."""
     try:
         code = compile(text, "<expression>", "eval", 0, True)
     except SyntaxError:
         code = None
-    names = sys.modules["__main__"].__dict__ if place is None else place[3]
     if place is None or _is_module(place):
+        local = names = sys.modules["__main__"].__dict__ if place is None else place[3]
         place = None
-        local = names
     else:
-        local = {**locals_of(place), **extra}
+        local, names = {**locals_of(place), **extra}, place[3]
     if code is not None and (place is None or ":=" not in text and not has_functions(code)):
         return eval(code, names, local), False
     need("statements")
-    return execute(text, place, names, local, extra)
+    return execute(_read(text), place, names, local, extra)
 
 
 def has_functions(code):

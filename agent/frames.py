@@ -52,13 +52,6 @@ def find_frame(session, arguments):
     return places[depth]
 
 
-def forget_extras(session):
-    """Drops the names that expressions bound in frames which have returned."""
-    for key in list(session.extras):
-        if not is_live(session, key):
-            del session.extras[key]
-
-
 def is_live(session, key):
     """Whether the frame with that key is still where it was."""
     ident, depth, fingerprint = key or (0, 0, 0)

@@ -9,11 +9,10 @@
 # coroutine function. What it bound is carried back to the frame.
 
 
-def execute(text, place, names, local, extra):
+def execute(body, place, names, local, extra):
     """(value of the last expression or None, whether more than an expression).
     names: the frame's globals; local: a dict of the frame's locals and extra.
     place None: local is names itself, and nothing has to be carried back."""
-    body = _read(text)
     last = body.pop() if body and type(body[-1]).__name__ == "Expr" else None
     kinds, declared, annotated = _outer_scope(body + [last])
     before = dict(local)

@@ -84,19 +84,27 @@ def list_arguments(session, arguments):
 def hover(session, arguments):
     """evaluate, for what the mouse happens to be over: so it runs nothing."""
     text = field(arguments, "expression", str).strip()
-    frame = arguments.get("frameId")
-    if frame is None:
-        spaces = [sys.modules["__main__"].__dict__]
+    if means_more(session, text):
+        scopes, owner = visible_names(session, arguments)
+        value = resolve(in_class(text, owner), scopes)
     else:
-        place = find_frame(session, arguments)
-        spaces = [{**locals_of(place), **session.extras.get(session.keys[frame], {})}, place[3]]
-    value = resolve(text, spaces + [sys.modules["builtins"].__dict__])
+        value = resolve(text, frame_names(session, arguments))
     if value is UNKNOWN:
         raise Failure("expression-failed", "only names, attributes and items are shown here")
-    described = describe_value(session, frame or 0, value, text, {})
+    described = describe_value(session, arguments.get("frameId") or 0, value, text, {})
     return {"result": described.pop("value"), **described, "hangdbg": {
         "statement": False, "none": value is None,
         "truncated": described.get("hangdbg", {}).get("truncated", 0)}}
+
+
+def frame_names(session, arguments):
+    """The dicts in which a name of the frame frameId, or of __main__, is looked up, one
+    after another."""
+    if arguments.get("frameId") is None:
+        return [sys.modules["__main__"].__dict__, __builtins__]
+    place = find_frame(session, arguments)
+    extra = session.extras.get(session.keys[arguments["frameId"]], {})
+    return [{**locals_of(place), **extra}, place[3], __builtins__]
 
 
 def names_in(session, place, frame, scope):
@@ -150,6 +158,15 @@ def describe_value(session, frame, value, expression, classes):
     if (kind is str or kind is bytes or kind is bytearray) and len(value) > 1000:
         described["hangdbg"] = {"truncated": len(value) - 1000}
     return described
+
+
+def add_children(session, arguments, value, body):
+    """What an editor's or the prompt's evaluate answers besides."""
+    if body["hangdbg"]["statement"] and value is None:
+        body["result"] = ""  # as at a prompt
+    text = arguments["expression"].strip()
+    body.update(expandable(session, arguments.get("frameId", 0), value,
+                           text if is_chain(text) else "", {}))
 
 
 def expandable(session, frame, value, expression, classes):

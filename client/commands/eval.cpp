@@ -54,12 +54,17 @@ void add_eval(cli::Command program) {
   const cli::Command command = program.add_command(
       "eval", "Evaluate an expression, or run statements, in the hung frame");
   add_question(command, *options, "Expression, or statements, in Python");
+  command.add_flag(
+      "--keep", options->keep,
+      "Keep the names that this binds for later sessions (del NAME "
+      "with --keep removes one)");
   command.add_flag("--timings", options->timings).hidden();
   command.footer(
       "Examples:\n"
       "  hangdbg eval 79655 self.lock_file_path\n"
       "  hangdbg eval 79655 'len(queue)' --thread worker-3 --frame 1 --json\n"
       "  hangdbg eval --job auto --ranks 0-3 step\n"
+      "  hangdbg eval 79655 --keep 'import gc; n = len(gc.get_objects())'\n"
       "  hangdbg eval 79655 -- -x     an expression that begins with a dash\n"
       "\n"
       "Runs code in the process: what the expression changes stays changed. "
@@ -165,8 +170,10 @@ Result<dap::Response> ask(const EvalOptions& options,
     }
     auto response = TRY(session.call_raw(
         std::string(dap::Evaluate::command),
-        encode(dap::Evaluate::Arguments{.expression = options.expression(),
-                                        .frame_id = place.frame().id}),
+        encode(dap::Evaluate::Arguments{
+            .expression = options.expression(),
+            .frame_id = place.frame().id,
+            .keep = options.keep ? std::optional(true) : std::nullopt}),
         deadline));
     if (response.success || tries == kEvalTries ||
         error_of(response).id != ErrorId::NoSuchFrame) {

@@ -18,6 +18,7 @@ struct Question {
   JobOptions job;
   PlaceOptions place;
   std::string second;  // the positional after PID
+  bool keep = false;   // what eval binds is there for the next one
 
   // With -p PID, or a job, the expression is the only positional.
   bool has_pid_flag() const { return !target.flag.empty() || job.given(); }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/prompt/aliases.h"
 #include "client/prompt/command.h"
+#include "client/prompt/other_tongues.h"
 #include "client/prompt/run_line.h"
 #include "client/prompt/statement.h"
 #include "client/prompt/stops.h"
@@ -81,14 +82,15 @@ int run_line(PromptState& state, std::string_view line, bool pasted) {
 // Code that is pasted holds no thread: "    return v + factor" is not pdb's
 // return.
 TypedCommand typed_command(std::string_view text, bool is_code) {
-  TypedCommand typed = parse_command(text, word_kind);
+  const std::string ours = is_code ? std::string(text) : as_typed_here(text);
+  TypedCommand typed = parse_command(ours, word_kind);
   const auto holding = hold_commands();
   const Command* const command = find_command(typed.name);
   const bool holds = std::ranges::any_of(
       holding, [&](const Command& one) { return &one == command; });
   if (holds &&
       (is_code || (command->arguments.empty() && !typed.argument.empty()))) {
-    return {"", std::string(trim(text))};
+    return {"", std::string(trim(ours))};
   }
   return typed;
 }

@@ -133,10 +133,21 @@ Status whatis(PromptState& state, std::string_view expression) {
   return {};
 }
 
+// As IPython's `x?`: what it is, its value and what its author says of it.
+Status describe(PromptState& state, std::string_view expression) {
+  TRY(whatis(state, expression));
+  const auto body = TRY(ask_in_frame<dap::Evaluate>(
+      state, {.expression = std::string(expression), .repr_limit = 500}));
+  say("{}\n", foreign(body.result));
+  return evaluate(
+      state, fmt::format("print(({}).__doc__ or '(no docstring)')", expression),
+      std::nullopt, None::Hide);
+}
+
 }  // namespace
 
 std::span<const Command> value_commands() {
-  static const std::array<Command, 7> commands = {
+  static const std::array<Command, 8> commands = {
       Command{{"p"},
               "expression",
               "Print the value of an expression, evaluated in this frame.",
@@ -165,6 +176,11 @@ std::span<const Command> value_commands() {
               "expression",
               "Print the type of a value.",
               whatis,
+              Word::CommandOnExpression},
+      Command{{"describe"},
+              "expression",
+              "Print type, value and docstring, as x? does; x?? is `source x`.",
+              describe,
               Word::CommandOnExpression},
       Command{{"!"},
               "statement",

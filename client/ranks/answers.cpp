@@ -100,6 +100,9 @@ std::vector<std::string> words_of(const char* command,
   if (!question.place.thread.empty()) {
     words.insert(words.end(), {"--thread", question.place.thread});
   }
+  if (question.keep) {
+    words.push_back("--keep");
+  }
   if (!question.common.log.empty()) {
     words.push_back("--log=" + question.common.log);
   }

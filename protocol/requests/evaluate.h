@@ -34,6 +34,7 @@ struct Evaluate {
     std::optional<std::string> context;
     std::optional<std::int64_t> pretty;      // width in columns
     std::optional<std::int64_t> repr_limit;  // characters
+    std::optional<bool> keep;  // names that it binds, for later sessions
 
     template <class V>
     void fields(V& v) {
@@ -42,6 +43,7 @@ struct Evaluate {
       v("context", context);
       v("hangdbg/pretty", pretty);
       v("hangdbg/limit", repr_limit);
+      v("hangdbg/keep", keep);
     }
   };
 

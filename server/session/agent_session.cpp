@@ -48,6 +48,22 @@ AgentProgram::Compiled compiled_agent(int minor) {
   return {core.magic, core.code};
 }
 
+// Which the agent wants to be sent before it runs anything of the question.
+std::vector<std::string> missing_parts(const Result<dap::Response>& response) {
+  if (!response || response->success) {
+    return {};
+  }
+  const auto body = decode<dap::ErrorBody>(response->body, "(root).body");
+  if (!body || !body->hangdbg || body->hangdbg->id != "needs-part") {
+    return {};
+  }
+  std::vector<std::string> parts;
+  for (const std::string_view part : split_words(body->error.format)) {
+    parts.emplace_back(part);
+  }
+  return parts;
+}
+
 bool waits_for_gil(HdExecutorStage stage) {
   return stage == HD_EXECUTOR_WATCHES_GIL || stage == HD_EXECUTOR_TAKES_GIL;
 }
@@ -95,7 +111,16 @@ AgentSession::~AgentSession() {
 
 auto AgentSession::call_raw(dap::Request request, Deadline deadline)
     -> Awaitable<dap::Response> {
-  return ask(std::move(request), deadline, WhileHeld::Wait);
+  auto response = co_await ask(request, deadline, WhileHeld::Wait);
+  const std::vector<std::string> missing = missing_parts(response);
+  if (missing.empty()) {
+    co_return response;
+  }
+  for (const std::string& part : missing) {
+    loaded_.erase(part);
+    CO_CHECK(co_await need(part, deadline));
+  }
+  co_return co_await ask(std::move(request), deadline, WhileHeld::Wait);
 }
 
 auto AgentSession::hello(Deadline deadline) -> Awaitable<dap::Hello::Body> {

@@ -92,9 +92,13 @@ class Agent:
         import json
         arguments = {name.replace("hangdbg_", "hangdbg/"): value
                      for name, value in arguments.items()}
-        *self.events, response = self.raw(json.dumps(
-            {"type": "request", "seq": 7, "command": command,
-             "arguments": arguments}).encode(), session)
+        message = json.dumps({"type": "request", "seq": 7, "command": command,
+                              "arguments": arguments}).encode()
+        *self.events, response = self.raw(message, session)
+        if not response["success"] and response["body"]["hangdbg"]["id"] == "needs-part":
+            for part in response["message"].split():
+                self.load(part)
+            *self.events, response = self.raw(message, session)
         assert response["type"] == "response" and response["request_seq"] == 7
         assert response["command"] == command
         if not response["success"]:

@@ -314,3 +314,157 @@ def check_class_body():
         agent.result("a = 7; c = 8", frame)
         assert agent.result("[a for _ in '1']", frame) == "[7]"
     assert hung.result.b == 7 and hung.result.c == 8
+
+
+class _Base:
+    def name(self):
+        return "base"
+
+
+class _Child(_Base):
+    __secret = 7
+
+    def __init__(self):
+        self.__own = 8
+
+    def name(self):
+        return "child"
+
+    def __hidden(self, value):
+        return value + self.__own
+
+    def hang(self, hung, factor=3):
+        __local = 1
+        hung.wait()
+        return self.__own, __local, self._late if hasattr(self, "_late") else None
+
+    @classmethod
+    def make(cls, hung):
+        hung.wait()
+
+    def in_function(self, hung):
+        def inside():
+            hung.wait()
+            return self
+        return inside()
+
+
+def check_private_names_and_super():
+    """As inside the method, also where the method itself says neither."""
+    agent = Agent()
+    with Hung(lambda hung: _Child().hang(hung)) as hung:
+        frame = agent.frame(hung, "hang")
+        for text, value in [
+                ("self.__secret", "7"), ("self.__own + 1", "9"), ("self.__hidden(2)", "10"),
+                ("super().name()", "'base'"), ("self.name()", "'child'"), ("__local", "1"),
+                ("(__class__.__name__, factor)", "('_Child', 3)"),
+                ("[self.__own * factor for _ in 'ab']", "[24, 24]"),
+                ("(lambda: self.__own)()", "8"), ("_Child.__name__", "'_Child'"),
+                ("class K:\n  def f(self): return super().__str__()[:1]\nK().f()", "'<'"),
+                ("x = super().name(); x", "'base'"),
+                ("def f(): return self.__own + factor\nf()", "11"),
+                ("__made = 5", "None"), ("__made + 1", "6"),
+                ("self.__own = 80; self.__own", "80"), ("__local = 2", "None"),
+                ("_Child = 1; _Child", "1"), ("del _Child", "None"), ("_Child.__secret", "7"),
+                ("from math import *; [sqrt(factor + 1) for _ in 'a'], self.__own",
+                 "([2.0], 80)")]:
+            assert agent.result(text, frame) == value, text
+        assert agent.refused("evaluate", expression="self.__none", frameId=frame).text == (
+            "AttributeError: '_Child' object has no attribute '_Child__none'")
+        assert agent.refused("evaluate", expression="super(); return 5",
+                             frameId=frame).type == "SyntaxError"
+        assert agent.request("evaluate", expression="self.__own", frameId=frame,
+                             context="hover")["result"] == "80"
+        assert agent.request("evaluate", expression="self._Child__own", frameId=frame,
+                             context="hover")["result"] == "80"
+        agent.load("completions")
+        assert [target["label"] for target in agent.request(
+            "completions", text="self.__s", column=9, frameId=frame)["targets"]][0] == "__secret"
+    assert hung.result == (80, 2, None)
+    with Hung(_Child.make) as hung:
+        frame = agent.frame(hung, "make")
+        assert agent.result("cls.__secret", frame) == "7"
+    with Hung(lambda hung: _Child().in_function(hung)) as hung:
+        assert agent.result("self.__own", agent.frame(hung, "inside")) == "8"
+
+
+def check_program_without_builtins_module():
+    """One that took it out of sys.modules."""
+    import json, threading  # noqa: E401, F401  which the harness would, too late
+    agent = Agent()
+    builtin = sys.modules.pop("builtins")
+    try:
+        with Hung(lambda hung: _Child().hang(hung)) as hung:
+            frame = agent.frame(hung, "hang")
+            agent.result("made = len('ab')", frame)
+            for text, value in [("super().name(), made", "('base', 2)"), ("self.__own", "8")]:
+                assert agent.result(text, frame) == value, text
+            assert agent.request("evaluate", expression="factor", frameId=frame,
+                                 context="hover")["result"] == "3"
+            agent.load("completions")
+            targets = agent.request("completions", text="isin", column=5, frameId=frame)["targets"]
+            assert [target["label"] for target in targets] == ["isinstance"]
+        assert agent.result("made") == "2"
+    finally:
+        sys.modules["builtins"] = builtin
+
+
+def check_plain_evaluation_is_sent_nothing():
+    agent = Agent()
+    with Hung(hang_baton) as hung:
+        frame = agent.frame(hung, "hang")
+        for text in ("retries + 1", "sorted(x for x in [2, retries])", "retries = 5", "import os"):
+            agent.result(text, frame)
+        assert "meanings" not in agent.names["_sent_parts"]
+        agent.result("retries.__class__", frame)
+        assert "meanings" in agent.names["_sent_parts"]
+
+
+def check_import_all():
+    agent = Agent()
+    with Hung(hang_baton) as hung:
+        frame = agent.frame(hung, "hang")
+        assert agent.result("from math import *\n[floor(x + retries) for x in (1.5,)]",
+                            frame) == "[5]"
+        assert agent.result("[ceil(x) for x in (1.5,)]", frame) == "[2]"
+        assert agent.refused("evaluate", expression="before = 1; from math import *; return",
+                             frameId=frame).type == "SyntaxError"
+        assert agent.refused("evaluate", expression="before", frameId=frame).type == "NameError"
+    assert "floor" not in vars(baton)
+
+
+def check_names_of_other_frames():
+    """What an expression made is there in the session's next one, in whatever frame; it
+    hides nothing of the program's, and ends with the session unless it is to be kept."""
+    agent = Agent()
+
+    def other(hung):
+        retries = "other's"
+        hung.wait()
+        return retries
+
+    with Hung(hang_baton) as hung, Hung(other) as second:
+        frame, elsewhere = agent.frame(hung, "hang"), agent.frame(second, "other")
+        agent.result("helper, counter2, len_ = (lambda v: v * 2), 1, 2", frame)
+        agent.result("Baton2, PY = 1, 2", frame)
+        assert agent.result("helper(4), retries", elsewhere) == "(8, \"other's\")"
+        assert agent.result("[helper(x) for x in (1, 2)]", elsewhere) == "[2, 4]"
+        assert agent.result("helper(5)") == "10"
+        assert agent.result("PY == 2", elsewhere) == "False"  # a global there
+        agent.result("counter2 += 10", elsewhere)
+        assert agent.result("counter2", elsewhere) == "11"
+        agent.result("del helper", elsewhere)
+        assert agent.refused("evaluate", expression="helper",
+                             frameId=elsewhere).type == "NameError"
+        assert "helper" not in globals() and "__hangdbg_names_1__" not in vars(sys)
+        assert agent.refused("evaluate", session=2, expression="counter2").type == "NameError"
+        agent.result("mine = [1]", frame, hangdbg_keep=True)
+        agent.names["forget"](1)
+        assert list(sys.__dict__["__hangdbg_names_1__"]) == ["mine"]
+        later = Agent()
+        frame = later.frame(hung, "hang")
+        assert later.result("mine + [retries]", frame) == "[1, 4]"
+        later.result("mine = 3", frame)
+        assert sys.__dict__["__hangdbg_names_1__"] == {"mine": [1]}
+        later.result("del mine", frame, hangdbg_keep=True)
+        assert "__hangdbg_names_1__" not in vars(sys)

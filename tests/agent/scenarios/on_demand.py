@@ -63,7 +63,8 @@ def check_completions():
         assert ("hang", "method") in ask("Baton.")[0]
         assert ask("hang_b")[0] == [("hang_baton", "function")]
         assert ask("Bat")[0] == [("Baton", "class")]
-        assert ask("evi + 1", 4)[0] == [("evil", "variable")]
+        assert ask("evi + 1", 4)[0] == [("Evil", "class"), ("evil", "variable")]
+        assert ask("Evi + 1", 4)[0] == [("Evil", "class")]
         assert ("isinstance", "function") in ask("isin")[0]
         assert ("while", "keyword") in ask("whi")[0]
         assert len(ask("")[0]) > 100

@@ -55,3 +55,16 @@ def test_assignment_in_every_kind_of_frame(python):
     target.assert_as_before(before)
     # The function with the cell and the one inside it have one variable.
     assert target.finish()["numbers"] == [17, 16, 15, 14, 14, 11, 10, 12]
+
+
+def test_names_are_kept_by_keep_alone(edge_python):
+    target = start("lock_main", edge_python)
+    before = target.snapshot()
+    evaluate(target, "lost = 1")
+    assert hangdbg("eval", target.pid, "lost").rc == 1
+    assert hangdbg("eval", target.pid, "--keep", "kept = 2").rc == 0
+    assert evaluate(target, "[kept + x for x in (1, 2)]") == "[3, 4]"
+    assert hangdbg("eval", target.pid, "--keep", "del kept").rc == 0
+    assert hangdbg("eval", target.pid, "kept").rc == 1
+    target.assert_as_before(before)
+    target.finish()

@@ -53,6 +53,7 @@ def broken_and_stepped(target):
     break_at(process, FILE, "result")
     ask(process, "c", "return total")
     ask(process, "r", "sys.stdout.flush()")
+    ask(process, "p $_retval", "12")
     ask(process, "release", "resumed")
     assert target.read_line(20) == 12
     comes_to(process, target, "work(2)", FILE, "result")

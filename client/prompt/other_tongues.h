@@ -1,0 +1,13 @@
+// What users of gdb (py-bt, info threads) and of IPython (x?, x??) type, as the
+// prompt has it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hangdbg {
+
+// Any other text as it is.
+std::string as_typed_here(std::string_view text);
+
+}  // namespace hangdbg
