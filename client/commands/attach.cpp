@@ -11,10 +11,12 @@
 
 #include "base/parallel_map.h"
 #include "base/text.h"
+#include "client/nodes/attach_via.h"
 #include "client/options/default_target.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
 #include "client/options/prompt_options.h"
+#include "client/options/via_option.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/ranks/each_rank.h"
 #include "client/terminal/typed.h"
@@ -25,6 +27,7 @@ namespace {
 
 struct AttachOptions {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
   JobOptions job;
   PromptOptions prompt;
@@ -50,12 +53,14 @@ void add_attach(cli::Command program) {
   add_pid_option(command, options->target);
   add_job_options(command, options->job);
   add_prompt_options(command, options->prompt);
+  add_via_option(command, options->via);
   add_common_options(command, options->common);
   command.footer(
       "Examples:\n"
       "  hangdbg attach 79655   open a prompt; `help` lists its commands\n"
       "  hangdbg attach 79655 -c w -c 'p self.lock_file_path'\n"
       "  hangdbg attach --job auto --ranks 3\n"
+      "  hangdbg attach --ranks 12 --via ssh:node[01-16]\n"
       "\n"
       "Stops nothing: an expression runs beside the program, on a thread of "
       "its own. Of a job, the prompt opens in the outlier rank; with -c, the "
@@ -81,6 +86,12 @@ Result<int> attach(const AttachOptions& options) {
   if (options.job.given() && !word.empty()) {
     return fail(ErrorId::Usage, "a PID and --job cannot be combined",
                 typed_but(word, ""));
+  }
+  if (options.via.given()) {
+    return attach_on_node({.via = options.via,
+                           .common = options.common,
+                           .job = options.job,
+                           .pid = word});
   }
   const Deadline deadline = options.common.deadline();
   const auto chosen =

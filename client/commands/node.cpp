@@ -16,9 +16,10 @@ namespace hangdbg {
 namespace {
 
 struct NodeOptions {
-  std::string request;  // as the asking side has made it
-  std::string same;     // only say whether this is the program of that ID
-  std::string remove;   // the file from which we run
+  std::string request;    // as the asking side has made it
+  std::string same;       // only say whether this is the program of that ID
+  std::string remove;     // the file from which we run
+  bool terminal = false;  // the command has ours
 };
 
 int run(const NodeOptions& options);
@@ -32,6 +33,7 @@ void add_node(cli::Command program) {
   command.add_option("REQUEST", options->request, "Request").bare();
   command.add_option("--same", options->same, "ID").hidden();
   command.add_option("--remove", options->remove, "File").hidden();
+  command.add_flag("--terminal", options->terminal).hidden();
   command.runs([options] { return run(*options); });
 }
 
@@ -54,6 +56,9 @@ int run(const NodeOptions& options) {
   auto variables = variables_for_child();
   if (!request->typed.empty()) {
     variables.push_back(typed_for_child(request->typed));
+  }
+  if (options.terminal) {
+    return become_command(*request, std::move(variables));
   }
   return answer_as_node(*request, std::move(variables));
 }

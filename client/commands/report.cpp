@@ -17,8 +17,10 @@
 #include "base/text.h"
 #include "client/options/options.h"
 #include "client/options/processes_or_job.h"
+#include "client/options/via_option.h"
 #include "client/report/archive.h"
 #include "client/report/document.h"
+#include "client/report/from_nodes.h"
 #include "client/report/gather.h"
 #include "client/report/masking.h"
 #include "client/report/private_file.h"
@@ -38,6 +40,8 @@ constexpr auto kToLearn = 2s;  // what is secret
 
 struct ReportOptions {
   CommonOptions common{.timeout_s = kTimeoutS};
+  ViaOption via;
+  bool to_stdout = false;  // for another machine's --via
   PidsOption named;
   JobOptions job;
   std::string file;
@@ -47,6 +51,12 @@ struct ReportOptions {
 
 int run(const ReportOptions& options);
 Result<int> write_report(const ReportOptions& options);
+Result<int> write_files(const ReportOptions& options,
+                        const std::string& path,
+                        const std::vector<ArchivedFile>& files,
+                        const std::vector<reports::ReportMissing>& missing,
+                        std::time_t now);
+Result<int> write_nodes(const ReportOptions& options);
 Result<ReportedProcesses> meant(const ReportOptions& options,
                                 Deadline deadline);
 ReportedProcesses all_of(ChosenRanks chosen);
@@ -110,6 +120,8 @@ void add_report(cli::Command program) {
   command.add_flag("--force", options->force, "Replace FILE if it exists");
   command.add_flag("--locals", options->locals,
                    "Include local variables, which may contain secrets");
+  command.add_flag("--to-stdout", options->to_stdout).hidden();
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.option("--timeout")
@@ -119,6 +131,7 @@ void add_report(cli::Command program) {
       "Examples:\n"
       "  hangdbg report 79655\n"
       "  hangdbg report --job auto -o hang.tar.gz\n"
+      "  hangdbg report --job auto --via ssh:node[01-16]\n"
       "\n"
       "Writes a .tar.gz with text, JSON and SVG: the diagnosis, all stacks "
       "with C functions, open files, and a log of what hangdbg did. Passwords, "
@@ -142,6 +155,9 @@ int run(const ReportOptions& options) {
 // 1 if a part is missing.
 Result<int> write_report(const ReportOptions& options) {
   TRY(options.common.configure_log());
+  if (options.via.given()) {
+    return write_nodes(options);
+  }
   const Deadline deadline = options.common.deadline();
   const ReportedProcesses whose = TRY(meant(options, deadline));
   const std::time_t now = std::time(nullptr);
@@ -152,7 +168,9 @@ Result<int> write_report(const ReportOptions& options) {
                                          utc(now, "%Y%m%d-%H%M%S"));
   const std::string path =
       options.file.empty() ? folder + ".tar.gz" : options.file;
-  TRY(check_path(path, options.force));
+  if (!options.to_stdout) {
+    TRY(check_path(path, options.force));
+  }
 
   std::vector<int> pids;
   for (const JobRank& process : whose.processes) {
@@ -182,19 +200,41 @@ Result<int> write_report(const ReportOptions& options) {
   reports::ReportDocument document = document_of(whose, gathered, now);
   mask(document, gathered, masking);
   const auto files = files_of(document, gathered, options.locals, folder);
+  if (options.to_stdout) {
+    print_now(stdout, TRY(pack(files, now)));
+    return document.missing.empty() ? 0 : 1;
+  }
+  return write_files(options, path, files, document.missing, now);
+}
+
+Result<int> write_files(const ReportOptions& options,
+                        const std::string& path,
+                        const std::vector<ArchivedFile>& files,
+                        const std::vector<reports::ReportMissing>& missing,
+                        std::time_t now) {
   const std::string bytes = TRY(pack(files, now));
   TRY(write_private(path, bytes, options.force));
-
   reports::WrittenReport written{
       .path = path,
       .bytes = static_cast<std::int64_t>(bytes.size()),
-      .missing = document.missing};
+      .missing = missing};
   for (const ArchivedFile& file : files) {
     written.files.push_back(
         {file.name, static_cast<std::int64_t>(file.text.size())});
   }
   show(options, written);
-  return document.missing.empty() ? 0 : 1;
+  return missing.empty() ? 0 : 1;
+}
+
+Result<int> write_nodes(const ReportOptions& options) {
+  const std::time_t now = std::time(nullptr);
+  const std::string folder = "hangdbg-report-" + utc(now, "%Y%m%d-%H%M%S");
+  const std::string path =
+      options.file.empty() ? folder + ".tar.gz" : options.file;
+  TRY(check_path(path, options.force));
+  const ReportsOfNodes all =
+      TRY(reports_from_nodes(options.via, options.common, folder));
+  return write_files(options, path, all.files, all.missing, now);
 }
 
 Result<ReportedProcesses> meant(const ReportOptions& options,

@@ -14,8 +14,10 @@
 
 #include "base/fd.h"
 #include "base/path_error.h"
+#include "client/nodes/each_node.h"
 #include "client/options/default_target.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
 #include "client/terminal/typed.h"
 #include "client/views/trace/json.h"
 #include "client/views/trace/session.h"
@@ -32,6 +34,7 @@ namespace {
 
 struct TraceOptions {
   CommonOptions common;
+  ViaOption via;
   TargetOption target;
   bool children = false;
   std::vector<std::string> calls;
@@ -88,6 +91,7 @@ void add_trace(cli::Command program) {
                    "Show the time of day of each call");
   command.add_flag("--full-filenames", options->text.full_filenames,
                    "Show paths of Python files in full");
+  add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -122,8 +126,29 @@ int run(const TraceOptions& options) {
               : report(code.error(), Palette(options.common.colour, stderr));
 }
 
+// Each node's answer comes when it is whole.
+Result<int> trace_on_nodes(const TraceOptions& options) {
+  if (!options.lasts_s) {
+    return fail(ErrorId::Usage, "--via needs --for: nodes answer at its end",
+                typed_with("--for", "5"));
+  }
+  if (!options.file.empty()) {
+    return fail(ErrorId::Usage, "--via writes no file", "--via ... > FILE");
+  }
+  if (options.common.json && !options.summary) {
+    return fail(ErrorId::Usage, "--json with --via needs --summary",
+                typed_plus("--summary"));
+  }
+  CommonOptions common = options.common;
+  common.timeout_s += *options.lasts_s;
+  return show_each_node(options.via, common);
+}
+
 Result<int> trace(const TraceOptions& options) {
   TRY(options.common.configure_log());
+  if (options.via.given()) {
+    return trace_on_nodes(options);
+  }
   const RecorderOptions recording = TRY(recorder_options(options));
   const Deadline deadline = options.common.deadline();
   const int pid = TRY(chosen_process(options.target, deadline));

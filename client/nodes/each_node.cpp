@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/nodes/hints.h"
 #include "client/terminal/render.h"
 #include "inspector/ranks/rank_set.h"
 #include "nodes/hosts/host_list.h"
@@ -139,8 +140,9 @@ Result<int> show_nodes(const ViaOption& via, const CommonOptions& common) {
         if (common.json) {
           shown.reports.push_back(report_of(answer));
         } else {
-          shown.texts.push_back({std::move(answer.node), std::move(answer.out),
-                                 std::move(answer.err)});
+          shown.texts.push_back({answer.node,
+                                 hints_via(answer.out, via.how, answer.node),
+                                 hints_via(answer.err, via.how, answer.node)});
         }
       }));
   const Palette err(common.colour, stderr);

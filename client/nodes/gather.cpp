@@ -72,10 +72,7 @@ void tell_noise(const NodeAnswer& answer, const Palette& err) {
 
 // Its ranks are others than those of --ranks.
 bool has_none_of_ranks(const NodeAnswer& answer) {
-  constexpr std::string_view kWords = "none of these ranks is here";
-  return answer.code == exit_code(ErrorId::NoSuchRank) &&
-         (answer.err.find(kWords) != std::string::npos ||
-          answer.out.find(kWords) != std::string::npos);
+  return answer.error == error_name(ErrorId::NoSuchRank);
 }
 
 bool is_option(const std::string& word, std::string_view name) {

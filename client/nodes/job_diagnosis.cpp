@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "client/nodes/each_node.h"
+#include "client/nodes/hints.h"
 #include "client/nodes/machine_facts.h"
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
@@ -95,11 +96,6 @@ void complete(JobDiagnosis& job, double hung_after_s) {
 // The node of the odd ranks, as --via takes it; all nodes, where they are on
 // several, or a launcher takes no hosts.
 std::string via_of_odd(const JobDiagnosis& job, const std::string& how) {
-  const std::string launcher = how.substr(0, how.find(':'));
-  if (launcher != "ssh" && launcher != "pdsh" && launcher != "clush" &&
-      launcher != "docker") {
-    return how;
-  }
   std::string host;
   for (const RankDiagnosis& rank : job.ranks) {
     if (!job.odd.contains(rank.rank)) {
@@ -110,7 +106,7 @@ std::string via_of_odd(const JobDiagnosis& job, const std::string& how) {
     }
     host = rank.host;
   }
-  return host.empty() ? how : launcher + ":" + host;
+  return host.empty() ? how : via_of_node(how, host);
 }
 
 // What to type next asks the same nodes; with a PID the one that has it.

@@ -153,6 +153,9 @@ int report(const Error& noticed, const Palette& palette) {
       say(stderr, "  try: {}\n", palette.bold(printable(as_typed(error.hint))));
     }
   }
+  if (is_asked_by_node()) {
+    say(stderr, "{}{}\n", kErrorMark, error_name(error.id));
+  }
   if (error.id == ErrorId::System) {
     log::debug(log::Area::Client, "noticed at {}:{}", error.place.file_name(),
                error.place.line());

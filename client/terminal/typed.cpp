@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -14,6 +15,7 @@ constexpr const char* kVariable = "HANGDBG_TYPED";
 constexpr char kBetween = '\x1f';
 
 Words typed = {"hangdbg"};
+bool asked_by_node = false;
 
 std::string to_line(const Words& words) {
   return printable(shell_quote(words));
@@ -33,10 +35,16 @@ void remember_typed(std::span<char* const> words) {
     typed.assign(all.begin(), all.end());
     ::unsetenv(kVariable);
   }
+  asked_by_node = std::getenv(kNodeVariable) != nullptr;
+  ::unsetenv(kNodeVariable);
   if (typed.empty()) {
     typed.emplace_back();
   }
   typed.front() = "hangdbg";
+}
+
+bool is_asked_by_node() {
+  return asked_by_node;
 }
 
 std::string typed_for_child() {

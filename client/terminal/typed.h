@@ -17,6 +17,9 @@ std::string typed_for_child();
 // The same of another machine's words.
 std::string typed_for_child(const std::vector<std::string>& words);
 
+// Whether a node runs this command for another machine.
+bool is_asked_by_node();
+
 // "hangdbg dump 79655 --locals", to copy and paste; "hangdbg" where nothing was
 // remembered.
 std::string typed_command();

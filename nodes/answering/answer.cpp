@@ -21,6 +21,7 @@
 #include "nodes/program/own_program.h"
 #include "protocol/base64.h"
 #include "protocol/json.h"
+#include "protocol/reports/error.h"
 
 namespace hangdbg {
 namespace {
@@ -73,6 +74,18 @@ class FrameWriter {
   std::string stream_;
   std::uint32_t next_ = 0;
 };
+
+// Takes it out of what the command has written on standard error.
+std::optional<std::string> take_error_name(std::string& err) {
+  const auto mark = err.rfind(kErrorMark);
+  if (mark == std::string::npos) {
+    return std::nullopt;
+  }
+  const auto end = std::min(err.find('\n', mark), err.size());
+  std::string name = err.substr(mark + 1, end - mark - 1);
+  err.erase(mark, end + 1 - mark);
+  return name;
+}
 
 struct Ran {
   std::string out, err;
@@ -141,6 +154,23 @@ Result<NodeRequest> read_request(const std::string& text) {
   return request;
 }
 
+int become_command(const NodeRequest& request,
+                   std::vector<std::string> variables) {
+  std::vector<std::string> words = request.words;
+  words.insert(words.begin(), "hangdbg");
+  std::vector<char*> argv, envp;
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  for (std::string& variable : variables) {
+    envp.push_back(variable.data());
+  }
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  ::execve("/proc/self/exe", argv.data(), envp.data());
+  return 1;
+}
+
 int answer_as_node(const NodeRequest& request,
                    std::vector<std::string> variables) {
   std::signal(SIGPIPE, SIG_IGN);
@@ -153,13 +183,15 @@ int answer_as_node(const NodeRequest& request,
   if (!frames.write(FrameType::Hello, encode(hello).dump())) {
     return 1;
   }
-  const Ran ran = run_command(request, std::move(variables), frames);
+  variables.push_back(fmt::format("{}=1", kNodeVariable));
+  Ran ran = run_command(request, std::move(variables), frames);
   if (!ran.read) {
     return 1;
   }
   const NodeEnd end{.code = ran.code,
                     .bytes = static_cast<std::int64_t>(ran.out.size()),
-                    .failed = ran.failed};
+                    .failed = ran.failed,
+                    .error = take_error_name(ran.err)};
   constexpr std::size_t kMostErrors = 64 << 10;
   const bool written =
       frames.write_pieces(FrameType::Output, pack(ran.out)) &&

@@ -28,6 +28,7 @@ struct NodeAnswer {
   std::string host;  // as it calls itself; "" if it has not spoken
   std::string out, err;
   int code = 0;
+  std::string error;  // the name of the command's error, if it has one
   std::optional<Error> failed;     // why it has not answered
   std::vector<std::string> noise;  // what else came before the answer
 };

@@ -86,6 +86,7 @@ void OneAnswer::take_end(const Frame& frame) {
   }
   answer_.out = *std::move(out);
   answer_.code = static_cast<int>(end->code);
+  answer_.error = end->error.value_or("");
 }
 
 void OneAnswer::take(const NoiseLine& noise) {

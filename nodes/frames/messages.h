@@ -43,12 +43,14 @@ struct NodeEnd {
   std::int64_t code = 0;              // the command's
   std::int64_t bytes = 0;             // of its output, uncompressed
   std::optional<std::string> failed;  // why it was not run
+  std::optional<std::string> error;   // the name of that of the command
 
   template <class V>
   void fields(V& v) {
     v("code", code);
     v("bytes", bytes);
     v("failed", failed);
+    v("error", error);
   }
 };
 

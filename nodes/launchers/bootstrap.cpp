@@ -23,9 +23,15 @@ constexpr std::string_view kFind = R"sh(
   for p in "$(command -v hangdbg)" "$c/$h"; do
     if [ -x "$p" ] && { [ "$p" != "$c/$h" ] || { [ -O "$c" ] && [ -O "$p" ]; }; } &&
       "$p" node --same "$h" </dev/null >/dev/null 2>&1; then
-      exec "$p" node "$r";
+      exec "$p" node $w "$r";
     fi;
   done;
+)sh";
+
+constexpr std::string_view kSayAbsent = R"sh(
+  echo "hangdbg: this hangdbg is not in PATH on $(uname -n), and could not be
+    kept in $c" >&2;
+  exit 4
 )sh";
 
 // Behind the node's label, since one launcher may carry many.
@@ -136,10 +142,15 @@ std::string on_one_line(std::string_view text) {
 
 std::string bootstrap_script(const Bootstrap& bootstrap) {
   const std::string need = frame_line("0", 0, FrameType::Need, bootstrap.hash);
-  std::string script = fmt::format("h={}; r={}; n={}; need={};", bootstrap.hash,
-                                   shell_quote(bootstrap.request),
-                                   bootstrap.size, shell_quote(trim(need)));
+  std::string script = fmt::format(
+      "h={}; r={}; n={}; w={}; need={};", bootstrap.hash,
+      shell_quote(bootstrap.request), bootstrap.size,
+      bootstrap.terminal ? "--terminal" : "", shell_quote(trim(need)));
   script += kFind;
+  if (bootstrap.if_absent == IfAbsent::SayAbsent) {
+    script += kSayAbsent;
+    return on_one_line(script);
+  }
   script += kSayNeed;
   if (bootstrap.if_absent == IfAbsent::SayNeed) {
     script += "exit 78";

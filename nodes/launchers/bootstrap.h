@@ -13,8 +13,9 @@ namespace hangdbg {
 
 // What becomes of a node that has not got the program.
 enum class IfAbsent {
-  SayNeed,  // it says so, and ends
-  Receive,  // it says so, and takes it from standard input: gzip, to the end
+  SayNeed,    // it says so, and ends
+  SayAbsent,  // it says so to a person, and ends
+  Receive,    // it says so, and takes it from standard input: gzip, to the end
 };
 
 struct Bootstrap {
@@ -22,6 +23,7 @@ struct Bootstrap {
   std::size_t size = 0;  // of it, in bytes
   std::string request;   // NodeRequest, in base64
   IfAbsent if_absent = IfAbsent::Receive;
+  bool terminal = false;  // the command has it, and no frames are written
 };
 
 // For sh -c.

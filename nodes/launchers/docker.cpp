@@ -13,6 +13,11 @@ class Docker : public Launcher {
                                  const std::string& script) const override {
     return {"docker", "exec", "-i", nodes.front(), "sh", "-c", script};
   }
+  std::vector<std::string> terminal_words(
+      const std::string& node,
+      const std::string& script) const override {
+    return {"docker", "exec", "-it", node, "sh", "-c", script};
+  }
 };
 
 }  // namespace

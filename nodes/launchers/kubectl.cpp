@@ -23,15 +23,28 @@ class Kubectl : public Launcher {
 
   std::vector<std::string> words(const std::vector<std::string>& nodes,
                                  const std::string& script) const override {
-    std::vector<std::string> all = {"kubectl", "exec", "--stdin", "--quiet"};
+    return exec_words({"--stdin"}, nodes.front(), script);
+  }
+  std::vector<std::string> terminal_words(
+      const std::string& node,
+      const std::string& script) const override {
+    return exec_words({"--stdin", "--tty"}, node, script);
+  }
+
+ private:
+  std::vector<std::string> exec_words(const std::vector<std::string>& streams,
+                                      const std::string& pod,
+                                      const std::string& script) const {
+    std::vector<std::string> all = {"kubectl", "exec"};
+    all.insert(all.end(), streams.begin(), streams.end());
+    all.push_back("--quiet");
     all.insert(all.end(), space_.begin(), space_.end());
-    all.push_back(nodes.front());
+    all.push_back(pod);
     all.insert(all.end(), container_.begin(), container_.end());
     all.insert(all.end(), {"--", "sh", "-c", script});
     return all;
   }
 
- private:
   std::vector<std::string> space_, container_;
 };
 

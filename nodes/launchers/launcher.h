@@ -33,6 +33,13 @@ class Launcher {
   // one_for_all().
   virtual std::vector<std::string> words(const std::vector<std::string>& nodes,
                                          const std::string& script) const = 0;
+  // The same on one node, with the terminal of who asks; empty: it has no way
+  // to give one.
+  virtual std::vector<std::string> terminal_words(
+      const std::string& /*node*/,
+      const std::string& /*script*/) const {
+    return {};
+  }
 
  private:
   std::vector<std::string> nodes_;

@@ -37,6 +37,22 @@ class Srun : public Launcher {
             "-c",
             script};
   }
+  std::vector<std::string> terminal_words(
+      const std::string& node,
+      const std::string& script) const override {
+    return {"srun",
+            "--overlap",
+            "--quiet",
+            "--pty",
+            "--jobid=" + job_,
+            "--nodes=1",
+            "--ntasks=1",
+            "--nodelist=" + node,
+            "--gres=none",
+            "sh",
+            "-c",
+            script};
+  }
 
  private:
   std::string job_;

@@ -14,8 +14,21 @@ class Ssh : public Launcher {
   // Nobody is there to type a password; a host that is silent is given up.
   std::vector<std::string> words(const std::vector<std::string>& nodes,
                                  const std::string& script) const override {
+    return with_options("-T", nodes.front(), script);
+  }
+  // Its terminal has the size of ours, also when that changes, and Ctrl-C.
+  std::vector<std::string> terminal_words(
+      const std::string& node,
+      const std::string& script) const override {
+    return with_options("-tt", node, script);
+  }
+
+ private:
+  static std::vector<std::string> with_options(const std::string& terminal,
+                                               const std::string& node,
+                                               const std::string& script) {
     return {"ssh",
-            "-T",
+            terminal,
             "-o",
             "BatchMode=yes",
             "-o",
@@ -31,7 +44,7 @@ class Ssh : public Launcher {
             "-o",
             "ClearAllForwardings=yes",
             "--",
-            nodes.front(),
+            node,
             as_one_word(script)};
   }
 };

@@ -49,6 +49,12 @@ class Template : public Launcher {
     }
     return all;
   }
+  // It inherits ours: whether that gets through is up to it.
+  std::vector<std::string> terminal_words(
+      const std::string& node,
+      const std::string& script) const override {
+    return one_for_all() ? std::vector<std::string>() : words({node}, script);
+  }
 
  private:
   std::vector<std::string> words_;

@@ -4,6 +4,17 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+
+namespace hangdbg {
+
+// With kNodeVariable set, which a node sets for the command that it runs, its
+// standard error ends with this, the error's name, and a line end, if there is
+// an error. Text from anywhere else comes escaped there.
+constexpr std::string_view kErrorMark = "\x1e";
+constexpr const char* kNodeVariable = "HANGDBG_NODE";
+
+}  // namespace hangdbg
 
 namespace hangdbg::reports {
 

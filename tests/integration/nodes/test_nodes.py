@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import tarfile
 
 import pytest
 
@@ -107,10 +108,11 @@ def test_each_fault_is_named(make_nodes, tmp_path):
     (tmp_path / "bin-other" / "hangdbg").write_text("#!/bin/sh\nexit 2\n")
     os.chmod(tmp_path / "bin-other" / "hangdbg", 0o755)
     nodes = make_nodes(
-        "well", "noexec", "full", "other", "noise", "stops", "garbage", "refuses",
+        "well", "noexec", "full", "other", "noise", "stops", "garbage", "refuses", "drops",
         faults={"other": OTHER % tmp_path, "noise": NOISE, "stops": STOPS,
                 "garbage": GARBAGE, "refuses": "REFUSES"},
         mounts={"noexec": NOEXEC, "full": FULL})
+    nodes.drop("drops")
     answers = nodes.hangdbg(
         "ps", "--json", "--via", "ssh:" + ",".join(nodes.names))
     by_node = {one["node"]: one for one in json.loads(answers.out)["nodes"]}
@@ -119,10 +121,11 @@ def test_each_fault_is_named(make_nodes, tmp_path):
         assert by_node[name]["host"] == name
     assert "noise: a line before its answer: ####" in answers.err
     errors = {name: one["error"]["message"] for name, one in by_node.items() if one["error"]}
-    assert set(errors) == {"stops", "garbage", "refuses"}, errors
+    assert set(errors) == {"stops", "garbage", "refuses", "drops"}, errors
     assert "stops in the middle" in errors["stops"]
     assert "cannot be read: a frame" in errors["garbage"]
     assert "Connection refused" in errors["refuses"]
+    assert "Connection timed out" in errors["drops"]
     assert answers.rc == 1
 
 
@@ -157,6 +160,24 @@ def test_any_launcher_by_a_template(newest_python, tmp_path):
                     "cmd:n[1-3] sh -c 'eval \"$1\"' {host} {command}")
     assert shell.out == done.out, shell
     assert not list((tmp_path / "home").glob(".cache/hangdbg/*.*")), "half a program"
+
+
+def test_reports_and_traces_of_nodes(newest_python, tmp_path):
+    target = start("file_baton", newest_python, str(tmp_path / "lock"))
+    via = ("--via", "cmd:n[1-2],none sh -c '[ $1 != none ] && eval \"$2\"' sh {host} {command}")
+    path = tmp_path / "all.tar.gz"
+    done = hangdbg("report", target.pid, "-o", path, *via)
+    assert done.rc == 1 and "missing: none" in done.err, done
+    with tarfile.open(path) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+        assert {"n1/dump.txt", "n2/dump.txt", "n1/report.json"} <= names, names
+        assert not [name for name in names if name.startswith("none")]
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    hangdbg("report", target.pid, "-o", path, *via).assert_refused(2, "already exists", "--force")
+
+    traced = hangdbg("trace", target.pid, "-c", "--for", "1", "--via", "cmd:n1 env N={host}")
+    assert traced.rc == 0 and re.search(r"^\[n1\] .* total$", traced.out, re.M), traced
+    hangdbg("trace", target.pid, *via).assert_refused(2, "--via needs --for", "--for 5")
 
 
 @pytest.mark.parametrize("tool", ["docker", "kubectl"])

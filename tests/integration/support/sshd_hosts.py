@@ -101,6 +101,12 @@ class Nodes:
         """The way to it drops larger packets, and tells nobody."""
         run("ip", "link", "set", self.links[name], "mtu", mtu)
 
+    def drop(self, name):
+        """What this machine sends to it goes to a neighbour that nobody is."""
+        address = "%s.%d" % (self.net, self.names.index(name) + 1)
+        run("ip", "neigh", "replace", address, "lladdr", "02:00:00:00:00:99", "dev", self.bridge,
+            "nud", "permanent")
+
     def environment(self):
         return dict(os.environ, PATH=self.path)
 

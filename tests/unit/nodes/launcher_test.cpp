@@ -35,6 +35,17 @@ TEST(Launcher, AShellGetsOneQuotedWord) {
               ElementsAre("rsh", "n1", quoted));
 }
 
+TEST(Launcher, SomeCarryATerminal) {
+  const auto terminal = [](const char* how) {
+    return (*make_launcher(how))->terminal_words("n1", "x");
+  };
+  EXPECT_THAT(terminal("ssh:n1"), Contains("-tt"));
+  EXPECT_THAT(terminal("docker:n1"),
+              ElementsAre("docker", "exec", "-it", "n1", "sh", "-c", "x"));
+  EXPECT_THAT(terminal("pdsh:n1"), testing::IsEmpty());
+  EXPECT_THAT(terminal("cmd:n1 all {hosts}"), testing::IsEmpty());
+}
+
 TEST(Launcher, OneProcessCarriesTheFoldedList) {
   for (const char* const how :
        {"pdsh:n[1-3]", "clush:n[1-3]", "cmd:n[1-3] all {hosts}"}) {
