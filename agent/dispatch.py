@@ -49,7 +49,7 @@ class Session:
         self.stacks = None  # without a GIL, of all threads while a request lasts
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
-        self.standing = {}  # ident -> Standing, of one that is
+        self.standing = {}  # ident -> Parked, of one that is
         self.limited = False  # its threads stand for some time at most (coordination.py)
         self.coordinator = None  # without whose leave none stands (coordination.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)

@@ -53,7 +53,7 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 session.claims.pop(number, None)
                 break
             if standing is None:
-                standing = Standing(number, error, in_call, returned)
+                standing = Parked(number, error, in_call, returned)
             session.standing[ident] = standing
             session.claims.pop(number, None)
             if not told and session.limited and not _has_room(session.index):
@@ -172,7 +172,7 @@ def places_of_error(error, frame):
     return places[::-1] + _places(frame)[::-1]
 
 
-class Standing:
+class Parked:
     """A thread that stands, and the work that it is asked for."""
 
     def __init__(self, number, error, in_call, returned):
@@ -182,7 +182,7 @@ class Standing:
         self.leaves = False  # it was let go
         self.error = error  # (exception, kind), if it has stopped for one
         self.work = None
-        self.raises = None  # what is to come up in its own code when it goes
+        self.raises = None  # what is to be raised in its own code when it goes
         self.plan = None  # how it is to be stepped when it goes (stepping.py)
         self.debugs = None  # what it is let go for (debugged.py)
         self.calls = {}  # into which it may be stepped: number -> their offsets

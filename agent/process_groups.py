@@ -73,7 +73,7 @@ def is_due(collectives, seen):
     """Whether this rank has come as far as any of these: {"group", "device", "number"}.
     By that several ranks stop in the same round of a loop, although each is asked at
     another moment. `seen`: between two looks. If none of them goes on while the thread
-    comes by again and again, they are not what the loop goes round by."""
+    comes by again and again, they do not say how far the loop is."""
     now = sys.modules["time"].monotonic()
     begun = [_begun(one) for one in collectives]
     if any(number is None or number >= one["number"]
@@ -100,7 +100,7 @@ def _in_ms(timeout):
 
 
 def _raise_or_put_back(name, device, backend):
-    """The timeout that it has without us."""
+    """The timeout that it has without hangdbg."""
     now = backend.options._timeout
     had, given = _raised.get((name, device), (now, None))
     if now != given:

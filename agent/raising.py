@@ -1,4 +1,4 @@
-# raise: an exception of the client's choice comes up in a thread that is held.
+# raise: an exception of the client's choice is raised in a thread that is held.
 #
 # Where it stands at a line, it comes up there. Out of a call in which the main
 # thread is blocked (lock.acquire, sleep) it is broken by a signal whose handler, for

@@ -25,7 +25,7 @@ def take_device(session):
     """The device of the program, for our thread. A thread begins with device 0,
     and on a rank that uses another, the first `.cuda()` of an expression would
     make a context on GPU 0, of half a gigabyte. What device another thread has
-    chosen only that thread can ask. But which devices have a context can be
+    selected only that thread can ask. But which devices have a context can be
     seen, and making none is what matters: the one of LOCAL_RANK, if it has one;
     else the only one, or the first if it is not 0."""
     try:

@@ -9,7 +9,7 @@ class App;
 
 namespace hangdbg {
 
-// hangdbg(1) as man(7) has it. `app` has all commands.
+// hangdbg(1) for man(7). `app` has all commands.
 std::string manual(const CLI::App& app);
 
 }  // namespace hangdbg

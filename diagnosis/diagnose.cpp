@@ -205,7 +205,7 @@ Progress state_of(const WaitChain& chain) {
              : chain.links.front().cause.progress;
 }
 
-// Since when it polls is not to be seen, and it may be at work that is slow.
+// Since when it polls cannot be seen, and it may be at work that is slow.
 bool Finder::is_stalled(const WaitChain& chain) const {
   const Cause& cause = chain.cause;
   if (cause.progress == Progress::Stuck) {

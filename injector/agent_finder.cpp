@@ -143,13 +143,14 @@ Result<Channels> join_agent(const AttachTarget& target,
                 "be fetched from here (pidfd_getfd is forbidden)",
                 "end the other hangdbg session first");
   }
-  const auto door = fetcher.fetch(seen.door, O_WRONLY | O_NONBLOCK);
+  const auto rendezvous = fetcher.fetch(seen.rendezvous, O_WRONLY | O_NONBLOCK);
   // The agent may have closed it before we fetched it, and the program before
   // that; then the number may be a file of the program's.
   struct stat file {};
-  if (!door || ::fstat(door->get(), &file) != 0 || !S_ISFIFO(file.st_mode) ||
-      file.st_ino != seen.door_inode) {
-    return fail(ErrorId::ChannelClosed, "the agent's door is closed");
+  if (!rendezvous || ::fstat(rendezvous->get(), &file) != 0 ||
+      !S_ISFIFO(file.st_mode) || file.st_ino != seen.rendezvous_inode) {
+    return fail(ErrorId::ChannelClosed,
+                "the agent's rendezvous pipe is closed");
   }
   std::uint32_t nonce = 0;
   while (nonce == 0) {
@@ -157,9 +158,10 @@ Result<Channels> join_agent(const AttachTarget& target,
       return fail_errno("getrandom failed");
     }
   }
-  const HdDoorRecord record{HD_DOOR_JOIN, nonce};
-  if (::write(door->get(), &record, sizeof record) != sizeof record) {
-    return fail_errno("the agent's door is closed", ErrorId::ChannelClosed);
+  const HdRendezvousRecord record{HD_RECORD_JOIN, nonce};
+  if (::write(rendezvous->get(), &record, sizeof record) != sizeof record) {
+    return fail_errno("the agent's rendezvous pipe is closed",
+                      ErrorId::ChannelClosed);
   }
   return take_channels(target.memory, region, fetcher, nonce, deadline);
 }

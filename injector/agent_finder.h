@@ -1,5 +1,6 @@
 // Is our agent in the target already? One agent serves all clients of a
-// target; a second hangdbg knocks at its door instead of injecting another.
+// target; a second hangdbg connects by its rendezvous pipe instead of injecting
+// another.
 #pragma once
 
 #include <optional>

@@ -56,7 +56,7 @@ Result<AgentImage> make_image(const AttachTarget& target,
   region.magic = HD_MAGIC;
   region.total_size = image.plan.total_size;
   region.forbidden = use_pipes ? HD_FORBIDS_SOCKETS : 0;
-  region.door = -1;
+  region.rendezvous = -1;
   region.libc_signals = libc_signals(target.danger.is_musl());
   region.code_offset =
       static_cast<std::uint32_t>(HD_AGENT_OFFSET + source_size);

@@ -169,7 +169,7 @@ Result<Address> start_agent(const AttachTarget& target,
       return fail(last->id, last->message,
                   fmt::format("none of its threads has moved, so waiting does "
                               "not help: hangdbg dump {0} and hangdbg peek {0} "
-                              "read it from outside",
+                              "read it out of process",
                               target.pid));
     }
     std::optional<Error> dispatched;
@@ -223,7 +223,7 @@ Result<Address> start_agent(const AttachTarget& target,
           last ? last->id : ErrorId::NoSafeThread,
           last ? last->message : "no thread of the target can be borrowed",
           fmt::format("each thread was looked at until time was up; try again "
-                      "with --timeout, or hangdbg dump {} from outside",
+                      "with --timeout, or hangdbg dump {} out of process",
                       target.pid));
     }
     std::this_thread::sleep_for(std::min(back_off, deadline.left()));

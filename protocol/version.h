@@ -8,7 +8,7 @@ namespace hangdbg {
 // other's of before. The extension compares (vscode/src/handshake.ts).
 constexpr int kProtocolVersion = 1;
 
-// Ours, as CMakeLists.txt has it: "1.2.3".
+// Ours, as in CMakeLists.txt: "1.2.3".
 const char* version();
 
 }  // namespace hangdbg

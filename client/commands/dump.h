@@ -1,4 +1,4 @@
-// hangdbg dump PID...: the stacks of all threads, read from outside.
+// hangdbg dump PID...: the stacks of all threads, read out of process.
 #pragma once
 
 #include "client/options/cli.h"

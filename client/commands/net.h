@@ -1,4 +1,4 @@
-// hangdbg net: the sockets of a process, odd ones first.
+// hangdbg net: the sockets of a process, unusual ones first.
 #pragma once
 
 #include "client/options/cli.h"

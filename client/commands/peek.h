@@ -1,4 +1,5 @@
-// hangdbg peek PID EXPR: a name and what hangs on it, read from outside.
+// hangdbg peek PID EXPR: a name and what can be reached from it, read out of
+// process.
 #pragma once
 
 #include "client/options/cli.h"

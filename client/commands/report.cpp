@@ -376,7 +376,7 @@ void show(const ReportOptions& options, const reports::WrittenReport& written) {
                         human_size(written.bytes)));
 }
 
-// `format`: as strftime(3) has it.
+// `format`: as for strftime(3).
 std::string utc(std::time_t time, const char* format) {
   std::tm parts{};
   ::gmtime_r(&time, &parts);

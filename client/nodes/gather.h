@@ -42,7 +42,7 @@ struct HowToAsk {
 };
 
 // `take`: each answer that has come, as it comes. What nodes have printed
-// besides is told on stderr. Errors: Usage, System, Interrupted.
+// besides is written to stderr. Errors: Usage, System, Interrupted.
 Result<AskedNodes> gather_from_nodes(
     const ViaOption& via,
     const CommonOptions& common,

@@ -93,7 +93,7 @@ void complete(JobDiagnosis& job, double hung_after_s) {
   find_job_cause(job, hung_after_s);
 }
 
-// The node of the odd ranks, as --via takes it; all nodes, where they are on
+// The node of the outliers, as --via takes it; all nodes, where they are on
 // several, or a launcher takes no hosts.
 std::string via_of_odd(const JobDiagnosis& job, const std::string& how) {
   std::string host;

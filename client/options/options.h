@@ -32,7 +32,7 @@ void add_common_options(cli::Command command,
 // --json
 void add_json_option(cli::Command command, CommonOptions& options);
 
-// Which process: the positional PID, or -p/--pid as py-spy has it.
+// Which process: the positional PID, or -p/--pid (py-spy's).
 struct TargetOption {
   std::string positional;
   std::string flag;

@@ -90,7 +90,7 @@ class AttachedRanks {
   const Palette& err() const { return err_; }
 
  private:
-  // What a prompt can do from outside, and what is done to several ranks
+  // What a prompt can do out of process, and what is done to several ranks
   // together cannot.
   enum class IfClosed { Refuse, LookFromOutside };
   Result<AttachedRank*> find_or_attach(int pid,

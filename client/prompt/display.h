@@ -12,7 +12,7 @@ namespace hangdbg {
 struct PromptState;
 
 struct Display {
-  std::string function;  // as place_text has it, without the line
+  std::string function;  // as by place_text, without the line
   std::string expression;
   std::string shown;  // the value, as it was shown last
 };

@@ -30,7 +30,7 @@ Result<std::size_t> parse_count(std::string_view argument) {
   return *count;
 }
 
-// The whole stack, the newest frame last, as pdb has it.
+// The whole stack, the newest frame last, as in pdb.
 Status where(PromptState& state, std::string_view) {
   TRY(follow(state));
   const auto& frames = state.place.thread().stack.stack_frames;

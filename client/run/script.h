@@ -1,6 +1,6 @@
-// `hangdbg run SCRIPT`: the program runs as without us, and a prompt opens
-// where it wants one: where nobody has caught an exception, and at its
-// breakpoint().
+// `hangdbg run SCRIPT`: the program runs as it would without hangdbg, and a
+// prompt opens where it wants one: where nobody has caught an exception, and at
+// its breakpoint().
 #pragma once
 
 #include <span>

@@ -68,7 +68,7 @@ void print_now(std::FILE* stream, std::string_view text);
 std::string foreign(std::string_view text);
 void print_foreign(std::FILE* stream, std::string_view text);
 
-// From now on, as --json has it, stdout holds one document: the answer, or else
+// From now on, with --json, stdout holds one document: the answer, or else
 // the error that report() is given.
 void answer_as_json();
 // The answer.

@@ -1,4 +1,4 @@
-// An error as --json has it, with the command line that was typed in its hint.
+// An error with --json, with the command line that was typed in its hint.
 #pragma once
 
 #include "base/error.h"

@@ -51,7 +51,7 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
          std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
                                return one == &thread ||
-                                      (is_idle_loop(*one) && !one->ran &&
+                                      (is_worker_loop(*one) && !one->ran &&
                                        one->wait.state != 'R');
                              }) &&
          !hears_from_others(of);

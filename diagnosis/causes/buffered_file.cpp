@@ -42,7 +42,7 @@ Found buffered_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (here) {
     cause.blocked_by.push_back(owner->id);
     cause.blocks_others = true;
-    cause.summary += fmt::format(", which {} has", owner->who());
+    cause.summary += fmt::format(", held by {}", owner->who());
     cause.evidence.push_back(fmt::format(
         "it says that {} owns it: it reads or writes that file", owner->who()));
     if (of.makes_progress(thread)) {

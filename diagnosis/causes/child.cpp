@@ -29,7 +29,7 @@ Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.summary = wanted > 0
                         ? fmt::format(
                               "waits for the end of process {}, which "
-                              "is not to be seen from here",
+                              "cannot be seen from here",
                               wanted)
                         : "waits for the end of a child, and has none that "
                           "can be seen from here";

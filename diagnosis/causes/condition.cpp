@@ -28,7 +28,7 @@ bool is_thread_begin(const PythonFrame& frame) {
 const PythonFrame* called(const ThreadSnapshot& thread) {
   const PythonFrame* last = nullptr;
   for (const PythonFrame& frame : thread.frames()) {
-    if (!is_waiting_room(frame.file) ||
+    if (!is_stdlib_blocking_file(frame.file) ||
         (last != nullptr && is_thread_begin(frame))) {
       break;
     }
@@ -123,8 +123,8 @@ bool is_in_server_loop(const ThreadSnapshot& thread) {
   return loop && loop->row->function == "serve_forever";
 }
 
-// Another thread that waits for what comes from outside, while this one waits
-// for the order to stop it, or for what it gets there.
+// Another thread that waits for input from other processes, while this one
+// waits for the order to stop it, or for what it gets there.
 const ThreadSnapshot* server(const ProcessSnapshot& of,
                              const ThreadSnapshot& but) {
   const auto others = of.python_threads();
@@ -247,7 +247,7 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.progress = Progress::Idle;
     cause.confidence = Confidence::Likely;
     cause.summary =
-        "sleeps, for a time that it has chosen, or until an Event "
+        "sleeps for a fixed time, or until an Event "
         "is set";
     const auto caller =
         static_cast<std::size_t>(what - thread.frames().data()) + 1;
@@ -283,7 +283,7 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                                                             : nullptr) {
     cause.progress = Progress::Idle;
     cause.evidence.push_back(
-        fmt::format("{} waits for what comes from outside", serves->who()));
+        fmt::format("{} waits for input from other processes", serves->who()));
   }
   return cause;
 }

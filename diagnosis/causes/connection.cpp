@@ -22,7 +22,7 @@ std::string ends_of(const TcpSocket& socket) {
 
 NextStep read_sockets(int pid) {
   return {fmt::format("hangdbg net {}", pid),
-          "what TCP does about it, and who has the other end"};
+          "what TCP does about it, and the owner of the other end"};
 }
 
 // What is wrong with it, if anything is.
@@ -113,7 +113,7 @@ std::string silent_text(const TcpSocket& socket, bool reads, bool unseen) {
     text = fmt::format("waits for {}, which {}", peer,
                        reads ? "sends nothing" : "does not read");
   }
-  return unseen ? text + "; who has the other end may not be seen" : text;
+  return unseen ? text + "; the owner of the other end cannot be seen" : text;
 }
 
 Cause waits_for_peer(const ProcessSnapshot& of,

@@ -24,7 +24,7 @@ struct Workers {
 bool is_idle(const ProcessSnapshot& worker) {
   return std::ranges::all_of(
       worker.python_threads(),
-      [](const ThreadSnapshot* one) { return is_idle_loop(*one); });
+      [](const ThreadSnapshot* one) { return is_worker_loop(*one); });
 }
 
 // A child that somebody else has waited for (another thread, or nobody, as
@@ -80,7 +80,7 @@ const ThreadSnapshot* pins_memory(const ProcessSnapshot& of,
   const ThreadSnapshot* const thread =
       ident ? of.by_ident(static_cast<std::uint64_t>(*ident)) : nullptr;
   const bool busy =
-      thread != nullptr && (!is_idle_loop(*thread) || !still_waits(*thread));
+      thread != nullptr && (!is_worker_loop(*thread) || !still_waits(*thread));
   return busy ? thread : nullptr;
 }
 

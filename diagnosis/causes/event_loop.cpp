@@ -39,7 +39,7 @@ bool others_rest(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 bool none_may_wake(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto threads = of.python_threads();
   return std::ranges::all_of(threads, [&](const ThreadSnapshot* one) {
-    return one == &thread || is_idle_loop(*one) || waits_inside(of, *one);
+    return one == &thread || is_worker_loop(*one) || waits_inside(of, *one);
   });
 }
 

@@ -26,17 +26,17 @@ void held_by_descriptor(const ProcessSnapshot& of,
       fmt::format("/proc/locks: process {} took it, and has ended", gone));
   const auto heirs = who_locks_by_descriptor(of, file);
   if (heirs.empty()) {
-    cause.summary = fmt::format(
-        "waits for the lock on {}, which process {} has", path, gone);
+    cause.summary =
+        fmt::format("waits for the lock on {}, held by process {}", path, gone);
     cause.evidence.push_back(
         "a child of it has the descriptor, and so the lock");
     cause.next.push_back({fmt::format("fuser -v {}", shell_quote(file.path)),
-                          "who has the file open"});
+                          "the processes that have the file open"});
     return;
   }
   const std::string heir = process_text(heirs.front().pid);
   cause.summary =
-      fmt::format("waits for the lock on {}, which {} has", path, heir);
+      fmt::format("waits for the lock on {}, held by {}", path, heir);
   cause.evidence.push_back(
       fmt::format("{} has the descriptor, and so the lock", heir));
   cause.blocked_by = heirs;
@@ -54,7 +54,7 @@ Cause held(const ProcessSnapshot& of,
   if (holders.empty()) {
     cause.confidence = Confidence::Likely;
     cause.summary = fmt::format(
-        "waits for the lock on {}, and who has it is not to be seen from here",
+        "waits for the lock on {}, and its owner cannot be seen from here",
         path);
     cause.evidence.push_back("/proc/locks names nobody that we can see");
     cause.next.push_back(
@@ -66,7 +66,7 @@ Cause held(const ProcessSnapshot& of,
   if (!read_status(pid)) {
     held_by_descriptor(of, file, pid, cause);
   } else {
-    cause.summary = fmt::format("waits for the lock on {}, which {} has", path,
+    cause.summary = fmt::format("waits for the lock on {}, held by {}", path,
                                 process_text(pid));
     cause.evidence.push_back(
         fmt::format("/proc/locks: {} holds it", process_text(pid)));

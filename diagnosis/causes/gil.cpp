@@ -62,7 +62,7 @@ Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         .progress = Progress::Blocked,
         .confidence = Confidence::Certain,
         .summary = fmt::format(
-            "waits for the GIL, which {} has",
+            "waits for the GIL, held by {}",
             holder != nullptr ? holder->who()
                               : fmt::format("thread {}", *of.gil->holder_tid)),
         .evidence = {fmt::format("asleep in futex on the GIL's condition at {}",

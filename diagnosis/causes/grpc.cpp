@@ -76,7 +76,7 @@ Found grpc(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     }
   }
   cause.next.push_back({fmt::format("hangdbg net {}", of.pid),
-                        "its connections, and who has the other ends"});
+                        "its connections, and the owners of the other ends"});
   return cause;
 }
 

@@ -36,8 +36,8 @@ std::optional<ProxyCall> proxy_call(const ProcessSnapshot& of,
                    *std::move(method), of.text(frame, "self._id").value_or("")};
 }
 
-// The manager's process: who has the other end of the connection, else the one
-// that this process has started.
+// The manager's process: the owner of the other end of the connection, else the
+// one that this process has started.
 std::vector<int> managers(const ProcessSnapshot& of,
                           const ThreadSnapshot& thread,
                           const PythonFrame& frame) {
@@ -83,7 +83,7 @@ Serving serving_threads(const ProcessSnapshot& manager, const ProxyCall& call) {
 bool waits_for_a_client(const ThreadSnapshot& serving) {
   return serving.sleeps_in("futex") && !serving.has_timeout() &&
          !serving.frames().empty() &&
-         is_waiting_room(serving.frames().front().file);
+         is_stdlib_blocking_file(serving.frames().front().file);
 }
 
 bool runs_module(const ProcessSnapshot& of, std::string_view module) {
@@ -133,7 +133,7 @@ Found manager(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
               .progress = Progress::Blocked,
               .confidence = Confidence::Possible,
               .summary = fmt::format("waits for {} in a manager process, which "
-                                     "is not to be seen from here",
+                                     "cannot be seen from here",
                                      what)};
   cause.evidence.push_back(
       fmt::format("calls {} by a proxy at {}", what, thread.place()));

@@ -1,4 +1,4 @@
-// A mutex of the C library, and who has it: perhaps a thread that is only in
+// A mutex of the C library, and who holds it: perhaps a thread that is only in
 // the parent.
 #include <fmt/core.h>
 
@@ -31,7 +31,7 @@ Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.blocked_by.push_back({of.pid, *owner});
     cause.blocks_others = true;
     cause.summary =
-        fmt::format("waits for a mutex of C code, which {} has",
+        fmt::format("waits for a mutex of C code, held by {}",
                     *owner == thread.id.tid ? "it itself"
                     : holder != nullptr     ? holder->who()
                                             : fmt::format("thread {}", *owner));
@@ -41,7 +41,7 @@ Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
           "it has had the mutex meanwhile: they take turns");
     }
     cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
-                          "who has which lock, and who waits for it"});
+                          "owners and waiters of each lock"});
     return cause;
   }
   cause.progress = Progress::Stuck;

@@ -59,7 +59,7 @@ void tell_holders(const ProcessSnapshot& of,
 
 NextStep read_descriptors(int pid) {
   return {fmt::format("hangdbg fds {}", pid),
-          "all its pipes, and who has the other ends"};
+          "all its pipes, and the owners of the other ends"};
 }
 
 // Others that run no Python, with the same descriptors: what they will do is
@@ -222,9 +222,9 @@ Cause reads(const ProcessSnapshot& of,
     return cause;
   }
   if (!all_seen) {
-    cause.summary = fmt::format(
-        "waits for {}, and who writes into it is not to be seen from here",
-        name_of(pipe));
+    cause.summary =
+        fmt::format("waits for {}, and its writers cannot be seen from here",
+                    name_of(pipe));
     return cause;
   }
   if (can_be_opened(pipe)) {

@@ -27,7 +27,7 @@ struct Search {
         if (generations > 1) {
           among_children(child->pid, generations - 1);
         }
-      } else if (is_idle_loop(*main) &&
+      } else if (is_worker_loop(*main) &&
                  cause_of(*child, *main).progress == Progress::Idle) {
         ++found.idle;
       } else {

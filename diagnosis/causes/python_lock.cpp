@@ -1,4 +1,4 @@
-// A Lock or RLock of Python: who has it, and whether there is anybody who
+// A Lock or RLock of Python: who holds it, and whether there is anybody who
 // could let go of it.
 #include <fmt/core.h>
 
@@ -152,7 +152,7 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.blocks_others = true;
     cause.confidence = Confidence::Certain;
     cause.summary += fmt::format(
-        ", which {} has", of.thread(cause.blocked_by.front().tid)->who());
+        ", held by {}", of.thread(cause.blocked_by.front().tid)->who());
   } else if (lock.lock.owner != 0) {
     cause.progress = Progress::Stuck;
     cause.confidence = Confidence::Certain;
@@ -172,7 +172,7 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.confidence = Confidence::Likely;
   } else {
     cause.confidence = Confidence::Possible;
-    cause.summary += ", and who has it is not recorded";
+    cause.summary += ", and its owner is not recorded";
     cause.evidence.push_back(
         "no thread is inside a `with` block of it; a Lock has no owner");
   }
@@ -187,7 +187,7 @@ Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.next.push_back({fmt::format("hangdbg dump {} --locals", of.pid),
                         "its stacks, with what each frame has"});
   cause.next.push_back({fmt::format("hangdbg locks {}", of.pid),
-                        "who has which lock, and who waits for it"});
+                        "owners and waiters of each lock"});
   return cause;
 }
 

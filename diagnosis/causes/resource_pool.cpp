@@ -51,7 +51,7 @@ struct AwaitedPool {
 bool waits_for_pool(std::string_view file) {
   constexpr std::array<std::string_view, 5> kPackages = {
       "/sqlalchemy/", "/urllib3/", "/psycopg_pool/", "/httpcore/", "/redis/"};
-  return is_waiting_room(file) ||
+  return is_stdlib_blocking_file(file) ||
          std::ranges::any_of(kPackages, [file](std::string_view one) {
            return file.find(one) != file.npos;
          });

@@ -1,4 +1,4 @@
-// A thread that runs: it works, or goes round in a loop in which nothing
+// A thread that runs: it works, or spins in a loop in which nothing
 // changes.
 #include <fmt/core.h>
 
@@ -34,7 +34,7 @@ std::string differences(const Values& before, const Values& now) {
   return changes;
 }
 
-// The loop that the thread goes round in: the innermost frame that is there in
+// The loop that the thread is in: the innermost frame that is there in
 // all looks, since what it calls comes and goes, and the lines at which it was
 // seen.
 struct RunningLoop {

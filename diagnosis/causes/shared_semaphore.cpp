@@ -1,5 +1,5 @@
-// A lock of multiprocessing, which several processes share: who has it, or that
-// nobody alive does.
+// A lock of multiprocessing, which several processes share: who holds it, or
+// that nobody alive does.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void tell_own(const ThreadSnapshot& thread,
     return;
   }
   cause.summary +=
-      fmt::format(", which {} of this process has",
+      fmt::format(", held by {} of this process",
                   owner != nullptr ? owner->who() : "a thread that has ended");
   if (owner != nullptr) {
     cause.blocked_by.push_back(owner->id);
@@ -44,14 +44,14 @@ void find_holder(const ProcessSnapshot& of,
   if (!cause.blocked_by.empty()) {
     cause.confidence = Confidence::Certain;
     cause.blocks_others = true;
-    cause.summary += fmt::format(", which {} has",
-                                 process_text(cause.blocked_by.front().pid));
+    cause.summary +=
+        fmt::format(", held by {}", process_text(cause.blocked_by.front().pid));
   } else if (lock.all_told) {
     cause.id = CauseId::LockOfDeadProcess;
     cause.progress = Progress::Stuck;
     cause.summary += ", and that none of those alive has: who had it has ended";
     cause.evidence.push_back(
-        "none of these has it; a semaphore is not released when who has it is "
+        "none of these has it; a semaphore is not released when its owner is "
         "killed");
     cause.next.push_back({fmt::format("kill {}", of.pid),
                           "nothing can free it; start all of them anew"});
@@ -107,7 +107,7 @@ void tell_wait(const ProcessSnapshot& of,
   cause.id = CauseId::SharedWait;
   cause.confidence = Confidence::Possible;
   cause.summary = fmt::format(
-      "waits until another process lets it go on: in {} of multiprocessing",
+      "waits until another process resumes it: in {} of multiprocessing",
       kind_of(thread));
   if (of.makes_progress(thread)) {
     cause.progress = Progress::Running;
@@ -117,7 +117,7 @@ void tell_wait(const ProcessSnapshot& of,
     cause.progress = Progress::Idle;
     cause.confidence = Confidence::Likely;
     cause.summary =
-        "sleeps, for a time that it has chosen, or until an Event of "
+        "sleeps for a fixed time, or until an Event of "
         "multiprocessing is set";
   } else {
     find_others(of, thread, wait, cause);

@@ -30,7 +30,7 @@ Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause{.id = CauseId::Sleeps,
               .progress = Progress::Idle,
               .confidence = Confidence::Certain,
-              .summary = "sleeps, for a time that it has chosen",
+              .summary = "sleeps for a fixed time",
               .evidence = {thread.place()}};
   if (const auto loop = sleep_loop(of, thread)) {
     tell_loop(of, *loop, cause);

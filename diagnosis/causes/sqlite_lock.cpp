@@ -51,13 +51,13 @@ Found sqlite_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const std::string who = locked->own
                               ? "another connection of its own"
                               : process_text(locked->holders.front().pid);
-  Cause cause{.id = CauseId::FileLock,
-              .progress = Progress::Blocked,
-              .confidence = Confidence::Certain,
-              .summary = fmt::format("waits for SQLite's lock on {}, which {} "
-                                     "has",
-                                     printable(locked->path), who),
-              .blocked_by = locked->holders};
+  Cause cause{
+      .id = CauseId::FileLock,
+      .progress = Progress::Blocked,
+      .confidence = Confidence::Certain,
+      .summary = fmt::format("waits for SQLite's lock on {}, held by {}",
+                             printable(locked->path), who),
+      .blocked_by = locked->holders};
   cause.evidence.push_back(
       fmt::format("sleeps in SQLite, {}, at {}", function, thread.place()));
   cause.evidence.push_back(

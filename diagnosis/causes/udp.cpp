@@ -48,7 +48,7 @@ Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.timeout_scale = std::numeric_limits<double>::infinity();
   }
   cause.next.push_back({fmt::format("hangdbg net {}", of.pid),
-                        "its sockets, and who has the other ends"});
+                        "its sockets, and the owners of the other ends"});
   return cause;
 }
 

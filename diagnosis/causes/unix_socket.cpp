@@ -87,11 +87,12 @@ Found unix_socket(const ProcessSnapshot& of,
     // who may not be looked into.
     cause.progress = Progress::Idle;
     cause.summary =
-        "waits for a Unix socket, and who has its other end is not to be seen "
+        "waits for a Unix socket, and the owner of its other end cannot be "
+        "seen "
         "from here";
   }
   cause.next.push_back({fmt::format("hangdbg net {}", of.pid),
-                        "its sockets, and who has the other ends"});
+                        "its sockets, and the owners of the other ends"});
   return cause;
 }
 

@@ -99,7 +99,7 @@ SeenLock seen_shared(const AwaitedSharedLock& shared) {
               : shared.known && shared.all_told
                   ? "none of the processes that share it has it: who had it "
                     "has ended"
-                  : "who has it could not be read";
+                  : "its owner could not be read";
   return lock;
 }
 
@@ -161,11 +161,8 @@ std::string describe(const SeenLock& lock) {
   }
   for (const LockOwner& owner : lock.owners) {
     text += fmt::format("{}{}",
-                        &owner == &lock.owners.front() ? ", which " : " and ",
+                        &owner == &lock.owners.front() ? ", held by " : " and ",
                         owner.who);
-  }
-  if (!lock.owners.empty()) {
-    text += lock.owners.size() == 1 ? " has" : " have";
   }
   return lock.note.empty() ? text : text + ": " + printable(lock.note);
 }
@@ -217,7 +214,7 @@ std::optional<SeenLock> LockReader::gil() const {
   if (holder != nullptr) {
     lock.owners.push_back(owner_of(*holder, nullptr));
   } else {
-    lock.note = "who has it could not be told";
+    lock.note = "its owner could not be told";
   }
   return lock;
 }

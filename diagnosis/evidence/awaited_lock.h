@@ -1,4 +1,4 @@
-// Which lock a thread waits for, of whatever kind, and who has it: what rules
+// Which lock a thread waits for, of whatever kind, and who holds it: what rules
 // know of locks, as facts that can be shown alone.
 #pragma once
 
@@ -47,7 +47,7 @@ struct SeenLock {
   std::string note;  // why there is no owner, or none here; "" otherwise
 };
 
-// "the RLock `lock`, which thread 12 "worker" has".
+// "the RLock `lock`, held by thread 12 "worker"".
 std::string describe(const SeenLock& lock);
 
 // Of one process. What its threads have is read once, when it is first asked

@@ -31,7 +31,7 @@ struct DeadlockCycle {
   struct WaitEdge {
     ThreadId id;
     std::string who;
-    std::string waits_for;  // "the Lock `a`, which thread 12 "worker" has"
+    std::string waits_for;  // "the Lock `a`, held by thread 12 "worker""
   };
   std::vector<WaitEdge> links;
 };

@@ -1,5 +1,5 @@
 // The sockets of a process: both ends, queues, what TCP does about what it has
-// sent, the interface, and who has the other end: the facts behind
+// sent, the interface, and the owner of the other end: the facts behind
 // `hangdbg net`.
 #pragma once
 
@@ -49,7 +49,7 @@ struct SeenNet {
   std::string name;                 // comm
   std::uint64_t network = 0;        // the inode of its network namespace
   bool ours = true;                 // we are in the same one
-  std::vector<SeenSocket> sockets;  // odd ones first, then by descriptor
+  std::vector<SeenSocket> sockets;  // unusual ones first, then by descriptor
   std::vector<Interface> interfaces;
   std::size_t unseen = 0;  // processes of which we may not see the sockets
   std::vector<std::string> skipped;

@@ -37,7 +37,7 @@ void find_call(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
                const std::shared_ptr<SystemSnapshot>& world,
                Seen& seen);
-bool only_one_at_work(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Seen read_launcher(int pid, double hung_after_s, Deadline deadline);
 void read_flows(JobDiagnosis& job, Deadline deadline);
 void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline);
@@ -171,7 +171,7 @@ void find_call(const ProcessSnapshot& of,
   }
   if (auto mpi = mpi_call(of, thread)) {
     seen.call = CollectiveCall{.function = mpi->function};
-    if (mpi->returns_to && only_one_at_work(of, thread)) {
+    if (mpi->returns_to && only_one_running(of, thread)) {
       seen.mpi = {world, thread.id, *std::move(mpi)};
     }
     return;
@@ -190,10 +190,10 @@ void find_call(const ProcessSnapshot& of,
 }
 
 // Another thread may be about to send what is waited for.
-bool only_one_at_work(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
-                               return one == &thread || is_idle_loop(*one);
+                               return one == &thread || is_worker_loop(*one);
                              });
 }
 

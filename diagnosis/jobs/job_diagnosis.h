@@ -54,7 +54,7 @@ struct JobDiagnosis {
   // Between machines, the rarest first: "NCCL: 2.19.3 on n3, 2.21.5 on n[1-2]".
   std::vector<std::string> differences;
 
-  // Those among these, the odd ones first.
+  // Those among these, outliers first.
   std::vector<AlikeRanks> alike(const RankSet& among) const;
 };
 

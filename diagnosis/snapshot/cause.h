@@ -23,7 +23,7 @@ enum class Progress {
   Running,
   Idle,     // by design: waits for what may come, as servers and pools do
   Polling,  // looks again and again whether something has come, and sleeps
-  Unknown,  // waits, and what for is not known
+  Unknown,  // waits; cause unknown
   Blocked,  // waits for what somebody may do: whether that is a hang is open
   Stuck,    // nothing that exists can end the wait
 };

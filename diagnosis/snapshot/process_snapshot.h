@@ -117,7 +117,7 @@ class ProcessSnapshot {
   const ThreadSnapshot* other_running_thread(
       const ThreadSnapshot* but = nullptr) const;
 
-  // ---- values of Python, by an expression as `hangdbg peek` has it
+  // ---- values of Python, by an expression as of `hangdbg peek`
   const ObjectReader& objects() const { return *objects_; }
   virtual std::optional<Address> object(const PythonFrame& frame,
                                         std::string_view expression) const;
@@ -157,7 +157,7 @@ class ProcessSnapshot {
   virtual std::optional<OpenFile> file(int fd) const;
   virtual std::vector<OpenFile> open_files() const;
   // What held_by() has found (awaited_python_lock.h), by thread: each that
-  // waits for a lock asks who has it.
+  // waits for a lock asks who holds it.
   mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
   // All frames of threads whose `stack` has the innermost ones only, as far as
   // all_frames_of() was asked for them.

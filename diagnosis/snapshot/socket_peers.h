@@ -47,7 +47,7 @@ class SocketTables {
   std::vector<TcpSocket> tcp_of_process(int pid);
   std::optional<TcpSocket> udp(int pid, std::uint64_t inode);
 
-  // None where it is not of this machine, or not to be seen.
+  // None where it is not of this machine, or cannot be seen.
   std::optional<SocketPeer> tcp_peer(int pid, const TcpSocket& socket);
   // Who has bound the address that a UDP socket is connected to.
   std::optional<SocketPeer> udp_peer(int pid, const TcpSocket& socket);

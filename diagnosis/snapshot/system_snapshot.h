@@ -1,7 +1,7 @@
 // SystemSnapshot: what rules ask of the machine around a process, each asked
-// once: other processes, who has the other end of a pipe, who holds which file
-// lock, TCP connections. All of it within one deadline, and what could not be
-// had is said.
+// once: other processes, the owner of the other end of a pipe, who holds which
+// file lock, TCP connections. All of it within one deadline, and what could not
+// be had is said.
 #pragma once
 
 #include <cstdint>

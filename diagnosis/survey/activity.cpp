@@ -115,7 +115,7 @@ Activity moves(const Observed& observed) {
   const std::string looks = fmt::format(
       "same line in {0} of {0} looks, cpu {1:.0f} %", samples.size(), cpu);
   if (const auto holder = lasting_holder(samples)) {
-    return {"asleep", fmt::format("the GIL, which thread {} has{}: {}", *holder,
+    return {"asleep", fmt::format("the GIL, held by thread {}{}: {}", *holder,
                                   where(last), looks)};
   }
   if (cpu >= kIdlePercent || samples.size() < kSamples) {

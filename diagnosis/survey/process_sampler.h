@@ -1,4 +1,4 @@
-// Looks at one Python process from outside: at the thread that a person would
+// Looks at one Python process: at the thread that a person would
 // want to see, and as far as that matters at those beside it. Nothing is
 // stopped, and no code runs in it.
 #pragma once

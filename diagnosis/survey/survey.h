@@ -32,7 +32,7 @@ struct SurveyedProcess {
   bool hung() const { return found && found->hung(); }
   bool stalled() const { return found && found->stalled; }
   bool is_first() const { return stalled() && !follows; }
-  // "stuck", as `diagnose` has it; "ended"; "unknown" where it could not be
+  // "stuck", as in `diagnose`; "ended"; "unknown" where it could not be
   // looked into.
   std::string state() const;
   // For how long it waits. None: it does not, or that is not known.

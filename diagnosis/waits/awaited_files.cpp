@@ -158,7 +158,7 @@ std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
     files = awaited_from_others(of, awaited);
     const bool others_rest = std::ranges::all_of(
         of.python_threads(), [&](const ThreadSnapshot* one) {
-          return one == &thread || is_idle_loop(*one);
+          return one == &thread || is_worker_loop(*one);
         });
     if (awaited.files.size() > 1 && (awaited.with_time || !others_rest)) {
       return std::nullopt;

@@ -1,4 +1,4 @@
-// Which Lock or RLock of Python a thread waits for, and who has it.
+// Which Lock or RLock of Python a thread waits for, and who holds it.
 #pragma once
 
 #include <optional>

@@ -228,7 +228,7 @@ std::size_t end_of_part(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
-// None if something that it reads is not to be had.
+// None if something that it reads cannot be had.
 std::optional<std::string> filled(const ProcessSnapshot& of,
                                   const PythonFrame& frame,
                                   std::string_view text) {

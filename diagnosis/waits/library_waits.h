@@ -40,14 +40,14 @@ std::string_view kind_name(WaitKind kind);  // "reply"
 bool is_idle_by_design(WaitKind kind);
 
 struct LibraryWait {
-  std::string_view library;  // as PyPI has it; "Python" for its own
+  std::string_view library;  // its name on PyPI; "Python" for its own
   std::string_view file;     // how its path ends
   std::string_view function;
   std::string_view versions;  // of the library, in which the function was seen
   WaitKind kind;
   // What it does: "waits for the reply of {self.host}". {EXPRESSION} is read in
   // the function's frame, as by `hangdbg peek`, the first of {A|B} that can be
-  // read; a [part] is left out if what it reads is not to be had, or None.
+  // read; a [part] is left out if what it reads cannot be had, or None.
   std::string_view sentence;
   // Functions of this table, "/file.py:function" by spaces, of which one must
   // be what this one waits in.
@@ -76,7 +76,7 @@ std::vector<std::string_view> expressions_of(const LibraryWait& row);
 // Threads that rest: in a loop of a library that waits for work or for
 // connections, and all that the loop has called is waiting.
 std::optional<KnownWait> worker_loop(const ThreadSnapshot& thread);
-inline bool is_idle_loop(const ThreadSnapshot& thread) {
+inline bool is_worker_loop(const ThreadSnapshot& thread) {
   return worker_loop(thread).has_value();
 }
 

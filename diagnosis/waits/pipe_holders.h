@@ -15,7 +15,7 @@ struct PipeHolder {
   int pid = 0;
   std::vector<int> fds;
   // The process from which it has them by fork(2), with no program begun since;
-  // 0: that is not to be seen.
+  // 0: that cannot be seen.
   int inherited_from = 0;
   // A process that multiprocessing has forked, and whose target got no
   // connection.
@@ -29,7 +29,7 @@ struct PipeHolders {
   std::vector<ThreadId> mains() const;  // of the others
 };
 
-// Those that have the end to write, or to read.
+// Those that have the write end or the read end open.
 PipeHolders pipe_holders(const ProcessSnapshot& of,
                          const OpenFile& pipe,
                          bool writers);

@@ -31,7 +31,7 @@ struct SocketThreads {
 };
 
 // `asks` waits for the other end. It is itself among them only where nobody
-// else can be: then it waits for itself.
+// else can be: then it is a self-deadlock.
 SocketThreads who_handles(const SocketPeer& peer,
                           const ProcessSnapshot& of,
                           const ThreadSnapshot& asks);

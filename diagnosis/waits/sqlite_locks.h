@@ -27,7 +27,7 @@ struct LockedDatabase {
   std::string path;
   SqliteLock lock = SqliteLock::Other;  // the strongest that somebody has
   bool in_log = false;                  // on the -shm file
-  std::vector<ThreadId> holders;        // who has it, but for this process
+  std::vector<ThreadId> holders;        // who holds it, but for this process
   bool own = false;  // this process has it, and nobody else has any
 
   std::string_view name() const;  // "EXCLUSIVE lock"

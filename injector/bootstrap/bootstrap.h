@@ -1,19 +1,15 @@
 /* The bootstrap's own memory, and what its files call of each other.
  *
- *   control.c   the control thread: the door, the first thread, the end
- *   sessions.c  sessions come and go; their records
- *   executor.c  a session's thread: a message, the GIL, the agent, the answer
- *   give_up.c   what does not react to its end is not waited for
- *   interpreters.c  into an interpreter and out of it
- *   frame_locals.c  reading and writing them
- *   hold.c      threads of the program that stand still for a client
- *   trace.c     the trace function of threads that are stepped or have
- *               breakpoints, up to 3.11
- *   breaks.c    breakpoints: which frames, which lines
- *   answers.c   what the agent says of code
- *   evaluator.c frames that begin
- *   pause.c     all other threads stand still, where no GIL sees to that
- *   forks.c     no fork while a thread state is made
+ *   control.c   the control thread: the rendezvous pipe, the first thread, the
+ * end sessions.c  sessions come and go; their records executor.c  a session's
+ * thread: a message, the GIL, the agent, the answer give_up.c   what does not
+ * react to its end is not waited for interpreters.c  into an interpreter and
+ * out of it frame_locals.c  reading and writing them hold.c      threads of the
+ * program that stand still for a client trace.c     the trace function of
+ * threads that are stepped or have breakpoints, up to 3.11 breaks.c
+ * breakpoints: which frames, which lines answers.c   what the agent says of
+ * code evaluator.c frames that begin pause.c     all other threads stand still,
+ * where no GIL sees to that forks.c     no fork while a thread state is made
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
  *   io.c        bounded reads and writes
@@ -100,9 +96,10 @@ struct HdSession {
   uint32_t enter_now_for;    /* control: for this message alone */
   uint32_t messages;         /* executor: so many have come */
   uint32_t used_agent;       /* executor: the main interpreter's */
-  uint32_t in_farewell;      /* executor: nobody gives permissions any more */
-  uint32_t wanted;           /* control: the interpreter for the next request */
-  uint32_t interpreter;      /* executor: for this one; 0 is the main one */
+  uint32_t
+      in_detach_handshake; /* executor: nobody gives permissions any more */
+  uint32_t wanted;         /* control: the interpreter for the next request */
+  uint32_t interpreter;    /* executor: for this one; 0 is the main one */
 
   uint32_t spare; /* control: what hd_start_spare's thread is to do */
   uint32_t
@@ -210,8 +207,8 @@ struct HdState {
   struct HdRegion* region;
   uint64_t base;
   int pid; /* not that of a process that a user's expression forks */
-  struct HdFile door_read;
-  struct HdFile door_write;
+  struct HdFile rendezvous_read;
+  struct HdFile rendezvous_write;
   uint64_t no_frames[4]; /* 0: a struct _PyCFrame for who has none any more */
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];

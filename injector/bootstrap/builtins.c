@@ -191,7 +191,7 @@ static HdPyObject* builtin_send_to(HdPyObject* self, HdPyObject* args) {
   return done;
 }
 
-/* Quietly: in a thread of the program's an exception might come up in its own
+/* Quietly: in a thread of the program's an exception might be raised in its own
  * code. */
 static HdPyObject* send_to(struct HdSession* session,
                            HdPyObject* bytes,
@@ -289,7 +289,7 @@ static int look_at_stack(HdPyObject* self,
   return -1;
 }
 
-/* Cancelled may come up in here at any bytecode, and nowhere else. */
+/* Cancelled may be raised in here at any bytecode, and nowhere else. */
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   (void)self;
   struct HdState* state = hd_state();

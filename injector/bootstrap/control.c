@@ -1,5 +1,5 @@
 /* The control thread. It never touches Python and so always answers, whoever
- * holds the GIL. Clients come through the door (a pipe), are offered two
+ * holds the GIL. Clients come by the rendezvous pipe, are offered two
  * channels, and are gone when theirs close; with the last one everything here
  * goes. */
 #define _GNU_SOURCE /* O_DIRECT */
@@ -59,8 +59,8 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
   HD_STORE(region->stage, HD_STAGE_SERVING);
   do {
     serve(state);
-    /* Whoever knocked before this is served; who comes later sees the stage,
-     * or finds the door closed. */
+    /* Whoever wrote before this is served; who comes later sees the stage,
+     * or finds the rendezvous pipe closed. */
     HD_STORE(region->stage, HD_STAGE_CLOSING);
     answer_door(state);
     if (sessions_left(state)) {
@@ -71,14 +71,14 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
 }
 
 static void leave_target(struct HdState* state, struct HdExit* out) {
-  /* The stage first: a client that has fetched the door looks at it again, lest
-   * the number was somebody else's by then. */
+  /* The stage first: a client that has fetched the rendezvous pipe looks at it
+   * again, lest the number was somebody else's by then. */
   HD_STORE(state->region->stage, HD_STAGE_CLOSED);
-  hd_close(&state->door_read);
-  hd_close(&state->door_write);
-  /* Where the interpreter ended before the farewell, the agent's objects live
-   * on and the garbage collector looks at their method tables: then the region
-   * stays, and is all that does. */
+  hd_close(&state->rendezvous_read);
+  hd_close(&state->rendezvous_write);
+  /* Where the interpreter ended before the detach handshake, the agent's
+   * objects live on and the garbage collector looks at their method tables:
+   * then the region stays, and is all that does. */
   int loaded = 0;
   for (int i = 0; i <= HD_MAX_SESSIONS; i++) {
     loaded |= state->agents[i].globals != 0;
@@ -111,13 +111,13 @@ static struct HdState* set_up(uint64_t base) {
   if (!(region->forbidden & HD_FORBIDS_READ_SELF)) {
     state->tid_offset = find_tid_offset(state);
   }
-  int door[2] = {-1, -1};
+  int rendezvous[2] = {-1, -1};
   /* O_DIRECT: what is written at once is read at once, and junk by itself. */
-  hd_make_pair(state, O_NONBLOCK | O_DIRECT, door);
-  state->door_read = hd_file(door[0]);
-  state->door_write = hd_file(door[1]);
-  region->door = door[1];
-  region->door_inode = state->door_write.inode;
+  hd_make_pair(state, O_NONBLOCK | O_DIRECT, rendezvous);
+  state->rendezvous_read = hd_file(rendezvous[0]);
+  state->rendezvous_write = hd_file(rendezvous[1]);
+  region->rendezvous = rendezvous[1];
+  region->rendezvous_inode = state->rendezvous_write.inode;
   return state;
 }
 
@@ -139,9 +139,9 @@ static void serve(struct HdState* state) {
   }
 }
 
-/* Sleeps until a record, the door, or the next thing that is due. */
+/* Sleeps until a record, the rendezvous pipe, or the next thing that is due. */
 static int wait_for_news(struct HdState* state, struct pollfd* polled) {
-  const int door_is_ours = hd_is_ours(&state->door_read);
+  const int rendezvous_is_ours = hd_is_ours(&state->rendezvous_read);
   long timeout = HD_LONGEST_POLL_MS;
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
@@ -171,7 +171,8 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
       timeout > HD_LATE_FORK_MS) {
     timeout = HD_LATE_FORK_MS;
   }
-  polled[HD_MAX_SESSIONS].fd = door_is_ours ? state->door_read.number : -1;
+  polled[HD_MAX_SESSIONS].fd =
+      rendezvous_is_ours ? state->rendezvous_read.number : -1;
   polled[HD_MAX_SESSIONS].events = POLLIN;
   polled[HD_MAX_SESSIONS].revents = 0;
   return (int)hd_syscall(SYS_poll, (long)polled, HD_MAX_SESSIONS + 1, timeout,
@@ -179,23 +180,23 @@ static int wait_for_news(struct HdState* state, struct pollfd* polled) {
 }
 
 static void answer_door(struct HdState* state) {
-  struct HdDoorRecord record;
+  struct HdRendezvousRecord record;
   for (;;) {
-    const long got = hd_read(&state->door_read, &record, sizeof record);
+    const long got = hd_read(&state->rendezvous_read, &record, sizeof record);
     if (got <= 0) {
       return;
     }
-    if (got == sizeof record && record.kind == HD_DOOR_JOIN) {
+    if (got == sizeof record && record.kind == HD_RECORD_JOIN) {
       offer(state, record.value);
     }
-    /* HD_DOOR_THREAD_DONE only wakes us: look_after joins. */
+    /* HD_RECORD_THREAD_DONE only wakes us: look_after joins. */
   }
 }
 
 void hd_wake_control(struct HdState* state) {
-  const struct HdDoorRecord record = {HD_DOOR_THREAD_DONE, 0};
-  const struct HdFile door = state->door_write;
-  hd_write(&door, &record, sizeof record);
+  const struct HdRendezvousRecord record = {HD_RECORD_THREAD_DONE, 0};
+  const struct HdFile rendezvous = state->rendezvous_write;
+  hd_write(&rendezvous, &record, sizeof record);
 }
 
 static void offer(struct HdState* state, uint32_t nonce) {

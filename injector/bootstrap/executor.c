@@ -3,7 +3,7 @@
  *
  * PyGILState_Ensure cannot time out and cannot be left, so the executor does
  * not enter it while somebody holds the GIL: it watches the GIL's own word
- * until that is 0, or until the injector - who sees from outside whether the
+ * until that is 0, or until the injector - who sees out of process whether the
  * holder makes progress in Python and so will let go when asked - says
  * "enter now". A client that leaves in between costs the target nothing. */
 #include <poll.h>
@@ -32,7 +32,7 @@ static int take_gil(struct HdSession* session, struct HdEntry* entry);
 static int begin_change(struct HdSession* session);
 static void end_change(struct HdSession* session);
 static void say_not_entered(struct HdSession* session);
-static void farewell(struct HdSession* session);
+static void detach_handshake(struct HdSession* session);
 static void leave_interpreter(struct HdSession* session);
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at);
 static void say_done(struct HdSession* session, uint32_t* flag);
@@ -56,7 +56,7 @@ void* hd_executor_main(void* argument) {
   while (serve_one(session)) {
   }
   session = own_session(session->state);
-  farewell(session);
+  detach_handshake(session);
   hd_free_buffer(session);
   say_done(session, &session->executor_done);
   return 0;
@@ -284,7 +284,7 @@ static void say_not_entered(struct HdSession* session) {
 /* Clears the agent up if this was its last user. However long that takes: the
  * region must outlive the agent's objects, and while we wait here a following
  * client finds an agent to join. Only where the interpreter ends they stay. */
-static void farewell(struct HdSession* session) {
+static void detach_handshake(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdEntry entry;
   hd_held_end(session);
@@ -307,7 +307,8 @@ static void farewell(struct HdSession* session) {
       return;
     }
   }
-  /* Who has not said farewell has not forgotten what calls the agent. */
+  /* Who has not done the detach handshake has not forgotten what calls the
+   * agent. */
   int last = !HD_LOAD(state->lost_executor);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     const struct HdSession* other = &state->sessions[i];
@@ -345,9 +346,10 @@ static void leave_interpreter(struct HdSession* session) {
 }
 
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
- * 0) has come: then whoever needs it waits in earnest. 0: the interpreter is
- * ending, or the client has gone, which with `queue_at` is known. Without a GIL
- * there is nobody then who would see whether a pause can be had. */
+ * 0) has come: then whoever needs it waits in a blocking acquire. 0: the
+ * interpreter is ending, or the client has gone, which with `queue_at` is
+ * known. Without a GIL there is nobody then who would see whether a pause can
+ * be had. */
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {

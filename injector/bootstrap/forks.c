@@ -15,7 +15,8 @@
  * all threads that are attached; ours is not yet.
  *
  * glibc's fork takes the lock on its list of open files before it begins, and
- * so that lock keeps forks waiting. musl has none that can be had from outside.
+ * so that lock keeps forks waiting. musl has none that can be had out of
+ * process.
  *
  * An allocator that has locked itself for a fork by then, in a handler of
  * pthread_atfork, would wait for that fork, which waits for us, while we wait

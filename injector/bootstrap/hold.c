@@ -27,8 +27,8 @@
 #define LONGEST_WAIT_S 1
 /* A thread that was sent comes as soon as it gets a CPU. */
 #define COMES_NS 300000000L
-/* The GIL is taken when it is free, or else in earnest: the thread's own code
- * would do no less. */
+/* The GIL is taken when it is free, or else by a blocking acquire: the thread's
+ * own code would do no less. */
 #define GIL_PATIENCE_NS 50000000L
 
 typedef uint64_t (*SelfFunction)(void);

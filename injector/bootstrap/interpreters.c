@@ -105,7 +105,7 @@ static void hide(struct HdState* state, int change) {
 int hd_gil_is_free(struct HdSession* session) {
   const struct HdApi* api = &session->state->region->api;
   if (hd_is_free_threaded(session->state)) {
-    return 0; /* whether a pause can be had is seen from outside */
+    return 0; /* whether a pause can be had is seen out of process */
   }
   if (!session->interpreter || api->interpreter_gil == HD_NO_OFFSET) {
     return !api->gil_locked ||

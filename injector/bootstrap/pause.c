@@ -4,7 +4,7 @@
  * needs one to stand happens here, in C, and all at once: CPython's own pause,
  * as the garbage collector makes it (stop_the_world in Python/pystate.c). It
  * has no deadline: it waits until each thread has come to its next bytecode.
- * The client has seen from outside that they all do (HD_CONTROL_ENTER_NOW).
+ * The client has seen out of process that they all do (HD_CONTROL_ENTER_NOW).
  *
  * Within a pause no Python may run and nothing may be destroyed: the collector,
  * or a finaliser, would wait for the threads that wait for us. */
@@ -30,13 +30,14 @@ static int add_frame(struct HdState* state,
                      HdPyObject* frame);
 
 /* The permission with which the executor came in is for the next moment only.
- * In the farewell it goes without: to see that no thread is in our code. */
+ * In the detach handshake it goes without: to see that no thread is in our
+ * code. */
 int hd_pause(struct HdSession* session) {
   struct HdState* state = session->state;
   if (!hd_is_free_threaded(state)) {
     return 1;
   }
-  if (!session->in_farewell && !hd_is_let_in(session)) {
+  if (!session->in_detach_handshake && !hd_is_let_in(session)) {
     void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
     const int may = hd_may_enter(session);
     HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);

@@ -83,11 +83,11 @@ void hd_agent_forget(struct HdSession* session) {
   struct HdState* state = session->state;
   struct HdAgent* agent = hd_agent(session);
   if (agent->forget) {
-    session->in_farewell = 1;
+    session->in_detach_handshake = 1;
     HdPyObject* result = hd_call(
         state, agent->forget,
         HD_CALL(state, PyLong_FromLong, NumberFunction)(session->index), 0);
-    session->in_farewell = 0;
+    session->in_detach_handshake = 0;
     if (result) {
       HD_CALL(state, Py_DecRef, ObjectFunction)(result);
     }

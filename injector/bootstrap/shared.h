@@ -194,7 +194,7 @@ enum HdStage {
   HD_STAGE_STARTING = 0,
   HD_STAGE_SERVING = 1,
   HD_STAGE_CLOSING = 2, /* the last client has gone; join no more */
-  HD_STAGE_CLOSED = 3,  /* nobody reads at the door any more */
+  HD_STAGE_CLOSED = 3,  /* nobody reads at the rendezvous pipe any more */
 };
 
 /* Whether the region stays for threads of the program: those with frames of our
@@ -226,8 +226,10 @@ struct HdRegion {
   uint32_t code_size;   /* 0: only the source is there */
   uint32_t code_magic;  /* of the interpreters that can read it */
   int32_t control_tid;
-  int32_t door;        /* a pipe's writing end, for HdDoorRecord; -1 at first */
-  uint64_t door_inode; /* the program may have closed it and used its number */
+  int32_t rendezvous; /* a pipe's writing end, for HdRendezvousRecord; -1 at
+                         first */
+  uint64_t
+      rendezvous_inode; /* the program may have closed it and used its number */
   uint64_t libc_signals; /* a mask: those that the libc keeps for itself */
   /* Regions of agents that have gone, but were on a stack of the program's: the
    * addresses of their images; 0 none. */
@@ -242,14 +244,14 @@ struct HdRegion {
   /* The bootstrap's own memory follows; see bootstrap.h. */
 };
 
-/* Written to the door in one write(2), which a pipe keeps whole. */
-struct HdDoorRecord {
+/* Written to the rendezvous pipe in one write(2), which a pipe keeps whole. */
+struct HdRendezvousRecord {
   uint32_t kind; /* enum HdDoorKind */
   uint32_t value;
 };
 enum HdDoorKind {
-  HD_DOOR_JOIN = 1,        /* value: nonce */
-  HD_DOOR_THREAD_DONE = 2, /* from within: control is to look what is due */
+  HD_RECORD_JOIN = 1,        /* value: nonce */
+  HD_RECORD_THREAD_DONE = 2, /* from within: control is to look what is due */
 };
 
 /* The control channel, both ways. */
@@ -262,9 +264,9 @@ enum HdControlKind {
   HD_CONTROL_HELLO = 1,       /* value: HD_ABI; the first record of a client */
   HD_CONTROL_STATUS = 2,      /* asks for HD_CONTROL_STAGE */
   HD_CONTROL_ENTER_NOW = 3,   /* for the next moment (HD_ENTER_NOW_NS), wait for
-                                 the GIL in earnest: its holder runs Python; or
-                                 all threads, where there is none. value: for
-                                 which message, from 1 on */
+                                 the GIL by a blocking acquire: its holder runs
+                                 Python; or   all threads, where there is none.
+                                 value: for   which message, from 1 on */
   HD_CONTROL_CANCEL = 4,      /* the evaluation of a message, also before it has
                                  begun. value: which message, from 1 on */
   HD_CONTROL_INTERPRETER = 7, /* value: in which the next requests run */

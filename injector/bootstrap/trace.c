@@ -8,7 +8,7 @@
  * it is follows from which of our functions is set (`tracers`): nothing is kept
  * by thread.
  *
- * A step is set by the thread itself, and by us from outside only taken away,
+ * A step is set by the thread itself, and by us out of process only taken away,
  * when its client has gone. */
 #include "injector/bootstrap/tracing.h"
 

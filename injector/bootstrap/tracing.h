@@ -84,7 +84,7 @@ enum HdReached {
 };
 /* A line is reached: on_line is called if it has one. */
 enum HdReached hd_reach_line(struct HdState* state, HdPyObject* frame_object);
-/* An exception comes up in a frame, or comes back to it. 0 if on_error has
+/* An exception is raised in a frame, or comes back to it. 0 if on_error has
  * raised another. */
 int hd_reach_error(struct HdState* state,
                    HdPyObject* frame_object,

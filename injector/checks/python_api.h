@@ -1,5 +1,5 @@
 // The functions of the target's libc and Python that the stub and the
-// bootstrap call, looked up from outside.
+// bootstrap call, looked up out of process.
 //
 // The bootstrap itself has no undefined symbols: with them it would fail where
 // libpython was opened RTLD_LOCAL, and where they are bound lazily it would

@@ -149,7 +149,7 @@ std::unexpected<Error> no_cpu(int pid, const TakenCpus::value_type& taken) {
           cpus && CPU_COUNT(&*cpus) > 1 ? ", and others have the rest" : ""),
       fmt::format("chrt --other --pid 0 {}, or taskset --all-tasks --cpu-list "
                   "--pid CPUS {}, then again; hangdbg dump {} and hangdbg peek "
-                  "{} read it from outside",
+                  "{} read it out of process",
                   thread.tid, pid, pid, pid));
 }
 

@@ -20,7 +20,7 @@ struct RealTimeThread {
   std::uint64_t ran_ns = 0;
 };
 
-// By CPU: who has it to himself.
+// By CPU: the thread that has it to itself.
 using TakenCpus = std::map<int, RealTimeThread>;
 
 // CPUs that are taken, as far as that matters to the process: it is found out

@@ -58,7 +58,7 @@ std::unexpected<Error> cannot_restart(int tid) {
 
 std::unexpected<Error> with_hint(int pid, Error error) {
   error.hint =
-      fmt::format("hangdbg dump {} reads its stacks from outside", pid);
+      fmt::format("hangdbg dump {} reads its stacks out of process", pid);
   return std::unexpected(std::move(error));
 }
 

@@ -206,7 +206,7 @@ Status judge(const AttachTarget& target,
   }
   const auto unwound = unwinder.unwind(registers.raw, deadline, kMostFrames);
   if (!unwound) {
-    return refuse("not to be unwound: " + unwound.error().text());
+    return refuse("cannot be unwound: " + unwound.error().text());
   }
   if (unwound->baseless && is_look(registers)) {
     return {};  // the stop will tell
@@ -286,7 +286,7 @@ Rank rank_of_call(const AttachTarget& target, const TaskSyscall& call) {
 }
 
 // It may have a time limit (SO_RCVTIMEO), with which nothing is restarted, and
-// which cannot be seen from outside.
+// which cannot be seen out of process.
 bool is_socket(const AttachTarget& target, std::uint64_t fd) {
   std::error_code error;
   const auto link = std::filesystem::read_symlink(

@@ -2,7 +2,7 @@
 //
 // From `borrow` on the thread stands in our stub instead of in its own code;
 // `give_back`, and the destructor on every other path, puts registers, vector
-// state and signal mask back and lets it go on. If we die in between, the stub
+// state and signal mask back and resumes it. If we die in between, the stub
 // does the same as soon as its deadline passes (stub_x86_64.S).
 //
 // A stub whose deadline has passed is gone, and its stack and its region are

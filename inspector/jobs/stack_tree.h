@@ -43,7 +43,7 @@ struct StackClass {
   std::vector<StackPlace> way;  // outermost first
 };
 
-// A class that is elsewhere than most are. Its way and theirs begin with the
+// A class that is at another place than most. Its way and theirs begin with the
 // same `fork` places, and part behind them; one may end there.
 struct Outliers {
   StackClass here;

@@ -1,4 +1,4 @@
-// The native stack of one thread, read from outside.
+// The native stack of one thread, read out of process.
 //
 // NativeUnwinder is exact: it follows the DWARF call frame information that
 // each module carries in memory (.eh_frame_hdr), so a deleted file, a chroot or

@@ -15,7 +15,7 @@ namespace hangdbg {
 class DefaultThread {
  public:
   void next(std::string_view file) {
-    const bool waits = !file.empty() && is_waiting_room(file);
+    const bool waits = !file.empty() && is_stdlib_blocking_file(file);
     if (seen_ == 0) {
       main_waits_ = waits;
     } else if (!file.empty() && !is_library(file)) {

@@ -26,7 +26,7 @@ struct NamedFrame {
   Address sp;
   bool interpreter = false;  // it is in the module that has CPython
   NativeSymbol symbol;
-  bool behind_gap = false;  // as NativeFrame has it
+  bool behind_gap = false;  // as in NativeFrame
   Address pc = {};          // likewise
 };
 

@@ -1,4 +1,4 @@
-// What all threads of a process do, read from outside: the data behind
+// What all threads of a process do, read out of process: the data behind
 // `hangdbg dump`. No code runs in the process; a thread that runs is stopped
 // for some tens of microseconds, unless that is forbidden.
 #pragma once

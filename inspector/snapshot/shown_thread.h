@@ -1,4 +1,4 @@
-// Which thread a person wants to see, chosen from outside.
+// Which thread a person wants to see, chosen out of process.
 #pragma once
 
 #include <string>

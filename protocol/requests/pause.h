@@ -1,4 +1,4 @@
-// Takes hold of a thread.
+// Suspends a thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An exception comes up in a thread that is held, which goes on with it.
+// An exception is raised in a thread that is held, which goes on with it.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ wait_for_debugger = wait
 
 
 def set_trace() -> None:
-    """breakpoint(), as pdb has it."""
+    """breakpoint(), as in pdb."""
     _wait("breakpoint", None, None)
 
 

@@ -133,7 +133,7 @@ Awaitable<ConsoleAnswer> arguments(DebugSession& session, Typed typed) {
 
 // ---- where
 
-// The newest frame last, as pdb has it.
+// The newest frame last, as in pdb.
 Awaitable<ConsoleAnswer> where_command(DebugSession& session, Typed typed) {
   dap::StackTrace::Arguments question;
   question.thread_id = typed.place.thread;
@@ -350,10 +350,13 @@ std::span<const ConsoleCommand> commands() {
        step_on<StepKind::Until>,
        "to a later line of this function"},
       {{"j", "jump"}, Number, jump, "go on at another line"},
-      {{"c", "cont", "continue", "release"}, Nothing, go_on, "let it go on"},
+      {{"c", "cont", "continue", "release"},
+       Nothing,
+       go_on,
+       "resume the thread"},
       {{"debug"}, Expression, debug, "run that here, and stop in it"},
-      {{"raise"}, Expression, raise, "let it go on with that exception"},
-      {{"hold"}, Nothing, hold, "take hold of the thread"},
+      {{"raise"}, Expression, raise, "raise that exception in the thread"},
+      {{"hold"}, Nothing, hold, "suspend the thread"},
       {{"u", "up", "d", "down"}, Number, editors, "choose in the call stack"},
       {{"b", "break", "tbreak", "cl", "clear"},
        Lines,

@@ -52,7 +52,7 @@ DebugSession::DebugSession(Machine machine,
       writer_(machine.io.get_executor()),
       others_(machine.io.get_executor()),
       patience_(machine.io),
-      farewell_(machine.io),
+      detach_timer_(machine.io),
       questions_(*this),
       threads_(*this),
       stop_came_(machine.io) {}
@@ -84,7 +84,7 @@ asio::awaitable<void> DebugSession::run() {
   patience_.cancel();
   others_.spawn(close_after(kFarewell));
   co_await writer_.join();
-  farewell_.cancel();
+  detach_timer_.cancel();
   transport_->close();
   co_await others_.join();
 }
@@ -145,8 +145,8 @@ asio::awaitable<void> DebugSession::end_unless_attached() {
 // The last answers may not find a reader.
 asio::awaitable<void> DebugSession::close_after(
     Deadline::Clock::duration time) {
-  farewell_.expires_after(time);
-  co_await farewell_.async_wait(as_result);
+  detach_timer_.expires_after(time);
+  co_await detach_timer_.async_wait(as_result);
   transport_->close();
 }
 

@@ -217,7 +217,7 @@ class DebugSession {
   TaskGroup writer_;
   TaskGroup others_;
   boost::asio::steady_timer patience_;
-  boost::asio::steady_timer farewell_;
+  boost::asio::steady_timer detach_timer_;
   std::string token_;
   std::function<void()> on_token_;
   bool admitted_ = true;  // false: the token has not come yet

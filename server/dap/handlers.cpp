@@ -117,7 +117,7 @@ constexpr Handler agents(void (*declare)(dap::Capabilities&) = nullptr) {
           &pass_on<Pair, kPrepare>, nullptr};
 }
 
-// ---- those that the agent answers, but for what was read from outside
+// ---- those that the agent answers, but for what was read out of process
 
 bool is_outside(const dap::Variables::Arguments& wanted) {
   return OutOfProcessValues::is_ours(wanted.variables_reference);

@@ -26,7 +26,7 @@ namespace {
 
 using asio::experimental::awaitable_operators::operator||;
 
-// From hanging up until it is killed: a farewell takes less.
+// From hanging up until it is killed: the detach handshake takes less.
 constexpr auto kRemoteTerminalLastWords = std::chrono::seconds(2);
 constexpr std::size_t kLongestTerm = 64;
 

@@ -1,8 +1,8 @@
 // SubProcesses: the Python processes that a target starts, and what it becomes
 // by exec. For each the editor is asked to open a session (startDebugging).
 //
-// They are found from outside, in /proc: nothing is put into the target for it.
-// What was there before is left to who wants it.
+// They are found out of process, in /proc: nothing is put into the target for
+// it. What was there before is left to who wants it.
 //
 // Threads: only the one that runs the io_context.
 #pragma once

@@ -2,7 +2,7 @@
 // of the breakpoint at another moment: from a collective on that none of them
 // has begun when all have been told which. That is the ranks' own clock.
 //
-// Which of their groups a loop goes round by is not known, so one of each is
+// Which of their groups a loop is in is not known, so one of each is
 // named, and the first that is begun counts: it is the same one for all of
 // them.
 #pragma once

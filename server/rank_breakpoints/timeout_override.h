@@ -70,7 +70,7 @@ class TimeoutOverride {
 };
 
 // Who waits where for whom, and what is left of its timeout: a line. `pids`: of
-// the ranks. Reads from outside how long they have waited.
+// the ranks. Reads out of process how long they have waited.
 std::string describe(const OldCollective& one, const std::map<int, int>& pids);
 
 // "20 s": timeouts are rarely less.

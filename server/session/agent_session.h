@@ -3,9 +3,9 @@
 //
 // Holds what an attach made - the channels into the agent, and what preflight
 // saw - and asks the agent typed DAP questions over them. A question that the
-// agent cannot answer because somebody holds the GIL is watched from outside:
-// the session says who has it, and lets the agent take it in earnest once the
-// holder is seen to make progress. Meanwhile it answers what it can from
+// agent cannot answer because somebody holds the GIL is watched out of process:
+// the session says who holds it, and lets the agent acquire it blocking once
+// the holder is seen to make progress. Meanwhile it answers what it can from
 // outside.
 //
 // One call at a time. Threads: only the one that runs the io_context; looks at
@@ -80,7 +80,7 @@ class AgentSession {
 
   // Which Python it is; the threads that run Python; the stack of one. Threads
   // go by our numbers here; the agent has those of the target's PID namespace.
-  // While the GIL is not to be had, the answers are made from outside
+  // While the GIL cannot be had, the answers are made out of process
   // (out_of_process_view.h); its frames have no number, so that a question
   // about one is answered with NoSuchFrame. Errors: those of call(),
   // Unreadable.
@@ -89,7 +89,7 @@ class AgentSession {
   Awaitable<dap::StackTrace::Body> stack(dap::StackTrace::Arguments wanted,
                                          Deadline deadline);
 
-  // Of the last stack() that was made from outside: its frames, in its order.
+  // Of the last stack() that was made out of process: its frames, in its order.
   const std::vector<PythonFrame>& outside_frames() const {
     return view_.frames();
   }
@@ -103,8 +103,8 @@ class AgentSession {
   // others do. Then a frame has the number by which it can be asked something.
   void allow_outside(bool allowed) { outside_allowed_ = allowed; }
 
-  // There is no agent, because of that: those three are made from outside, and
-  // all else is answered with it. At once after the constructor.
+  // There is no agent, because of that: those three are made out of process,
+  // and all else is answered with it. At once after the constructor.
   void stay_outside(Error why) { outside_ = std::move(why); }
   bool is_outside() const { return outside_.has_value(); }
   Status entered() const;
@@ -166,7 +166,7 @@ class AgentSession {
 
   const AttachTarget& target() const { return *target_; }
 
-  // The GIL right now, read from outside. Errors: read_gil()'s.
+  // The GIL right now, read out of process. Errors: read_gil()'s.
   Result<GilState> gil() const;
 
   // Where the time of attach and of the calls so far went.

@@ -75,9 +75,9 @@ GilWatch::Verdict GilWatch::look() {
   }
   const auto now = Deadline::Clock::now();
   may_stop_ = now - looked_at_native_ >= kBetweenStops;
-  // With a GIL: it changes hands, or its holder is elsewhere than at the last
-  // look. Without, that look may be long ago, and a pause that does not come
-  // stops the program.
+  // With a GIL: it changes hands, or its holder is at another place than at the
+  // last look. Without, that look may be long ago, and a pause that does not
+  // come stops the program.
   const bool moved = has_gil_ && !before.empty() &&
                      !before.front().same_place(holders_.front());
   auto verdict = Verdict::Moves;

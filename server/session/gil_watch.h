@@ -1,7 +1,7 @@
 // GilWatch: who has the target's GIL, and does he get on with it?
 //
 // The agent does not queue for a GIL that may never come
-// (bootstrap/executor.c). Whether it will come is seen from outside: a holder
+// (bootstrap/executor.c). Whether it will come is seen out of process: a holder
 // that runs Python bytecode lets go when asked; one that stands in native code
 // does not. Without a GIL it is a pause of all threads that is waited for, and
 // each that is attached to the interpreter holds it up as a holder does.

@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr auto kOutsideViewMoment = std::chrono::milliseconds(100);
+constexpr auto kOutOfProcessMoment = std::chrono::milliseconds(100);
 
 std::int64_t ident_of(const PythonThread& thread) {
   return thread.tid.value_or(static_cast<std::int64_t>(thread.ident));
@@ -98,7 +98,7 @@ Status OutOfProcessView::find_threads(std::int64_t interpreter) {
   const auto tasks = TRY(TaskIds::read(target_.pid));
   threads_ = TRY(python_threads(target_.memory, target_.python, tasks));
   interpreter_ = interpreter;
-  fresh_ = Deadline::in(kOutsideViewMoment);
+  fresh_ = Deadline::in(kOutOfProcessMoment);
   std::erase_if(threads_, [&](const PythonThread& thread) {
     return !thread.frame || thread.interpreter != interpreter ||
            is_thread_of_agent(target_, thread);

@@ -29,9 +29,10 @@ class Program {
     bool module = false;
     std::vector<std::string> words;  // SCRIPT or MODULE, and its arguments
     std::optional<std::vector<std::string>> environment;  // else ours
-    bool calls_us = false;  // at breakpoint(), and else waits as without us
-    int call = SIGUSR1;     // by this signal; 0: by none
-    int ready = -1;    // what it closes when it is about to wait at `entry`
+    bool calls_us =
+        false;  // at breakpoint(), and else waits as it would without hangdbg
+    int call = SIGUSR1;  // by this signal; 0: by none
+    int ready = -1;      // what it closes when it is about to wait at `entry`
     std::string tell;  // or who starts it is not we: a pipe's path, for `ready`
                        // and, in a line before that, its number
     bool post_mortem = false;

@@ -40,7 +40,7 @@ class Session {
   static Result<std::unique_ptr<Session>> attach(int pid,
                                                  Hooks hooks,
                                                  Deadline deadline);
-  // Enters nothing, and says `why`: threads and stacks are read from outside,
+  // Enters nothing, and says `why`: threads and stacks are read out of process,
   // all else is answered with that error. Errors: preflight()'s.
   static Result<std::unique_ptr<Session>> open_outside(int pid,
                                                        Hooks hooks,

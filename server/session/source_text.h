@@ -1,6 +1,6 @@
 // The target's source files, as the target names them.
 //
-// Read from outside (tracee/program/target_text.h): nothing is run in the
+// Read out of process (tracee/program/target_text.h): nothing is run in the
 // target.
 #pragma once
 

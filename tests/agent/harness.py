@@ -156,7 +156,7 @@ def set_local(frame, name, *value):
 
 class Hung:
     """A thread that runs function(hung) and hangs where that calls
-    hung.wait(). `with Hung(function) as hung:` lets it go on at the end and
+    hung.wait(). `with Hung(function) as hung:` resumes it at the end and
     joins it; .result is what function returned."""
 
     def __init__(self, function):

@@ -181,7 +181,8 @@ static const char* start(unsigned forbidden) {
   return keep_first() ? 0 : "the first session does not begin";
 }
 
-/* No thread of a real agent, whose door would be found in our place. */
+/* No thread of a real agent, whose rendezvous pipe would be found in our place.
+ */
 static int is_alone(void) {
   DIR* tasks = opendir("/proc/self/task");
   struct dirent* task;
@@ -227,7 +228,7 @@ static void* fill(unsigned forbidden) {
   filled->stage = HD_STAGE_STARTING;
   filled->refused = 0;
   filled->control_tid = 0;
-  filled->door = -1;
+  filled->rendezvous = -1;
   memset(filled->left, 0, sizeof filled->left);
   memset(filled->lost, 0, sizeof filled->lost);
   filled->stays = HD_GOES;

@@ -4,7 +4,7 @@ A target hangs in one way, from CPython 3.6 to 3.15, with the standard library
 only. It prints two JSON lines: `ready(...)` just before it hangs, `finish(...)`
 after it was told to go on; then it exits with rc 7, which no accident gives.
 How it is told to go on is in its first line, as "go_on":
-  "SIGUSR1"   send that signal   (a handler of the target's own lets it go on,
+  "SIGUSR1"   send that signal   (a handler of the target's own resumes it,
                                   so one thread is enough)
   "stdin"     write a line to its standard input   (for C calls, where no
                                   Python handler can run)

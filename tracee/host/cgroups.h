@@ -15,7 +15,7 @@ namespace hangdbg {
 
 struct Cgroup {
   bool unified = false;  // version 2
-  std::string path;      // as /proc/PID/cgroup has it: "/jobs/7"
+  std::string path;      // as in /proc/PID/cgroup: "/jobs/7"
   std::string folder;    // "/sys/fs/cgroup/memory/jobs/7"
   std::string top;       // the folder of the highest group that is seen here
 
@@ -50,7 +50,7 @@ std::optional<std::string> read_cgroup_file(const std::string& folder,
 // Why a process does not run at all.
 struct Frozen {
   std::string path;     // of the group
-  std::string command;  // lets it go on: "echo THAWED > ..."
+  std::string command;  // resumes it: "echo THAWED > ..."
 };
 std::optional<Frozen> find_frozen(int pid);
 

@@ -1,5 +1,5 @@
 // A socket of another process, had for a moment by pidfd_getfd(2): for what the
-// kernel tells of a socket to nobody but who has it.
+// kernel tells of a socket to nobody but who holds it.
 //
 // What is had is the same socket, not a copy. It is closed again within
 // microseconds, before anything else is done: if the process closes its own

@@ -22,7 +22,7 @@ struct Connections {
   std::uint64_t network = 0;             // the inode of its network namespace
   std::vector<Connection> connections;   // by descriptor; also who listens
   bool complete = true;                  // false: some could not be read
-  std::optional<Error> why_no_progress;  // where TCP_INFO was not to be had
+  std::optional<Error> why_no_progress;  // where TCP_INFO could not be had
 };
 
 // Of each of them. What a namespace has is asked for once. Errors: those of

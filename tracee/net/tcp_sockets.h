@@ -1,7 +1,7 @@
 // The TCP and UDP sockets of a network namespace, as the kernel has them: both
 // ends, state, what lies in their queues, and since when nothing came or went.
 //
-// By inet_diag (sock_diag(7)) with TCP_INFO. Where that is not to be had, as in
+// By inet_diag (sock_diag(7)) with TCP_INFO. Where that cannot be had, as in
 // a namespace that we may not enter, by /proc/PID/net/tcp and tcp6 (proc(5)):
 // without the times then.
 #pragma once

@@ -1,7 +1,7 @@
 // The sockets of AF_UNIX of a network namespace (unix(7)): their names, who is
 // connected with whom, what lies in their queues.
 //
-// By unix_diag (sock_diag(7)); where that is not to be had, by
+// By unix_diag (sock_diag(7)); where that cannot be had, by
 // /proc/PID/net/unix: without the other ends and the queues then.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The open files of a process, as /proc/PID/fd and fdinfo tell them (proc(5)):
-// what each descriptor is, how it may be used, and what hangs on it.
+// what each descriptor is, how it may be used, and what can be reached from it.
 //
 // No file system is asked for anything: a file on a dead mount holds nobody up.
 #pragma once

@@ -20,7 +20,7 @@ struct Mapping {
   bool executable = false;
   bool shared = false;
   std::uint64_t offset = 0;  // into the file
-  std::uint64_t device = 0;  // of the file, as stat(2) has it
+  std::uint64_t device = 0;  // of the file, as in stat(2)
   std::uint64_t inode = 0;   // 0 for anonymous memory
   std::string path;          // "[stack]", "/usr/lib/libc.so.6", "… (deleted)"
 

@@ -40,7 +40,7 @@ struct TaskStat {
   int cpu = 0;            // on which it ran last
   unsigned priority = 0;  // 1 to 99 of SCHED_FIFO and SCHED_RR
   unsigned policy = 0;    // SCHED_OTHER, SCHED_FIFO, ... (sched(7))
-  // Of one that has ended, as waitpid(2) has it; 0 without the right to trace.
+  // Of one that has ended, as in waitpid(2); 0 without the right to trace.
   int exit_code = 0;
 };
 Result<TaskStat> read_task_stat(int pid, int tid);

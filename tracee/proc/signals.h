@@ -10,7 +10,7 @@ namespace hangdbg {
 // "SIGTERM"; "SIGRTMIN+2"; "signal 99".
 std::string signal_name(int number);
 
-// How a process ended, of a status as wait(2) has it: "killed by SIGKILL",
+// How a process ended, of a status as in wait(2): "killed by SIGKILL",
 // "exit code 3".
 std::string end_text(int status);
 

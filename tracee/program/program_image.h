@@ -11,7 +11,7 @@ namespace hangdbg {
 
 // `memory` is that process's. May wait for as long as it is in D state. Errors:
 // those of read_proc_file and ElfImage::read; Unreadable, also where the linker
-// has put the program's headers elsewhere than behind the file's.
+// has put the program's headers not behind the file's.
 Result<ElfImage> read_program_image(int pid, const MemoryReader& memory);
 
 }  // namespace hangdbg

@@ -1,6 +1,6 @@
 // A file of source as the target names it.
 //
-// Read from outside: a name leads nowhere but to a regular file below the
+// Read out of process: a name leads nowhere but to a regular file below the
 // target's root directory, and a relative one begins at its working directory.
 #pragma once
 

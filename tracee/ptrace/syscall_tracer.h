@@ -3,7 +3,7 @@
 //
 // Each thread is seized and goes from the entry of a call to its exit
 // (PTRACE_SYSCALL, ptrace(2)). Signals, stops and calls that are interrupted
-// come to the process as without us: see docs/decisions/0065.
+// come to the process as it would without hangdbg: see docs/decisions/0065.
 //
 // Two threads of ours: the tracer makes it, calls `attach` and `run`, and ends;
 // with that the kernel lets go of everything that it traces, in whatever state

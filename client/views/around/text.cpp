@@ -158,7 +158,7 @@ std::vector<std::string> cgroup_lines(const CgroupState& group) {
                              count(group.pids->max)));
   }
   if (group.frozen) {
-    lines.push_back("frozen; to let it go on: " + group.frozen->command);
+    lines.push_back("frozen; to resume it: " + group.frozen->command);
   }
   return lines;
 }

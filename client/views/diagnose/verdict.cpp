@@ -18,7 +18,7 @@ std::string words_of(Progress state) {
     case Progress::Polling:
       return "is polling";
     case Progress::Unknown:
-      return "waits, and what for is not known";
+      return "waits; cause unknown";
     case Progress::Blocked:
       return "is blocked";
     case Progress::Stuck:

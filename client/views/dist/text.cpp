@@ -23,7 +23,7 @@ constexpr std::size_t kMostQuiet = 16;  // lines
 constexpr milliseconds kAlike{1000};    // times that are said as one
 
 // Ranks that stand alike are one line.
-struct Standing {
+struct RanksInCall {
   RankSet ranks;
   std::string where;
   std::string state;  // of the first
@@ -41,7 +41,7 @@ std::string groups_text(const DistReport& report, const Palette& out);
 std::string group_text(const DistReport& report, const GroupProgress& group);
 std::string step_text(const GroupProgress& group, const GroupStep& step);
 std::string ranks_text(const DistReport& report, const Palette& out);
-void add(std::vector<Standing>& all, int rank, const DistThread& thread);
+void add(std::vector<RanksInCall>& all, int rank, const DistThread& thread);
 std::string asked_text(const DistReport& report, const Palette& out);
 std::string flows_text(const DistReport& report, const Palette& out);
 std::string list(std::vector<int> numbers);
@@ -110,7 +110,7 @@ std::string group_text(const DistReport& report, const GroupProgress& group) {
   return text;
 }
 
-// "scheduled", as torch's Flight Recorder has it: given to the device.
+// "scheduled", as in torch's Flight Recorder: given to the device.
 std::string device_text(const GroupProgress& group, const GroupStep& step) {
   if (group.backend_type != "ProcessGroupNCCL" || step.over != false) {
     return "";
@@ -142,7 +142,7 @@ std::string step_text(const GroupProgress& group, const GroupStep& step) {
 }
 
 std::string ranks_text(const DistReport& report, const Palette& out) {
-  std::vector<Standing> all;
+  std::vector<RanksInCall> all;
   std::string unread;
   for (const DistRank& one : report.ranks) {
     if (!one.look) {
@@ -165,22 +165,22 @@ std::string ranks_text(const DistReport& report, const Palette& out) {
   }
   // Few are odd.
   std::ranges::stable_sort(
-      all, {}, [](const Standing& standing) { return standing.ranks.size(); });
+      all, {}, [](const RanksInCall& one) { return one.ranks.size(); });
   std::string text = out.bold("in which call") + "\n";
-  for (const Standing& standing : all) {
-    text += fmt::format("  {}: {} · {}", report.whose(standing.ranks),
-                        standing.where, standing.state);
-    if (standing.shortest && *standing.longest - *standing.shortest > 1) {
+  for (const RanksInCall& alike : all) {
+    text += fmt::format("  {}: {} · {}", report.whose(alike.ranks), alike.where,
+                        alike.state);
+    if (alike.shortest && *alike.longest - *alike.shortest > 1) {
       text += fmt::format(
           " to {}", duration_words(milliseconds(
-                        static_cast<std::int64_t>(*standing.longest * 1000))));
+                        static_cast<std::int64_t>(*alike.longest * 1000))));
     }
     text += "\n";
   }
   return text + unread;
 }
 
-void add(std::vector<Standing>& all, int rank, const DistThread& thread) {
+void add(std::vector<RanksInCall>& all, int rank, const DistThread& thread) {
   const PythonFrame* const frame = program_frame(thread);
   const std::string place =
       frame == nullptr
@@ -194,7 +194,7 @@ void add(std::vector<Standing>& all, int rank, const DistThread& thread) {
                       : "in no collective; in " + place;
   // "asleep in futex" of "asleep in futex for 3 min 2 s"
   const std::string kind = thread.state.substr(0, thread.state.find(" for "));
-  auto same = std::ranges::find_if(all, [&](const Standing& one) {
+  auto same = std::ranges::find_if(all, [&](const RanksInCall& one) {
     return one.where == where &&
            one.state.substr(0, one.state.find(" for ")) == kind;
   });

@@ -21,7 +21,7 @@ struct Differences {
   std::vector<DifferingLocal> locals;
 };
 
-// At the frame in which the first odd ones part from the others: of the same
+// At the frame in which the first outliers differ from the others: of the same
 // function in both, or else of its caller. `dumps` have locals. Nothing where
 // none is odd, or they part at once.
 std::optional<Differences> differing_locals(

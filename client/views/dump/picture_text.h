@@ -9,7 +9,7 @@
 
 namespace hangdbg {
 
-// What printable() makes of it, as XML has it, which lacks two characters more.
+// What printable() makes of it, for XML, which lacks two characters more.
 std::string xml_text(std::string_view text);
 
 // How wide it is in a monospaced font.

@@ -23,7 +23,7 @@ struct TreeLabels {
 bool are_ranks(const TreeLabels& labels);
 
 // "all_reduce (torch/distributed/distributed_c10d.py:3252)"; `full`: its path
-// as Python has it.
+// as in Python.
 std::string text_of(const StackPlace& place, bool full);
 
 RankSet set_of(int member);

@@ -34,7 +34,7 @@ struct RunningRecording::Shared {
   SamplingOptions sampling;
   std::atomic<bool> enough = false;
   std::atomic<bool> all_ended = false;
-  std::atomic<int> at_work = 2;
+  std::atomic<int> running = 2;
   std::optional<Error> why_not;  // the finder's, once it has ended
   bool any_opened = false;
 };
@@ -46,11 +46,11 @@ RunningRecording::RunningRecording(const std::vector<RecordedTarget>& targets,
     : shared_(std::make_shared<Shared>(targets, children, one_alone, options)) {
   finder_ = std::thread([shared = shared_] {
     look_around(*shared);
-    --shared->at_work;
+    --shared->running;
   });
   sampler_ = std::thread([shared = shared_] {
     shared->recording.run();
-    --shared->at_work;
+    --shared->running;
   });
 }
 
@@ -71,10 +71,10 @@ bool RunningRecording::stop() {
     shared_->enough = true;
     shared_->recording.stop();
     const Deadline patience = Deadline::in(kToEndRecording);
-    while (shared_->at_work > 0 && !patience.expired()) {
+    while (shared_->running > 0 && !patience.expired()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    stopped_ = shared_->at_work == 0;
+    stopped_ = shared_->running == 0;
     for (std::thread* const one : {&finder_, &sampler_}) {
       *stopped_ ? one->join() : one->detach();
     }
@@ -83,7 +83,7 @@ bool RunningRecording::stop() {
 }
 
 std::optional<Error> RunningRecording::why_not() const {
-  return shared_->at_work == 0 && !shared_->any_opened ? shared_->why_not
+  return shared_->running == 0 && !shared_->any_opened ? shared_->why_not
                                                        : std::nullopt;
 }
 

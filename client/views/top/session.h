@@ -17,7 +17,7 @@ struct TopSession {
   std::vector<RecordedTarget> targets;
   bool children = false;
   std::string title;
-  RecordingOptions recording;  // `sampling` as top_sampling() has it
+  RecordingOptions recording;  // `sampling` by top_sampling()
   std::chrono::nanoseconds delay = std::chrono::seconds(1);
   ColourChoice colour = ColourChoice::Auto;
 };

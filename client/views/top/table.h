@@ -30,7 +30,7 @@ struct TopTable {
   std::vector<TopRow> rows;
 };
 
-// What a person has chosen to see.
+// What is selected to be shown.
 struct TopChoice {
   TopView view = TopView::Functions;
   TopScope scope = {};

@@ -13,7 +13,7 @@
 
 namespace hangdbg {
 
-// "the RLock `lock`, which thread 12 "worker" has"; "recvfrom 5 = TCP ..."; ""
+// "the RLock `lock`, held by thread 12 "worker""; "recvfrom 5 = TCP ..."; ""
 // of one that runs.
 std::string wait_text(const SeenThread& thread, std::size_t unseen_pipes);
 

@@ -1,5 +1,5 @@
-// A code object, read from outside: its instructions and their flow, its names,
-// its constants, its lines.
+// A code object, read out of process: its instructions and their flow, its
+// names, its constants, its lines.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A name, and what hangs on it, read from a frame's memory: the answer to
-// `hangdbg peek`. Nothing runs in the target.
+// A name, and what can be reached from it, read from a frame's memory: the
+// answer to `hangdbg peek`. Nothing runs in the target.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A Python str, read from outside.
+// A Python str, read out of process.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Locks of Python: the objects of Modules/_threadmodule.c, read from outside.
-// Which one a thread waits for, where a program keeps it, and who has it.
+// Locks of Python: the objects of Modules/_threadmodule.c, read out of process.
+// Which one a thread waits for, where a program keeps it, and who holds it.
 //
 // An RLock knows its owner. A Lock does not: but `with lock:` leaves the call
 // that will release it on its frame's value stack, below where the block's

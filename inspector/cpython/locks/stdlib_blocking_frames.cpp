@@ -5,7 +5,7 @@
 
 namespace hangdbg {
 
-bool is_waiting_room(std::string_view file) {
+bool is_stdlib_blocking_file(std::string_view file) {
   constexpr std::array<std::string_view, 7> kRooms = {
       "/threading.py",
       "/queue.py",

@@ -8,7 +8,7 @@ namespace hangdbg {
 
 // A thread whose innermost frame is there waits for other threads (join, a
 // pool, a queue), and so is rarely what somebody looks for.
-bool is_waiting_room(std::string_view file);
+bool is_stdlib_blocking_file(std::string_view file);
 
 // The standard library, and what is installed beside it.
 bool is_library(std::string_view file);

@@ -19,7 +19,7 @@ struct GilState {
   bool enabled = true;  // false in a free-threaded process, unless switched on
   bool locked = false;
   Address locked_word;  // an int in the target: 1 while held; from 3.7
-  Address holder;       // PyThreadState of who has it; 0 when nobody
+  Address holder;       // PyThreadState of who holds it; 0 when nobody
   std::optional<int> holder_tid;  // our number; empty if it could not be told
 };
 

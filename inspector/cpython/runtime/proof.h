@@ -29,9 +29,8 @@ struct Proof {
   Address code_type = {};  // once it is known
 
   CPythonLayout at = {};
-  std::vector<Address> interpreters =
-      {};                             // the newest first, as CPython has it
-  std::vector<Address> threads = {};  // of all interpreters
+  std::vector<Address> interpreters = {};  // the newest first, as in CPython
+  std::vector<Address> threads = {};       // of all interpreters
   std::vector<SeenFrame> frames = {};
   std::vector<Address> codes = {};      // of these frames, each once
   std::vector<std::string> names = {};  // of these

@@ -1,5 +1,5 @@
 // Where the interpreter is in a process, which one it is, and whether its C
-// API may be called: asked from outside, with nothing stopped.
+// API may be called: asked out of process, with nothing stopped.
 //
 // Calling PyGILState_Ensure before initialisation or after finalisation kills
 // the target, so these answers come before any injection, and can be asked
@@ -51,7 +51,7 @@ struct PythonRuntime {
   std::optional<ObjectLayout> objects;
 
   // Of 3.6 alone, 0 where that is not known: variables beside interp_head.
-  Address current_thread;  // &_PyThreadState_Current: who has the GIL
+  Address current_thread;  // &_PyThreadState_Current: who holds the GIL
   Address collecting;      // the garbage collector's, as the next
   Address generations;     // the lists of its objects
 
@@ -81,7 +81,7 @@ Result<PythonRuntime> find_python(const MemoryReader& memory,
 Result<std::optional<PythonRuntime>> find_python(const MemoryReader& memory,
                                                  const ElfImage& program);
 
-// Py_IsInitialized(), read from outside.
+// Py_IsInitialized(), read out of process.
 Result<bool> is_initialized(const MemoryReader& memory,
                             const PythonRuntime& python);
 

@@ -1,4 +1,4 @@
-// The variables of a Python frame, read from outside: arguments and locals in
+// The variables of a Python frame, read out of process: arguments and locals in
 // their order, cells resolved, and where a name means something global.
 //
 // `frame` and `code` are a PythonFrame's addresses. Of a thread that has run

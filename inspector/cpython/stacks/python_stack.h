@@ -1,5 +1,5 @@
-// The Python stack of a thread, read from outside: nothing runs in the target,
-// so it can be had whoever has the GIL.
+// The Python stack of a thread, read out of process: nothing runs in the
+// target, so it can be had whoever has the GIL.
 //
 // What a thread's words say (frame_chain.h) becomes names and lines here. Of a
 // thread that runs meanwhile the words may be torn, from two moments; who must

@@ -1,5 +1,5 @@
-// The names that Python's threading module has given to threads, read from
-// outside. The kernel knows them from 3.14 on only.
+// The names that Python's threading module has given to threads, read
+// out of process. The kernel knows them from 3.14 on only.
 #pragma once
 
 #include <cstdint>

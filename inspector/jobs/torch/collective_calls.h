@@ -1,5 +1,5 @@
 // In which function of torch.distributed a thread is, and with what: told by
-// its frames and their variables, read from outside.
+// its frames and their variables, read out of process.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // What one rank of a job knows of torch.distributed: its process groups, and in
-// which of that package's functions its threads are. Read from outside; nothing
-// in it is stopped.
+// which of that package's functions its threads are. Read out of process;
+// nothing in it is stopped.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// pause: takes hold of the thread. Where that cannot be, it is looked at where
+// pause: suspends the thread. Where that cannot be, it is looked at where
 // it is.
 #include "server/dap/handlers.h"
 #include "server/dap/shown_stop.h"

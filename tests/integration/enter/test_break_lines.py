@@ -111,7 +111,7 @@ def answer_within(target, seconds):
 
 
 def test_a_child_and_the_end_of_the_program(told):
-    """A child has our evaluator and nobody who would let it go on; and the program
+    """A child has our evaluator and nobody who would resume it; and the program
     ends while it is there."""
     breaks = LineBreaks(told)
     breaks.break_at("call", answer="stand")

@@ -28,7 +28,7 @@ def test_of_libc(newest_python, library):
     done = hangdbg("eval", target.pid, "answer", "--timeout", "3600")
     done.assert_refused(4, "it waits for a low-level lock of libc",
                         "none of its threads has moved", "hangdbg dump %d" % target.pid)
-    # A prompt opens all the same, and shows what can be seen from outside.
+    # A prompt opens all the same, and shows what can be seen out of process.
     commands = ("where", "threads", "list", "up", "p answer", "c")
     done = hangdbg("attach", target.pid, "--timeout", "3600",
                    *(part for c in commands for part in ("-c", c)))

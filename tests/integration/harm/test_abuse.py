@@ -204,7 +204,7 @@ def test_loop_of_one_instruction(edge_python):
 
 
 def test_waits_until_the_gil_is_free(edge_python, terminal):
-    """It says who has it, and goes on by itself."""
+    """It says who holds it, and goes on by itself."""
     target = start("gil_held_once", edge_python)
     session = terminal(target.pid)
     session.expect(r"held (?:up )?by thread %d in read \(libc\S*\), called from "
@@ -234,7 +234,7 @@ def test_ctrl_c_while_the_gil_is_held(edge_python):
     assert target.finish()["answer"] == 41
 
 
-def test_farewell_while_the_gil_is_held(edge_python):
+def test_detach_while_the_gil_is_held(edge_python):
     """The agent waits for it, another client joins it, and then all goes."""
     target = start("lock_main", edge_python)
     hold = ("import ctypes, threading; threading.Thread(target="

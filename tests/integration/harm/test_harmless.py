@@ -94,7 +94,7 @@ def test_registers_of_a_running_thread(level, newest_python, tmp_path):
     for _ in range(CYCLES):
         assert evaluate(target, "answer") == "41"
     first = struct.unpack_from("Q", words, 8)[0]
-    until("it goes round", lambda: struct.unpack_from("Q", words, 8)[0] > first)
+    until("it loops", lambda: struct.unpack_from("Q", words, 8)[0] > first)
     words[0] = 1
     result = target.finish()
     assert result["rounds"] > 0 and result["wrong"] == 0, result

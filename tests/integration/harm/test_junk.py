@@ -74,16 +74,16 @@ def test_strangers_at_the_door(target, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     run = session_of(target, "open(%r).read()" % str(fifo))
-    (door,) = [number for number, what in processes.fds(target.pid).items()
+    (rendezvous,) = [number for number, what in processes.fds(target.pid).items()
                if number > 2 and what.startswith("pipe:") and is_writable(target.pid, number)]
-    write_into(target.pid, door, *(
+    write_into(target.pid, rendezvous, *(
         record(kind, value) for kind in (THREAD_DONE, 0, 0xFFFFFFFF) for value in VALUES))
-    knocks = writer_into(
-        target.pid, door, 2, [record(JOIN, 1000 + n) for n in range(MOST_SESSIONS)])
+    joins = writer_into(
+        target.pid, rendezvous, 2, [record(JOIN, 1000 + n) for n in range(MOST_SESSIONS)])
     until("all places taken", lambda: len(processes.sockets(target.pid)) > 2 * MOST_SESSIONS)
     # The refusal that it looks for may be a stranger's by then.
     hangdbg("eval", target.pid, "1", "--timeout", "1").assert_refused(4)
-    assert knocks.wait(PATIENCE) == 0
+    assert joins.wait(PATIENCE) == 0
     until("they are given up", lambda: len(processes.sockets(target.pid)) == 2)
     assert evaluate(target, "answer + 1") == "42"
     fifo.write_text("")

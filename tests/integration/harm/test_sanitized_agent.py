@@ -227,8 +227,8 @@ FAULTS = {
     "index": ("control.c", "  hd_let_fork_if_late(state);\n"
               "  for (int i = 0; i < HD_MAX_SESSIONS; i++) {",
               "  for (int i = 0; i <= HD_MAX_SESSIONS; i++) {", "out of bounds"),
-    "kernel": ("control.c", "hd_read(&state->door_read, &record, sizeof record)",
-               "hd_read(&state->door_read, &record, 2 * sizeof record)",
+    "kernel": ("control.c", "hd_read(&state->rendezvous_read, &record, sizeof record)",
+               "hd_read(&state->rendezvous_read, &record, 2 * sizeof record)",
                "stack-buffer-overflow"),
     "region": ("python.c", "  agent->globals = HD_CALL(state, PyDict_New, NewFunction)();\n",
                "  agent->globals = HD_CALL(state, PyDict_New, NewFunction)();\n"

@@ -145,7 +145,7 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
     until("it goes on", lambda: job.rounds() > held + 2, 12)
     assert 4 < time.monotonic() - since < 8.5  # alone it would have 6 more
     # When all have come out of what they waited in, there is all of it again.
-    until("it goes round", lambda: job.rounds() > held + 200)
+    until("it loops", lambda: job.rounds() > held + 200)
     ask(client, "b %s:%d" % (SOURCE, LINE), "Breakpoint 3")
     ask(client, "c", "weight = ")
     since = time.monotonic()

@@ -247,7 +247,7 @@ def test_without_torch():
 
 
 def test_sockets_of_any_process(tmp_path):
-    """Both ends are in one process; what is not read is seen from outside."""
+    """Both ends are in one process; what is not read is seen out of process."""
     code = ("import os, socket, sys\n"
             "server = socket.create_server(('127.0.0.1', 0))\n"
             "one = socket.create_connection(server.getsockname())\n"

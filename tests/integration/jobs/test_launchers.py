@@ -1,5 +1,5 @@
 """Ranks that the real launchers have started: which they are, who is missing, whose
-children there are, and that the odd one and its line are named first."""
+children there are, and that the outlier and its line are named first."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def launch(tmp_path):
 
 @pytest.fixture(params=launchers.ALL, ids=lambda one: one.name, scope="module")
 def parted(request, tmp_path_factory):
-    """The job of a launcher in which rank 2 is the odd one, and what --merge says of it."""
+    """The job of a launcher in which rank 2 is the outlier, and what --merge says of it."""
     processes = []
 
     def started(process):
@@ -58,7 +58,7 @@ def merged(job, *words):
 
 
 def until_parted(job):
-    """What --merge says once rank 2 is the odd one, in its own code, and nothing is
+    """What --merge says once rank 2 is the outlier, in its own code, and nothing is
     read from a disk any more."""
     def parted():
         done = merged(job)
@@ -97,7 +97,7 @@ def test_ranks(parted):
 
 
 def test_what_never_comes(parted):
-    """The others are in a collective of torch, or each waits for itself; then the one that is
+    """The others are in a collective of torch, or each waits for a lock of its own; then the one that is
     at another line than the rest is named. Ray's ranks have other threads."""
     job, _ = parted
     said = named_first("a rank of %s" % job.name, ["--job", job.name],

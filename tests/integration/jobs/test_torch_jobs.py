@@ -1,4 +1,4 @@
-"""Jobs of the real torch that hang: the odd rank and its line are named first."""
+"""Jobs of the real torch that hang: the outlier and its line are named first."""
 
 import os
 import re
@@ -53,7 +53,7 @@ class Job:
         return done
 
     def until_parted(self, *odd):
-        """The text, once these are the odd ones."""
+        """The text, once these are the outliers."""
         def parted():
             ranks = [one["ranks"] for one in self.merged("--json").json()["odd"]]
             return ranks == [list(odd)]

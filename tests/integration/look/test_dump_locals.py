@@ -36,7 +36,7 @@ def test_of_a_thread_that_goes_on(readable_python):
         spin = {f["function"]: f["locals"] for f in busy["frames"]}["spin"]
         return "rounds" in spin and (busy, spin)
 
-    busy, spin = until("it goes round", looked)
+    busy, spin = until("it loops", looked)
     assert busy["exact"] and not busy["locals_exact"], busy
     assert spin["answer"]["repr"] == "41" and int(spin["rounds"]["repr"]) > 0
     assert "its locals may be newer than its frames" in hangdbg("dump", "-l", target.pid).out

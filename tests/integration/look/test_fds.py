@@ -1,4 +1,4 @@
-"""hangdbg fds: what each descriptor leads to, and who has the other end."""
+"""hangdbg fds: what each descriptor leads to, and the owner of the other end."""
 
 import os
 import re

@@ -56,8 +56,8 @@ def test_a_circle_of_locks(edge_python, tmp_path):
     assert {one["tid"] for one in circle} == {
         of_two[name]["owners"][0]["tid"] for name in of_two}, process
     done = hangdbg("locks", target.pid)
-    assert re.search(r'^circle: thread \d+ "(forth|back)" waits for the Lock `self\.[ab]`, which '
-                     r'thread \d+ "(forth|back)" has; thread', done.out, re.M), done
+    assert re.search(r'^circle: thread \d+ "(forth|back)" waits for the Lock `self\.[ab]`, held by '
+                     r'thread \d+ "(forth|back)"; thread', done.out, re.M), done
     assert "\x1b" not in done.out and re.search(r"^Lock `self\.a` at 0x", done.out, re.M), done
     assert "\x1b[31mcircle" in hangdbg("locks", target.pid, "--color=always").out
 
@@ -131,7 +131,7 @@ sys.stdin.read()
 
 
 def test_file_locks(newest_python, tmp_path):
-    """Of who has it, and of who waits for it."""
+    """Of who holds it, and of who waits for it."""
     path = tmp_path / "red \x1b[31m"
 
     def locks():

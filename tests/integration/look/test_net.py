@@ -74,7 +74,7 @@ def test_what_is_odd(some_python):
     assert sockets["named"]["path"] == "@red \x1b[31m" and sockets["named"]["backlog"] == 5
     assert {one["source"] for one in sockets.values()} == {"sock_diag"}
 
-    # Odd ones first, what gets no answer before what waits.
+    # Unusual ones first, what gets no answer before what waits.
     badness = [bool(one["odd"]) for one in process["sockets"]]
     assert badness == sorted(badness, reverse=True), process
     assert process["sockets"][0]["state"] == "SYN_SENT", process["sockets"][0]

@@ -1,4 +1,4 @@
-"""hangdbg peek: a name and what hangs on it, read where nothing can run."""
+"""hangdbg peek: a name and what can be reached from it, read where nothing can run."""
 
 import os
 import signal

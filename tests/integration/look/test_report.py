@@ -1,4 +1,4 @@
-"""hangdbg report: one file with all there is to say, nothing secret in it, nothing half
+"""hangdbg report: one file with all that is known, nothing secret in it, nothing half
 written."""
 
 import json

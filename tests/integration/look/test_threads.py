@@ -98,7 +98,7 @@ def test_text(target):
     assert "call     read(0 = pipe:[" in main and "written by %d (" % os.getpid() in main, done
     assert "signals  pending SIGUSR2 · blocked SIGUSR2" in main, done
     waiter = "\n".join(blocks[tids["waiter"]])
-    assert ('lock     waits for the Lock `lock`, which thread %d "holder" has' % tids["holder"]
+    assert ('lock     waits for the Lock `lock`, held by thread %d "holder"' % tids["holder"]
             in waiter), done
     assert "in wait_for_lock" in waiter, done
     assert '"red \\x1b[31m\\n"' in done.out, done

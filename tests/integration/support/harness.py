@@ -1,4 +1,4 @@
-"""Starts a target, waits until it hangs, runs hangdbg on it, lets it go on.
+"""Starts a target, waits until it hangs, runs hangdbg on it, resumes it.
 
     target = start("lock_main", python)         # returns once it hangs
     answer = hangdbg("eval", target.pid, "answer + 1")

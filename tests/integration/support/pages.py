@@ -40,7 +40,7 @@ WIDTH = 100
 BLOCK = re.compile(r"^<!-- beside: (\w+)(, any order)? -->\n```console\n(.*?)^```$", re.M | re.S)
 SHOWN = re.compile(r"^<!-- file: (\S+) -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
 UNTOLD = re.compile(r"asleep in (?!\S*nanosleep)\S+(?! for)(?!\S)")
-BUSY = re.compile(r"^around\n  machine: load .*\n(?!  )", re.M)  # by other tests
+BUSY = re.compile(r"^around(?: rank \d+)?\n  machine: load .*\n(?!  )", re.M)  # by other tests
 NO_TIME = re.compile(r"^ *\d+ .* (?:stuck|blocked) +- ", re.M)  # in the table of `ps`
 UNIT = r"(?:µs|ms|s|min|h|days?|bytes|[kKMG]i?B)\b"
 NUMBER = re.compile(r"((?:\brank |\branks |(?<!:)\[|node7:)[\d,-]+(?=[]:, ]))|0x[\da-f]+|\d[\d.,]*(?: ?%s)?"

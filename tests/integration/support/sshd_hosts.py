@@ -16,7 +16,7 @@ SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin")
 
 class Nodes:
     """`faults`: by the host's name what its sshd is told besides; `mounts`: what is mounted
-    there first, as sh has it."""
+    there first, as in sh."""
 
     def __init__(self, folder, names, faults=None, mounts=None):
         for tool in ("ip", "ssh", "ssh-keygen", "unshare"):

@@ -25,7 +25,7 @@ import processes
 from harness import AGENT_GONE, PROGRAM, Target, die_with_us, in_targets, kill_group, until
 
 MODES = ("calm", "napping", "busy")
-STANDS_STILL = 20.0  # seconds; each worker goes round some hundred times a second
+STANDS_STILL = 20.0  # seconds; each worker loops some hundred times a second
 LONGEST_RUN = 60.0  # seconds; hangdbg gives up after 10
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; targets/churn.c
 ROWS = 32

@@ -17,12 +17,12 @@ def begin(case, python, folder):
 
 # case: its cause, how sure, what is in the sentence
 HANGS = {
-    "locks": ("deadlock", "certain", r'"forth" waits for the Lock `self\.b`, which thread \d+ '
-              r'"back" has; thread \d+ "back" waits for the Lock `self\.a`'),
+    "locks": ("deadlock", "certain", r'"forth" waits for the Lock `self\.b`, held by thread \d+ '
+              r'"back"; thread \d+ "back" waits for the Lock `self\.a`'),
     "twice": ("deadlock", "certain", "`lock`, already held by this thread"),
-    "logging_lock": ("logging-lock", "certain", 'the RLock `.*`, which thread [0-9]+ "logs" has'),
+    "logging_lock": ("logging-lock", "certain", 'the RLock `.*`, held by thread [0-9]+ "logs"'),
     "fork_lock": ("fork-lock", "certain", "`lock`, and no other thread"),
-    "flock": ("file-lock", "certain", r"waits for the lock on .*/lock, which process \d+ "),
+    "flock": ("file-lock", "certain", r"waits for the lock on .*/lock, held by process \d+ "),
     "child_pipe": ("subprocess-pipe", "certain", "pipe that is full"),
     "dead_writer": ("writer-gone", "certain", "a queue that nobody writes into"),
     "join_at_exit": ("pipe-read", "possible", "a pipe"),

@@ -41,7 +41,7 @@ def libtorch(tmp_path_factory):
     return path
 
 
-# It looks again and again, as cudaDeviceScheduleSpin has it, or sleeps.
+# It looks again and again, as with cudaDeviceScheduleSpin, or sleeps.
 @by_case(["cudaStreamSynchronize", "cudaDeviceSynchronize"], on_edges={"cudaStreamSynchronize"})
 def test_waits_for_the_gpu(case, python, libcudart):
     target = Target([python, in_targets("causes_cuda.py"), libcudart, case])

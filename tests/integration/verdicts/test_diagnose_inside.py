@@ -22,7 +22,7 @@ CASES = {
     "queue_in_handler": ("deadlock", "certain", ITSELF + r"queue\.py:\d+ in (put|get)"),
     "event_in_handler": ("deadlock", "certain", ITSELF + r"threading\.py:\d+ in (set|clear)"),
     "finalizer": ("deadlock", "certain", ITSELF + r"causes_inside\.py:\d+ in finalizer"),
-    "held_by_other": ("python-lock", "certain", r'the Lock `\S+`, which thread \d+ "other" has'),
+    "held_by_other": ("python-lock", "certain", r'the Lock `\S+`, held by thread \d+ "other"'),
     "queues": ("nobody-left", "likely",
                "in Queue.put for .* it may have 4 and is full, and all 3 threads .* each other"),
     "acquired": ("python-lock", "likely", "nobody is left to release: all 3 threads"),

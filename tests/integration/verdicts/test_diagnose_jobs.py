@@ -98,7 +98,7 @@ ODD = {
     "baton": ("stale-lock-file", ("certain", "likely"), r"waits until the lock file .*/lock-0 is gone"),
     "stop": ("stopped", ("certain",), "is stopped, by SIGSTOP"),
     "input": ("terminal-input", ("certain",), "waits for input from its standard input"),
-    "sleep": ("sleeps", ("certain",), "sleeps, for a time that it has chosen"),
+    "sleep": ("sleeps", ("certain",), "sleeps for a fixed time"),
     "busy": ("busy-loop", ("likely",), "spins without changing any state"),
     "polls": ("polls", ("certain",), r"polls `exists\(.*\)` at causes_jobs\.py:\d+-\d+ in polls"),
     "store": ("store-wait", ("likely", "certain"), "waits in the store"),
@@ -249,7 +249,7 @@ def test_a_server_between_two_requests_is_well(torch_python, tmp_path):
 
 
 def test_under_torchrun(torch_python, tmp_path):
-    """Its agent is well; its PID means the job; a rank's alone leads to the odd one."""
+    """Its agent is well; its PID means the job; a rank's alone leads to the outlier."""
     job = Job(torch_python, tmp_path, "input@0", "baton@1", ranks=2, torchrun=True).met()
     job.begin_turn()
     job.until_said("terminal-input", "^rank 0 waits for input .*; rank 1 waits for it in all_red")

@@ -27,7 +27,7 @@ LAUNCHERS = (*MPI, launchers.Slurm)
 # way: its cause, how sure, the rank's own part of the sentence
 ODD = {
     "reads": ("writer-gone", "likely", "waits for a pipe that nobody writes into any more"),
-    "locks": ("file-lock", "certain", r"waits for the lock on \S+/lock, which process \d+ .* has"),
+    "locks": ("file-lock", "certain", r"waits for the lock on \S+/lock, held by process \d+ .*"),
     "stops": ("stopped", "certain", "is stopped, by SIGSTOP"),
 }
 

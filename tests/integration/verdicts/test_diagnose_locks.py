@@ -26,10 +26,10 @@ def begin(case, python, folder, library=""):
 
 # case: its cause, how sure, what is in the sentence
 OF_C = {
-    "mutex": ("mutex", "certain", r'a mutex of C code, which thread \d+ "holder" has'),
+    "mutex": ("mutex", "certain", r'a mutex of C code, held by thread \d+ "holder"'),
     "mutex_and_gil": ("deadlock", "certain",
-                      r'keeps the GIL, and waits for a mutex of C code, which thread \d+ "holder" '
-                      r'has; thread \d+ "holder" waits for the GIL'),
+                      r'keeps the GIL, and waits for a mutex of C code, held by thread \d+ "holder"'
+                      r'; thread \d+ "holder" waits for the GIL'),
     "openmp_fork": ("openmp-fork", "certain", r"threads that stayed behind when process \d+"),
 }
 
@@ -58,8 +58,8 @@ OF_PYTHON = {
     "import_waits": ("import-lock", "certain", '"imports" has imported module \'slow_module\''),
     "import_waits_lazily": ("import-lock", "certain",
                             '"imports" has imported module \'slow_module\''),
-    "shared": ("shared-lock", "certain", r"processes share, which process \d+"),
-    "shared_spawn": ("shared-lock", "certain", r"processes share, which process \d+"),
+    "shared": ("shared-lock", "certain", r"processes share, held by process \d+"),
+    "shared_spawn": ("shared-lock", "certain", r"processes share, held by process \d+"),
     "shared_of_dead": ("lock-of-dead-process", "likely", "who had it has ended"),
 }
 

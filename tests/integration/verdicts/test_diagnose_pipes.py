@@ -31,12 +31,12 @@ HANGS = {
     "grandchild": ("pipe-read", "certain", r"which has ended: process \d+ \(sleep\) still has"),
     "grandchild_of_one_pipe": ("pipe-read", "certain",
                                r"which has ended: process \d+ \(sleep\) still has"),
-    "tries_flock": ("file-lock", "likely", r"the lock on .*/lock, which process CHILD \("),
-    "tries_in_fork": ("deadlock", "likely", r"the lock on .*/lock, which process PARENT \("),
-    "tries_seldom": ("file-lock", "likely", r"the lock on .*/lock, which process CHILD \("),
-    "sqlite_exclusive": ("file-lock", "certain", r"SQLite's lock on .*/app.db, which process CHILD"),
-    "sqlite_reserved": ("file-lock", "certain", r"SQLite's lock on .*/app.db, which process CHILD"),
-    "sqlite_log": ("file-lock", "certain", r"SQLite's lock on .*/app.db, which process CHILD"),
+    "tries_flock": ("file-lock", "likely", r"the lock on .*/lock, held by process CHILD \("),
+    "tries_in_fork": ("deadlock", "likely", r"the lock on .*/lock, held by process PARENT \("),
+    "tries_seldom": ("file-lock", "likely", r"the lock on .*/lock, held by process CHILD \("),
+    "sqlite_exclusive": ("file-lock", "certain", r"SQLite's lock on .*/app.db, held by process CHILD"),
+    "sqlite_reserved": ("file-lock", "certain", r"SQLite's lock on .*/app.db, held by process CHILD"),
+    "sqlite_log": ("file-lock", "certain", r"SQLite's lock on .*/app.db, held by process CHILD"),
     "manager_queue": ("manager-call", "likely",
                       r"waits for Queue.get\(\) in its manager, process \d+"),
 }
@@ -110,7 +110,7 @@ def test_a_library_tries(library, tmp_path):
     target = Target([debians(), "-c", TRIES % (library, how, LIBRARIES[library]),
                      tmp_path / "lock"], env=path)
     said = named_first(library, target.pid, "file-lock", "certain",
-                       r"the lock on .*/lock, which process %d \(" % target.ready["child"])
+                       r"the lock on .*/lock, held by process %d \(" % target.ready["child"])
     assert "tries again and again" in said["evidence"][0], said
 
 

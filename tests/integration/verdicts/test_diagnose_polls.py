@@ -25,7 +25,7 @@ KINDS = {
     "beats_until": ("sleeps", None, r"^sleeps .* or until an Event is set$"),
     "beats_until_interrupted": ("sleeps", None, r"^sleeps between rounds of the loop at "),
     "batches": ("sleeps", None, r"^sleeps between rounds of the loop at .* in batches"),
-    "once": ("sleeps", "certain", r"^sleeps, for a time that it has chosen"),
+    "once": ("sleeps", "certain", r"^sleeps for a fixed time"),
 }
 PAUSES = ["0.05", "0.3", "0.5", "1", "5", "30"]
 LOOKS = 10

@@ -1,5 +1,5 @@
 """hangdbg diagnose: who waits in multiprocessing's Event, Condition, Semaphore or queue
-until another process lets it go on; each made for real and named first."""
+until another process resumes it; each made for real and named first."""
 
 import pytest
 

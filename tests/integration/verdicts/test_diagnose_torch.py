@@ -79,5 +79,5 @@ def test_the_library_filelock(torch_python, tmp_path):
     target = begin("locked_file", torch_python, tmp_path)
     until("file-lock", lambda: "file-lock" in diagnosed(target.pid)["chain"][0]["cause"])
     said = named_first("filelock", target.pid, "file-lock", "certain",
-                       r"lock on %s/lock, which process %d " % (tmp_path, target.ready["holder"]))
+                       r"lock on %s/lock, held by process %d " % (tmp_path, target.ready["holder"]))
     assert os.path.exists("/proc/%d" % target.ready["holder"]), said

@@ -1,4 +1,4 @@
-"""hangdbg diagnose: who waits on a Unix socket, and who has its other end."""
+"""hangdbg diagnose: who waits on a Unix socket, and the owner of its other end."""
 
 from diagnosed import diagnosed, named_first, not_hung
 from harness import start, until

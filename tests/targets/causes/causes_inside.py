@@ -28,7 +28,7 @@ def forever():
     time.sleep(1000)
 
 
-# ---- a thread that waits for itself
+# ---- self-deadlock
 
 
 def until_stuck(step, handler):

@@ -159,7 +159,7 @@ def handler_at_exit():
     say()
 
 
-# ---- who goes round
+# ---- who loops
 
 
 def traced():

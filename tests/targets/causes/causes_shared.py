@@ -1,5 +1,5 @@
 """Waits for another process in multiprocessing, in the way that its first argument names.
-The second names what that process does, who could let it go on. Like causes.py, it says
+The second names what that process does, who could resume it. Like causes.py, it says
 that it is ready and is killed."""
 
 import multiprocessing

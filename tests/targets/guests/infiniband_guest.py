@@ -1,6 +1,6 @@
 """A port of RoCE, the kernel's own (rdma_rxe) on a network that leads nowhere, while it is up
-and when it is down: the first program of a virtual machine, as tests/integration/support/vm.py
-has it. Prints what `hangdbg around` and then `hangdbg diagnose` say of a process in JSON, up and
+and when it is down: the first program of a virtual machine, of
+tests/integration/support/vm.py. Prints what `hangdbg around` and then `hangdbg diagnose` say of a process in JSON, up and
 down.
 """
 

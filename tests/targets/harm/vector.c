@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct state {  // as vector_state.S has it
+struct state {  // as in vector_state.S
   unsigned char vectors[32][64];
   uint64_t masks[8];
   uint64_t general[8];
@@ -13,7 +13,7 @@ struct state {  // as vector_state.S has it
   uint16_t x87_control;
   _Alignas(16) unsigned char x87[16];
 };
-_Static_assert(offsetof(struct state, x87) == 2208, "as vector_state.S has it");
+_Static_assert(offsetof(struct state, x87) == 2208, "as in vector_state.S");
 
 void vector_round_0(const struct state* in, struct state* out);
 void vector_round_1(const struct state* in, struct state* out);

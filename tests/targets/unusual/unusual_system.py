@@ -59,7 +59,7 @@ def all_default():
 
 
 def alternate_stack():
-    """For faults, as faulthandler has it."""
+    """For faults, as by faulthandler."""
     faulthandler.enable(all_threads=True)
     yield
 

@@ -127,7 +127,7 @@ TEST(Activity, TheGilIsHeldByAnother) {
     one.gil_holder = 77;
   }
   EXPECT_THAT(activity_of(waits).waits,
-              HasSubstr("the GIL, which thread 77 has"));
+              HasSubstr("the GIL, held by thread 77"));
   waits.samples[1].gil_holder = {};
   EXPECT_EQ(activity_of(waits).state, "loops");
 }

@@ -173,7 +173,7 @@ const std::vector<MadeUpCase>& file_cases() {
          }
        }},
       {"not_all_pipes_are_seen", CauseId::PipeRead, Blocked, Likely, true,
-       "who writes into it is not to be seen",
+       "its writers cannot be seen",
        [](auto& world) {
          at_pipe(world, SYS_read);
          world.all_pipes = false;
@@ -270,7 +270,7 @@ const std::vector<MadeUpCase>& file_cases() {
        }},
       // ---- locks on files
       {"a_file_lock", CauseId::FileLock, Blocked, Certain, true,
-       "waits for the lock on /home/ada/lock, which process",
+       "waits for the lock on /home/ada/lock, held by process",
        [](auto& world) {
          at_file_lock(world);
          hold_file_lock(world, ::getpid());  // one that is alive
@@ -285,13 +285,13 @@ const std::vector<MadeUpCase>& file_cases() {
              .state = 'R', .call = {.running = true}};
        }},
       {"a_file_lock_of_one_that_has_ended", CauseId::FileLock, Blocked, Certain,
-       true, "which process 99999902",
+       true, "held by process 99999902",
        [](auto& world) {
          at_file_lock(world);
          hold_file_lock(world, kOther);
        }},
       {"a_file_lock_of_another_container", CauseId::FileLock, Blocked, Likely,
-       true, "who has it is not to be seen",
+       true, "its owner cannot be seen",
        [](auto& world) { at_file_lock(world, F_OFD_SETLKW); }},
       {"a_file_lock_in_turns", CauseId::FileLock, Running, Certain, false, "",
        [](auto& world) {

@@ -1,5 +1,5 @@
 // The rules of the diagnosis about waits inside of one process, and after a
-// fork: a thread that waits for itself, threads that wait for each other, event
+// fork: self-deadlock, threads that wait for each other, event
 // loops that nobody wakes, pools, libraries with threads of their own. On
 // processes that are made up.
 #include <gmock/gmock.h>
@@ -148,7 +148,7 @@ const std::vector<MadeUpCase>& inside_cases() {
   using enum Progress;
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
-      // ---- a thread that waits for itself
+      // ---- self-deadlock
       {"a_lock_of_the_interrupted_frame", CauseId::Deadlock, Stuck, Certain,
        true,
        "already held by this thread (Lock is not reentrant), at app.py:8 in "
@@ -158,7 +158,7 @@ const std::vector<MadeUpCase>& inside_cases() {
        true, "at app.py:8 in put",
        [](auto& world) { in_handler(world, {condition_wait()}); }},
       {"a_condition_has_let_go_of_its_lock", CauseId::PythonLock, Blocked,
-       Possible, true, "who has it is not recorded",
+       Possible, true, "its owner is not recorded",
        [](auto& world) {
          auto& one = in_handler(world, {condition_wait()});
          one.objects[{"wait", "waiter"}] = world.objects.lock().object;
@@ -181,7 +181,7 @@ const std::vector<MadeUpCase>& inside_cases() {
        true, "nobody is left to release: all 2 threads wait for each other",
        [](auto& world) { two_locks(world); }},
       {"locks_without_a_record_for_a_time", CauseId::PythonLock, Blocked,
-       Possible, true, "who has it is not recorded",
+       Possible, true, "its owner is not recorded",
        [](auto& world) { two_locks(world, /*time=*/1); }},
       // ---- an Event that a signal sets
       {"an_event_of_a_handler", CauseId::Condition, Idle, Possible, false,

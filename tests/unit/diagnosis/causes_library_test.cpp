@@ -171,9 +171,10 @@ const std::vector<MadeUpCase>& library_wait_cases() {
                         called({{"selectors.py", "select"}}));
        }},
       {"an_event_for_a_time", CauseId::Sleeps, Idle, Likely, false,
-       "sleeps, for a time that it has chosen, or until an Event is set",
+       "sleeps for a fixed time, or until an Event is set",
        [](auto& world) { at_event(world, /*time=*/1); }},
-      {"a_timer", CauseId::Sleeps, Idle, Likely, false, "sleeps, for a time",
+      {"a_timer", CauseId::Sleeps, Idle, Likely, false,
+       "sleeps for a fixed time",
        [](auto& world) {
          auto& one = world.python(kOne);
          one.sleeps_in(SYS_futex, futex(/*time=*/1),

@@ -153,7 +153,7 @@ const std::vector<MadeUpCase>& lock_cases() {
          has(one, waits_for(one, world, lock), lock);
        }},
       {"a_lock_of_another_thread", CauseId::PythonLock, Blocked, Certain, true,
-       "waits for the Lock `lock`, which thread 99999902 has",
+       "waits for the Lock `lock`, held by thread 99999902",
        [](auto& world) { behind_another(world); }},
       {"a_lock_of_a_thread_at_work", CauseId::PythonLock, Blocked, Certain,
        false, "",
@@ -171,23 +171,23 @@ const std::vector<MadeUpCase>& lock_cases() {
          one.status.signals_caught = 1ULL << (SIGUSR1 - 1);
        }},
       {"a_lock_without_a_record", CauseId::PythonLock, Blocked, Possible, true,
-       "who has it is not recorded",
+       "its owner is not recorded",
        [](auto& world) {
          auto& one = alone(world);
          one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          has_none(one);
        }},
       {"a_lock_of_logging", CauseId::LoggingLock, Blocked, Certain, true,
-       "waits for logging's lock, the Lock `lock`, which thread",
+       "waits for logging's lock, the Lock `lock`, held by thread",
        [](auto& world) {
          behind_another(world, called({{"logging/__init__.py", "acquire"}}));
        }},
       // ---- RLocks say who has them
       {"an_rlock_of_another_thread", CauseId::PythonLock, Blocked, Certain,
-       true, "waits for the RLock `lock`, which thread 99999902 has",
+       true, "waits for the RLock `lock`, held by thread 99999902",
        [](auto& world) { at_rlock_of(world, kSecond); }},
       {"an_rlock_of_its_own", CauseId::PythonLock, Blocked, Certain, true,
-       "which process 99999901 has",
+       "held by process 99999901",
        [](auto& world) { at_rlock_of(world, kFirst); }},
       {"an_rlock_of_an_ended_thread", CauseId::LockOfEndedThread, Stuck,
        Certain, true, "the RLock `lock`, whose owner is no thread",
@@ -226,7 +226,7 @@ TEST(Causes, AMutexOfAnotherThread) {
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_EQ(cause.confidence, Confidence::Certain);
   EXPECT_THAT(cause.blocked_by, ElementsAre(ThreadId{kPid, kPid}));
-  EXPECT_THAT(cause.summary, HasSubstr("a mutex of C code, which process"));
+  EXPECT_THAT(cause.summary, HasSubstr("a mutex of C code, held by process"));
   EXPECT_THAT(cause.evidence, Contains("in pthread_mutex_lock (libwork.so)"));
   one.threads[1].ran = true;
   EXPECT_EQ(cause_of(world, kPid, 1).progress, Progress::Running) << "in turns";

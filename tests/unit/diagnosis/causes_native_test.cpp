@@ -242,7 +242,7 @@ const std::vector<MadeUpCase>& native_cases() {
        }},
       // ---- the GIL
       {"waits_for_the_gil", CauseId::Gil, Blocked, Certain, true,
-       "waits for the GIL, which thread 99999902 has",
+       "waits for the GIL, held by thread 99999902",
        [](auto& world) { at_gil(world, 0x1010); }},
       {"waits_for_what_is_not_the_gil", CauseId::Unknown, Unknown, Possible,
        true, "", [](auto& world) { at_gil(world, 0x1100); }},

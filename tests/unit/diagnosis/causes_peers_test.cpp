@@ -1,5 +1,5 @@
-// The rules of the diagnosis about who has the other end of a socket, and about
-// DNS and UDP, on processes that are made up.
+// The rules of the diagnosis about the owner of the other end of a socket, and
+// about DNS and UDP, on processes that are made up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -218,7 +218,7 @@ const std::vector<MadeUpCase>& peer_cases() {
          world.process(kThird).sleeps_in(SYS_clock_nanosleep, {});
        }},
       {"the_other_end_may_not_be_seen", CauseId::PeerSilent, Blocked, Likely,
-       false, "which sends nothing; who has the other end may not be seen",
+       false, "which sends nothing; the owner of the other end cannot be seen",
        [](auto& world) { receives(world, {}); }},
       {"sends_to_who_sleeps", CauseId::PeerDoesNotRead, Blocked, Likely, false,
        "waits until process 99999902 reads from TCP (127.0.0.1:6379)",

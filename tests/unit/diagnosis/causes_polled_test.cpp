@@ -130,7 +130,7 @@ const std::vector<MadeUpCase>& polled_cases() {
   static const std::vector<MadeUpCase> kCases = {
       // ---- by hand
       {"tries_for_a_lock", CauseId::FileLock, Blocked, Likely, true,
-       "waits for the lock on /home/ada/lock, which process",
+       "waits for the lock on /home/ada/lock, held by process",
        [](auto& world) {
          tries(world);
          world.locks = {lock_of(alive())};
@@ -191,20 +191,20 @@ const std::vector<MadeUpCase>& polled_cases() {
        }},
       // ---- SQLite
       {"sqlite_is_written", CauseId::FileLock, Blocked, Certain, true,
-       "waits for SQLite's lock on /home/ada/app.db, which process 99999902",
+       "waits for SQLite's lock on /home/ada/app.db, held by process 99999902",
        [](auto& world) {
          in_sqlite(world);
          world.locks = {sqlite_lock(kOther, 0x40000000, kShared + 509)};
        }},
       {"sqlite_is_read", CauseId::FileLock, Blocked, Certain, true,
-       "/home/ada/app.db, which process 99999902",
+       "/home/ada/app.db, held by process 99999902",
        [](auto& world) {
          in_sqlite(world);
          world.locks = {sqlite_lock(kOne, kReserved, kReserved),
                         sqlite_lock(kOther, kShared, kShared + 509, false)};
        }},
       {"sqlite_log_is_written", CauseId::FileLock, Blocked, Certain, true,
-       "/home/ada/app.db, which process 99999902",
+       "/home/ada/app.db, held by process 99999902",
        [](auto& world) {
          in_sqlite(world, /*logged=*/true);
          world.locks = {sqlite_lock(kThird, kShared, kShared + 509, false),
@@ -217,7 +217,7 @@ const std::vector<MadeUpCase>& polled_cases() {
                         sqlite_lock(kOther, 128, 128, false, kLog)};
        }},
       {"sqlite_twice_in_one_process", CauseId::FileLock, Blocked, Certain, true,
-       "which another connection of its own has",
+       "held by another connection of its own",
        [](auto& world) {
          in_sqlite(world);
          world.locks = {sqlite_lock(kOne, kReserved, kReserved)};

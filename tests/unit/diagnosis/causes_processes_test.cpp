@@ -131,7 +131,7 @@ const std::vector<MadeUpCase>& process_cases() {
          child(world, kThird);
        }},
       {"a_child_that_is_not_seen", CauseId::Child, Blocked, Certain, true,
-       "process 99999902, which is not to be seen",
+       "process 99999902, which cannot be seen",
        [](auto& world) { waits_for_child(world, kOther); }},
       {"no_child", CauseId::Child, Blocked, Certain, true, "has none that can",
        [](auto& world) { waits_for_child(world); }},

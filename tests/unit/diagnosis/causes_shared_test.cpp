@@ -123,7 +123,7 @@ TEST_F(CausesShared, ALockThatItHasItself) {
   EXPECT_EQ(cause_of(world, pid).progress, Progress::Stuck);
   waits_for(world.objects.semlock(handle, 1, kOfLock, kFirst + 1));
   EXPECT_THAT(cause_of(world, pid).summary,
-              HasSubstr("which a thread that has ended of this process has"));
+              HasSubstr("held by a thread that has ended of this process"));
   auto& one = world.at(pid);
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   EXPECT_THAT(cause_of(world, pid).blocked_by, ElementsAre(one.threads[1].id));

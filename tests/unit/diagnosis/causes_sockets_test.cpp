@@ -123,7 +123,7 @@ const std::vector<MadeUpCase>& socket_cases() {
          world.peers[kSocket] = {kOne};
        }},
       {"who_has_the_other_end_is_not_seen", CauseId::PeerSilent, Idle, Possible,
-       false, "not to be seen from here",
+       false, "cannot be seen from here",
        [](auto& world) {
          at_socket(world);
          world.peers[kSocket] = {};

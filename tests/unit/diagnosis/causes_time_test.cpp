@@ -53,7 +53,7 @@ const std::vector<MadeUpCase>& time_cases() {
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
       {"sleeps", CauseId::Sleeps, Idle, Certain, false,
-       "sleeps, for a time that it has chosen",
+       "sleeps for a fixed time",
        [](auto& world) { in_call(world, SYS_clock_nanosleep); }},
       {"sleeps_by_select", CauseId::Sleeps, Idle, Certain, false, "",
        [](auto& world) { in_call(world, SYS_select, {0}); }},
@@ -102,13 +102,13 @@ const std::vector<MadeUpCase>& time_cases() {
                                          .text = "stop.is_set()"}}});
        }},
       {"is_given_a_function_that_sleeps", CauseId::Sleeps, Idle, Certain, false,
-       "sleeps, for a time that it has chosen",
+       "sleeps for a fixed time",
        [](auto& world) {
          in_loop(world, {.conditions = {exists()}, .sets_callee = true},
                  "context.run");
        }},
       {"is_given_what_a_function_calls", CauseId::Sleeps, Idle, Certain, false,
-       "sleeps, for a time that it has chosen",
+       "sleeps for a fixed time",
        [](auto& world) {
          in_loop(world, {.conditions = {exists()}, .sets_arguments = true},
                  "call");
@@ -132,7 +132,7 @@ const std::vector<MadeUpCase>& time_cases() {
          world.at(kOne).frame_loops["pause"].call.callee = "time.sleep";
        }},
       {"sleeps_in_work_of_a_loop", CauseId::Sleeps, Idle, Certain, false,
-       "sleeps, for a time that it has chosen",
+       "sleeps for a fixed time",
        [](auto& world) {
          auto& thread = in_loop(world, {.conditions = {exists()}});
          thread.stack.frames.insert(thread.stack.frames.begin(),
@@ -141,7 +141,7 @@ const std::vector<MadeUpCase>& time_cases() {
                                                .other_calls = {draws()}};
        }},
       {"sleeps_where_its_loops_are_not_known", CauseId::Sleeps, Idle, Certain,
-       false, "sleeps, for a time that it has chosen",
+       false, "sleeps for a fixed time",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_clock_nanosleep);
          thread.ran = true;

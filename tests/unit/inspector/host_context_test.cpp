@@ -207,7 +207,7 @@ TEST(LibraryVersion, InNamesPackagesAndConstants) {
   EXPECT_EQ(version_after("NCCL version %d\0NCCL version 2.14.3+cuda11.7\n",
                           "NCCL version "),
             std::nullopt)
-      << "a text ends at its zero, as C has it";
+      << "a text ends at its zero, as in C";
   EXPECT_EQ(version_after("NCCL version %d, NCCL version 2.14.3+cuda11.7\n",
                           "NCCL version "),
             "2.14.3+cuda11.7");

@@ -1,4 +1,4 @@
-// Objects read from outside, beside what the interpreter itself prints of
+// Objects read out of process, beside what the interpreter itself prints of
 // them: its repr() where that runs no code of the program, else what we say.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

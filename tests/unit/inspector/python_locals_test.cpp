@@ -1,4 +1,4 @@
-// Locals read from outside, beside what the interpreter itself says of them.
+// Locals read out of process, beside what the interpreter itself says of them.
 #include "inspector/cpython/stacks/python_locals.h"
 
 #include <gtest/gtest.h>

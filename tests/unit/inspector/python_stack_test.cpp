@@ -1,4 +1,4 @@
-// Python stacks read from outside, beside what the interpreter itself says of
+// Python stacks read out of process, beside what the interpreter itself says of
 // them: functions, files and lines of many shapes of code.
 #include "inspector/cpython/stacks/python_stack.h"
 

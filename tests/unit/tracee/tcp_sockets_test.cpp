@@ -64,7 +64,7 @@ TEST(TcpSockets, OfProc) {
 TEST(TcpSockets, OfProcWithIPv6) {
   const auto sockets = parse_proc_tcp(kTcp6).sockets;
   ASSERT_EQ(sockets.size(), 1U);
-  // An IPv4 address as IPv6 has it is the same address.
+  // An IPv4 address as in IPv6 is the same address.
   EXPECT_EQ(sockets[0].local, SocketAddress::v4({127, 0, 0, 1}, 29500));
   EXPECT_TRUE(sockets[0].local.is_loopback());
   EXPECT_EQ(sockets[0].remote.text(), "[::1]:40000");
