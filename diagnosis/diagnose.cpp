@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnosis/causes/pools.h"
 #include "diagnosis/causes/rules.h"
 #include "diagnosis/snapshot/process_snapshot.h"
 #include "diagnosis/waits/sleep_loop.h"
@@ -36,6 +37,7 @@ struct Finder {
   const std::optional<WaitEdge>& link(ThreadId id);
   WaitChain chain_from(ThreadId start);
   bool is_stalled(const WaitChain& chain) const;
+  bool is_still_so(const std::vector<WaitEdge>& links) const;
   std::vector<WaitEdge> stuck_descendants(const Diagnosis& found);
 };
 
@@ -48,12 +50,38 @@ bool has(const WaitChain& chain, ThreadId id) {
 std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link);
 Progress state_of(const WaitChain& chain);
 Cause circle(const std::vector<WaitEdge>& links);
+void tell_it_goes_on(Diagnosis& found);
+Result<Diagnosis> diagnose_once(SystemSnapshot& world,
+                                int pid,
+                                double hung_after_s);
 
 }  // namespace
 
+// Threads, locks and descriptors are read one after the other, and what was
+// true of one may be so no more when the next is read: that somebody is stuck
+// is said only if all on the way there have slept on meanwhile.
 Result<Diagnosis> diagnose(SystemSnapshot& world,
                            int pid,
                            double hung_after_s) {
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    Diagnosis found = TRY(diagnose_once(world, pid, hung_after_s));
+    if (!found.hung() || Finder{world, hung_after_s}.is_still_so(found.chain)) {
+      return found;
+    }
+    if (i == kTries || world.deadline().expired()) {
+      tell_it_goes_on(found);
+      return found;
+    }
+    world.look_anew();
+  }
+}
+
+namespace {
+
+Result<Diagnosis> diagnose_once(SystemSnapshot& world,
+                                int pid,
+                                double hung_after_s) {
   const ProcessSnapshot* const of = world.snapshot(pid);
   if (of == nullptr) {
     TRY(read_status(pid));
@@ -78,6 +106,10 @@ Result<Diagnosis> diagnose(SystemSnapshot& world,
     WaitChain chain = finder.chain_from(thread.id);
     if (chain.links.empty() || !finder.is_stalled(chain) ||
         chain.cause.confidence == Confidence::Possible) {
+      continue;
+    }
+    if (chain.cause.progress == Progress::Stuck &&
+        !finder.is_still_so(chain.links)) {
       continue;
     }
     if (!found.stalled && chain.cause.progress == Progress::Stuck) {
@@ -107,6 +139,8 @@ Result<Diagnosis> diagnose(SystemSnapshot& world,
   return found;
 }
 
+}  // namespace
+
 std::optional<double> Diagnosis::waiting_s() const {
   const WaitEdge& first = chain.front();
   return first.cause.waited_s  ? first.cause.waited_s
@@ -129,6 +163,8 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
                 .naps = is_timed_sleep(thread->wait.call),
                 .has_time_limit = thread->has_time_limit(),
                 .cause = cause_of(*of, *thread)};
+  link.has_got_on =
+      of->makes_progress(*thread) && !link.naps && !link.has_time_limit;
   if (const auto& watched = link.cause.watched) {
     link.doing += fmt::format(", in {} for at least {:.1f} s",
                               watched->function, watched->seconds);
@@ -217,10 +253,33 @@ bool Finder::is_stalled(const WaitChain& chain) const {
   if (cause.watched) {
     return cause.watched->enough;
   }
-  const auto waiting_s =
-      cause.waited_s ? cause.waited_s : chain.links[chain.root].waiting_s;
+  const WaitEdge& root = chain.links[chain.root];
+  const auto waiting_s = cause.waited_s ? cause.waited_s : root.waiting_s;
+  if (!waiting_s && root.has_got_on) {
+    return false;
+  }
   return waiting_s ? *waiting_s >= hung_after_s * cause.timeout_scale
                    : cause.confidence != Confidence::Possible;
+}
+
+// Each that slept without a limit sleeps that very sleep still. Who comes and
+// goes was judged as such.
+bool Finder::is_still_so(const std::vector<WaitEdge>& links) const {
+  return std::ranges::all_of(links, [this](const WaitEdge& link) {
+    const ProcessSnapshot* const of = world.snapshot(link.id.pid);
+    const ThreadSnapshot* const thread =
+        of != nullptr ? of->thread(link.id.tid) : nullptr;
+    return thread == nullptr || thread->ran || thread->wait.state != 'S' ||
+           link.naps || link.has_time_limit || !has_gone_on(*thread);
+  });
+}
+
+void tell_it_goes_on(Diagnosis& found) {
+  found.state = found.cause.progress = Progress::Running;
+  found.stalled = false;
+  found.cause.confidence = Confidence::Possible;
+  found.cause.evidence.push_back("it has gone on while it was looked at");
+  found.chain[found.root].cause = found.cause;
 }
 
 std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link) {
@@ -264,7 +323,8 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
     if (!chain.links.empty() && chain.cause.progress == Progress::Stuck &&
         chain.cause.confidence != Confidence::Possible &&
         chain.cause.id != CauseId::Ended &&
-        chain.links[chain.root].id.pid != found.pid) {
+        chain.links[chain.root].id.pid != found.pid &&
+        is_still_so(chain.links)) {
       WaitEdge& one = chain.links[chain.root];
       const bool certain = one.cause.confidence == Confidence::Certain;
       one.cause.summary =

@@ -27,6 +27,7 @@ struct WaitEdge {
   std::optional<double> waiting_s;
   bool naps = false;            // that is of one sleep, perhaps of many
   bool has_time_limit = false;  // that wait ends by itself
+  bool has_got_on = false;      // a moment ago, and not for its time was over
   Cause cause;
 };
 

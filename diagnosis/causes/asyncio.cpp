@@ -57,6 +57,32 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
          !hears_from_others(of);
 }
 
+// Which the loop runs until it is done; null of one that runs for ever.
+const AsyncioTask* main_task(const ProcessSnapshot& of,
+                             const ThreadSnapshot& thread,
+                             const AsyncioTasks& all) {
+  const PythonFrame* const runs =
+      thread.find("run_until_complete", "/asyncio/base_events.py");
+  const auto future =
+      runs != nullptr ? of.object(*runs, "future") : std::nullopt;
+  const auto found =
+      future ? std::ranges::find(all.tasks, *future, &AsyncioTask::address)
+             : all.tasks.end();
+  return found == all.tasks.end() ? nullptr : &*found;
+}
+
+// The program's own end is what a handler of a signal may set.
+bool waits_for_handler(const ProcessSnapshot& of, const AsyncioTask* main) {
+  if (main == nullptr || main->stack.frames.empty() || !of.handles_signals()) {
+    return false;
+  }
+  const PythonFrame& inner = main->stack.frames.front();
+  const bool at_event = inner.function == "wait" &&
+                        inner.qualname != "Condition.wait" &&
+                        inner.file.ends_with("/asyncio/locks.py");
+  return at_event || !is_library(inner.file);
+}
+
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AsyncioTasks all = of.asyncio_tasks();
   if (auto asleep = loop_not_woken(of, thread, all)) {
@@ -76,6 +102,15 @@ Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     }
   } else if (auto elsewhere = loop_behind_other(of, thread, all)) {
     return elsewhere;
+  } else if (const AsyncioTask* const main = main_task(of, thread, all);
+             waits_for_handler(of, main) && only_itself_can_wake(of, thread)) {
+    cause.id = CauseId::Idle;
+    cause.progress = Progress::Idle;
+    cause.confidence = Confidence::Likely;
+    cause.summary =
+        "runs an event loop that waits for a Future, which a handler of a "
+        "signal could set";
+    cause.evidence.push_back(task_text(*main));
   } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
     cause.id = CauseId::FutureUnset;
     cause.confidence = Confidence::Likely;
@@ -95,7 +130,7 @@ Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         "its own, "
         "and no other thread is here that is at work");
   } else {
-    return std::nullopt;
+    return loop_of_tasks(of, thread, all.tasks, main_task(of, thread, all));
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
                         "where each task waits"});

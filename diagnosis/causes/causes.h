@@ -37,6 +37,7 @@ Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found openmp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found autograd(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found data_loader(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found collective(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pending_collective(const ProcessSnapshot& of,
@@ -51,7 +52,13 @@ Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found grpc(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found dns(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+// Of an event loop's one descriptor that others can write to, where its timers
+// are no more than time limits. None, if that is no connection.
+Found connection_of_loop(const ProcessSnapshot& of,
+                         const ThreadSnapshot& thread,
+                         const AwaitedFile& only);
 Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found pseudo_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found signal(const ProcessSnapshot& of, const ThreadSnapshot& thread);

@@ -2,19 +2,45 @@
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
+#include <optional>
+
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
+namespace {
+
+// Whose end it waits for, 0 or less: of any. multiprocessing's join() with a
+// time waits until the child, which alone has the other end of a pipe, closes
+// it.
+std::optional<int> awaited_child(const ProcessSnapshot& of,
+                                 const ThreadSnapshot& thread) {
+  const auto& call = thread.wait.call;
+  if (!call.running && call.number == SYS_wait4) {
+    return static_cast<int>(call.args[0]);
+  }
+  if (!call.running && call.number == SYS_waitid) {
+    return static_cast<int>(call.args[1]);
+  }
+  constexpr std::size_t kDepth = 5;
+  const PythonFrame* const joins =
+      of.is_python() && thread.wait.state == 'S'
+          ? thread.find("wait", "/multiprocessing/popen_fork.py", kDepth)
+          : nullptr;
+  const auto pid =
+      joins != nullptr ? of.number(*joins, "self.pid") : std::nullopt;
+  return pid && *pid > 0 ? std::optional(static_cast<int>(*pid)) : std::nullopt;
+}
+
+}  // namespace
 
 Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  const auto& call = thread.wait.call;
-  if (call.running || (call.number != SYS_wait4 && call.number != SYS_waitid)) {
+  const auto awaited = awaited_child(of, thread);
+  if (!awaited) {
     return std::nullopt;
   }
-  const auto argument = call.args[call.number == SYS_wait4 ? 0 : 1];
-  const int wanted = static_cast<int>(argument);
+  const int wanted = *awaited;
   Cause cause{.id = CauseId::Child,
               .progress = Progress::Blocked,
               .confidence = Confidence::Certain};

@@ -17,10 +17,17 @@
 namespace hangdbg::causes {
 namespace {
 
-// How threading itself begins a thread, whose target may be of the library.
-bool is_thread_begin(const PythonFrame& frame) {
-  return frame.file.ends_with("/threading.py") &&
-         (frame.function == "run" || frame.function.starts_with("_bootstrap"));
+// How threading itself begins a thread, and a pool a task: what they call may
+// be of the library.
+bool begins_work(const PythonFrame& frame) {
+  if (frame.file.ends_with("/threading.py")) {
+    return frame.function == "run" || frame.function.starts_with("_bootstrap");
+  }
+  if (frame.file.ends_with("/concurrent/futures/thread.py")) {
+    return frame.function == "run" || frame.function == "_worker";
+  }
+  return frame.file.ends_with("/multiprocessing/pool.py") &&
+         (frame.function == "worker" || frame.function.ends_with("mapstar"));
 }
 
 // The outermost of the library's frames that are in each other: what the
@@ -29,7 +36,7 @@ const PythonFrame* called(const ThreadSnapshot& thread) {
   const PythonFrame* last = nullptr;
   for (const PythonFrame& frame : thread.frames()) {
     if (!is_stdlib_blocking_file(frame.file) ||
-        (last != nullptr && is_thread_begin(frame))) {
+        (last != nullptr && begins_work(frame))) {
       break;
     }
     last = &frame;
@@ -59,13 +66,14 @@ std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
   return busy;
 }
 
-void find_workers(const ProcessSnapshot& of, Cause& cause) {
+// Whether there are any.
+bool find_workers(const ProcessSnapshot& of, Cause& cause) {
   cause.blocked_by = busy_workers(of);
   if (!cause.blocked_by.empty()) {
     cause.confidence = Confidence::Likely;
     cause.evidence.push_back(fmt::format(
         "all {} threads of the pool are at work", cause.blocked_by.size()));
-    return;
+    return true;
   }
   const PoolWorkers workers =
       pool_workers(of, "_process_worker", "/concurrent/futures/process.py");
@@ -76,6 +84,7 @@ void find_workers(const ProcessSnapshot& of, Cause& cause) {
                     workers.busy.size() + workers.idle, workers.busy.size()));
     cause.blocked_by = workers.busy;
   }
+  return workers.busy.size() + workers.idle > 0;
 }
 
 // What the object says of who is missing; "" if it says nothing.
@@ -123,15 +132,24 @@ bool is_in_server_loop(const ThreadSnapshot& thread) {
   return loop && loop->row->function == "serve_forever";
 }
 
-// Another thread that waits for input from other processes, while this one
-// waits for the order to stop it, or for what it gets there.
+// Others than this process can bring what it waits for. An event loop that only
+// its own process wakes may wait for the very thread that is asked about.
+bool hears_from_outside(const ProcessSnapshot& of,
+                        const ThreadSnapshot& thread) {
+  return events(of, thread) &&
+         (thread.find("_run_once", "/asyncio/base_events.py") == nullptr ||
+          !awaited_from_others(of, awaited_files(of, thread)).empty());
+}
+
+// Another thread that waits for what comes from outside, while this one waits
+// for the order to stop it, or for what it gets there.
 const ThreadSnapshot* server(const ProcessSnapshot& of,
                              const ThreadSnapshot& but) {
   const auto others = of.python_threads();
   const auto found =
       std::ranges::find_if(others, [&](const ThreadSnapshot* one) {
         return one != &but && !one->frames().empty() &&
-               (is_in_server_loop(*one) || events(of, *one));
+               (is_in_server_loop(*one) || hears_from_outside(of, *one));
       });
   return found == others.end() ? nullptr : *found;
 }
@@ -238,7 +256,10 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       cause.id = CauseId::Future;
       cause.summary =
           fmt::format("waits for the result of a Future ({})", what->function);
-      find_workers(of, cause);
+      if (!find_workers(of, cause) && !thread.has_timeout() && !thread.ran &&
+          is_nobody_left(of, thread, self, cause)) {
+        tell_nobody_left(of, cause);
+      }
       return cause;
     }
   }

@@ -182,13 +182,10 @@ Cause finds_no_room(const ProcessSnapshot& of,
   return cause;
 }
 
-}  // namespace
-
-Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  // Whoever waits for several is a server, which one dead client does not keep
-  // from the others.
-  const AwaitedFiles awaited = awaited_files(of, thread);
-  const auto only = only_connection(of, thread, awaited);
+Found of_one(const ProcessSnapshot& of,
+             const ThreadSnapshot& thread,
+             const AwaitedFiles& awaited,
+             const std::optional<AwaitedFile>& only) {
   if (!only) {
     return std::nullopt;
   }
@@ -220,6 +217,23 @@ Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                                peer ? &*peer : nullptr, awaited.with_time);
   cause.next.push_back(read_sockets(of.pid));
   return cause;
+}
+
+}  // namespace
+
+Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  // Whoever waits for several is a server, which one dead client does not keep
+  // from the others.
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  return of_one(of, thread, awaited, only_connection(of, thread, awaited));
+}
+
+Found connection_of_loop(const ProcessSnapshot& of,
+                         const ThreadSnapshot& thread,
+                         const AwaitedFile& only) {
+  return only.file.kind == FileKind::Socket
+             ? of_one(of, thread, awaited_files(of, thread), only)
+             : std::nullopt;
 }
 
 }  // namespace hangdbg::causes

@@ -93,17 +93,28 @@ bool has_only_children(const AwaitedFiles& awaited) {
          }) <= 1;
 }
 
+// Whose end, or output to its end, a task waits for.
+std::optional<std::int64_t> awaited_child(const ProcessSnapshot& of,
+                                          const AsyncioTask& task) {
+  for (const PythonFrame& frame : task.stack.frames) {
+    if (frame.function == "_wait" &&
+        frame.file.ends_with("/asyncio/base_subprocess.py")) {
+      return of.number(frame, "self._pid");
+    }
+    if (frame.function == "communicate" &&
+        frame.file.ends_with("/asyncio/subprocess.py")) {
+      return of.number(frame, "self._transport._pid");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
-                                       const AsyncioTasks& all) {
-  for (const AsyncioTask& task : all.tasks) {
-    const auto frame =
-        std::ranges::find_if(task.stack.frames, [](const PythonFrame& one) {
-          return one.function == "_wait" &&
-                 one.file.ends_with("/asyncio/base_subprocess.py");
-        });
-    const auto pid = frame == task.stack.frames.end()
-                         ? std::nullopt
-                         : of.number(*frame, "self._pid");
+                                       const std::vector<AsyncioTask>& all) {
+  for (const AsyncioTask& task : all) {
+    const auto pid = awaited_child(of, task);
     if (!pid || of.world.snapshot(static_cast<int>(*pid)) == nullptr) {
       continue;
     }
@@ -124,9 +135,9 @@ std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
 }
 
 std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
-                                      const AsyncioTasks& all) {
+                                      const std::vector<AsyncioTask>& all) {
   std::vector<std::string> waiting;
-  for (const AsyncioTask& task : all.tasks) {
+  for (const AsyncioTask& task : all) {
     if (task.waiter && is_chained(of.objects(), task.waiter)) {
       waiting.push_back(task_text(task));
     }
@@ -163,8 +174,8 @@ std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
       workers == 1 ? "a worker of" : fmt::format("{} workers of", workers),
       workers == 1 ? "is" : "are");
   cause.evidence.push_back(fmt::format(
-      "of {} {} {} for an executor", all.tasks.size(),
-      all.tasks.size() == 1 ? "task" : "tasks",
+      "of {} {} {} for an executor", all.size(),
+      all.size() == 1 ? "task" : "tasks",
       waiting.size() == 1 ? "1 waits"
                           : fmt::format("{} wait", waiting.size())));
   constexpr std::size_t kMostTold = 4;
@@ -172,8 +183,6 @@ std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
   std::ranges::move(waiting, std::back_inserter(cause.evidence));
   return cause;
 }
-
-}  // namespace
 
 std::string task_text(const AsyncioTask& task) {
   std::string text =
@@ -262,10 +271,11 @@ std::optional<Cause> loop_behind_other(const ProcessSnapshot& of,
   if (thread.ran || !has_only_children(awaited)) {
     return std::nullopt;
   }
-  if (auto child = loop_behind_child(of, all)) {
+  if (auto child = loop_behind_child(of, all.tasks)) {
     return child;
   }
-  return has_only_its_own(awaited) ? loop_behind_pool(of, all) : std::nullopt;
+  return has_only_its_own(awaited) ? loop_behind_pool(of, all.tasks)
+                                   : std::nullopt;
 }
 
 }  // namespace hangdbg

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "diagnosis/snapshot/process_snapshot.h"
 #include "inspector/cpython/async/asyncio_tasks.h"
@@ -25,5 +26,19 @@ std::optional<Cause> loop_not_woken(const ProcessSnapshot& of,
 std::optional<Cause> loop_behind_other(const ProcessSnapshot& of,
                                        const ThreadSnapshot& thread,
                                        const AsyncioTasks& all);
+
+// The parts of that.
+std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
+                                       const std::vector<AsyncioTask>& all);
+std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
+                                      const std::vector<AsyncioTask>& all);
+
+// Of a loop that may be woken by more than that: what the tasks are at that
+// `main` waits for. None of a server, and of a loop whose one connection tells
+// more. `main` is null where the loop runs for ever.
+std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
+                                   const ThreadSnapshot& thread,
+                                   const std::vector<AsyncioTask>& all,
+                                   const AsyncioTask* main);
 
 }  // namespace hangdbg

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
@@ -10,11 +12,29 @@
 namespace hangdbg::causes {
 namespace {
 
-bool is_listening(const ProcessSnapshot& of, const OpenFile& file) {
-  const auto socket = file.kind == FileKind::Socket && file.inode
-                          ? of.world.tcp_socket(of.pid, file.inode)
-                          : std::nullopt;
-  return socket && socket->state == TcpState::Listen;
+// What a descriptor of the kernel's own brings; "" of others.
+std::string_view what_comes_by(FileKind kind) {
+  switch (kind) {
+    case FileKind::Inotify:
+      return "changes of the files that it watches (inotify)";
+    case FileKind::TimerFd:
+      return "a timer (timerfd)";
+    case FileKind::SignalFd:
+      return "a signal (signalfd)";
+    default:
+      return "";
+  }
+}
+
+std::string summary_of(const AwaitedFiles& awaited) {
+  const std::string_view what =
+      awaited.files.size() == 1 ? what_comes_by(awaited.files.front().file.kind)
+                                : std::string_view();
+  return what.empty()
+             ? fmt::format(
+                   "waits for events on {} {}", awaited.files.size(),
+                   awaited.files.size() == 1 ? "descriptor" : "descriptors")
+             : fmt::format("waits for {}", what);
 }
 
 }  // namespace
@@ -30,20 +50,15 @@ Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const bool serves =
       !accepts &&
       std::ranges::any_of(awaited.files, [&](const AwaitedFile& one) {
-        return is_listening(of, one.file);
+        return accepts_connections(of, one.file);
       });
-  return Cause{
-      .id = serves ? CauseId::Serves : CauseId::Idle,
-      .progress = Progress::Idle,
-      .confidence = Confidence::Likely,
-      .summary =
-          serves || accepts
-              ? "waits for a connection"
-              : fmt::format(
-                    "waits for events on {} {}", awaited.files.size(),
-                    awaited.files.size() == 1 ? "descriptor" : "descriptors"),
-      .evidence = {
-          fmt::format("{} at {}", thread.wait.syscall, thread.place())}};
+  return Cause{.id = serves ? CauseId::Serves : CauseId::Idle,
+               .progress = Progress::Idle,
+               .confidence = Confidence::Likely,
+               .summary = serves || accepts ? "waits for a connection"
+                                            : summary_of(awaited),
+               .evidence = {fmt::format("{} at {}", thread.wait.syscall,
+                                        thread.place())}};
 }
 
 }  // namespace hangdbg::causes

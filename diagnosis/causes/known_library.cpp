@@ -97,7 +97,7 @@ void take_progress(WaitKind kind, Cause& cause) {
 void refine_by_library(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        Cause& cause) {
-  if (!of.is_python() || thread.wait.state == 'R' ||
+  if (!of.is_python() || thread.wait.state == 'R' || cause.of_tasks ||
       !may_be_said_better(cause)) {
     return;
   }
@@ -109,9 +109,20 @@ void refine_by_library(const ProcessSnapshot& of,
   if (said.empty() || said == cause.summary) {  // by the rule for idle workers
     return;
   }
+  if (known->row->kind == WaitKind::Timer && cause.id == CauseId::Polls) {
+    // It asks the clock whether it is time: that is no poll.
+    cause.id = CauseId::Sleeps;
+    cause.progress = Progress::Idle;
+    cause.evidence = {thread.place()};
+    cause.next.clear();
+    said.swap(cause.summary);
+    said = cause.summary;
+  }
   cause.id = id_of(known->row->kind, cause.id);
   take_progress(known->row->kind, cause);
-  if (cause.blocked_by.empty()) {
+  if (said == cause.summary) {
+    // all is said
+  } else if (cause.blocked_by.empty()) {
     std::swap(cause.summary, said);
     cause.evidence.push_back(said);
   } else {

@@ -52,4 +52,12 @@ bool still_waits(const ThreadSnapshot& thread) {
   return now && now->state == 'S' && now->runs == thread.wait.runs;
 }
 
+bool has_gone_on(const ThreadSnapshot& thread) {
+  if (thread.wait.runs == SchedStats()) {
+    return false;  // the kernel does not tell
+  }
+  const auto now = sample_wait(thread.id.pid, thread.id.tid);
+  return now && now->runs != thread.wait.runs;
+}
+
 }  // namespace hangdbg

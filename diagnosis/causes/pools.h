@@ -21,5 +21,7 @@ PoolWorkers pool_workers(const ProcessSnapshot& of,
 
 // It has not run since it was looked at, so that nothing has come for it.
 bool still_waits(const ThreadSnapshot& thread);
+// It has, as far as that can be told now.
+bool has_gone_on(const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

@@ -37,6 +37,33 @@ std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
              : std::nullopt;
 }
 
+// Who serves its terminal, if that is a program of Python above it whose only
+// thread waits for nothing else than what is written there: nobody types then.
+std::optional<ThreadId> server_that_waits(const ProcessSnapshot& of,
+                                          const OpenFile& tty) {
+  constexpr int kGenerations = 4;
+  int pid = of.status.ppid;
+  for (int i = 0; i < kGenerations && pid > 1; ++i) {
+    const ProcessSnapshot* const its = of.world.snapshot(pid);
+    if (its == nullptr) {
+      return {};
+    }
+    if (its->is_python() && its->threads.size() == 1) {
+      const ThreadSnapshot& only = its->threads.front();
+      const AwaitedFiles awaited = awaited_files(*its, only);
+      if (!only.ran && awaited.files.size() == 1 &&
+          awaited.files.front().to_read &&
+          awaited.files.front().file.terminal &&
+          tty.name == fmt::format("/dev/pts/{}",
+                                  *awaited.files.front().file.terminal)) {
+        return ThreadId{pid, pid};
+      }
+    }
+    pid = its->status.ppid;
+  }
+  return {};
+}
+
 }  // namespace
 
 Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -71,7 +98,16 @@ Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.evidence.push_back(fmt::format(
       "{} of fd {} at {}", thread.wait.syscall,
       tty == awaited.files.end() ? 0 : tty->file.fd, thread.place()));
-  if (tty == awaited.files.end()) {
+  if (tty != awaited.files.end()) {
+    if (const auto server = server_that_waits(of, tty->file)) {
+      cause.confidence = Confidence::Likely;
+      cause.blocked_by.push_back(*server);
+      cause.evidence.push_back(
+          fmt::format("{} serves that terminal, and waits for what is written "
+                      "there",
+                      process_text(server->pid)));
+    }
+  } else {
     if (const auto parent = parent_that_waits(of)) {
       cause.blocked_by.push_back(*parent);
       cause.evidence.push_back(

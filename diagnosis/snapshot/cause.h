@@ -58,6 +58,9 @@ struct Cause {
   std::vector<NextStep> next = {};
   std::vector<ThreadId> blocked_by = {};  // if that is known
   bool any_unblocks = false;              // any one of them can end the wait
+  // It is what the tasks of an event loop are at: more than can be said of the
+  // function in which the loop waits.
+  bool of_tasks = false;
   // They hold what this thread wants, and keep it while they are idle.
   bool blocks_others = false;
   // So long it has waited, where its thread's own sleep does not say.

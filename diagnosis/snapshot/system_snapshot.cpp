@@ -76,6 +76,16 @@ void SystemSnapshot::take_snapshots(const std::vector<int>& pids) {
       [&](int pid, Made made) { add(pid, std::move(made)); });
 }
 
+void SystemSnapshot::look_anew() {
+  cases_.clear();
+  skipped_.clear();
+  pipes_.reset();
+  unseen_ = 0;
+  locks_.reset();
+  children_.reset();
+  sockets_ = SocketTables(deadline_);
+}
+
 // Empty: it was not made in time.
 void SystemSnapshot::add(int pid, Made made) {
   if (!made) {

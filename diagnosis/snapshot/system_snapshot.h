@@ -39,6 +39,9 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   Result<const ProcessSnapshot*> snapshot_before(int pid, Deadline deadline);
   // At all of them at once.
   virtual void take_snapshots(const std::vector<int>& pids);
+  // Forgets what was seen of processes and of the machine: who asks next, looks
+  // at it as it is then. No pointer to a snapshot may be kept.
+  virtual void look_anew();
   // Its Error, then.
   const std::vector<std::string>& skipped() const { return skipped_; }
 

@@ -146,6 +146,13 @@ std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
   return others;
 }
 
+bool accepts_connections(const ProcessSnapshot& of, const OpenFile& file) {
+  const auto socket = file.kind == FileKind::Socket && file.inode
+                          ? of.world.tcp_socket(of.pid, file.inode)
+                          : std::nullopt;
+  return socket && socket->state == TcpState::Listen;
+}
+
 std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread,
                                            const AwaitedFiles& awaited) {

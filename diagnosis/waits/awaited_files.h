@@ -29,6 +29,9 @@ AwaitedFiles awaited_files(const ProcessSnapshot& of,
 std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
                                              const AwaitedFiles& awaited);
 
+// A TCP socket that listens.
+bool accepts_connections(const ProcessSnapshot& of, const OpenFile& file);
+
 // The one socket that a call waits for. Of an event loop: the one of its
 // descriptors by which another process can wake it, if nothing else does, be it
 // a timer or a thread.

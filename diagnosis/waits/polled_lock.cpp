@@ -29,6 +29,11 @@ struct LibraryFunction {
 constexpr LibraryFunction kLibraries[] = {
     {"_poll_until_acquired", "filelock/_core/_acquire.py", "lock_filename"},
     {"_poll_until_acquired", "filelock/_api.py", "lock_filename"},
+    {"_async_poll_until_acquired", "filelock/_async_lock/_acquire.py",
+     "lock_filename"},
+    {"_async_poll_until_acquired", "filelock/_async_lock/_acquire.py",
+     "self._context.lock_file"},
+    {"acquire", "filelock/asyncio.py", "lock_filename"},
     {"acquire", "filelock/_api.py", "lock_filename"},
     {"acquire", "filelock/_api.py", "self._context.lock_file"},
     {"acquire", "filelock/_api.py", "self._lock_file"},

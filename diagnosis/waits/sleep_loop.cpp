@@ -134,7 +134,12 @@ std::string SleepLoop::lines() const {
 std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread,
                                     std::size_t sleeper) {
-  const auto& frames = thread.frames();
+  return sleep_loop(of, thread.frames(), sleeper);
+}
+
+std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
+                                    const std::vector<PythonFrame>& frames,
+                                    std::size_t sleeper) {
   std::optional<SleepLoop> pauses;
   for (std::size_t i = sleeper;
        i < std::min(frames.size(), sleeper + kMostSleepFrames); ++i) {

@@ -36,6 +36,10 @@ struct SleepLoop {
 std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread,
                                     std::size_t sleeper = 0);
+// The same of a coroutine's frames.
+std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
+                                    const std::vector<PythonFrame>& frames,
+                                    std::size_t sleeper);
 
 // Makes that cause one of a thread that polls there, or that sleeps between
 // rounds of work.

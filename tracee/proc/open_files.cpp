@@ -213,6 +213,8 @@ void tell_info(OpenFile& file, std::string_view line) {
     file.position = parse_number<std::uint64_t>(value).value_or(0);
   } else if (name == "flags") {
     file.flags = parse_number<std::uint32_t>(value, 8).value_or(0);
+  } else if (name == "tty-index") {
+    file.terminal = parse_number<int>(value);
   } else if (name == "eventfd-count") {
     file.count = parse_number<std::uint64_t>(value, 16);
   } else if (name == "Pid") {

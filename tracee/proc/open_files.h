@@ -60,6 +60,7 @@ struct OpenFile {
   std::uint64_t position = 0;
   std::optional<std::uint64_t> count;  // of an eventfd
   std::optional<int> pid;              // of a pidfd; -1: that has ended
+  std::optional<int> terminal;  // N of /dev/pts/N, of the end that serves it
   std::vector<EpollWatch> watches;
   std::vector<HeldLock> locks;
 

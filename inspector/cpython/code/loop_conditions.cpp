@@ -400,6 +400,28 @@ class LoopReader {
   std::vector<std::pair<std::string, std::int32_t>> stores_;
 };
 
+// The call whose result a suspended coroutine awaits there: before it stands
+// what makes an awaitable of that, and hands its values on.
+std::int32_t awaited_call(const CodeObject& code, std::int32_t at) {
+  constexpr std::array kOfAwait = {
+      Op::SEND,       Op::YIELD_VALUE,          Op::YIELD_FROM, Op::RESUME,
+      Op::LOAD_CONST, Op::LOAD_COMMON_CONSTANT, Op::PUSH_NULL,  Op::NOP,
+      Op::Other,  // GET_AWAITABLE
+  };
+  constexpr int kMostOfAwait = 8;
+  for (int i = 0; i < kMostOfAwait && at > 0; ++i) {
+    const Op op = code.flow.code[slot(at)].op;
+    if (is_call(op)) {
+      return at;
+    }
+    if (std::ranges::find(kOfAwait, op) == kOfAwait.end()) {
+      break;
+    }
+    --at;
+  }
+  return BytecodeFlow::kNone;
+}
+
 }  // namespace
 
 FrameLoops frame_loops(const CodeObject& code, std::int64_t offset) {
@@ -407,6 +429,9 @@ FrameLoops frame_loops(const CodeObject& code, std::int64_t offset) {
   std::int32_t at = instruction_at(code.flow.code, offset);
   if (at == BytecodeFlow::kNone) {
     return made;
+  }
+  if (const auto call = awaited_call(code, at); call != BytecodeFlow::kNone) {
+    at = call;
   }
   // Once 3.11 has specialized a call, its PRECALL does the work of its CALL.
   if (code.flow.code[slot(at)].op == Op::PRECALL && at + 1 < code.flow.size()) {

@@ -36,7 +36,7 @@ struct LoopAround {
 
 // What a frame's code says of where the frame is.
 struct FrameLoops {
-  CallText call;                  // that the frame is in
+  CallText call;                  // that the frame is in, or awaits
   std::vector<LoopAround> loops;  // the innermost first
   // What the function calls beside, in a loop or not.
   std::vector<CallText> other_calls;

@@ -91,7 +91,9 @@ WAITS = {
     "pymongo_find": ("pymongo", r"MongoDB server that can be used", "blocked"),
     "manager_call": ("Python", r"Queue\.get\(\) in its manager, .* another client and has none",
                      "stuck"),
-    "pexpect_expect": ("pexpect", r"child \d+ .* to write what it expects", "idle"),
+    "pexpect_expect": ("pexpect", r"child \d+ .* to write what it expects \(pexpect\)"
+                       r": waits for what process \d+ \(sleep\) writes to the terminal /dev/pts/",
+                       "blocked"),
     "pool_of_connections": ("SQLAlchemy", r"connection of SQLAlchemy's pool: 1 of 1 is in use",
                             "blocked"),
     "urllib3_pool": ("urllib3", r"connection of urllib3's pool: 1 of 1 is in use$", "blocked"),

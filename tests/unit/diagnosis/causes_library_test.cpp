@@ -224,9 +224,14 @@ const std::vector<MadeUpCase>& library_wait_cases() {
       {"goes_on_and_waits_again", CauseId::Condition, Blocked, Possible, false,
        "", [](auto& world) { at_event(world).threads[0].ran = true; }},
       // ---- a Future of a pool
-      {"a_future", CauseId::Future, Blocked, Possible, true,
-       "waits for the result of a Future (result)",
+      {"a_future", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for the result of a Future (result), and no other thread is here",
        [](auto& world) { at_future(world); }},
+      {"a_future_beside_a_thread_that_reads", CauseId::Future, Blocked,
+       Possible, true, "waits for the result of a Future (result)",
+       [](auto& world) {
+         at_future(world).sleeps_in(SYS_read, {5}, own_frames());
+       }},
       {"a_future_of_busy_threads", CauseId::Future, Blocked, Likely, false, "",
        [](auto& world) {
          auto& one = at_future(world);

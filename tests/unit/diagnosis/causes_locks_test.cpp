@@ -243,6 +243,18 @@ TEST(Causes, AMutexTakenTwice) {
   EXPECT_TRUE(found->stalled);
 }
 
+// Its own frames were read when it had the lock already.
+TEST(Causes, AMutexOfAThreadThatHasGoneOn) {
+  MadeUpWorld world;
+  auto& one = at_mutex(world, {.owner = kPid});
+  one.threads[0].wait = one.threads[1].wait;
+  one.threads[0].wait.runs = {.times = 1};  // we have run more often
+  const auto found = diagnose(world, kPid, 1000);
+  EXPECT_EQ(found->state, Progress::Running);
+  EXPECT_FALSE(found->stalled);
+  EXPECT_THAT(found->cause.evidence, Contains(HasSubstr("has gone on")));
+}
+
 TEST(Causes, AMutexAndALockCrosswise) {
   MadeUpWorld world;
   auto& one = at_mutex(world, {.owner = kPid});

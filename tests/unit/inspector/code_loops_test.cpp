@@ -109,6 +109,13 @@ def and_flag():
 async def coroutine():
     while not f():
         sleep()
+async def awaits():
+    while not f():
+        await sleep()
+async def awaits_asked():
+    while not await f():
+        work()
+        await sleep()
 def keyword():
     while not f(1, name=path):
         sleep()
@@ -133,6 +140,10 @@ for name, function in names.items():
     for one in dis.get_instructions(code):
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and one.argval == "sleep": seen = one
         if seen is not None and one.opname in ("CALL", "CALL_FUNCTION"):
+            place = one.offset
+            if not name.startswith("awaits"): break
+        # Where a coroutine that awaits it is suspended.
+        if seen is not None and one.opname in ("YIELD_VALUE", "YIELD_FROM"):
             place = one.offset
             break
     jumps = [[one.offset, one.argval] for one in dis.get_instructions(code)
@@ -207,6 +218,8 @@ const std::map<std::string, std::string> kExpected = {
     {"comprehension", "asks"},
     {"and_flag", "asks f() flag.done"},
     {"coroutine", "asks f()"},
+    {"awaits", "asks f()"},
+    {"awaits_asked", "asks f(); work()"},
     {"keyword", "asks f(1, name=path)"},
     {"long_one", "asks f(x3)"},
 };

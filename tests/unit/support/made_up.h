@@ -247,6 +247,7 @@ class MadeUpWorld : public SystemSnapshot {
     return found == processes_.end() ? nullptr : found->second.get();
   }
   void take_snapshots(const std::vector<int>&) override {}
+  void look_anew() override {}
   std::vector<PipeEnd> pipe_ends(std::uint64_t inode,
                                  std::uint64_t device) override {
     std::vector<PipeEnd> found;

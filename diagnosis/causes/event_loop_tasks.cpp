@@ -1,0 +1,221 @@
+// An event loop that has time to wait for, or descriptors: what its tasks are
+// at, the main one first. The loop's own system call says nothing of that.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/event_loop.h"
+#include "diagnosis/causes/pools.h"
+#include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/task_waits.h"
+#include "diagnosis/waits/waits_inside.h"
+
+namespace hangdbg {
+namespace {
+
+// Other tasks come and go, and may do what is waited for at any time.
+constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostTold = 4;
+
+std::string runs_loop_whose(const TaskWait& wait) {
+  return fmt::format(
+      "runs an event loop whose task {} ",
+      wait.task->name.empty() ? "?" : printable(wait.task->name));
+}
+
+std::string tells_of(const TaskWait& wait) {
+  std::string text = task_text(*wait.task);
+  if (wait.sleeps) {
+    text += " sleeps for a time";
+  } else if (!wait.awaits.empty()) {
+    text += fmt::format(" awaits `{}`", wait.awaits);
+  }
+  return text;
+}
+
+// asyncio.run() at its end: it cancels what is left, and waits for that.
+bool cancels_tasks(const ThreadSnapshot& thread) {
+  return thread.find("_cancel_all_tasks", "/asyncio/runners.py") != nullptr;
+}
+
+// And for the threads of the loop's pool.
+bool ends_pool(const AsyncioTask& task) {
+  return std::ranges::any_of(task.stack.frames, [](const PythonFrame& one) {
+    return one.function == "shutdown_default_executor";
+  });
+}
+
+Cause waits_at_end(const ProcessSnapshot& of,
+                   const std::vector<TaskWait>& waits) {
+  Cause cause{.id = CauseId::ExitJoin,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Likely};
+  if (ends_pool(*waits.front().task)) {
+    cause.summary =
+        "has come to the end of asyncio.run(), and waits for the threads of "
+        "its event loop's pool";
+    for (const ThreadSnapshot* const one : of.python_threads()) {
+      if (one->find("run", "/concurrent/futures/thread.py") != nullptr) {
+        cause.blocked_by.push_back(one->id);
+        cause.evidence.push_back(
+            fmt::format("{} is at work, at {}", one->who(), one->place()));
+      }
+    }
+    return cause;
+  }
+  cause.summary = fmt::format(
+      "has come to the end of asyncio.run(), and waits for {}, which was "
+      "cancelled and has not ended",
+      waits.size() == 1 ? task_text(*waits.front().task)
+                        : fmt::format("{} tasks", waits.size()));
+  for (const TaskWait& one : waits) {
+    if (cause.evidence.size() < kMostTold) {
+      cause.evidence.push_back(tells_of(one));
+    }
+  }
+  return cause;
+}
+
+// A file's lock, for which it tries again and again.
+std::optional<Cause> tries_for_lock(const ProcessSnapshot& of,
+                                    const ThreadSnapshot& thread,
+                                    const TaskWait& wait) {
+  const ThreadSnapshot sleeper = as_thread(thread, wait);
+  auto cause = causes::stale_lock_file(of, sleeper);
+  if (!cause) {
+    cause = causes::file_lock(of, sleeper);
+  }
+  if (cause) {
+    cause->summary = runs_loop_whose(wait) + cause->summary;
+  }
+  return cause;
+}
+
+Cause polls(const ProcessSnapshot& of, const TaskWait& wait) {
+  Cause cause{.id = CauseId::Polls,
+              .progress = Progress::Polling,
+              .confidence = Confidence::Likely,
+              .summary = "",
+              .evidence = {task_text(*wait.task)}};
+  tell_loop(of, *wait.loop, cause);
+  cause.confidence = Confidence::Likely;
+  cause.summary = runs_loop_whose(wait) + cause.summary;
+  return cause;
+}
+
+Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
+  Cause cause{.id = CauseId::Sleeps,
+              .progress = Progress::Idle,
+              .confidence = Confidence::Likely,
+              .summary = "sleeps, for a time that it has chosen",
+              .evidence = {task_text(*wait.task)}};
+  if (wait.loop) {
+    tell_loop(of, *wait.loop, cause);
+  }
+  cause.summary = runs_loop_whose(wait) + cause.summary;
+  return cause;
+}
+
+// It waits for what another task, a timer or a peer may bring.
+Cause waits_for_future(const std::vector<TaskWait>& waits,
+                       const std::vector<TaskWait>& others,
+                       std::size_t descriptors) {
+  const TaskWait& first = waits.front();
+  Cause cause{.id = CauseId::Condition,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Possible};
+  const std::string& future = first.task->future;
+  cause.summary =
+      runs_loop_whose(first) +
+      (!first.awaits.empty() ? fmt::format("awaits `{}`", first.awaits)
+       : future.empty()      ? std::string("waits")
+                        : fmt::format("waits for a {}", printable(future)));
+  if (const PythonFrame* const own = own_frame(*first.task)) {
+    cause.summary += " at " + place_of(*own);
+  }
+  for (const TaskWait& one : waits) {
+    if (cause.evidence.size() < kMostTold) {
+      cause.evidence.push_back(tells_of(one));
+    }
+  }
+  const auto sleeper = std::ranges::find_if(others, &TaskWait::sleeps);
+  if (sleeper != others.end()) {
+    cause.evidence.push_back(tells_of(*sleeper) +
+                             ", and may bring it when that is over");
+  }
+  if (descriptors > 0) {
+    cause.evidence.push_back(fmt::format(
+        "the loop waits for events on {} {} by which other processes may "
+        "bring it",
+        descriptors, descriptors == 1 ? "descriptor" : "descriptors"));
+  }
+  if (sleeper != others.end() || descriptors > 0) {
+    cause.timeout_scale = kNoTimeTells;
+  }
+  return cause;
+}
+
+}  // namespace
+
+std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
+                                   const ThreadSnapshot& thread,
+                                   const std::vector<AsyncioTask>& all,
+                                   const AsyncioTask* main) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  if (all.empty() || !awaited.any) {
+    return std::nullopt;
+  }
+  const auto foreign = awaited_from_others(of, awaited);
+  if (std::ranges::any_of(foreign, [&](const AwaitedFile& one) {
+        return accepts_connections(of, one.file);
+      })) {
+    return std::nullopt;  // a server
+  }
+  const auto waits = task_waits(of, all, main);
+  if (waits.empty()) {
+    return std::nullopt;
+  }
+  std::optional<Cause> cause;
+  const auto polling = std::ranges::find_if(waits, &TaskWait::polls);
+  const auto sleeping = std::ranges::find_if(waits, &TaskWait::sleeps);
+  if (cancels_tasks(thread) || ends_pool(*waits.front().task)) {
+    cause = waits_at_end(of, waits);
+  } else if (polling != waits.end()) {
+    cause = tries_for_lock(of, thread, *polling);
+    if (!cause) {
+      cause = polls(of, *polling);
+    }
+  } else if (sleeping != waits.end()) {
+    cause = sleeps(of, *sleeping);
+  } else if (auto child = loop_behind_child(
+                 of, main != nullptr ? std::vector{*main} : all)) {
+    cause = child;
+  } else if (auto pool = loop_behind_pool(of, all);
+             pool && !pool->blocked_by.empty()) {
+    cause = pool;
+  } else {
+    const auto others = task_waits(of, all, nullptr);
+    if (foreign.size() == 1 &&
+        std::ranges::none_of(others, &TaskWait::sleeps)) {
+      if (auto peer = causes::connection_of_loop(of, thread, foreign.front())) {
+        return peer;
+      }
+    }
+    cause = waits_for_future(waits, others, foreign.size());
+    if (foreign.empty() && hears_from_others(of)) {
+      cause->timeout_scale = kNoTimeTells;
+    }
+  }
+  cause->of_tasks = cause->id != CauseId::Condition;
+  if (cause->next.empty()) {
+    cause->next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
+                           "where each task waits"});
+  }
+  return cause;
+}
+
+}  // namespace hangdbg

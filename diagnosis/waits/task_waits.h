@@ -1,0 +1,40 @@
+// What each task of an event loop waits for, as far as its frames say: a time,
+// between rounds of a loop or once, other tasks, or something else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnosis/snapshot/process_snapshot.h"
+#include "diagnosis/waits/sleep_loop.h"
+#include "inspector/cpython/async/asyncio_tasks.h"
+
+namespace hangdbg {
+
+struct TaskWait {
+  const AsyncioTask* task = nullptr;
+  bool sleeps = false;            // for a time
+  std::optional<SleepLoop> loop;  // in which it does
+  // What its own function awaits: "queue.get()"; "" if that is not known.
+  std::string awaits;
+
+  bool polls() const { return loop && loop->polls; }
+};
+
+TaskWait wait_of(const ProcessSnapshot& of, const AsyncioTask& task);
+
+// Of those at the end of what that task waits for, itself if it waits for no
+// other. Of none: of all that wait.
+std::vector<TaskWait> task_waits(const ProcessSnapshot& of,
+                                 const std::vector<AsyncioTask>& all,
+                                 const AsyncioTask* from);
+
+// A thread that would sleep where the task does: what is known of how threads
+// wait for locks between two sleeps can be asked of it.
+ThreadSnapshot as_thread(const ThreadSnapshot& loop, const TaskWait& wait);
+
+// The innermost frame that is not a library's; null if there is none.
+const PythonFrame* own_frame(const AsyncioTask& task);
+
+}  // namespace hangdbg

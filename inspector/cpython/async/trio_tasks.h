@@ -1,0 +1,21 @@
+// The tasks of Trio that are not done, and who waits for whom, read from
+// outside: those of the run that a thread is in, without Trio's own.
+#pragma once
+
+#include <vector>
+
+#include "inspector/cpython/async/asyncio_tasks.h"
+
+namespace hangdbg {
+
+struct TrioTasks {
+  std::vector<AsyncioTask> tasks;  // by name
+  Address main;                    // one of these, if it is not done
+};
+
+// `run`: the frame of trio._core._run.run. Errors: Unreadable.
+Result<TrioTasks> read_trio_tasks(const ObjectReader& objects,
+                                  PythonStackReader& stacks,
+                                  const PythonFrame& run);
+
+}  // namespace hangdbg
