@@ -256,6 +256,12 @@ def reached(frame, line):
     return hits
 
 
+def reason_of(ids):
+    """In DAP's words; None without any."""
+    named = [one.name is not None for one in _breakpoints if one.id in ids]
+    return ("function breakpoint" if named and all(named) else "breakpoint") if ids else None
+
+
 def _is_in(code, path):
     return is_same_file(code.co_filename, path)
 

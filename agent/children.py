@@ -9,6 +9,8 @@ def element_count(value):
     kind = type(value)
     if kind is loaded("numpy", "ndarray"):
         return value.shape[0] if value.shape else 0
+    if kind is loaded("array", "array"):
+        return kind.__len__(value)
     base = container_of(kind)
     return 0 if base is None or _field_names(value, kind) else base.__len__(value)
 
@@ -16,7 +18,7 @@ def element_count(value):
 def elements(value, expression, start, stop):
     """Some of the elements of a list, tuple, dict, set, deque or array."""
     kind = type(value)
-    if kind is loaded("numpy", "ndarray"):
+    if kind is loaded("numpy", "ndarray") or kind is loaded("array", "array"):
         return [("%d" % at, _then(expression, "[%d]" % at), kind.__getitem__(value, at))
                 for at in range(start, min(stop, element_count(value)))]
     base = container_of(kind)

@@ -2,11 +2,11 @@
 # (dispatch.py, need).
 
 
-def explain(error, id="expression-failed"):
+def explain(error, id="expression-failed", most=100):
     """The arguments of the Failure that tells of an exception: id, one line, type
-    and traceback lines. Runs its __str__."""
+    and traceback lines, of so many frames at most. Runs its __str__."""
     name, lines = described(error)
-    where = _syntax(error) if issubclass(type(error), SyntaxError) else _traceback(error)
+    where = _syntax(error) if issubclass(type(error), SyntaxError) else _traceback(error, most)
     by = raised_by(error) if id == "agent-failed" else ""  # whose frames nobody sees
     return id, " ".join(lines) + by, name, where + lines
 
@@ -20,15 +20,18 @@ def _syntax(error):
     return lines
 
 
-def _traceback(error):
+def _traceback(error, most):
     lines = []
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename != "<hangdbg>":
+        if code.co_filename == "<hangdbg run>":  # below a script that it runs
+            lines = []
+        elif code.co_filename != "<hangdbg>":
             lines.append('  File "%s", line %s, in %s' % (
                 code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
-    if len(lines) > 100:
-        lines[20:-60] = ["  ... %d more frames ..." % (len(lines) - 80)]
+    if len(lines) > most:
+        first, last = most // 5, most // 5 * 3
+        lines[first:-last] = ["  ... %d more frames ..." % (len(lines) - first - last)]
     return ["Traceback (most recent call last):"] + lines

@@ -11,16 +11,18 @@ _BREAK_MODES = {"raised": "always", "uncaught": "unhandled",
 _USUAL = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
-def at_exception(kind, frame, error):
-    """On a thread of the program. What it raises is the program's."""
+def at_exception(kind, frame, error, ends=False):
+    """On a thread of the program. What it raises is the program's. ends: the program ends
+    with it."""
     raised = None
     try:
         ident = _ident()
         if is_usual(error) or is_ours(ident) or (
-                isinstance(error, SystemExit) and kind != "raised"):
+                isinstance(error, SystemExit) and kind != "raised" and not ends):
             return
         for session, filters in list(_filters.items()):
             if raised is None and kind in filters and not is_dormant(session) and (
+                    kind != "raised" or _is_first_shown(session, frame, error)) and (
                     wants_exception(session, filters[kind], frame, error)):
                 raised = stand_here(session, ident, "exception", error=(error, kind),
                                     description=_one_line(error),
@@ -40,7 +42,7 @@ def wants_exception(session, condition, frame, error):
     """A condition is an expression, in which __exception__ is the exception; or
     classes."""
     if condition is None:
-        return True
+        return not (isinstance(error, SystemExit) and _is_success(error))
     try:
         value = eval(condition, {**frame.f_globals, **locals_in(frame),
                                  "__exception__": error})
@@ -51,6 +53,42 @@ def wants_exception(session, condition, frame, error):
     if isinstance(value, (type, tuple)):
         return isinstance(error, value)
     return bool(value)
+
+
+def _is_success(error):
+    code = SystemExit.__dict__["code"].__get__(error)
+    return code is None or issubclass(type(code), int) and int.__eq__(code, 0) is True
+
+
+def _is_first_shown(session, frame, error):
+    """Of the functions that it passes. Before the first line of a program that `launch`
+    starts, and where the interpreter ends, none is."""
+    if _is_passed_by(session, frame.f_code):
+        return False
+    trace = error.__traceback__.tb_next
+    while trace is not None:
+        if not _is_passed_by(session, trace.tb_frame.f_code):
+            return False
+        trace = trace.tb_next
+    main, is_started = sys.modules.get("__main__"), False
+    names = main.__dict__ if type(main) is type(sys) else None
+    while frame.f_back is not None:
+        is_started = is_started or frame.f_globals is names
+        frame = frame.f_back
+        if frame.f_code.co_filename == "<hangdbg run>":
+            return is_started
+    return not (frame.f_code.co_name in _AT_END and is_library(frame.f_code))
+
+
+# In threading, weakref, logging, concurrent.futures.thread, multiprocessing.util.
+_AT_END = ("_shutdown", "_exitfunc", "shutdown", "_python_exit", "_exit_function")
+
+
+def _is_passed_by(session, code):
+    """What imports, which uses exceptions to find its way; with justMyCode libraries."""
+    return code.co_filename.startswith(
+        ("<frozen importlib", "<frozen zipimport", "<hangdbg")) or (
+            session.just_my_code and is_library(code))
 
 
 def _one_line(error):
@@ -103,7 +141,7 @@ def exception_info(session, arguments):
 
 def _details(error, depth):
     need("errors")
-    _, line, name, trace = explain(error)
+    _, line, name, trace = explain(error, most=1000)
     inner = error.__cause__
     if inner is None and not error.__suppress_context__:
         inner = error.__context__

@@ -178,7 +178,7 @@ def _other_frames(session):
               if id(frame) != own or ident in session.standing}
     frames = {ident: frame for ident, frame in frames.items() if frame}
     for ident, standing in session.standing.items():
-        if standing.error is not None:
+        if standing.error is not None and standing.error[1] != "raised":
             frames[ident] = places_of_error(standing.error[0], frames.get(ident))
     if list in map(type, frames.values()):
         session.stacks = frames

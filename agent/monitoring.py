@@ -179,9 +179,8 @@ def _goes_on_in_callers(plan, frame):
 
 
 def _on_raise(code, offset, error):
-    """In each function that it passes: in the first it has no more of a traceback."""
-    trace = error.__traceback__
-    if trace is not None and trace.tb_next is None:
+    """In each function that it passes."""
+    if error.__traceback__ is not None:
         at_exception("raised", sys._getframe(1), error)
 
 
@@ -199,7 +198,7 @@ def _on_unwind(code, offset, error):
         return
     caller = frame.f_back
     if caller is None:
-        at_exception("uncaught", frame, error)
+        at_exception("uncaught", frame, error, True)
     if not is_library(code) and (caller is None or is_library(caller.f_code)):
         at_exception("userUnhandled", frame, error)
 

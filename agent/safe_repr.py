@@ -10,7 +10,7 @@ def safe_repr(value, depth=2, limit=200):
     if kind is int and value.bit_length() > 2000:
         return "<int of %d bits>" % value.bit_length()
     if id(kind) in _PLAIN:
-        return repr(value)
+        return hex(value) if kind is int and _in_hex else repr(value)
     if kind is str or kind is bytes or kind is bytearray:
         return repr(value[:limit]) + ("..." if len(value) > limit else "")
     if id(kind) in _BRACKETS:
@@ -25,6 +25,18 @@ def safe_repr(value, depth=2, limit=200):
     return (_array_repr(value, kind) or _enum_repr(value, kind) or
             _derived_repr(value, kind, depth, limit) or _native_repr(value, kind) or
             "<%s.%s object at 0x%x>" % (type_module(kind), type_name(kind, True), id(value)))
+
+
+def show_integers(in_hex):
+    global _in_hex
+    _in_hex = in_hex
+
+
+_in_hex = False  # while a request is answered that wants it
+
+
+def wants_hex(arguments):
+    return field(field(arguments, "format", dict, {}), "hex", bool, False)
 
 
 def array_metadata(value, kind):

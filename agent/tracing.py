@@ -108,7 +108,7 @@ def _on_line(frame):
 
 
 def _on_error(frame, raised):
-    """In each function that it passes: in the first it has no more of a traceback."""
+    """In each function that it passes; in the first it has no more of a traceback."""
     try:
         error, trace = raised[1], raised[2]
         if is_usual(error):
@@ -119,9 +119,10 @@ def _on_error(frame, raised):
         if is_programs(failure):
             raise
         return
+    at_exception("raised", frame, error)
     if inner is None:
-        at_exception("raised", frame, error)
-    elif sys.version_info < (3, 8) and frame.f_code.co_name == "_bootstrap_inner":
+        return
+    if sys.version_info < (3, 8) and frame.f_code.co_name == "_bootstrap_inner":
         at_exception("uncaught", frame, error)  # which has no hook there
     elif is_library(frame.f_code) and not is_library(inner.tb_frame.f_code):
         at_exception("userUnhandled", frame, error)

@@ -28,6 +28,14 @@ def scopes(session, arguments):
 
 
 def variables(session, arguments):
+    show_integers(wants_hex(arguments))
+    try:
+        return _variables(session, arguments)
+    finally:
+        show_integers(False)
+
+
+def _variables(session, arguments):
     kind, value, expression, frame = references_of(session).find(session, arguments)
     if kind == "lazy":
         return {"variables": [_computed(session, value, expression, frame)]}
@@ -164,6 +172,8 @@ def add_children(session, arguments, value, body):
     """What an editor's or the prompt's evaluate answers besides."""
     if body["hangdbg"]["statement"] and value is None:
         body["result"] = ""  # as at a prompt
+    if type(value) is int and wants_hex(arguments):
+        body["result"] = hex(value)
     text = arguments["expression"].strip()
     body.update(expandable(session, arguments.get("frameId", 0), value,
                            text if is_chain(text) else "", {}))

@@ -1,24 +1,90 @@
-# Threads of the program that wait for a debugger by the package hangdbg
-# (python/hangdbg), and the end of those that `hangdbg run` watches: they call us, and
+# Threads of the program that wait for a debugger by the package hangdbg (python/hangdbg)
+# or by breakpoint(), and the end of those that `hangdbg run` watches: they call us, and
 # stand for the clients that have said that they want them.
 
 _takers = {}  # session -> whether the program stops for it at its first line
+_hooks_of_breakpoint = []  # ours, while it is in sys
+
+# In place of sys.breakpointhook. The program may keep it for longer than we are here, and
+# fork with it: so it uses nothing but itself.
+_BREAKPOINT_HOOK = """
+class Hook:
+    __slots__ = ("before", "stand", "pid", "getpid")
+
+    def __call__(self, *arguments, **words):
+        stand = self.stand
+        if stand is not None and self.pid == self.getpid():
+            stood, raised = stand("breakpoint", None)
+            if raised is not None:
+                raise raised
+            if stood:
+                return None
+        return self.before(*arguments, **words)
+"""
 
 
 def take_waiting(session, arguments):
     """Those that wait, and from now on those that would."""
     if is_dormant(session):  # they go on waiting
         raise Failure("not-permitted", DORMANT)
-    names = sys.modules["hangdbg"].__dict__
     _takers[session] = field(arguments, "entry", bool, True)
-    names["_stand_in"] = process_id()
-    names["_stand"] = stand_for_debugger
-    for lock in list(names["_waiting"]):
+    sys.__dict__[_STAND] = process_id(), stand_for_debugger
+    _take_breakpoint()
+    names = _package()
+    if names is not None:
+        names["_ended"] = program_ends
+    for lock in list(names["_waiting"]) if names is not None else ():
         try:
             lock.release()
         except RuntimeError:  # another client has done so
             pass
     return {}
+
+
+_STAND = "__hangdbg_stand_1__"  # of sys: where the package looks
+
+
+def _package():
+    """What is in the program's module hangdbg; None: it has not imported ours."""
+    module = sys.modules.get("hangdbg")
+    names = module.__dict__ if type(module) is type(sys) else {}
+    return names if names.get("__hangdbg__") is True else None
+
+
+def _take_breakpoint():
+    """Unless the program, or who has started it, wants another debugger."""
+    builtin = sys.__dict__.get("__breakpointhook__")
+    if builtin is None or sys.breakpointhook is not builtin or _named_by_environment():
+        return
+    space = {"__hangdbg__": True, "__name__": "hangdbg"}
+    exec(compile(_BREAKPOINT_HOOK, "<breakpointhook of hangdbg>", "exec"), space)
+    hook = space["Hook"]()
+    hook.before, hook.stand = builtin, stand_for_debugger
+    hook.getpid = sys.modules["posix"].getpid
+    hook.pid = hook.getpid()
+    sys.breakpointhook = hook
+    _hooks_of_breakpoint[:] = [hook]
+
+
+def _named_by_environment():
+    try:
+        return b"PYTHONBREAKPOINT" in sys.modules["os"].environ._data
+    except Exception:
+        return True
+
+
+def _give_breakpoint_back():
+    for hook in _hooks_of_breakpoint:
+        hook.stand = None
+        if sys.breakpointhook is hook:
+            sys.breakpointhook = hook.before
+    del _hooks_of_breakpoint[:]
+
+
+def program_ends(error):
+    """By SystemExit, of which up to 3.11 no hook tells (start.py)."""
+    if sys.version_info < (3, 12) and error.__traceback__ is not None:
+        at_exception("uncaught", error.__traceback__.tb_frame, error, True)
 
 
 def stand_for_debugger(reason, error):
@@ -60,7 +126,11 @@ def end_waits(session):
     if session in _takers:
         del _takers[session]
         if not _takers:
-            sys.modules["hangdbg"].__dict__["_stand"] = None
+            sys.__dict__.pop(_STAND, None)
+            _give_breakpoint_back()
+            names = _package()
+            if names is not None:
+                names["_ended"] = None
 
 
 handlers["hangdbg/takeWaiting"] = take_waiting

@@ -13,6 +13,16 @@
 
 namespace hangdbg::dap {
 
+// How an editor wants values to be shown.
+struct ValueFormat {
+  std::optional<bool> hex;
+
+  template <class V>
+  void fields(V& v) {
+    v("hex", hex);
+  }
+};
+
 struct Scope {
   std::string name;
   std::optional<std::string> presentation_hint;  // "locals", "returnValue", ...

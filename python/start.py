@@ -17,6 +17,8 @@ def start():
     if options["tell"]:
         tell_who_we_are()
         hangdbg._allow_tracers(True)
+    if options["ready"] >= 0:  # what was started may be a script that starts Python
+        options["caller"] = os.getppid()
     if options["caller"]:
         hangdbg._caller = (
             options["caller"], os.getpid(), options["patience"], options["signal"])
@@ -25,12 +27,16 @@ def start():
     if options["post_mortem"]:
         watch_threads()
     if options["ready"] >= 0:
+        if not options["tell"]:
+            os.write(options["ready"], b"%d\n" % os.getpid())
         os.close(options["ready"])
     if options["entry"]:
         hangdbg._wait("entry", None, options["patience"])
     try:
         run_module() if options["module"] else run_script()
-    except SystemExit:
+    except SystemExit as error:
+        if hangdbg._ended is not None:
+            hangdbg._ended(error)
         raise
     except BaseException as error:
         report(error)

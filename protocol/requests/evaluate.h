@@ -35,6 +35,7 @@ struct Evaluate {
     std::optional<std::int64_t> pretty;      // width in columns
     std::optional<std::int64_t> repr_limit;  // characters
     std::optional<bool> keep;  // names that it binds, for later sessions
+    std::optional<ValueFormat> format;
 
     template <class V>
     void fields(V& v) {
@@ -44,6 +45,7 @@ struct Evaluate {
       v("hangdbg/pretty", pretty);
       v("hangdbg/limit", repr_limit);
       v("hangdbg/keep", keep);
+      v("format", format);
     }
   };
 

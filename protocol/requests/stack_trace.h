@@ -10,6 +10,18 @@
 
 namespace hangdbg::dap {
 
+// What an editor wants to have in the names of frames.
+struct StackFrameFormat {
+  std::optional<bool> module;
+  std::optional<bool> line;
+
+  template <class V>
+  void fields(V& v) {
+    v("module", module);
+    v("line", line);
+  }
+};
+
 struct StackTrace {
   static constexpr std::string_view command = "stackTrace";
 
@@ -18,6 +30,7 @@ struct StackTrace {
     std::optional<std::int64_t> start_frame;  // 0: the innermost
     std::optional<std::int64_t> levels;       // 0 or absent: all
     std::optional<bool> just_my_code;         // libraries' are `subtle`
+    std::optional<StackFrameFormat> format;
 
     template <class V>
     void fields(V& v) {
@@ -25,6 +38,7 @@ struct StackTrace {
       v("startFrame", start_frame);
       v("levels", levels);
       v("hangdbg/justMyCode", just_my_code);
+      v("format", format);
     }
   };
 

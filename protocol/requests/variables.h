@@ -20,6 +20,7 @@ struct Variables {
     std::optional<std::string> filter;  // "indexed" or "named"
     std::optional<std::int64_t> start;
     std::optional<std::int64_t> count;  // 0 or absent: all
+    std::optional<ValueFormat> format;
 
     template <class V>
     void fields(V& v) {
@@ -27,6 +28,7 @@ struct Variables {
       v("filter", filter);
       v("start", start);
       v("count", count);
+      v("format", format);
     }
   };
 

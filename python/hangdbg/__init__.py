@@ -10,7 +10,7 @@ prompt in the function that has called. There `s`, `n` and all the others work; 
 or leaving, returns from the call. Under `hangdbg run` the prompt opens at once.
 
 Nothing is opened, and nothing listens. The agent that `hangdbg attach` brings finds
-what it needs in this module: `_waiting`, and where it puts its own `_stand`.
+what it needs in this module: `_waiting`, and `_ended`; its own way in is in sys.
 """
 import os
 import sys
@@ -20,8 +20,7 @@ __all__ = ["breakpoint", "post_mortem", "set_trace", "wait", "wait_for_debugger"
 __hangdbg__ = True  # frames with these globals are not the program's
 
 _waiting = {}  # the lock at which a thread waits -> the process that it is in
-_stand = None  # the agent's, while a debugger is in: (reason, error) -> see _stand_for
-_stand_in = 0  # the process that this is true of, and not what that forks
+_ended = None  # the agent's, while a debugger is in: called with a SystemExit that ends us
 _caller = None  # (its pid, ours, seconds, signal): who has started us, and comes if called
 
 
@@ -88,7 +87,10 @@ def _stand_for(reason, error):
 
 
 def _debugger():
-    return _stand if _stand_in == os.getpid() else None
+    """The agent's, while a debugger is in: (reason, error) -> see _stand_for. With the
+    process that this is true of, and not what that forks."""
+    pid, stand = getattr(sys, "__hangdbg_stand_1__", (0, None))
+    return stand if pid == os.getpid() else None
 
 
 def _call_for_one(timeout):

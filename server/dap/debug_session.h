@@ -98,6 +98,10 @@ class DebugSession {
   void set_options(dap::DebugOptions options) { options_ = std::move(options); }
   const dap::DebugOptions& options() const { return options_; }
 
+  // Nothing stops the program: it was launched with noDebug.
+  void run_without_stops() { stops_nothing_ = true; }
+  bool stops_nothing() const { return stops_nothing_; }
+
   // One more agent: what it has to tell is noted.
   std::unique_ptr<AgentSession> agent_for(Injection made);
   // From here on there is an agent.
@@ -250,6 +254,7 @@ class DebugSession {
   std::set<std::int64_t> held_;
   boost::asio::steady_timer stop_came_;  // cancelled by a thread's `stopped`
   bool breaking_ = false;
+  bool stops_nothing_ = false;
   bool stops_wait_ = false;  // for the running request's answer
   std::vector<dap::Event> early_stops_;
   std::unique_ptr<SubProcesses> sub_processes_;

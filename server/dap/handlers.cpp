@@ -193,6 +193,25 @@ bool is_empty(const dap::SetExceptionBreakpoints::Arguments& set) {
          (!set.filter_options || set.filter_options->empty());
 }
 
+// What a program that was launched with noDebug has: none that stops.
+template <class Pair>
+typename Pair::Body unset(const typename Pair::Arguments& wanted) {
+  typename Pair::Body body;
+  if constexpr (requires { wanted.breakpoints; }) {
+    std::size_t count = 0;
+    if constexpr (requires { wanted.breakpoints->size(); }) {
+      count = wanted.breakpoints ? wanted.breakpoints->size() : 0;
+    } else {
+      count = wanted.breakpoints.size();
+    }
+    body.breakpoints.resize(count);
+    for (auto& breakpoint : body.breakpoints) {
+      breakpoint.message = "the program runs without debugging (noDebug)";
+    }
+  }
+  return body;
+}
+
 // Editors send all kinds when they attach: the empty ones cost nothing. What is
 // set while the GIL is held waits no longer than it must.
 template <class Pair>
@@ -202,6 +221,9 @@ asio::awaitable<dap::Response> set(DebugSession& session,
   const auto arguments = dap::arguments_of<Pair>(request);
   if (arguments && is_empty(*arguments) && !session.breaking()) {
     co_return dap::make_response<Pair>(0, request, {});
+  }
+  if (arguments && session.stops_nothing()) {
+    co_return dap::make_response<Pair>(0, request, unset<Pair>(*arguments));
   }
   // A look, which gives up early.
   [[maybe_unused]] const auto seen = co_await agent.hello(session.deadline());

@@ -177,6 +177,7 @@ Result<std::unique_ptr<LaunchedProgram>> LaunchedProgram::start(
   std::unique_ptr<LaunchedProgram> launched(new LaunchedProgram(
       session, io, std::move(program), std::move(ended), std::move(ready.ours),
       wanted.options.stop_on_entry.value_or(false)));
+  launched->leads_group_ = true;
   launched->out_.assign(out.ours.release());
   launched->err_.assign(err.ours.release());
   launched->output_.spawn(launched->pass_on(launched->out_, "stdout"));
@@ -249,6 +250,15 @@ asio::awaitable<Status> LaunchedProgram::wait_until_ready(Deadline deadline) {
   if (deadline.expired() || session_.leaving()) {
     co_return fail(ErrorId::TimedOut, "Python has not come to the program");
   }
+  // It is another than the one that we have started, if that is a script that
+  // starts Python.
+  std::array<char, 32> line{};
+  const ssize_t size = ::read(ready_.native_handle(), line.data(), line.size());
+  const auto pid = parse_number<int>(trim(
+      {line.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))}));
+  if (pid && program_ && ::getsid(*pid) == program_->pid()) {
+    pid_ = *pid;
+  }
   co_return Status();
 }
 
@@ -269,8 +279,12 @@ std::optional<int> LaunchedProgram::code() {
   return program_ ? program_->ended() : std::nullopt;
 }
 
+// To all that it has started, too; what runs in a terminal has a group that may
+// have others in it.
 void LaunchedProgram::send(int signal) {
-  if (program_) {
+  if (program_ && leads_group_ && !program_->ended()) {
+    ::kill(-program_->pid(), signal);
+  } else if (program_) {
     program_->send(signal);
   }
 }

@@ -80,6 +80,7 @@ class LaunchedProgram {
   TaskGroup output_;
   boost::asio::steady_timer all_said_;  // cancelled when one of those has
   bool stops_on_entry_;
+  bool leads_group_ = false;  // of processes
   bool ours_to_end_ = true;
   bool closing_ = false;
 };

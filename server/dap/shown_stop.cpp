@@ -20,14 +20,18 @@ asio::awaitable<void> show_hung_thread(DebugSession& session) {
   const bool entry =
       session.program() == nullptr || session.program()->stops_on_entry();
   const auto hello = co_await agent.hello(session.deadline());
-  if (!hello || !hello->waits) {
+  const bool waits = hello && hello->waits;
+  const bool read_only = co_await agent.read_only();
+  // Also those that will come to a breakpoint() of the program's own.
+  Status taken;
+  if (waits || !read_only) {
+    taken = co_await take_waiting(agent, session.deadline(), entry);
+  }
+  if (!waits) {
     co_await show_the_one_that_hangs(session);
-  } else if (const Status taken =
-                 co_await take_waiting(agent, session.deadline(), entry);
-             !taken) {
+  } else if (!taken) {
     co_await session.note(taken.error().text());
   }
-  const bool read_only = co_await agent.read_only();
   if (read_only) {
     const std::string why = co_await agent.why_read_only();
     co_await session.note("read-only: " + why);

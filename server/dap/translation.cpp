@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "protocol/events/breakpoint.h"
 #include "protocol/events/continued.h"
@@ -56,8 +57,19 @@ bool translate_as(dap::Event& event, Translation& translation) {
 
 }  // namespace
 
+// A relative root is one of where the program was started.
 Translation::Translation(int pid, Editor editor)
-    : pid_(pid), editor_(std::move(editor)) {}
+    : pid_(pid), editor_(std::move(editor)) {
+  for (dap::PathMapping& mapping : editor_.mappings) {
+    if (!mapping.remote_root.starts_with('/')) {
+      const std::string folder = read_proc_link(pid_, "cwd").value_or("");
+      mapping.remote_root =
+          (std::filesystem::path(folder) / mapping.remote_root)
+              .lexically_normal()
+              .string();
+    }
+  }
+}
 
 void Translation::outward_event(dap::Event& event) {
   [[maybe_unused]] const bool known =
@@ -73,6 +85,16 @@ std::optional<std::string> Translation::path_of(std::int64_t reference) const {
     return std::nullopt;
   }
   return references_[static_cast<std::size_t>(reference - 1)];
+}
+
+std::optional<std::string> Translation::path_of(
+    const std::string& shown) const {
+  for (const auto& [path, source] : known_) {
+    if (source.path == shown) {
+      return path;
+    }
+  }
+  return std::nullopt;
 }
 
 // A line or column of 0 is an unknown one.
@@ -160,8 +182,8 @@ dap::Source Translation::for_editor(const std::string& path) {
   struct stat ours {};
   const std::string in_root = fmt::format("/proc/{}/root{}", pid_, whole);
   if (::stat(in_root.c_str(), &theirs) == 0 && S_ISREG(theirs.st_mode) &&
-      (::stat(whole.c_str(), &ours) != 0 || ours.st_ino != theirs.st_ino ||
-       ours.st_dev != theirs.st_dev) &&
+      (!editor_.mappings.empty() || ::stat(whole.c_str(), &ours) != 0 ||
+       ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) &&
       references_.size() < kMostFiles) {
     references_.push_back(whole);
     source.source_reference = std::ssize(references_);

@@ -53,6 +53,8 @@ class Translation {
 
   // The path, in the target, of a source that outward() gave a reference.
   std::optional<std::string> path_of(std::int64_t reference) const;
+  // The path in the target of a file that the editor was shown by that path.
+  std::optional<std::string> path_of(const std::string& shown) const;
 
  private:
   // As fields() wants it: called with each member.

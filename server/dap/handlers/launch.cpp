@@ -24,9 +24,9 @@ bool has_terminal(const DebugSession& session) {
 
 boost::asio::awaitable<Status> enter(DebugSession& session,
                                      dap::DebugOptions options) {
-  const int pid = session.program()->pid();
   const Deadline deadline = session.deadline();
   CO_CHECK(co_await session.program()->wait_until_ready(deadline));
+  const int pid = session.program()->pid();
   auto made =
       co_await session.on_pool([&] { return inject_agent(pid, deadline); });
   if (!made) {
@@ -70,6 +70,9 @@ Answer<dap::Launch> LaunchHandler::handle(DebugSession& session,
     co_return std::unexpected(started.error());
   }
   session.own(*std::move(started));
+  if (arguments.no_debug.value_or(false)) {
+    session.run_without_stops();
+  }
   const Status entered = co_await enter(session, std::move(arguments.options));
   if (!entered) {
     if (session.phase() != DebugSession::Phase::Attached) {
@@ -98,6 +101,13 @@ boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
   if (wants_terminal(arguments) && !has_terminal(session)) {
     co_await session.note(
         "the editor has no terminal for it: what it prints is here");
+  }
+  if (arguments.options.sub_process.value_or(false) &&
+      session.editor().supports_start_debugging_request.value_or(false)) {
+    dap::Attach::Arguments parent;
+    parent.token = arguments.token;
+    parent.options = std::move(arguments.options);
+    session.follow_sub_processes(std::move(parent));
   }
   co_await session.say<dap::Initialized>({});
   if (session.configured()) {

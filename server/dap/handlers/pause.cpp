@@ -1,11 +1,22 @@
 // pause: suspends the thread. Where that cannot be, it is looked at where
 // it is.
+#include <fmt/core.h>
+
+#include <algorithm>
+
 #include "server/dap/handlers.h"
 #include "server/dap/shown_stop.h"
 
 namespace hangdbg {
 
-Answer<dap::Pause> PauseHandler::handle(DebugSession&, Pair::Arguments) {
+Answer<dap::Pause> PauseHandler::handle(DebugSession& session,
+                                        Pair::Arguments arguments) {
+  const auto known = co_await session.agent().threads(session.deadline());
+  if (known && std::ranges::count(known->threads, arguments.thread_id,
+                                  &dap::Thread::id) == 0) {
+    co_return fail(ErrorId::NoSuchThread,
+                   fmt::format("no Python thread {}", arguments.thread_id));
+  }
   co_return dap::Nothing();
 }
 

@@ -11,7 +11,10 @@ Answer<dap::SourceText> SourceHandler::handle(DebugSession& session,
   const auto reference = arguments.source && arguments.source->source_reference
                              ? *arguments.source->source_reference
                              : arguments.source_reference;
-  const auto path = session.translation().path_of(reference);
+  auto path = session.translation().path_of(reference);
+  if (!path && arguments.source && arguments.source->path) {
+    path = session.translation().path_of(*arguments.source->path);
+  }
   if (!path) {
     co_return fail(ErrorId::Usage,
                    fmt::format("no source has the number {}", reference));

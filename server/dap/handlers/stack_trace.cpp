@@ -1,10 +1,29 @@
 // stackTrace: of any thread, whether it stands or runs.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "server/dap/handlers.h"
 #include "server/dap/native_frames.h"
 
 namespace hangdbg {
+namespace {
+
+// "model.train : 17", by what is wanted.
+std::string name_of(const dap::StackFrame& frame,
+                    const dap::StackFrameFormat& format) {
+  std::string name = frame.name;
+  if (format.module.value_or(false) && frame.hangdbg &&
+      !frame.hangdbg->module.empty()) {
+    name = frame.hangdbg->module + "." + name;
+  }
+  if (format.line.value_or(false) && frame.line > 0) {
+    name += fmt::format(" : {}", frame.line);
+  }
+  return name;
+}
+
+}  // namespace
 
 void StackTraceHandler::declare(dap::Capabilities& capabilities) {
   capabilities.supports_delayed_stack_trace_loading = true;
@@ -43,6 +62,14 @@ Answer<dap::StackTrace> StackTraceHandler::handle(DebugSession& session,
         levels > 0 && levels < size - first ? first + levels : size;
     frames = {std::make_move_iterator(frames.begin() + first),
               std::make_move_iterator(frames.begin() + last)};
+  }
+  for (dap::StackFrame& frame : frames) {
+    if (frame.source && frame.column == 0) {
+      frame.column = 1;  // the beginning of the line: which column is unknown
+    }
+    if (wanted.format) {
+      frame.name = name_of(frame, *wanted.format);
+    }
   }
   session.translation().outward(*stack);
   co_return stack;
