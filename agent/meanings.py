@@ -67,7 +67,7 @@ def _execute_parts(body, place, names, local, extra):
 # ---- pdb's convenience variables
 
 def _with_convenience_names(session, place, text):
-    """The text as Python has it, and a dict of the names that this puts in it."""
+    """The text as in Python, and a dict of the names that this puts in it."""
     given = {}
     if "$_" in text and not _is_python(text):  # else it stands in a string
         known = _convenience_values(session, place)

@@ -111,7 +111,7 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   Cause cause{.id = CauseId::Sleeps,
               .progress = Progress::Idle,
               .confidence = Confidence::Likely,
-              .summary = "sleeps, for a time that it has chosen",
+              .summary = "sleeps for a fixed time",
               .evidence = {task_text(*wait.task)}};
   if (wait.loop) {
     tell_loop(of, *wait.loop, cause);

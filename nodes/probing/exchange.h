@@ -29,7 +29,7 @@ enum class Reach {
   Failed,  // otherwise: ProbeOutcome::error
 };
 
-// "whole", "no-answer": as JSON has it.
+// "whole", "no-answer": as in JSON.
 std::string_view reach_name(Reach reach);
 std::optional<Reach> reach_of_name(std::string_view name);
 

@@ -29,7 +29,7 @@ struct ProbedInterface {
 // Which interface a library chooses there.
 struct ProbedChoice {
   std::string library, interface, address, reason;
-  bool ranks = false;  // of a job are there: it has chosen
+  bool ranks = false;  // of a job are there: it has selected
 
   template <class V>
   void fields(V& v) {

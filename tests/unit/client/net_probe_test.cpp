@@ -91,7 +91,7 @@ TEST(NetProbe, OneAddressThatWorksIsEnough) {
                                .address = "192.168.7.2",
                                .result = "no-answer"});
   EXPECT_THAT(texts(probe), IsEmpty());
-  // Unless it is the one that a rank's library has chosen.
+  // Unless it is the one that a rank's library has selected.
   probe.nodes[1].choices = {{.library = "NCCL",
                              .interface = "eth1",
                              .address = "192.168.7.2",
