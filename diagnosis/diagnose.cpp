@@ -163,8 +163,8 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
                 .naps = is_timed_sleep(thread->wait.call),
                 .has_time_limit = thread->has_time_limit(),
                 .cause = cause_of(*of, *thread)};
-  link.has_got_on =
-      of->makes_progress(*thread) && !link.naps && !link.has_time_limit;
+  link.has_got_on = of->makes_progress(*thread) && !thread->wait.call.running &&
+                    !link.naps && !link.has_time_limit;
   if (const auto& watched = link.cause.watched) {
     link.doing += fmt::format(", in {} for at least {:.1f} s",
                               watched->function, watched->seconds);

@@ -120,8 +120,10 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   return cause;
 }
 
-// It waits for what another task, a timer or a peer may bring.
-Cause waits_for_future(const std::vector<TaskWait>& waits,
+// It waits for what another task, a thread, a timer or a peer may bring.
+Cause waits_for_future(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       const std::vector<TaskWait>& waits,
                        const std::vector<TaskWait>& others,
                        std::size_t descriptors) {
   const TaskWait& first = waits.front();
@@ -153,7 +155,14 @@ Cause waits_for_future(const std::vector<TaskWait>& waits,
         "bring it",
         descriptors, descriptors == 1 ? "descriptor" : "descriptors"));
   }
-  if (sleeper != others.end() || descriptors > 0) {
+  const ThreadSnapshot* const works = of.other_running_thread(&thread);
+  if (works != nullptr) {
+    cause.blocked_by = {works->id};
+    cause.evidence.push_back(
+        fmt::format("{} is at work, at {}", works->who(), works->place()));
+  }
+  if (sleeper != others.end() || descriptors > 0 || works != nullptr ||
+      thread.has_time_limit()) {
     cause.timeout_scale = kNoTimeTells;
   }
   return cause;
@@ -205,7 +214,7 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
         return peer;
       }
     }
-    cause = waits_for_future(waits, others, foreign.size());
+    cause = waits_for_future(of, thread, waits, others, foreign.size());
     if (foreign.empty() && hears_from_others(of)) {
       cause->timeout_scale = kNoTimeTells;
     }

@@ -148,14 +148,15 @@ const std::vector<MadeUpCase>& sampled_cases() {
       {"a_future_that_nobody_sets", CauseId::FutureUnset, Stuck, Likely, true,
        "runs an event loop whose 1 task waits for what nobody is left to do",
        [](auto& world) { in_event_loop(world, {task(0x1000, "main")}); }},
-      {"a_future_beside_a_thread_that_works", CauseId::Idle, Idle, Likely,
-       false, "",
+      {"a_future_beside_a_thread_that_works", CauseId::Condition, Blocked,
+       Possible, false, "runs an event loop whose task main waits for a Future",
        [](auto& world) {
          in_event_loop(world, {task(0x1000, "main")})
              .sleeps_in(SYS_read, {}, own_frames())
              .wait.state = 'R';
        }},
-      {"a_future_and_a_timer", CauseId::Idle, Idle, Likely, false, "",
+      {"a_future_and_a_timer", CauseId::Condition, Blocked, Possible, false,
+       "runs an event loop whose task main waits for a Future",
        [](auto& world) {
          in_event_loop(world, {task(0x1000, "main")}, /*millis=*/5000);
        }},
