@@ -120,6 +120,13 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   return cause;
 }
 
+// Trio wakes once a day, and asyncio sleeps no longer.
+bool has_timer(const ThreadSnapshot& thread) {
+  constexpr std::uint64_t kDayMs = 24 * 60 * 60 * 1000;
+  return thread.has_time_limit() && !(thread.sleeps_in("epoll_wait") &&
+                                      thread.wait.call.args[3] >= kDayMs);
+}
+
 // It waits for what another task, a thread, a timer or a peer may bring.
 Cause waits_for_future(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
@@ -162,7 +169,7 @@ Cause waits_for_future(const ProcessSnapshot& of,
         fmt::format("{} is at work, at {}", works->who(), works->place()));
   }
   if (sleeper != others.end() || descriptors > 0 || works != nullptr ||
-      thread.has_time_limit()) {
+      has_timer(thread)) {
     cause.timeout_scale = kNoTimeTells;
   }
   return cause;
