@@ -257,9 +257,9 @@ def reached(frame, line):
 
 
 def reason_of(ids):
-    """In DAP's words; None without any."""
+    """In DAP's words."""
     named = [one.name is not None for one in _breakpoints if one.id in ids]
-    return ("function breakpoint" if named and all(named) else "breakpoint") if ids else None
+    return "function breakpoint" if named and all(named) else "breakpoint"
 
 
 def _is_in(code, path):

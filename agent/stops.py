@@ -55,7 +55,7 @@ def _stand_at(frame, line, hits):
     for session, ids in hits.items():
         if raised is None:
             own = plan if plan is not None and plan.session is session else None
-            raised = stand_here(session, ident, reason_of(ids) or plan.reason,
+            raised = stand_here(session, ident, reason_of(ids) if ids else plan.reason,
                                 returned=own and own.returned, **(
                                     {"hitBreakpointIds": ids} if ids else {}))
     return raised
