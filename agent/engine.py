@@ -181,6 +181,7 @@ class Parked:
         self.in_call = in_call  # that was blocked when it was entered
         self.leaves = False  # it was let go
         self.error = error  # (exception, kind), if it has stopped for one
+        self.errors = None  # what belongs to it (exceptions.py)
         self.work = None
         self.raises = None  # what is to be raised in its own code when it goes
         self.plan = None  # how it is to be stepped when it goes (stepping.py)

@@ -139,6 +139,49 @@ def exception_info(session, arguments):
     return run_user_code(session, describe)
 
 
+def list_exceptions(session, arguments):
+    """That which the thread has stopped for, and what belongs to it; `show`: from now on
+    the stack has the functions that this one has left."""
+    ident = _ident_of(session, field(arguments, "threadId", int))
+    standing = session.standing.get(ident)
+    if standing is None or standing.error is None:
+        raise Failure("bad-message", "the thread has not stopped for an exception")
+    if standing.errors is None:
+        standing.errors = _related(standing.error[0])
+    wanted = field(arguments, "show", int, -1)
+    if wanted >= len(standing.errors):
+        raise Failure("bad-message", "no exception has the number %d" % wanted)
+    if wanted >= 0:
+        chosen = standing.errors[wanted][1]
+        if chosen.__traceback__ is None:
+            raise Failure("bad-message", "exception %d has left no function" % wanted)
+        standing.error = chosen, "uncaught"
+        session.stacks = None
+    shown = standing.error[0]
+    return run_user_code(session, lambda: {"exceptions": [
+        {"text": _one_line(error), "depth": depth, "shown": error is shown}
+        for depth, error in standing.errors]})
+
+
+def _related(error):
+    """[(in how many groups it is, exception)]: what it came of before it, as pdb has it,
+    and members after their group."""
+    chain, found = [], []
+    while error is not None and len(chain) < 100 and all(error is not one for one in chain):
+        chain.append(error)
+        cause = error.__cause__
+        error = error.__context__ if cause is None and not error.__suppress_context__ else cause
+    left = [(0, one) for one in chain]
+    group = __builtins__.get("BaseExceptionGroup")
+    while left and len(found) < 1000:
+        depth, one = left.pop()
+        found.append((depth, one))
+        if group is not None and isinstance(one, group):
+            left += [(depth + 1, member) for member in reversed(
+                group.exceptions.__get__(one)) if depth < 20]
+    return found
+
+
 def _details(error, depth):
     need("errors")
     _, line, name, trace = explain(error, most=1000)
@@ -154,4 +197,4 @@ def _details(error, depth):
 
 
 handlers.update({"setExceptionBreakpoints": set_exception_breakpoints,
-                 "exceptionInfo": exception_info})
+                 "exceptionInfo": exception_info, "hangdbg/exceptions": list_exceptions})

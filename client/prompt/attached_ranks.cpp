@@ -93,6 +93,9 @@ Status AttachedRanks::enter(AttachedRank& rank, const PlaceOptions& place) {
   state.others = this;
   if (stop) {
     state.held.insert(stop->tid);
+    if (stop->why.reason == "exception") {
+      rank.raised = stop->why.description.value_or("");
+    }
   }
   return timer_ ? timer_->watch(rank) : Status();
 }
@@ -346,12 +349,13 @@ Status show_banner(AttachedRank& rank) {
   flush_output(stdout);  // the next line may take a moment
   const auto look = rank.before.find(thread.tid);
   const std::string wait =
-      stands ? "stands"
-             : describe_wait(session, thread.tid,
-                             look == rank.before.end()
-                                 ? std::nullopt
-                                 : std::optional(look->second),
-                             state.deadline());
+      stands
+          ? rank.raised.empty() ? "stands" : "stands: " + printable(rank.raised)
+          : describe_wait(session, thread.tid,
+                          look == rank.before.end()
+                              ? std::nullopt
+                              : std::optional(look->second),
+                          state.deadline());
   const auto gil = session.gil();
   say("Thread {} \"{}\" {} · {}\n", thread.tid, printable(thread.name), wait,
       gil && !gil->enabled ? "no GIL"

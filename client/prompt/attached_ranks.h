@@ -30,6 +30,7 @@ struct AttachedRank {
   SourceText sources;
   ThreadSamples before;  // since an attach wakes the thread that it borrows
   std::chrono::nanoseconds took{};
+  std::string raised;  // that it was waiting with, in one line
   std::unique_ptr<Session> session{};
   std::optional<PromptState> state{};  // once a prompt may be in it
 };

@@ -10,9 +10,12 @@
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/stops.h"
+#include "client/terminal/render.h"
 #include "injector/checks/preflight.h"
+#include "protocol/requests/exceptions.h"
 #include "protocol/requests/stack_trace.h"
 #include "protocol/requests/threads.h"
+#include "server/session/hold.h"
 #include "server/session/hung_thread.h"
 
 namespace hangdbg {
@@ -135,10 +138,41 @@ Status thread(PromptState& state, std::string_view argument) {
   return {};
 }
 
+// As pdb has it: what came first comes first, > marks the one whose functions
+// are shown.
+Status exceptions(PromptState& state, std::string_view argument) {
+  const auto number = parse_number<std::int64_t>(argument);
+  if (!argument.empty() && (!number || *number < 0)) {
+    return fail(ErrorId::Usage, "exceptions wants a number of its list",
+                "exceptions");
+  }
+  TRY(follow(state));
+  const std::int64_t tid = state.place.thread().tid;
+  const auto deadline = state.deadline();
+  TRY(state.session.need_breakpoints(deadline));
+  dap::Exceptions::Arguments wanted;
+  wanted.thread_id = TRY(agents_number(state.session, tid));
+  wanted.show = number;
+  const auto body =
+      TRY(state.session.call<dap::Exceptions>(std::move(wanted), deadline));
+  if (number) {
+    state.place = TRY(Place::at(
+        TRY(choose_thread(state.session, fmt::format("{}", tid), deadline))));
+    show_place(state);
+    return {};
+  }
+  for (std::size_t i = 0; i < body.exceptions.size(); ++i) {
+    const auto& one = body.exceptions[i];
+    say("{} {:>3} {:{}}{}\n", one.shown ? state.out.green(">") : " ", i, "",
+        one.depth * 2, foreign(one.text));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Command> stack_commands() {
-  static const std::array<Command, 5> commands = {
+  static const std::array<Command, 6> commands = {
       Command{{"w", "where", "bt"},
               "",
               "Show the stack of the thread, newest frame last; > marks the "
@@ -164,6 +198,11 @@ std::span<const Command> stack_commands() {
               "[tid|name|main]",
               "Switch to a thread; without arguments show the current one.",
               thread},
+      Command{{"exceptions"},
+              "[number]",
+              "List the exception that the thread stopped for, its causes and "
+              "members; with a number show the frames of that one.",
+              exceptions},
   };
   return commands;
 }

@@ -34,6 +34,7 @@ void take_in_stop(PromptState& state, const Stop& stop);
 void say_notes(PromptState& state);
 Status arrive(PromptState& state, Stop stop);
 bool ends_debug(const Stop& stop);
+bool is_exception(const Stop& stop);
 void note_end_of_debug(PromptState& state, const Stop& stop);
 std::string reason(const PromptState& state, const Stop& stop);
 
@@ -238,7 +239,8 @@ Status arrive(PromptState& state, Stop stop) {
   state.place = TRY(Place::at(std::move(thread)));
   const PromptBreakpoint* const hit = state.breakpoints.hit_by(stop.why);
   if (hit == nullptr || !hit->silent) {
-    if (hit != nullptr || stop.tid != before || ends_debug(stop)) {
+    if (hit != nullptr || stop.tid != before || ends_debug(stop) ||
+        is_exception(stop)) {
       say("{}\n",
           state.out.dim(fmt::format("thread {} \"{}\" stopped: {}", stop.tid,
                                     printable(state.place.thread().name),
@@ -255,6 +257,10 @@ Status arrive(PromptState& state, Stop stop) {
   return show_displays(state);
 }
 
+bool is_exception(const Stop& stop) {
+  return stop.why.reason == "exception";
+}
+
 // By agent/debugged.py: no other step says how it ended.
 bool ends_debug(const Stop& stop) {
   return stop.why.reason == "step" && stop.why.text;
@@ -269,6 +275,9 @@ void note_end_of_debug(PromptState& state, const Stop& stop) {
 std::string reason(const PromptState& state, const Stop& stop) {
   if (const auto* const hit = state.breakpoints.hit_by(stop.why)) {
     return fmt::format("breakpoint {}", hit->number);
+  }
+  if (is_exception(stop) && stop.why.description) {
+    return printable(*stop.why.description);
   }
   return printable(
       stop.why.text.value_or(stop.why.description.value_or(stop.why.reason)));

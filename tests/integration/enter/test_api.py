@@ -153,6 +153,30 @@ def test_post_mortem(program):
     assert process.result() == (0, "result 40\n")
 
 
+def test_exceptions(program):
+    """What was raised, and what that came of."""
+    process = program("""
+    try:
+        try:
+            far = near / 0
+        except ZeroDivisionError as error:
+            raise ValueError("too near") from error
+    except ValueError:
+        hangdbg.post_mortem()""")
+    process.wait_for_call()
+    commands = ["exceptions", "exceptions 0", "p $_exception", "exceptions", "exceptions 2"]
+    done = hangdbg("attach", process.pid, *[word for one in commands for word in ("-c", one)])
+    lines = done.out.splitlines()
+    assert any("stands: ValueError: too near" in line for line in lines), done
+    assert "    0 ZeroDivisionError: division by zero" in lines, done
+    assert ">   1 ValueError: too near" in lines, done
+    assert "-> far = near / 0" in lines, done
+    assert "ZeroDivisionError('division by zero')" in "".join(lines).replace(",)", ")"), done
+    assert ">   0 ZeroDivisionError: division by zero" in lines, done
+    assert "no exception has the number 2" in done.err, done
+    assert process.result() == (0, "result 40\n")
+
+
 def test_an_editor(program):
     """Finds it stopped where it was called for."""
     process = program("hangdbg.set_trace()")
