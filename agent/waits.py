@@ -14,7 +14,12 @@ class Hook:
     def __call__(self, *arguments, **words):
         stand = self.stand
         if stand is not None and self.pid == self.getpid():
-            stood, raised = stand("breakpoint", None)
+            try:
+                stood, raised = stand("breakpoint", None)
+            except BaseException:
+                if self.stand is not None:
+                    raise
+                stood, raised = False, None  # its agent went when we were on our way in
             if raised is not None:
                 raise raised
             if stood:

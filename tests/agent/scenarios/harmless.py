@@ -250,3 +250,27 @@ def check_compiles_without_warning():
             assert not read(name + ".py").rstrip("\n").endswith("\\")
             compile(read(name + ".py"), name, "exec", 0, True)
     assert core_source().isascii() if PY >= (3, 7) else True
+
+
+def check_a_hook_of_breakpoint_outlives_us():
+    agent = Agent(_limit=lambda limit: None)
+    for part in "engine", "stops", "breakpoints", "waits":
+        agent.load(part)
+    before, called = sys.breakpointhook, []
+    agent.names.update(watch=lambda codes=(): None, was_watching=lambda: False)
+    agent.request("hangdbg/takeWaiting")
+    hook = sys.breakpointhook
+    assert hook is not before
+    hook.before = lambda *arguments, **words: called.append((arguments, words))
+    stand = hook.stand
+
+    def as_the_agent_goes(*arguments):
+        hook.stand = sys.breakpointhook = None
+        agent.names.clear()
+        return stand(*arguments)
+
+    hook.stand = as_the_agent_goes
+    hook(1, two=3)
+    hook()
+    assert called == [((1,), {"two": 3}), ((), {})], called
+    sys.breakpointhook = before
