@@ -140,7 +140,7 @@ def test_what_is_waited_for_in_c_code(torch_python, tmp_path):
     for _ in range(2):
         job.begin_turn()
         said = job.until_said(
-            "sleeps", "^rank 2 sleeps, .*; ranks 0,1 wait for it in ALLREDUCE$")
+            "sleeps", "^rank 2 sleeps for a fixed time; ranks 0,1 wait for it in ALLREDUCE$")
         assert [one["call"] for one in said["ranks"]] == ["ALLREDUCE of group 0"] * 2 + [None]
         os.kill(said["ranks"][2]["pid"], signal.SIGUSR1)
         job.turn_is_over()
