@@ -119,11 +119,6 @@ int run(const std::vector<std::string>& before,
   if (words.is_command) {
     return run_command(words.program, options.children, err);
   }
-  if (const std::string script = words.program.front();
-      !options.script.module && script != "-" &&
-      ::access(script.c_str(), F_OK) != 0) {
-    return report(cannot_read(script, errno).error(), err);
-  }
   options.script.post_mortem = !options.no_post_mortem;
   const auto code = run_script(options.script, words.program, err);
   return code ? *code : report(code.error(), err);

@@ -58,9 +58,11 @@ def _validator(definition):
 @functools.lru_cache(None)
 def _schema():
     schema = json.loads(SCHEMA.read_text())
-    for name, definition in schema["definitions"].items():
+    definitions = schema["definitions"]
+    for name, definition in definitions.items():
         if name in _OPEN:
             continue
+        _join(definition, definitions)
         # An envelope's members are spread over the parts of its allOf.
         for part in definition.get("allOf", ()):
             for member in part.get("properties", {}).values():
@@ -68,6 +70,18 @@ def _schema():
         if "allOf" not in definition and name not in _ENVELOPES:
             _close(definition)
     return schema
+
+
+def _join(definition, definitions):
+    """Makes one of what a type has and what it has from a type that is no envelope."""
+    parts = definition.get("allOf", [])
+    bases = [part["$ref"].rpartition("/")[2] for part in parts if "$ref" in part]
+    if bases and not _ENVELOPES & set(bases):
+        joined = {}
+        for part in [definitions[base] for base in bases] + parts:
+            joined.update(part.get("properties", {}))
+        del definition["allOf"]
+        definition.update(type="object", properties=joined)
 
 
 _ENVELOPES = {"ProtocolMessage", "Request", "Response", "Event"}

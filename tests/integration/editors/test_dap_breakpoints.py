@@ -29,9 +29,9 @@ def set_breakpoints(editor, *breakpoints, path=FILE):
                        breakpoints=list(breakpoints))["breakpoints"]
 
 
-def hit(editor, breakpoint):
+def hit(editor, breakpoint, reason="breakpoint"):
     """The thread that has come to a breakpoint."""
-    stopped = editor.event("stopped", reason="breakpoint")
+    stopped = editor.event("stopped", reason=reason)
     assert stopped["hitBreakpointIds"] == [breakpoint["id"]]
     assert stopped["allThreadsStopped"] is False
     return stopped["threadId"]
@@ -175,11 +175,11 @@ def test_functions(edge_python, editor):
     editor.attach(target.pid)
     double, = editor.call("setFunctionBreakpoints", breakpoints=[
         dict(name="double", condition="number % 2")])["breakpoints"]
-    worker = hit(editor, double)
+    worker = hit(editor, double, "function breakpoint")
     assert line_at(editor, worker) == "return number + number"
     number = int(value(editor, worker, "number"))
     go_on(editor, worker)
-    assert hit(editor, double) == worker
+    assert hit(editor, double, "function breakpoint") == worker
     assert int(value(editor, worker, "number")) == number + 2
     editor.disconnect()
     assert target.finish()["exact"]

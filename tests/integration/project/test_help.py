@@ -94,7 +94,6 @@ def test_a_mistyped_line(typed, cause, hint):
 
 @pytest.mark.parametrize("typed, rc, cause, hint", [
     ("record -d 1 -- nowhere", 2, "cannot run nowhere", "type -a nowhere; or give its path"),
-    ("run /nowhere/script.py", 2, "cannot open /nowhere/script.py", "ls /nowhere"),
     ("run -- /nowhere/program", 127, "cannot run /nowhere/program", "ls /nowhere"),
     ("connect unix:/nowhere", 4, "cannot connect to unix:/nowhere",
      "hangdbg serve --listen unix:/nowhere, on the machine of the program"),
