@@ -10,7 +10,7 @@ def completions(session, arguments):
     before = sum([_units(above) + 1 for above in line[:-1]])
     text = _first_units(line[-1], max(field(arguments, "column", int) - 1, 0))
     owner = None
-    if means_more(session, text):
+    if means_more(session, text + "a"):  # as one that goes on
         scopes, owner = visible_names(session, arguments)
     else:
         scopes = frame_names(session, arguments)

@@ -112,12 +112,20 @@ def means_more(session, text, keep=False):
     """Whether names in the text may mean more than the frame's (meanings.py). Failure
     needs-part: the client is to send those, and to ask again."""
     if not (keep or session.extras or hasattr(sys, "__hangdbg_names_1__") or any(map(
-            text.count, ("__", "$_", "super", "import *")))):
+            text.count, ("$_", "super", "import *"))) or "__" in text and _has_private(text)):
         return False
     if "meanings" not in _sent_parts:
         raise Failure("needs-part", "owner meanings")
     forget_extras(session)
     return True
+
+
+def _has_private(text):
+    """Whether one of its words begins with "__" and does not end with it, or is the cell
+    __class__. Others, as __import__, are in many texts."""
+    text = text.replace(".__class__", "")
+    words = "".join([one if one.isalnum() or one == "_" else " " for one in text]).split()
+    return any([one[:2] == "__" != one[-2:] or one == "__class__" for one in words])
 
 
 def told(error, id):

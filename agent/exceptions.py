@@ -164,7 +164,7 @@ def list_exceptions(session, arguments):
 
 
 def _related(error):
-    """[(in how many groups it is, exception)]: what it came of before it, as pdb has it,
+    """[(in how many groups it is, exception)]: what it came of before it, as in pdb,
     and members after their group."""
     chain, found = [], []
     while error is not None and len(chain) < 100 and all(error is not one for one in chain):

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "nodes/frames/messages.h"
 #include "nodes/frames/pack.h"
 #include "nodes/launchers/bootstrap.h"
+#include "nodes/processes/descriptor_limit.h"
 #include "nodes/program/own_program.h"
 #include "protocol/base64.h"
 #include "protocol/json.h"
@@ -277,15 +277,6 @@ Deadline::Clock::duration Asking::time_to_answer() const {
                                                                question.time);
 }
 
-// A pipe each for output, errors and input of every connection.
-void allow_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 }  // namespace
 
 Status ask_nodes(const Launcher& launcher,
@@ -293,7 +284,8 @@ Status ask_nodes(const Launcher& launcher,
                  const std::function<void(NodeAnswer)>& take,
                  const std::function<void(const NodesProgress&)>& progress) {
   std::signal(SIGCHLD, SIG_DFL);
-  allow_descriptors();
+  // A pipe each for output, errors and input of every connection.
+  allow_descriptors(4096);
   Asking asking{.launcher = launcher,
                 .question = question,
                 .take = take,

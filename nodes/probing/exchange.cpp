@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "nodes/probing/connector.h"
 #include "nodes/probing/visitor.h"
 #include "nodes/probing/wire.h"
+#include "nodes/processes/descriptor_limit.h"
 
 namespace hangdbg {
 namespace {
@@ -133,14 +133,6 @@ void Exchange::wait(Deadline deadline) {
   ::poll(fds.data(), fds.size(), next.left_ms());
 }
 
-void allow_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 16384);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 }  // namespace
 
 std::string_view reach_name(Reach reach) {
@@ -195,7 +187,7 @@ std::vector<ProbeOutcome> exchange_with_nodes(
     const ProbeParty& party,
     const std::vector<ProbeTarget>& targets,
     Deadline deadline) {
-  allow_descriptors();
+  allow_descriptors(16384);
   Exchange exchange{
       .listener = std::move(listener.socket), .party = party, .connectors = {}};
   for (const ProbeTarget& target : targets) {

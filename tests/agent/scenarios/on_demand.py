@@ -202,3 +202,11 @@ def check_load_refuses_bad_source():
     assert agent.refused("hangdbg/load", name="x").id == "bad-message"
     refused = agent.refused("hangdbg/load", name="x", source="1/0")
     assert refused.id == "agent-failed" and refused.type == "ZeroDivisionError"
+
+
+def check_what_names_of_a_class_ask_for():
+    has_private = Agent().names["_has_private"]
+    for text in "self.__name", "f(__a, 1)", "x = __b_", "del self.__c.d", "self.__d__e", "__class__.a":
+        assert has_private(text), text
+    for text in "__import__('gc')", "a__b + _c__", "type(x).__name__", "__", "x.__class__.__mro__[1]":
+        assert not has_private(text), text
