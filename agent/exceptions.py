@@ -147,7 +147,8 @@ def list_exceptions(session, arguments):
     if standing is None or standing.error is None:
         raise Failure("bad-message", "the thread has not stopped for an exception")
     if standing.errors is None:
-        standing.errors = _related(standing.error[0])
+        # An exception may have a class whose attributes are the program's code.
+        standing.errors = run_user_code(session, lambda: _related(standing.error[0]))
     wanted = field(arguments, "show", int, -1)
     if wanted >= len(standing.errors):
         raise Failure("bad-message", "no exception has the number %d" % wanted)
@@ -176,7 +177,7 @@ def _related(error):
     while left and len(found) < 1000:
         depth, one = left.pop()
         found.append((depth, one))
-        if group is not None and isinstance(one, group):
+        if group is not None and issubclass(type(one), group):
             left += [(depth + 1, member) for member in reversed(
                 group.exceptions.__get__(one)) if depth < 20]
     return found

@@ -35,8 +35,7 @@ def start():
     try:
         run_module() if options["module"] else run_script()
     except SystemExit as error:
-        if hangdbg._ended is not None:
-            hangdbg._ended(error)
+        hangdbg._tell_end(error)
         raise
     except BaseException as error:
         report(error)

@@ -24,8 +24,8 @@ bool is_of_sleep(const PythonFrame& frame) {
                                                       "wait_task_rescheduled",
                                                       "_async_yield",
                                                       "_real_async_yield"};
-  constexpr std::array<std::string_view, 5> kFiles = {
-      "/asyncio/tasks.py", "/anyio/", "/trio/", "/gevent/hub.py", "/curio/"};
+  constexpr std::array<std::string_view, 3> kFiles = {"/asyncio/tasks.py",
+                                                      "/anyio/", "/trio/"};
   return std::ranges::find(kNames, frame.function) != kNames.end() &&
          (is_library(frame.file) ||
           std::ranges::any_of(kFiles, [&](std::string_view file) {

@@ -1,15 +1,19 @@
 /* The bootstrap's own memory, and what its files call of each other.
  *
- *   control.c   the control thread: the rendezvous pipe, the first thread, the
- * end sessions.c  sessions come and go; their records executor.c  a session's
- * thread: a message, the GIL, the agent, the answer give_up.c   what does not
- * react to its end is not waited for interpreters.c  into an interpreter and
- * out of it frame_locals.c  reading and writing them hold.c      threads of the
- * program that stand still for a client trace.c     the trace function of
- * threads that are stepped or have breakpoints, up to 3.11 breaks.c
- * breakpoints: which frames, which lines answers.c   what the agent says of
- * code evaluator.c frames that begin pause.c     all other threads stand still,
- * where no GIL sees to that forks.c     no fork while a thread state is made
+ *   control.c   the control thread: clients come and go, the first thread
+ *   sessions.c  sessions come and go; their records
+ *   executor.c  a session's thread: a message, the GIL, the agent, the answer
+ *   give_up.c   what does not react to its end is not waited for
+ *   interpreters.c  into an interpreter and out of it
+ *   frame_locals.c  reading and writing them
+ *   hold.c      threads of the program that stand still for a client
+ *   trace.c     the trace function of threads that are stepped or have
+ *               breakpoints, up to 3.11
+ *   breaks.c    breakpoints: which frames, which lines
+ *   answers.c   what the agent says of code
+ *   evaluator.c frames that begin
+ *   pause.c     all other threads stand still, where no GIL sees to that
+ *   forks.c     no fork while a thread state is made
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
  *   io.c        bounded reads and writes

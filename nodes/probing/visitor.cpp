@@ -67,7 +67,7 @@ bool ProbeVisitor::receive() {
 void ProbeVisitor::greet() {
   number_ = read_probe_greeting(greeting_, party_->secret);
   const std::string ours = probe_greeting(party_->secret, party_->number);
-  if (!number_ || *number_ >= party_->count ||
+  if (!number_ || *number_ < 0 || *number_ >= party_->count ||
       ::send(socket_.get(), ours.data(), ours.size(),
              MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(ours.size())) {

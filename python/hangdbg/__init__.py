@@ -86,6 +86,16 @@ def _stand_for(reason, error):
         return False, None
 
 
+def _tell_end(error):
+    """A debugger that is in may want to stop for the SystemExit that ends the program."""
+    ended = _ended
+    if ended is not None:
+        try:
+            ended(error)
+        except NameError:  # it has left just now
+            pass
+
+
 def _debugger():
     """The agent's, while a debugger is in: (reason, error) -> see _stand_for. With the
     process that this is true of, and not what that forks."""

@@ -127,3 +127,25 @@ def check_warnings_are_output():
     assert agent.result("1 is 1") == "True"
     (category, text), = agent.output()
     assert category == "stderr" and "SyntaxWarning" in text
+
+
+def check_exceptions_that_belong_together():
+    """What one came of before it, members after their group; none runs the program's code."""
+    agent = Agent()
+    for part in "engine", "stops", "breakpoints", "exceptions":
+        agent.load(part)
+
+    class Strange(ValueError):
+        @property
+        def __class__(self):
+            raise AssertionError("user code ran")
+
+    first, second = KeyError("first"), Strange("second")
+    second.__cause__ = first
+    assert agent.names["_related"](second) == [(0, first), (0, second)]
+    if PY >= (3, 11):
+        inner = ExceptionGroup("inner", [TypeError(1), second])  # noqa: F821
+        outer = ExceptionGroup("outer", [inner, OSError(2)])  # noqa: F821
+        depths = [(depth, type(one).__name__) for depth, one in agent.names["_related"](outer)]
+        assert depths == [(0, "ExceptionGroup"), (1, "ExceptionGroup"), (2, "TypeError"),
+                          (2, "Strange"), (1, "OSError")], depths
