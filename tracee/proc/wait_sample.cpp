@@ -34,6 +34,20 @@ long restarted_call(int pid, int tid, const TaskSyscall& call) {
   return call.number;
 }
 
+// When it ran last is told on the clock of the CPU where it did: which is not
+// known where it has run since it was at that one.
+std::optional<double> not_run_for_s(int pid,
+                                    int tid,
+                                    const SchedStats& before,
+                                    int cpu) {
+  const auto ran = last_ran_s(pid, tid);
+  if (!ran || read_task_runs(pid, tid) != before) {
+    return {};
+  }
+  const auto now = scheduler_now_s(cpu);
+  return now && *now >= *ran ? std::optional(*now - *ran) : std::nullopt;
+}
+
 }  // namespace
 
 Result<WaitSample> sample_wait(int pid, int tid) {
@@ -61,10 +75,8 @@ Result<WaitSample> sample_wait(int pid, int tid) {
       return look;
     }
   }
-  const auto ran = last_ran_s(pid, tid);
-  const auto now = ran ? scheduler_now_s(stat->cpu) : std::nullopt;
-  if (look.state != 'R' && ran && now && *now >= *ran) {
-    look.asleep_s = *now - *ran;
+  if (look.state != 'R') {
+    look.asleep_s = not_run_for_s(pid, tid, *runs, stat->cpu);
   }
   return look;
 }

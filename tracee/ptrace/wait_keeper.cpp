@@ -90,15 +90,18 @@ WaitKeeper::WaitKeeper(int pid, int tid) : pid_(pid), tid_(tid) {
                      .call = *call,
                      .switches = *switches,
                      .began_s = now - *wait->asleep_s};
+  runs_ = wait->runs.times;
 }
 
-// One switch more than before is that to this stop: it has not run otherwise.
+// It has run once, and given its CPU away once: to come into this stop. Either
+// alone does not prove it: who is woken, gets on, loses its CPU on the way into
+// the next wait and is stopped there has given it away but once.
 void WaitKeeper::stopped(const TracedThread& thread,
                          const Registers& registers) {
   if (before_ && thread.tid() == tid_ && registers.in_syscall() &&
       (is_restarted(registers) || is_called_again(registers)) &&
       registers.sp() == before_->call.sp &&
-      registers.pc() == before_->call.pc &&
+      registers.pc() == before_->call.pc && has_run_once() &&
       voluntary_switches(pid_, tid_) == before_->switches + 1) {
     at_ = registers;
   }
@@ -126,6 +129,11 @@ void WaitKeeper::note() {
   if (kept_) {
     note_wait(tid_, *kept_);
   }
+}
+
+bool WaitKeeper::has_run_once() const {
+  const auto runs = read_task_runs(pid_, tid_);
+  return runs && runs->times == runs_ + 1;
 }
 
 bool WaitKeeper::enters_again(const Registers& now) const {

@@ -30,12 +30,14 @@ class WaitKeeper {
   void note();
 
  private:
+  bool has_run_once() const;
   bool enters_again(const Registers& now) const;
   Status watch_falling_asleep(TracedThread& thread);
 
   int pid_;
   int tid_;
   std::optional<KeptWait> before_;
+  std::uint64_t runs_ = 0;  // times that it had run, when `before_` was taken
   std::optional<Registers> at_;
   std::optional<KeptWait> kept_;
 };
