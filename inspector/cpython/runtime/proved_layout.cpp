@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/log.h"
 #include "inspector/cpython/runtime/proof.h"
 #include "tracee/memory/cached_memory.h"
@@ -14,12 +15,13 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kProofTries = 50;  // its threads and frames change meanwhile
-
-// A thread that the kernel has put aside amid a call stays there until its
-// turn comes: on a busy machine for longer than all tries take at once.
+// Its frames change meanwhile; and a thread that the kernel has put aside amid
+// a call stays there until its turn comes, on a busy machine for long. Threads
+// begin and end seldom: where none is proved, the table is a wrong one.
 constexpr int kTriesAtOnce = 10;
+constexpr int kTriesWithoutThreads = 50;
 constexpr auto kBetweenTries = std::chrono::milliseconds(10);
+constexpr auto kLongest = std::chrono::seconds(3);
 
 bool failed(const Proof& proof, std::string_view step) {
   log::debug(log::Area::Inspector,
@@ -78,7 +80,8 @@ std::string version_text(std::uint64_t version) {
 std::optional<ProvedLayout> try_once(const MemoryReader& live,
                                      const UnknownTable& table,
                                      Address runtime,
-                                     std::optional<Address> code_type) {
+                                     std::optional<Address> code_type,
+                                     bool& has_threads) {
   const CachedMemory memory(live);
   std::optional<ProvedLayout> found;
   for (const TableGroups& groups : possible_groups(table)) {
@@ -88,7 +91,9 @@ std::optional<ProvedLayout> try_once(const MemoryReader& live,
                 .runtime = runtime,
                 .code_type = code_type.value_or(Address{})};
     take_told_objects(table, groups, proof.objects);
-    if (!prove(proof, possible_texts(table, groups))) {
+    const bool is_proved = prove(proof, possible_texts(table, groups));
+    has_threads |= !proof.threads.empty();
+    if (!is_proved) {
       continue;
     }
     proof.at.minor = static_cast<int>(table.version >> 16 & 0xff);
@@ -122,11 +127,19 @@ Result<ProvedLayout> prove_layout(const MemoryReader& memory,
                             "none",
                             table.version));
   }
-  for (int tried = 0; tried < kProofTries; ++tried) {
-    if (auto proved = try_once(memory, table, runtime, code_type)) {
+  bool has_threads = false;
+  const Deadline deadline = Deadline::in(kLongest);
+  for (int tried = 0; tried < kTriesWithoutThreads ||
+                      (has_threads && !deadline.expired());
+       ++tried) {
+    if (auto proved =
+            try_once(memory, table, runtime, code_type, has_threads)) {
       return *std::move(proved);
     }
-    if (tried >= kTriesAtOnce && memory.changes()) {
+    if (!memory.changes() && tried >= kTriesAtOnce) {
+      break;
+    }
+    if (tried >= kTriesAtOnce) {
       std::this_thread::sleep_for(kBetweenTries);
     }
   }
