@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -101,8 +102,11 @@ def test_count(target):
 
 def test_what_lasts_is_shown_before_it_is_over(target):
     """The one thread of it waits in read for what to do."""
-    done = hangdbg("trace", target.pid, "--for", "0.6", "--json")
-    assert done.rc == 0, done
+    trace = start_trace(target.pid, "--json")
+    time.sleep(0.3)  # of which all is in the call
+    trace.send_signal(signal.SIGINT)
+    done = outcome(trace)
+    assert done.rc == 130, done
     waits, = calls_of(done.out)
     assert (waits["call"], waits["result"], waits["resumed"]) == ("read", None, True)
     assert waits["args"][0].startswith("0<pipe:[") and waits["duration_s"] > 0.2

@@ -306,7 +306,9 @@ def anyio_thread():
 
 
 def workers():
-    return [one for one in threading.enumerate() if type(one).__name__ == "WorkerThread"]
+    """Those that have begun: enumerate() knows of them a little before that."""
+    return [one for one in threading.enumerate()
+            if type(one).__name__ == "WorkerThread" and one.is_alive()]
 
 
 if __name__ == "__main__":  # and not in a process that multiprocessing starts
