@@ -129,8 +129,8 @@ Result<ProvedLayout> prove_layout(const MemoryReader& memory,
   }
   bool has_threads = false;
   const Deadline deadline = Deadline::in(kLongest);
-  for (int tried = 0; tried < kTriesWithoutThreads ||
-                      (has_threads && !deadline.expired());
+  for (int tried = 0;
+       tried < kTriesWithoutThreads || (has_threads && !deadline.expired());
        ++tried) {
     if (auto proved =
             try_once(memory, table, runtime, code_type, has_threads)) {
