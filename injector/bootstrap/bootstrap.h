@@ -16,6 +16,7 @@
  *   forks.c     no fork while a thread state is made
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
+ *   recursion.c where an expression's recursion ends
  *   io.c        bounded reads and writes
  *
  * Threads: the first one, which the stub starts, makes the first session and
@@ -427,6 +428,11 @@ void hd_builtins(struct HdMethod* methods);
 /* A thread with the GIL that has cancelled another one, which may be blocked
  * for long. */
 void hd_take_flag(struct HdState* state, HdPyObject* cancelled);
+
+/* recursion.c: on our own thread, with the GIL, around an expression. Whether
+ * it is guarded. */
+int hd_guard_stack(struct HdSession* session);
+void hd_stop_tracing(struct HdState* state, int guarded);
 
 /* builtins.c, python.c: with the GIL */
 /* Whose executor that thread is; 0: nobody's. */

@@ -8,12 +8,6 @@
 #define METH_VARARGS 0x0001
 #define METH_NOARGS 0x0004
 #define METH_O 0x0008
-#define PY_TRACE_CALL 0 /* PyTrace_CALL, Include/pystate.h */
-
-/* Of the 8 MiB that the executor has; and a limit with which nobody gets there.
- */
-#define MOST_STACK (6UL << 20)
-#define HARMLESS_RECURSION 3000
 
 typedef HdPyObject* (*NewFunction)(void);
 typedef HdPyObject* (
@@ -46,13 +40,6 @@ static HdPyObject* send_to(struct HdSession* session,
                            int quietly);
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work);
 static HdPyObject* builtin_run_debugged(HdPyObject* self, HdPyObject* args);
-static void stop_tracing(struct HdState* state, int guarded);
-static int is_set(struct HdState* state, const char* getter);
-static int guard_stack(struct HdSession* session);
-static int look_at_stack(HdPyObject* self,
-                         HdPyObject* frame,
-                         int what,
-                         HdPyObject* arg);
 static HdPyObject* run(struct HdState* state,
                        struct HdRunning* running,
                        HdPyObject* work,
@@ -216,79 +203,6 @@ static HdPyObject* send_to(struct HdSession* session,
                          : hd_raise(state, "the hangdbg client has gone");
 }
 
-/* sys.settrace in an expression is for the rest of it: on our thread it would
- * trace the agent. From 3.12 on to set nothing where nothing is changes the
- * interpreter all the same, and without a GIL pauses it. */
-static void stop_tracing(struct HdState* state, int guarded) {
-  typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
-  HdPyObject* error[3] = {0, 0, 0};
-  HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
-  if (is_set(state, "gettrace")) {
-    HD_CALL(state, PyEval_SetTrace, TraceFunction)(0, 0);
-  }
-  if (guarded || is_set(state, "getprofile")) {
-    HD_CALL(state, PyEval_SetProfile, TraceFunction)(0, 0);
-  }
-  HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
-  (error[0], error[1], error[2]);
-}
-
-/* Whether sys.gettrace(), say, is not None. */
-static int is_set(struct HdState* state, const char* getter) {
-  HdPyObject* function = HD_CALL(state, PySys_GetObject, NamedFunction)(getter);
-  HdPyObject* args = HD_CALL(state, PyTuple_New, TupleFunction)(0);
-  HdPyObject* value =
-      function && args
-          ? HD_CALL(state, PyObject_Call, CallFunction)(function, args, 0)
-          : 0;
-  const int set = value != (HdPyObject*)state->region->api.none;
-  HD_CALL(state, PyErr_Clear, VoidFunction)();
-  if (args) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(args);
-  }
-  if (value) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(value);
-  }
-  return set;
-}
-
-/* The program may have raised the limit of the recursion (it is for all
- * threads) above what our stack holds. Then each call looks how much of that is
- * left; whether so. */
-static int guard_stack(struct HdSession* session) {
-  typedef int (*LimitFunction)(void);
-  struct HdState* state = session->state;
-  session->lowest_stack = (uint64_t)__builtin_frame_address(0) - MOST_STACK;
-  if (!state->region->api.Py_GetRecursionLimit ||
-      HD_CALL(state, Py_GetRecursionLimit, LimitFunction)() <=
-          HARMLESS_RECURSION) {
-    return 0;
-  }
-  HD_CALL(state, PyEval_SetProfile, TraceFunction)((void*)look_at_stack, 0);
-  return 1;
-}
-
-static int look_at_stack(HdPyObject* self,
-                         HdPyObject* frame,
-                         int what,
-                         HdPyObject* arg) {
-  (void)self;
-  (void)frame;
-  (void)arg;
-  struct HdState* state = hd_state();
-  if (what != PY_TRACE_CALL) {
-    return 0;
-  }
-  const struct HdSession* session = hd_this_session(state);
-  if (session && (uint64_t)__builtin_frame_address(0) > session->lowest_stack) {
-    return 0;
-  }
-  HD_CALL(state, PyErr_SetString, ErrorFunction)
-  (*(HdPyObject**)state->region->api.recursion_error,
-   "hangdbg's thread has no stack left");
-  return -1;
-}
-
 /* Cancelled may be raised in here at any bytecode, and nowhere else. */
 static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   (void)self;
@@ -304,11 +218,11 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   }
   /* A held thread has a stack and a tracer of its own. */
   const int ours = self_of(state) == session->executor;
-  const int guarded = ours && guard_stack(session);
+  const int guarded = ours && hd_guard_stack(session);
   int raised = 0;
   HdPyObject* result = run(state, session->evaluation, work, &raised);
   if (ours) {
-    stop_tracing(state, guarded);
+    hd_stop_tracing(state, guarded);
   }
   return raised ? take_cancelled(state, result, cancelled) : result;
 }

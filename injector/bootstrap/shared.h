@@ -15,7 +15,7 @@
 
 #define HD_MAGIC 0x006762646e6168
 /* Raised whenever anything in this file changes its meaning. */
-#define HD_ABI 12
+#define HD_ABI 13
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -165,6 +165,10 @@ struct HdApi {
   uint32_t thread_tracing;
   uint32_t thread_tracer;
   uint32_t thread_tracer_object;
+  /* char: it is past the limit of the recursion, and int: it has a tracer or a
+   * profiler. From 3.7 to 3.9, else HD_NO_OFFSET. */
+  uint32_t thread_overflowed;
+  uint32_t thread_use_tracing;
   uint32_t frame_previous;
   uint32_t frame_code;
   uint32_t code_filename;

@@ -242,6 +242,14 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     api.table.Py_GetRecursionLimit = optional({"Py_GetRecursionLimit"});
     find_tracing(at, optional, api.table);
   }
+  api.table.thread_overflowed = HD_NO_OFFSET;
+  api.table.thread_use_tracing = HD_NO_OFFSET;
+  if (!python.version.at_least(10) && at.thread_tracer != HD_NO_OFFSET) {
+    // struct _ts of Include/cpython/pystate.h: `int recursion_depth; char
+    // overflowed;` follow `frame`, and `int use_tracing;` `int tracing;`.
+    api.table.thread_overflowed = at.thread_frame + 12;
+    api.table.thread_use_tracing = at.thread_tracing + 4;
+  }
   api.table.thread_tracer = at.thread_tracer;
   api.table.thread_tracing = at.thread_tracing;
   api.table.frame_inner = at.frame_object_frame;

@@ -92,6 +92,34 @@ def test_recursion_without_a_limit(python):
     assert target.finish()["answer"] == 41
 
 
+PAST_THE_LIMIT = """class Kept:
+    def __init__(self): self.own = self
+    def __del__(self): helper()
+def helper(): return [0].copy()
+def after(gone): helper()
+import weakref
+def end():
+    kept = Kept(); seen = weakref.ref(kept, after); kept.own = None
+    del kept
+    end()
+def again():
+    try: again()
+    except RecursionError: return repr(deep)
+deep = []
+for _ in range(200): deep = [deep]
+%s"""
+
+
+@pytest.mark.parametrize("ends", ["end()", "again(); end()"])
+def test_who_goes_on_past_the_limit_of_the_recursion(python, ends):
+    """What the interpreter calls there has its RecursionError swallowed, and up to 3.9 who gets
+    50 calls further ends the process."""
+    target = start("lock_main", python)
+    hangdbg("eval", target.pid, PAST_THE_LIMIT % ends).assert_refused(1, "RecursionError")
+    assert evaluate(target, "answer + 1") == "42"
+    assert target.finish()["answer"] == 41
+
+
 def test_a_forked_child_ends_with_the_expression(target):
     """It has our descriptors, and prints into no session."""
     assert evaluate(target, "__import__('os').fork() > 0") == "True"
