@@ -72,15 +72,13 @@ void hd_stop_tracing(struct HdState* state, int guarded) {
 /* `replaces`: there is one of the expression's own. Where the words are known,
  * not by Python's function, which asks the hooks of sys.audit. */
 static void set_profiler(struct HdState* state, uint64_t to, int replaces) {
-  const struct HdApi* api = &state->region->api;
-  if (replaces || api->thread_use_tracing == HD_NO_OFFSET) {
+  if (replaces || !hd_can_trace(state)) {
     HD_CALL(state, PyEval_SetProfile, TraceFunction)((void*)to, 0);
     return;
   }
   void* thread = HD_CALL(state, PyThreadState_Get, ThreadFunction)();
-  uint64_t* const tracer = &HD_FIELD(state, thread, thread_tracer, uint64_t);
-  tracer[-1] = to; /* c_profilefunc */
-  HD_FIELD(state, thread, thread_use_tracing, int) = *tracer || to;
+  (&HD_FIELD(state, thread, thread_tracer, uint64_t))[-1] = to;
+  hd_use_tracing(state, thread);
 }
 
 /* Whether sys.gettrace(), say, is not None. */

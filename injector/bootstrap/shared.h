@@ -106,9 +106,8 @@ struct HdApi {
   uint64_t errno_location; /* __errno_location */
 
   /* glibc's, around what no fork may come into; either may be 0. */
-  uint64_t lock_file_list;     /* _IO_list_lock */
-  uint64_t unlock_file_list;   /* _IO_list_unlock */
-  uint64_t PyThreadState_Swap; /* up to 3.11 */
+  uint64_t lock_file_list;   /* _IO_list_lock */
+  uint64_t unlock_file_list; /* _IO_list_unlock */
   uint64_t PyThreadState_EnterTracing;
   uint64_t PyThreadState_LeaveTracing;
 
@@ -153,7 +152,6 @@ struct HdApi {
   uint64_t PyThreadState_Next;
   uint64_t PyInterpreterState_ThreadHead;
   uint64_t PyFrame_GetLineNumber;
-  uint64_t set_trace_of;      /* _PyEval_SetTrace, from 3.9 on */
   uint64_t get_evaluator;     /* _PyInterpreterState_GetEvalFrameFunc, 3.9 */
   uint64_t set_evaluator;     /* _PyInterpreterState_SetEvalFrameFunc, 3.9 */
   uint64_t default_evaluator; /* _PyEval_EvalFrameDefault */
@@ -165,10 +163,17 @@ struct HdApi {
   uint32_t thread_tracing;
   uint32_t thread_tracer;
   uint32_t thread_tracer_object;
-  /* char: it is past the limit of the recursion, and int: it has a tracer or a
-   * profiler. From 3.7 to 3.9, else HD_NO_OFFSET. */
-  uint32_t thread_overflowed;
+  /* Whether a thread is traced: behind a pointer from 3.10 on, and what says
+   * yes; and how many threads are, an int at that address (3.7 and 3.8) or in
+   * the interpreter (3.9). */
   uint32_t thread_use_tracing;
+  uint32_t use_tracing_is_behind;
+  uint32_t use_tracing_on;
+  uint32_t thread_interpreter;
+  uint32_t interpreter_tracing_possible; /* or HD_NO_OFFSET */
+  uint64_t tracing_possible;             /* or 0 */
+  /* char: it is past the limit of the recursion; 3.7 to 3.9 */
+  uint32_t thread_overflowed;
   uint32_t frame_previous;
   uint32_t frame_code;
   uint32_t code_filename;

@@ -22,10 +22,7 @@ typedef unsigned long (*AsNumberFunction)(HdPyObject*);
 typedef HdPyObject* (*TupleFunction)(long);
 typedef HdPyObject* (*TupleGetFunction)(HdPyObject*, long);
 typedef int (*TupleSetFunction)(HdPyObject*, long, HdPyObject*);
-typedef void (*SetTraceFunction)(void*, HdPyObject*);
-typedef int (*SetTraceOfFunction)(void*, void*, HdPyObject*);
 typedef int (*TracerFunction)(HdPyObject*, HdPyObject*, int, HdPyObject*);
-typedef void* (*SwapFunction)(void*);
 typedef void* (*ThreadFunction)(void);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
@@ -43,7 +40,7 @@ static int step(struct HdState* state,
 static void end_with_stack(struct HdState* state);
 static void trace_as_needed(struct HdState* state, void* thread);
 static void put(struct HdState* state, void* thread, uint64_t tracer);
-static void put_word(struct HdState* state, void* thread, uint64_t tracer);
+static int* tracing_possible(struct HdState* state, void* thread);
 static int which_of(const struct HdState* state, const void* thread);
 static int own_tracer(struct HdState* state, uint64_t tracer);
 static void name_tracers(struct HdState* state);
@@ -235,42 +232,45 @@ void hd_trace_thread(struct HdState* state, void* thread, enum HdTracing how) {
   }
 }
 
-/* Python lets go of the object before it takes it again. A hook of sys.audit
- * that is asked runs as this thread, if Python can have that. */
+/* What _PyEval_SetTrace does (Python/ceval.c), but that the object stays. Not
+ * by it: a hook of sys.audit is asked there, as the program's thread or while
+ * any other's sys.settrace() raises; and one that forbids it would have its
+ * exception come up in the program, or keep our tracer where it is. */
 static void put(struct HdState* state, void* thread, uint64_t tracer) {
-  if (state->region->api.thread_cframe != HD_NO_OFFSET) {
-    put_word(state, thread, tracer);
-    return;
+  uint64_t* const word = &HD_FIELD(state, thread, thread_tracer, uint64_t);
+  int* const possible = tracing_possible(state, thread);
+  if (possible) {
+    *possible += (tracer != 0) - (*word != 0);
   }
-  HdPyObject* object =
-      HD_FIELD(state, thread, thread_tracer_object, HdPyObject*);
-  if (object) {
-    HD_CALL(state, Py_IncRef, ObjectFunction)(object);
-  }
-  if (state->region->api.set_trace_of) {
-    HD_CALL(state, set_trace_of, SetTraceOfFunction)
-    (thread, (void*)tracer, object);
-  } else {
-    void* own = HD_CALL(state, PyThreadState_Swap, SwapFunction)(thread);
-    HD_CALL(state, PyEval_SetTrace, SetTraceFunction)((void*)tracer, object);
-    HD_CALL(state, PyThreadState_Swap, SwapFunction)(own);
-  }
-  if (object) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(object);
-  }
+  *word = tracer;
+  hd_use_tracing(state, thread);
 }
 
-/* On 3.11, what _PyEval_SetTrace does (Python/ceval.c) where the object stays.
- * Not by it: while a hook of sys.audit is asked there, a sys.settrace() of any
- * other thread's raises. */
-static void put_word(struct HdState* state, void* thread, uint64_t tracer) {
-  uint64_t* const word = &HD_FIELD(state, thread, thread_tracer, uint64_t);
+void hd_use_tracing(struct HdState* state, void* thread) {
+  const struct HdApi* api = &state->region->api;
+  const uint64_t* const word =
+      &HD_FIELD(state, thread, thread_tracer, uint64_t);
   const uint64_t profiler = word[-1]; /* c_profilefunc */
   const int is_on =
-      (tracer || profiler) && HD_FIELD(state, thread, thread_tracing, int) == 0;
-  *word = tracer;
-  /* The first byte of a _PyCFrame: use_tracing, 0 or 255. */
-  *(uint8_t*)HD_FIELD(state, thread, thread_cframe, uint64_t) = is_on ? 255 : 0;
+      (*word || profiler) && HD_FIELD(state, thread, thread_tracing, int) == 0;
+  uint64_t at = (uint64_t)thread + api->thread_use_tracing;
+  if (api->use_tracing_is_behind) {
+    at = *(uint64_t*)at;
+  }
+  *(uint8_t*)at = is_on ? (uint8_t)api->use_tracing_on : 0; /* its first byte */
+}
+
+/* 0: this version does not count them. */
+static int* tracing_possible(struct HdState* state, void* thread) {
+  const struct HdApi* api = &state->region->api;
+  if (api->tracing_possible) {
+    return (int*)api->tracing_possible;
+  }
+  if (api->interpreter_tracing_possible == HD_NO_OFFSET) {
+    return 0;
+  }
+  return (int*)(HD_FIELD(state, thread, thread_interpreter, uint64_t) +
+                api->interpreter_tracing_possible);
 }
 
 enum HdTracing hd_tracing_of(const struct HdState* state, const void* thread) {

@@ -32,6 +32,8 @@ enum HdTracing hd_tracing_of(const struct HdState* state, const void* thread);
 /* Puts our trace function before the program's own, or takes it away. */
 void hd_trace_thread(struct HdState* state, void* thread, enum HdTracing how);
 int hd_is_stepped(struct HdState* state, uint64_t ident);
+/* After a tracer or a profiler of it has been put or taken away. */
+void hd_use_tracing(struct HdState* state, void* thread);
 
 /* answers.c: what classify said of a code object. */
 struct HdAnswer {

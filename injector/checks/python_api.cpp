@@ -122,7 +122,6 @@ void find_tracing(
   table.PyInterpreterState_ThreadHead =
       optional({"PyInterpreterState_ThreadHead"});
   table.PyFrame_GetLineNumber = optional({"PyFrame_GetLineNumber"});
-  table.set_trace_of = optional({"_PyEval_SetTrace"});
   table.get_evaluator = optional({"_PyInterpreterState_GetEvalFrameFunc"});
   table.set_evaluator = optional({"_PyInterpreterState_SetEvalFrameFunc"});
   table.default_evaluator = optional({"_PyEval_EvalFrameDefault"});
@@ -238,19 +237,20 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
       optional({"PyThreadState_LeaveTracing"});
   // From then on Python code needs no C stack, and C code has its own limit.
   if (!python.version.at_least(12)) {
-    api.table.PyThreadState_Swap = optional({"PyThreadState_Swap"});
     api.table.Py_GetRecursionLimit = optional({"Py_GetRecursionLimit"});
     find_tracing(at, optional, api.table);
   }
-  api.table.thread_overflowed = HD_NO_OFFSET;
-  api.table.thread_use_tracing = HD_NO_OFFSET;
-  if (!python.version.at_least(10) && at.thread_tracer != HD_NO_OFFSET) {
-    // struct _ts of Include/cpython/pystate.h: `int recursion_depth; char
-    // overflowed;` follow `frame`, and `int use_tracing;` `int tracing;`.
-    api.table.thread_overflowed = at.thread_frame + 12;
-    api.table.thread_use_tracing = at.thread_tracing + 4;
-  }
   api.table.thread_tracer = at.thread_tracer;
+  api.table.thread_use_tracing = at.thread_use_tracing;
+  api.table.use_tracing_is_behind = python.version.at_least(10);
+  api.table.use_tracing_on = python.version.at_least(11) ? 255 : 1;
+  api.table.thread_interpreter = at.thread_interpreter;
+  api.table.interpreter_tracing_possible = at.interpreter_tracing_possible;
+  if (at.runtime_tracing_possible != CPythonLayout::kAbsent) {
+    api.table.tracing_possible =
+        (python.runtime + at.runtime_tracing_possible).value;
+  }
+  api.table.thread_overflowed = at.thread_overflowed;
   api.table.thread_tracing = at.thread_tracing;
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;

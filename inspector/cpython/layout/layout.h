@@ -31,12 +31,15 @@ struct CPythonLayout {
   std::uint32_t runtime_interpreters_main = kAbsent;
   std::uint32_t runtime_gil = kAbsent;             // the struct; up to 3.11
   std::uint32_t runtime_tstate_current = kAbsent;  // up to 3.11
+  // int: how many threads have a tracer; of the interpreter in 3.9, else absent
+  std::uint32_t runtime_tracing_possible = kAbsent;  // 3.7 and 3.8
 
   // PyInterpreterState
   std::uint32_t interpreter_next = kAbsent;
   std::uint32_t interpreter_id = kAbsent;  // int64; from 3.7
   std::uint32_t interpreter_threads_head = kAbsent;
   std::uint32_t interpreter_gil = kAbsent;  // a pointer to it; from 3.12
+  std::uint32_t interpreter_tracing_possible = kAbsent;  // 3.9
   // _PyFrameEvalFunction (PEP 523); 3.7 and 3.8, which have no setter
   std::uint32_t interpreter_evaluator = kAbsent;
 
@@ -56,6 +59,10 @@ struct CPythonLayout {
   std::uint32_t thread_tracing = kAbsent;  // int: it is in a tracer; to 3.11
   std::uint32_t thread_tracer = kAbsent;   // Py_tracefunc; from 3.7 to 3.11
   std::uint32_t thread_tracer_object = kAbsent;
+  // int: it has a tracer or a profiler, and is in neither; in 3.10 and 3.11 a
+  // pointer to what begins with that (struct _cframe)
+  std::uint32_t thread_use_tracing = kAbsent;
+  std::uint32_t thread_overflowed = kAbsent;  // char: too deep; 3.7 to 3.9
   // int: 0 detached, 1 attached, 2 suspended; free-threaded builds, from 3.14
   std::uint32_t thread_attachment = kAbsent;
 
