@@ -70,9 +70,9 @@ Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
     if (options_.tallies) {
       count(thread, how, sink);
     }
-    const bool counts =
+    thread.counts =
         options_.gil ? thread.has_gil : options_.idle || how == Read::Stopped;
-    if (counts && thread.node != Profile::kRoot) {
+    if (thread.counts && thread.node != Profile::kRoot) {
       const std::lock_guard lock(sink.mutex);
       sink.profile.add(thread.index, thread.node, sink.at, sink.weight);
     }
@@ -215,7 +215,7 @@ void SampledProcess::cover(Thread& thread,
     return;
   }
   outcome.covered += known;
-  if (thread.counts) {
+  if (thread.counts && thread.node != Profile::kRoot) {
     const std::lock_guard lock(sink.mutex);
     sink.profile.add(thread.index, thread.node,
                      sink.at - sink.missed * sink.weight, known * sink.weight);

@@ -7,11 +7,12 @@ import os
 import pstats
 import re
 import signal
+import time
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import hangdbg, in_targets, outcome, start_hangdbg, until
+from harness import Target, hangdbg, in_targets, outcome, start_hangdbg, until
 from working import Working
 
 CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
@@ -121,6 +122,23 @@ def test_killed_while_it_records(newest_python):
     assert tracers(target.pid) == {0}
     truth = target.finish()
     assert sum(truth["chains"].values()) > 0
+
+
+def test_what_is_known_of_missed_samples_is_in_the_profile(newest_python, tmp_path):
+    """A thread that has slept all the while did at each moment what it does now."""
+    target = Target([newest_python, in_targets("lock_main.py")])
+    target.wait_hung()
+    path = tmp_path / "stacks.jsonl"
+    recorder = start_recording(target.pid, "--idle", "-d", "2", "-o", path)
+    recorder.send_signal(signal.SIGSTOP)
+    stopped = time.monotonic()
+    until("twenty samples have become due", lambda: time.monotonic() > stopped + 0.2)
+    recorder.send_signal(signal.SIGCONT)
+    assert outcome(recorder).rc == 0
+    head, *runs = map(json.loads, path.read_text().splitlines())
+    target.finish()
+    assert head["late"] >= 10, head
+    assert sum(run["samples"] for run in runs) == head["kept"], head
 
 
 def start_recording(*args):
