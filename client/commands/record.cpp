@@ -16,6 +16,7 @@
 #include "client/terminal/typed.h"
 #include "client/terminal/whole_file.h"
 #include "client/views/record/chosen.h"
+#include "client/views/record/comparison.h"
 #include "client/views/record/formats.h"
 #include "client/views/record/session.h"
 #include "client/views/record/text.h"
@@ -34,9 +35,11 @@ struct RecordOptions {
   double max_overhead = 1;  // percent
   SamplingOptions sampling;
   bool by_rank = false;
+  bool waits = false;
   bool children = false;
   std::string file;
   std::string format;
+  std::vector<std::string> compared;  // two, or none
 };
 
 struct WantedRecording {
@@ -46,6 +49,7 @@ struct WantedRecording {
 
 int run(const RecordOptions& options, std::span<char*> command);
 Result<int> record(const RecordOptions& options, std::span<char*> command);
+Result<int> compare(const RecordOptions& options, bool has_command);
 Result<WantedRecording> wanted(const RecordOptions& options,
                                std::span<char*> command);
 Result<const ProfileFormat*> chosen_format(const RecordOptions& options);
@@ -80,6 +84,10 @@ void add_record(cli::Command program, const RunWords& words) {
       .in_shown_range(0.01, 100);
   command.add_flag("-i,--idle", options->sampling.idle,
                    "Include threads that are blocked");
+  command.add_flag("--wait", options->waits,
+                   "Include threads that are blocked, each with its reason: a "
+                   "lock and its owner, the GIL, a system call and its file, "
+                   "a collective");
   command.add_flag("-g,--gil", options->sampling.gil,
                    "Include only the thread that holds the GIL");
   command.add_flag("-t,--threads", options->sampling.threads,
@@ -99,6 +107,12 @@ void add_record(cli::Command program, const RunWords& words) {
       .one_of({"flamegraph", "speedscope", "collapsed", "pstats", "gecko",
                "pprof", "chrome", "jsonl", "raw", "chrometrace"})
       .type_name("FORMAT");
+  command
+      .add_option("--diff", options->compared,
+                  "Compare two recordings that were written as jsonl or "
+                  "collapsed: what became slower or faster")
+      .type_name("A B")
+      .expected(2);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
   command.footer(
@@ -106,6 +120,7 @@ void add_record(cli::Command program, const RunWords& words) {
       "  hangdbg record [OPTIONS] PID...\n"
       "  hangdbg record [OPTIONS] --job JOB\n"
       "  hangdbg record [OPTIONS] -- COMMAND ARGS...\n"
+      "  hangdbg record --diff A B [-o FILE.html]\n"
       "\n"
       "Examples:\n"
       "  hangdbg record 79655 -d 10                    print the hot "
@@ -113,6 +128,7 @@ void add_record(cli::Command program, const RunWords& words) {
       "  hangdbg record 79655 -d 10 -o profile.html    draw a flame graph\n"
       "  hangdbg record --job auto --by-rank -d 30 -o job.html\n"
       "  hangdbg record -o profile.speedscope.json -- python train.py\n"
+      "  hangdbg record --diff before.jsonl after.jsonl -o diff.html\n"
       "\n"
       "Runs no code in the process. A running thread is stopped for some tens "
       "of microseconds for each sample, a blocked one is not touched. Each "
@@ -139,6 +155,9 @@ int run(const RecordOptions& options, std::span<char*> command) {
 
 Result<int> record(const RecordOptions& options, std::span<char*> command) {
   TRY(options.common.configure_log());
+  if (!options.compared.empty()) {
+    return compare(options, !command.empty());
+  }
   const ProfileFormat* const format = TRY(chosen_format(options));
   const WantedRecording wanted = TRY(hangdbg::wanted(options, command));
   RecordingOptions how{.sampling = options.sampling,
@@ -149,15 +168,19 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
       options.by_rank ||
       (wanted.session.targets.size() > 1 && !options.job.given()) ||
       options.children;
+  if (options.waits) {
+    how.sampling.idle = true;
+    how.sampling.waits = std::make_shared<WaitReasons>();
+  }
   const auto began = std::chrono::system_clock::now();
   std::optional<Error> failed;
   const int code =
       TRY(run_recording(wanted.session, how, [&](Recording& recording) {
         const RecordingState state = recording.state();
         const auto lock = recording.lock();
-        const auto written = write(
-            options, format,
-            {recording.profile(), state, options.rate, wanted.title, began});
+        const auto written = write(options, format,
+                                   {recording.profile(), state, options.rate,
+                                    wanted.title, began, options.waits});
         if (!written) {
           failed = written.error();
           return exit_code(failed->id);
@@ -201,6 +224,43 @@ Result<WantedRecording> wanted(const RecordOptions& options,
   session.targets = std::move(chosen.targets);
   wanted.title = std::move(chosen.title);
   return wanted;
+}
+
+// What it cannot do is refused, rather than left undone.
+Result<int> compare(const RecordOptions& options, bool has_command) {
+  const std::string &before = options.compared[0], &after = options.compared[1];
+  if (!TRY(named_pids(options.pids)).empty() || options.job.given() ||
+      has_command) {
+    return fail(ErrorId::Usage,
+                "--diff cannot be combined with a PID, --job or a COMMAND",
+                "hangdbg record --diff A B");
+  }
+  if (before == "-" && after == "-") {
+    return fail(ErrorId::Usage, "only one of the files can be standard input",
+                "hangdbg record --diff A B");
+  }
+  if (options.common.json) {
+    return fail(ErrorId::Usage, "--diff cannot be combined with --json",
+                "hangdbg record --diff A B");
+  }
+  const ProfileFormat* const format = TRY(chosen_format(options));
+  if (format != nullptr && format->name != "flamegraph") {
+    return fail(ErrorId::Usage,
+                fmt::format("--diff writes a flamegraph, not {}", format->name),
+                typed_with("--output", "diff.html"));
+  }
+  const ReadProfile a = TRY(read_profile(before));
+  const ReadProfile b = TRY(read_profile(after));
+  if (format != nullptr) {
+    TRY(write_whole_file(options.file, write_flame_comparison(a, b)));
+    if (options.file != "-") {
+      say(stderr, "wrote {}\n", printable(options.file));
+    }
+    return 0;
+  }
+  print_now(stdout,
+            comparison_lines(a, b, Palette(options.common.colour, stdout)));
+  return 0;
 }
 
 // Null: nothing is written. Errors: Usage.

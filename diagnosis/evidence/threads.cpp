@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t kThreadsMostFiles = 64;  // of one thread's call
 
+Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again);
 // By what the kernel says alone.
 SeenThread seen_by_kernel(int pid, int tid);
 // And by what its process is known to be.
@@ -36,12 +37,25 @@ SeenThread seen_thread(const ProcessSnapshot& of,
 std::string name_policy(unsigned policy);
 std::vector<Descriptor> files_of(const ProcessSnapshot& of,
                                  const ThreadSnapshot& thread);
+std::optional<CollectiveCall> awaited_collective(const ProcessSnapshot& of,
+                                                 const ThreadSnapshot& thread,
+                                                 bool waits_for_lock);
 CodePlace place_in(const PythonFrame& frame);
 void mark_pinned(SeenThreads& all);
 
 }  // namespace
 
 Result<SeenThreads> see_threads(int pid, Deadline deadline) {
+  return see(pid, deadline, /*looks_again=*/true);
+}
+
+Result<SeenThreads> see_threads_at_once(int pid, Deadline deadline) {
+  return see(pid, deadline, /*looks_again=*/false);
+}
+
+namespace {
+
+Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again) {
   const ProcStatus status = TRY(read_status(pid));
   SeenThreads all{
       .pid = pid,
@@ -50,6 +64,7 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
   // Shared, as one who reads memory that does not answer is left behind.
   const auto world = SystemSnapshot::make(deadline);
   world->may_stop = false;
+  world->looks_again = looks_again;
   const ProcessSnapshot& of =
       *TRY(world->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
@@ -86,11 +101,10 @@ Result<SeenThreads> see_threads(int pid, Deadline deadline) {
   return all;
 }
 
-namespace {
-
 SeenThread seen_by_kernel(int pid, int tid) {
   SeenThread seen{.id = {pid, tid}};
   if (const auto wait = sample_wait(pid, tid)) {
+    seen.runs = wait->runs;
     seen.comm = wait->name;
     seen.state = wait->state;
     seen.doing = describe(*wait);
@@ -121,6 +135,7 @@ SeenThread seen_thread(const ProcessSnapshot& of,
                        const LockReader& locks) {
   SeenThread seen = seen_by_kernel(of.pid, thread.id.tid);
   // All of it from the moment that its stack is from.
+  seen.runs = thread.wait.runs;
   seen.comm = thread.wait.name;
   seen.state = thread.wait.state;
   seen.doing = describe(thread.wait);
@@ -137,6 +152,7 @@ SeenThread seen_thread(const ProcessSnapshot& of,
   }
   seen.files = files_of(of, thread);
   seen.lock = locks.awaited_by(thread);
+  seen.collective = awaited_collective(of, thread, seen.lock.has_value());
   seen.has_gil =
       of.gil && of.gil->locked && of.gil->holder_tid == thread.id.tid;
   if (!thread.frames().empty()) {
@@ -163,6 +179,19 @@ std::string name_policy(unsigned policy) {
     default:
       return fmt::format("policy {}", policy);
   }
+}
+
+// As the rules have it. Who waits in MPI runs, and is not looked for.
+std::optional<CollectiveCall> awaited_collective(const ProcessSnapshot& of,
+                                                 const ThreadSnapshot& thread,
+                                                 bool waits_for_lock) {
+  if (thread.wait.state == 'R') {
+    return std::nullopt;
+  }
+  auto call = torch_call(of, thread);
+  return call || waits_for_lock || thread.id.tid != of.pid
+             ? call
+             : pending_call(of, thread);
 }
 
 // What it waits for, and what it is given besides: the epoll set itself, the

@@ -12,7 +12,9 @@
 #include "base/result.h"
 #include "diagnosis/evidence/awaited_lock.h"
 #include "diagnosis/snapshot/cause.h"
+#include "diagnosis/waits/awaited_call.h"
 #include "tracee/net/descriptors.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 
@@ -26,6 +28,7 @@ struct SeenThread {
   ThreadId id;
   std::string name;                   // Python's; "" if it has none
   std::string comm;                   // the kernel's
+  SchedStats runs;                    // before it was looked at
   char state = '?';                   // R S D T t Z X
   std::string doing;                  // "asleep in futex for 3 min"
   std::optional<double> asleep_s;     // not run since
@@ -42,7 +45,8 @@ struct SeenThread {
   std::vector<std::string> arguments;
   std::vector<Descriptor> files;  // those that the call waits for or is given
   std::optional<SeenLock> lock;   // that it waits for
-  std::vector<std::string> pending;  // signals for it alone
+  std::optional<CollectiveCall> collective;  // the same
+  std::vector<std::string> pending;          // signals for it alone
   std::vector<std::string> blocked;
   std::optional<int> tracer;  // who debugs it
   bool python = false;        // it runs Python
@@ -66,5 +70,9 @@ struct SeenThreads {
 // Also of a process that is no Python, and of one whose memory does not answer:
 // what the kernel says of it then. Errors: NoSuchProcess, NotPermitted.
 Result<SeenThreads> see_threads(int pid, Deadline deadline);
+
+// The same by one look alone: a fifth of a second less where threads have just
+// run, and their CPU is not known.
+Result<SeenThreads> see_threads_at_once(int pid, Deadline deadline);
 
 }  // namespace hangdbg

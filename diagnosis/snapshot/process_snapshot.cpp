@@ -104,10 +104,7 @@ const PythonFrame* ThreadSnapshot::own_frame() const {
 }
 
 std::string ThreadSnapshot::who() const {
-  return id.pid == id.tid ? fmt::format("process {}", id.pid)
-         : name.empty()
-             ? fmt::format("thread {}", id.tid)
-             : fmt::format("thread {} \"{}\"", id.tid, printable(name));
+  return thread_words(id.pid, id.tid, name);
 }
 
 std::string ThreadSnapshot::place() const {
@@ -266,7 +263,9 @@ void ProcessSnapshot::look() {
   std::ranges::sort(threads, {}, [this](const ThreadSnapshot& one) {
     return std::tuple(one.id.tid != pid, one.id.tid);
   });
-  look_again();
+  if (world.looks_again) {
+    look_again();
+  }
   if (process_ && process_->python.unknown) {
     name_threads_of_unknown();
   } else if (process_) {

@@ -85,6 +85,9 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   // A thread that runs may be stopped for some tens of microseconds.
   bool may_stop = true;
 
+  // At threads that have just run, for a fifth of a second.
+  bool looks_again = true;
+
   // A thread that polls may be watched for seconds.
   bool may_watch = true;
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <ranges>
 #include <utility>
@@ -89,6 +90,28 @@ void Profile::add(std::uint32_t thread,
   runs_.push_back({thread, node, at, weight});
 }
 
+void Profile::move(std::uint32_t thread,
+                   std::uint32_t from,
+                   std::uint32_t to,
+                   std::uint64_t since,
+                   std::uint64_t weight) {
+  nodes_[from].own -= weight;
+  nodes_[to].own += weight;
+  const std::size_t last = last_run_[thread];
+  if (last == kNoRun || runs_[last].node != from) {
+    return;
+  }
+  ProfileRun& run = runs_[last];
+  const std::uint64_t end = run.first + run.length;
+  if (run.first >= since) {
+    run.node = to;
+  } else if (end > since && runs_.size() < kMostRuns) {
+    run.length = since - run.first;
+    last_run_[thread] = runs_.size();
+    runs_.push_back({thread, to, since, end - since});
+  }
+}
+
 std::vector<std::uint32_t> Profile::path(std::uint32_t node) const {
   std::vector<std::uint32_t> path;
   for (; node != kRoot; node = nodes_[node].parent) {
@@ -136,7 +159,10 @@ std::vector<FunctionTime> function_times(const Profile& profile) {
     if (end.own == 0) {
       continue;
     }
-    times[function_of[end.place]].own += end.own;
+    const bool waits =
+        profile.places()[end.place].kind == ProfilePlace::Kind::Wait;
+    const ProfileNode& owner = waits ? profile.nodes()[end.parent] : end;
+    times[function_of[owner.place]].own += end.own;
     for (auto node = i; node != Profile::kRoot;
          node = profile.nodes()[node].parent) {
       const std::size_t function = function_of[profile.nodes()[node].place];
@@ -151,6 +177,22 @@ std::vector<FunctionTime> function_times(const Profile& profile) {
   std::ranges::sort(times, [](const FunctionTime& a, const FunctionTime& b) {
     return std::pair(a.own, a.total) > std::pair(b.own, b.total);
   });
+  return times;
+}
+
+std::vector<WaitTime> wait_times(const Profile& profile) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const ProfileNode& node : profile.nodes()) {
+    const ProfilePlace& place = profile.places()[node.place];
+    if (place.kind == ProfilePlace::Kind::Wait && node.own > 0) {
+      sums[place.function] += node.own;
+    }
+  }
+  std::vector<WaitTime> times;
+  for (auto& [reason, samples] : sums) {
+    times.push_back({reason, samples});
+  }
+  std::ranges::stable_sort(times, std::greater(), &WaitTime::samples);
   return times;
 }
 

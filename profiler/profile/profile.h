@@ -19,9 +19,11 @@ namespace hangdbg {
 
 // What a node of the tree stands for.
 struct ProfilePlace {
-  enum class Kind { Frame, Process, Thread };
+  enum class Kind { Frame, Process, Thread, Wait };
   Kind kind = Kind::Frame;
-  std::string function;  // qualified from 3.11 on; or the label of a process
+  // Qualified from 3.11 on; or the label of a process; or why the thread does
+  // not run: "waits for the Lock `lock`, ..."
+  std::string function;
   std::string file;
   int first_line = 0;  // of the function
   int line = 0;        // 0: all of the function
@@ -87,6 +89,14 @@ class Profile {
            std::uint32_t node,
            std::uint64_t at,
            std::uint64_t weight);
+  // It is known by now why the thread did not run: its last samples, since that
+  // moment and with that weight, are of a node below the one they were added
+  // to.
+  void move(std::uint32_t thread,
+            std::uint32_t from,
+            std::uint32_t to,
+            std::uint64_t since,
+            std::uint64_t weight);
   // Of a thread, for who asks for them (SamplingOptions::tallies).
   ThreadTally& tally(std::uint32_t thread) { return tallies_[thread]; }
 
@@ -121,13 +131,20 @@ class Profile {
   std::uint64_t weight_ = 0;
 };
 
-// By function, its own time and that with what it calls; a recursion counts
-// once. Most own time first.
+// By function, its own time, in which it may have waited, and that with what it
+// calls; a recursion counts once. Most own time first.
 struct FunctionTime {
   ProfilePlace place;  // its line is 0
   std::uint64_t own = 0;
   std::uint64_t total = 0;
 };
 std::vector<FunctionTime> function_times(const Profile& profile);
+
+// Why threads did not run, the longest first.
+struct WaitTime {
+  std::string reason;
+  std::uint64_t samples = 0;
+};
+std::vector<WaitTime> wait_times(const Profile& profile);
 
 }  // namespace hangdbg

@@ -72,10 +72,10 @@ Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
     }
     thread.counts =
         options_.gil ? thread.has_gil : options_.idle || how == Read::Stopped;
-    if (thread.counts && thread.node != Profile::kRoot) {
-      const std::lock_guard lock(sink.mutex);
-      sink.profile.add(thread.index, thread.node, sink.at, sink.weight);
+    if (how == Read::Blocked) {
+      take_reason(thread, sink);
     }
+    add(thread, sink.at, sink.weight, sink);
   }
   return outcome;
 }
@@ -147,7 +147,7 @@ Status SampledProcess::list_threads(const SampleSink& sink) {
 
 // As threading has named them. Asked only where they are shown.
 void SampledProcess::name_threads(const SampleSink& sink) {
-  if (!options_.threads) {
+  if (!options_.threads && !options_.waits) {
     return;
   }
   const auto objects =
@@ -156,10 +156,11 @@ void SampledProcess::name_threads(const SampleSink& sink) {
     return;
   }
   const ThreadNames names = read_thread_names(*objects, process_.python);
-  for (const Thread& thread : threads_) {
+  for (Thread& thread : threads_) {
     const auto name =
         names.find({thread.python.interpreter, thread.python.ident});
     if (name != names.end()) {
+      thread.name = name->second;
       const std::lock_guard lock(sink.mutex);
       sink.profile.name_thread(thread.index, name->second);
     }
@@ -179,12 +180,13 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
     return Read::Blocked;
   }
   thread.asleep.reset();
-  const auto blocked = thread.task.is_blocked();
-  if (!blocked) {
+  const auto call = thread.task.call();
+  if (!call) {
     return Read::Gone;
   }
-  if (*blocked) {
+  if (!call->running) {
     auto found = words(thread, thread.chain ? &*thread.chain : nullptr);
+    auto reason = options_.waits ? reason_now(thread, *call) : std::string();
     const auto after = thread.task.runs();
     if (!after) {
       return Read::Gone;
@@ -194,6 +196,7 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
         return Read::Missed;
       }
       thread.asleep = *runs;
+      begin_sleep(thread, std::move(reason), sink);
       return Read::Blocked;
     }
   }
@@ -215,11 +218,7 @@ void SampledProcess::cover(Thread& thread,
     return;
   }
   outcome.covered += known;
-  if (thread.counts && thread.node != Profile::kRoot) {
-    const std::lock_guard lock(sink.mutex);
-    sink.profile.add(thread.index, thread.node,
-                     sink.at - sink.missed * sink.weight, known * sink.weight);
-  }
+  add(thread, sink.at - sink.missed * sink.weight, known * sink.weight, sink);
 }
 
 // Nearly all of its frames will be the same when it stands: they are fetched at
@@ -259,6 +258,7 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
                kept.error().text());
     return Read::Missed;
   }
+  thread.where = thread.node;
   return Read::Stopped;
 }
 
@@ -301,6 +301,17 @@ Status SampledProcess::keep(Thread& thread,
                                options_.whole_functions);
   thread.chain = std::move(words.chain);
   return {};
+}
+
+void SampledProcess::add(Thread& thread,
+                         std::uint64_t at,
+                         std::uint64_t weight,
+                         const SampleSink& sink) const {
+  if (thread.counts && thread.node != Profile::kRoot) {
+    const std::lock_guard lock(sink.mutex);
+    sink.profile.add(thread.index, thread.where, at, weight);
+    thread.slept_weight += weight;
+  }
 }
 
 void SampledProcess::count(const Thread& thread,

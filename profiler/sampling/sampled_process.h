@@ -20,6 +20,7 @@
 #include "inspector/cpython/stacks/python_stack.h"
 #include "profiler/profile/profile.h"
 #include "profiler/sampling/schedule.h"
+#include "profiler/sampling/wait_reasons.h"
 #include "tracee/proc/kept_task.h"
 
 namespace hangdbg {
@@ -31,6 +32,8 @@ struct SamplingOptions {
   bool processes = false;        // by process
   bool whole_functions = false;  // without lines
   bool tallies = false;          // of each thread: Profile::tally
+  // Where reasons of waits are asked for and told; null: they are not recorded.
+  std::shared_ptr<WaitReasons> waits = {};
 };
 
 // Where a sample goes: the profile, guarded; when it is due, and how many that
@@ -70,14 +73,21 @@ class SampledProcess {
     PythonThread python;
     KeptTask task;
     std::uint32_t index;                    // in the profile
+    std::string name = {};                  // where it is asked for
     std::optional<SchedStats> asleep = {};  // since it is, with this stack
     std::optional<FrameChain> chain = {};   // the last one
     std::uint32_t node = Profile::kRoot;    // of it; the root: no Python
+    std::uint32_t where = Profile::kRoot;   // that, or why it waits, below that
     bool has_gil = false;                   // asleep with it
     bool counts = false;                    // so it is in the profile
     // Samples that became due while it had no CPU to stop on, the last time.
     std::uint64_t waited = 0;
     std::uint64_t cpu_ns = 0;
+    // Of its sleep, where reasons are recorded:
+    std::string reason = {};
+    bool reason_told = false;        // not by its system call alone
+    std::uint64_t slept_from = 0;    // the first sample of it
+    std::uint64_t slept_weight = 0;  // of all of them
   };
   struct Words {
     FrameChain chain;
@@ -97,6 +107,16 @@ class SampledProcess {
   Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
   Result<Words> words(const Thread& thread, const FrameChain* expected) const;
   Status keep(Thread& thread, Words words, const SampleSink& sink);
+  // Why the thread sleeps, as far as it can be told while it is known to.
+  std::string reason_now(const Thread& thread, const TaskSyscall& call) const;
+  void begin_sleep(Thread& thread,
+                   std::string reason,
+                   const SampleSink& sink) const;
+  void take_reason(Thread& thread, const SampleSink& sink) const;
+  void add(Thread& thread,
+           std::uint64_t at,
+           std::uint64_t weight,
+           const SampleSink& sink) const;
   void count(const Thread& thread, Read how, const SampleSink& sink) const;
   std::uint32_t root_of(const Thread& thread, Profile& profile) const;
 

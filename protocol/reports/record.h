@@ -23,6 +23,17 @@ struct RecordedFunction {
   }
 };
 
+struct RecordedWait {
+  std::string reason;
+  std::int64_t samples = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("reason", reason);
+    v("samples", samples);
+  }
+};
+
 struct Record {
   double lasted_s = 0;
   double rate = 0, lowest_rate = 0;  // Hz
@@ -32,6 +43,7 @@ struct Record {
   std::int64_t weight = 0;   // of all functions' own samples
   std::optional<std::string> file;
   std::vector<RecordedFunction> functions;
+  std::optional<std::vector<RecordedWait>> waits;
 
   template <class V>
   void fields(V& v) {
@@ -48,6 +60,7 @@ struct Record {
     v("weight", weight);
     v("file", file);
     v("functions", functions);
+    v("waits", waits);
   }
 };
 

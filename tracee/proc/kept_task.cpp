@@ -65,14 +65,14 @@ Result<SchedStats> KeptTask::runs() const {
   return read_task_runs(pid_, tid_);
 }
 
-Result<bool> KeptTask::is_blocked() const {
+Result<TaskSyscall> KeptTask::call() const {
   if (syscall_) {
     std::array<char, 256> room;
     if (const auto text = read_again(syscall_, room); !text.empty()) {
-      return !text.starts_with("running");
+      return parse_task_syscall(std::string(text));
     }
   }
-  return !TRY(read_task_syscall(pid_, tid_)).running;
+  return read_task_syscall(pid_, tid_);
 }
 
 }  // namespace hangdbg

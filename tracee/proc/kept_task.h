@@ -22,9 +22,9 @@ class KeptTask {
 
   // As read_task_runs. Errors: NoSuchThread, NoSuchProcess, System.
   Result<SchedStats> runs() const;
-  // Whether it is blocked in the kernel, and neither runs nor is about to.
-  // Errors: those, and NotPermitted.
-  Result<bool> is_blocked() const;
+  // As read_task_syscall: whether it is blocked in the kernel, and neither runs
+  // nor is about to; and where. Errors: those, and NotPermitted.
+  Result<TaskSyscall> call() const;
 
  private:
   int pid_;

@@ -27,8 +27,11 @@ Result<std::vector<int>> list_tasks(int pid) {
 }
 
 Result<TaskSyscall> read_task_syscall(int pid, int tid) {
-  const std::string text =
-      TRY(read_proc_record(pid, fmt::format("task/{}/syscall", tid)));
+  return parse_task_syscall(
+      TRY(read_proc_record(pid, fmt::format("task/{}/syscall", tid))));
+}
+
+TaskSyscall parse_task_syscall(const std::string& text) {
   TaskSyscall call;
   if (text.starts_with("running")) {
     call.running = true;

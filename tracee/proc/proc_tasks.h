@@ -26,6 +26,7 @@ struct TaskSyscall {
 
   bool operator==(const TaskSyscall&) const = default;
 };
+TaskSyscall parse_task_syscall(const std::string& text);
 Result<TaskSyscall> read_task_syscall(int pid, int tid);
 
 // /proc/PID/task/TID/stat (proc_pid_stat(5)).

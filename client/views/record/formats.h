@@ -20,6 +20,7 @@ struct RecordedProfile {
   double rate = 100;  // Hz, that was asked for: one unit is its period
   std::string title;  // "process 79655 (python train.py)"
   std::chrono::system_clock::time_point began;
+  bool waits = false;  // with the reasons of waits
 
   double seconds(std::uint64_t units) const {
     return static_cast<double>(units) / rate;

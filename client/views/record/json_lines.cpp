@@ -19,7 +19,8 @@ std::string write_json_lines(const RecordedProfile& recorded) {
   std::vector<std::string> frames;
   for (const ProfilePlace& place : profile.places()) {
     frames.push_back(
-        place.kind == ProfilePlace::Kind::Frame
+        place.kind == ProfilePlace::Kind::Wait ? json_text(place.function)
+        : place.kind == ProfilePlace::Kind::Frame
             ? fmt::format(R"({{"function":{},"file":{},"line":{}}})",
                           json_text(place.function), json_text(place.file),
                           line_of(place))
@@ -28,17 +29,21 @@ std::string write_json_lines(const RecordedProfile& recorded) {
   for (const ProfileRun& run : profile.runs()) {
     const ProfiledThread& thread = profile.threads()[run.thread];
     std::string stack;
+    std::string wait;
     for (const std::uint32_t node : profile.path(run.node)) {
-      const std::string& frame = frames[profile.nodes()[node].place];
-      if (!frame.empty()) {
+      const std::uint32_t place = profile.nodes()[node].place;
+      const std::string& frame = frames[place];
+      if (profile.places()[place].kind == ProfilePlace::Kind::Wait) {
+        wait = ",\"wait\":" + frame;
+      } else if (!frame.empty()) {
         stack += (stack.empty() ? "" : ",") + frame;
       }
     }
     text += fmt::format(
-        R"({{"at_s":{:.6f},"samples":{},"pid":{},"tid":{},"thread":{},"stack":[{}]}})"
+        R"({{"at_s":{:.6f},"samples":{},"pid":{},"tid":{},"thread":{},"stack":[{}]{}}})"
         "\n",
         recorded.seconds(run.first), run.length, thread.pid, thread.tid,
-        json_text(thread.name), stack);
+        json_text(thread.name), stack, wait);
   }
   return text;
 }

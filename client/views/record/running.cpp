@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "client/views/record/reason_finder.h"
 #include "client/views/record/targets.h"
 
 namespace hangdbg {
@@ -34,7 +35,7 @@ struct RunningRecording::Shared {
   SamplingOptions sampling;
   std::atomic<bool> enough = false;
   std::atomic<bool> all_ended = false;
-  std::atomic<int> running = 2;
+  std::atomic<int> running = 0;
   std::optional<Error> why_not;  // the finder's, once it has ended
   bool any_opened = false;
 };
@@ -44,12 +45,19 @@ RunningRecording::RunningRecording(const std::vector<RecordedTarget>& targets,
                                    bool one_alone,
                                    const RecordingOptions& options)
     : shared_(std::make_shared<Shared>(targets, children, one_alone, options)) {
-  finder_ = std::thread([shared = shared_] {
-    look_around(*shared);
-    --shared->running;
-  });
-  sampler_ = std::thread([shared = shared_] {
-    shared->recording.run();
+  start([](Shared& shared) { look_around(shared); });
+  start([](Shared& shared) { shared.recording.run(); });
+  if (options.sampling.waits) {
+    start([](Shared& shared) {
+      find_reasons(*shared.sampling.waits, shared.enough);
+    });
+  }
+}
+
+void RunningRecording::start(void (*run)(Shared&)) {
+  ++shared_->running;
+  threads_.emplace_back([shared = shared_, run] {
+    run(*shared);
     --shared->running;
   });
 }
@@ -75,8 +83,8 @@ bool RunningRecording::stop() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     stopped_ = shared_->running == 0;
-    for (std::thread* const one : {&finder_, &sampler_}) {
-      *stopped_ ? one->join() : one->detach();
+    for (std::thread& one : threads_) {
+      *stopped_ ? one.join() : one.detach();
     }
   }
   return *stopped_;

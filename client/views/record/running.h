@@ -36,10 +36,11 @@ class RunningRecording {
 
  private:
   struct Shared;
+  void start(void (*run)(Shared&));
   static void look_around(Shared& shared);
 
-  std::shared_ptr<Shared> shared_;  // with both threads
-  std::thread finder_, sampler_;
+  std::shared_ptr<Shared> shared_;  // with all threads
+  std::vector<std::thread> threads_;
   std::optional<bool> stopped_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/text.h"
 
@@ -64,8 +65,20 @@ std::string function_lines(const RecordedProfile& recorded,
                         static_cast<double>(time.total) / all * 100,
                         printable(frame_label(time.place)));
   }
-  return text.empty() ? "no thread ran Python\n"
-                      : palette.dim("  own %  total %  function") + "\n" + text;
+  if (text.empty()) {
+    return "no thread ran Python\n";
+  }
+  text = palette.dim("  own %  total %  function") + "\n" + text;
+  std::string waits;
+  for (const WaitTime& time :
+       wait_times(recorded.profile) | std::views::take(kShownFunctions)) {
+    waits += fmt::format("{:>7.1f}           {}\n",
+                         static_cast<double>(time.samples) / all * 100,
+                         printable(time.reason));
+  }
+  return waits.empty()
+             ? text
+             : text + palette.dim(" wait %           reason") + "\n" + waits;
 }
 
 reports::Record recording_report(const RecordedProfile& recorded,
@@ -94,6 +107,14 @@ reports::Record recording_report(const RecordedProfile& recorded,
                                 to_utf8(time.place.file), time.place.first_line,
                                 static_cast<std::int64_t>(time.own),
                                 static_cast<std::int64_t>(time.total)});
+  }
+  if (recorded.waits) {
+    report.waits.emplace();
+    for (const WaitTime& time :
+         wait_times(recorded.profile) | std::views::take(kReportedFunctions)) {
+      report.waits->push_back(
+          {to_utf8(time.reason), static_cast<std::int64_t>(time.samples)});
+    }
   }
   return report;
 }

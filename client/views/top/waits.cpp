@@ -1,15 +1,13 @@
 #include "client/views/top/waits.h"
 
-#include <fmt/core.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <utility>
 
-#include "client/views/evidence/descriptor.h"
-#include "diagnosis/evidence/awaited_lock.h"
+#include "client/views/evidence/wait_text.h"
+#include "diagnosis/evidence/threads.h"
 
 namespace hangdbg {
 namespace {
@@ -18,22 +16,6 @@ constexpr auto kLookAtMost = std::chrono::seconds(2);
 constexpr int kLookShare = 20;  // one part of the time, at most
 
 }  // namespace
-
-std::string wait_text(const SeenThread& thread, std::size_t unseen_pipes) {
-  if (thread.lock) {
-    return describe(*thread.lock);
-  }
-  if (thread.call.empty()) {
-    return thread.state == 'R' ? "" : thread.doing;
-  }
-  if (thread.files.empty()) {
-    return thread.doing;
-  }
-  const Descriptor& file = thread.files.front();
-  return fmt::format("{} {} = {}", thread.call, file.file.fd,
-                     descriptor_text(file, unseen_pipes,
-                                     Palette(ColourChoice::Never, stdout)));
-}
 
 std::map<int, std::string> waits_of(const std::vector<int>& pids,
                                     Deadline deadline) {

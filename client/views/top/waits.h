@@ -9,13 +9,8 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "diagnosis/evidence/threads.h"
 
 namespace hangdbg {
-
-// "the RLock `lock`, held by thread 12 "worker""; "recvfrom 5 = TCP ..."; ""
-// of one that runs.
-std::string wait_text(const SeenThread& thread, std::size_t unseen_pipes);
 
 // Of all threads of these processes, by tid. What is not known by the deadline
 // is left out.

@@ -1,6 +1,7 @@
 #include "inspector/cpython/runtime/gil.h"
 
 #include <fmt/core.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
@@ -318,6 +319,14 @@ Result<std::int64_t> interpreter_of(const MemoryReader& memory,
     }
   }
   return found;
+}
+
+// Its own condition lies beside its flag (struct _gil_runtime_state).
+bool is_gil_wait(const GilState& gil, const TaskSyscall& call) {
+  constexpr std::uint64_t kNear = 256;
+  return gil.locked_word && !call.running && call.number == SYS_futex &&
+         Address{call.args[0]} >= gil.locked_word &&
+         Address{call.args[0]} < gil.locked_word + kNear;
 }
 
 }  // namespace hangdbg

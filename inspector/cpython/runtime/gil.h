@@ -10,6 +10,7 @@
 #include "inspector/cpython/runtime/python_runtime.h"
 #include "tracee/memory/address.h"
 #include "tracee/memory/memory.h"
+#include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
@@ -29,6 +30,9 @@ Result<GilState> read_gil(const MemoryReader& memory,
                           const PythonRuntime& python,
                           const TaskIds& tasks,
                           std::int64_t interpreter = 0);
+
+// Whether a thread in that call waits for the GIL.
+bool is_gil_wait(const GilState& gil, const TaskSyscall& call);
 
 // A thread that has a PyThreadState, and where its Python code stands.
 struct PythonThread {

@@ -1,7 +1,10 @@
 #include "inspector/cpython/stacks/thread_names.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 
+#include "base/text.h"
 #include "inspector/cpython/objects/attributes.h"
 #include "inspector/cpython/objects/dict.h"
 #include "inspector/cpython/objects/numbers.h"
@@ -108,6 +111,12 @@ std::string name_of(const ThreadNames& names,
   const auto process = read_task_stat(pid, pid);
   std::string own = kernel_name(pid, thread);
   return process && own == process->comm ? "" : own;
+}
+
+std::string thread_words(int pid, int tid, std::string_view name) {
+  return pid == tid     ? fmt::format("process {}", pid)
+         : name.empty() ? fmt::format("thread {}", tid)
+                        : fmt::format("thread {} \"{}\"", tid, printable(name));
 }
 
 std::string kernel_name(int pid, const PythonThread& thread) {

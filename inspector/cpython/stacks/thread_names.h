@@ -33,6 +33,9 @@ std::string name_of(const ThreadNames& names,
                     int pid,
                     const PythonThread& thread);
 
+// "thread 12 "worker""; "process 12" is its main thread.
+std::string thread_words(int pid, int tid, std::string_view name);
+
 // As the kernel calls it: if it has no name of its own, as the process.
 std::string kernel_name(int pid, const PythonThread& thread);
 

@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 import pytest
 
 from harness import Target, hangdbg, in_targets, outcome, start_hangdbg, until
+from interpreters import FREE_THREADED, variant
 from working import Working
 
 CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
@@ -96,6 +97,34 @@ def test_what_is_blocked_is_idle(newest_python, tmp_path):
     assert any(names[-1] == "main" for names, _ in functions("--idle"))
     assert not any("main" in names for names, _ in functions("--gil"))
     assert all(re.match(r"thread \d+$", names[0]) for names, _ in functions("-t", "-i"))
+    target.finish()
+
+
+def test_waits_have_their_reasons(edge_python, tmp_path):
+    target = Working(edge_python, target="waits.py")
+    owner = re.escape('held by thread ') + r'\d+ "hold"$'
+    wanted = {"want": "waits for the Lock `MINE`, " + owner, "hold": r"waits in read, \d+ = pipe:\[\d+\], written",
+              "main": r"waits in read, 0 = pipe"}
+    if variant(edge_python) != FREE_THREADED:
+        wanted["spin"] = r'waits for the GIL, held by thread \d+ "spin"$'
+
+    def reasons():
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "--wait", "-o", path)
+        assert done.rc == 0, done
+        _, *runs = map(json.loads, path.read_text().splitlines())
+        found = {}
+        for run in runs:
+            functions = {frame["function"].split(".")[-1] for frame in run["stack"]}
+            for name in functions & {"want", "hold", "spin", "main"}:
+                found.setdefault(name, set()).add(run.get("wait", ""))
+        assert "" not in found["want"] | found["hold"] | found["main"], found
+        return all(any(re.match(reason, one) for one in found.get(name, ()))
+                   for name, reason in wanted.items())
+    until("each wait has its reason", reasons)
+    done = hangdbg("record", target.pid, "-d", "1", "--wait", "--json")
+    assert {"reason", "samples"} == set(done.json()["waits"][0])
+    assert "reason\n" in hangdbg("record", target.pid, "-d", "1", "--wait").out
     target.finish()
 
 
@@ -210,6 +239,46 @@ def test_ranks(newest_python, tmp_path):
     assert found == {("rank 0", "recursion"), ("rank 1", "coroutine")}
     for rank in ranks:
         rank.finish()
+
+
+TURNS = """
+import sys, time
+def first(end):
+    while time.thread_time() < end: pass
+def other(end):
+    while time.thread_time() < end: pass
+for _ in range(100):
+    first(time.thread_time() + float(sys.argv[1]))
+    other(time.thread_time() + float(sys.argv[2]))
+"""
+
+
+def test_what_became_slower(newest_python, tmp_path):
+    for name, times in (("before", ("0.002", "0.008")), ("after", ("0.008", "0.002"))):
+        hangdbg("record", "-r", "200", "-o", tmp_path / (name + ".jsonl"), "--", newest_python, "-c", TURNS, *times)
+    both = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+    done = hangdbg("record", "--diff", *both)
+    assert done.rc == 0, done
+    assert re.search(r"^ +\+\d.* first \(", done.out, re.M), done
+    assert re.search(r"^ +-\d.* other \(", done.out, re.M), done
+    same = hangdbg("record", "--diff", both[0], both[0])
+    assert re.search(r"^(\d+) of \1 functions differ by no more", same.out, re.M), same
+    page = tmp_path / "diff.html"
+    assert hangdbg("record", "--diff", *both, "-o", page).rc == 0
+    assert "other (" in page.read_text() and "before" in page.read_text()
+
+
+def test_diff_usage(tmp_path):
+    good, bad = tmp_path / "a.txt", tmp_path / "b.txt"
+    good.write_text("f (a:1) 3\n")
+    bad.write_text('{"profiles": []}\n')
+    hangdbg("record", "--diff", good, bad).assert_refused(2, "b.txt")
+    hangdbg("record", "--diff", good, tmp_path / "none").assert_refused(2, "none")
+    hangdbg("record", "--diff", good).assert_refused(2, "--diff")
+    hangdbg("record", "--diff", "-", "-").assert_refused(2, "standard input")
+    hangdbg("record", os.getpid(), "--diff", good, good).assert_refused(2, "PID")
+    hangdbg("record", "--diff", good, good, "-o", "x.pb").assert_refused(2, "flamegraph")
+    hangdbg("record", "--diff", good, good, "-o", "/no/such/x.html").assert_refused(2, "/no/such")
 
 
 def test_usage(newest_python):

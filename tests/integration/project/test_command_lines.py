@@ -66,6 +66,7 @@ STANDS_FOR = [
     (r"\[PID(?:\.\.\.)?\]|\bPID\b(?:\.\.\.)?|(?<![.\w:/])79655\b", "{pid}"),
     (r"(?<=--job )(?:auto|JOB)\b|\b79601\b", "{launcher}"),
     (r"\[?\bEXPR\b\]?", "answer"),
+    (r"(?<=--diff )A B \[-o FILE\.html\]", "before.jsonl after.jsonl"),
     (r"\bA B$|runs\.tar\.gz hangs\.tar\.gz|good\.tar\.gz hang\.tar\.gz", "before.json now.json"),
     (r"(?<=diff )FILE\.\.\.", "before.json now.json"),
     (r"\[?\bFILE\b\]?(?!:)(?:\.\.\.)?", "{file}"),
@@ -169,6 +170,9 @@ class Scene:
               lambda: "lock_file_path" in self.shell("hangdbg peek {pid} self").stdout)
         for name in ("before.json", "now.json", "trace-1.json"):
             made = self.shell("hangdbg dump {pid} --json > " + name)
+            assert made.returncode == 0, made
+        for name in ("before.jsonl", "after.jsonl"):
+            made = self.shell("hangdbg record {pid} --idle -d 0.1 -o " + name)
             assert made.returncode == 0, made
         self.start("hangdbg", "serve", "--listen", self.server)
         until("it listens", lambda: (self.folder / "server").exists())

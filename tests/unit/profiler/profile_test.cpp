@@ -76,5 +76,51 @@ TEST(Profile, ARecursionCountsOnce) {
   EXPECT_EQ(times[1].total, 4U);
 }
 
+// ---- waits
+
+ProfilePlace wait(const char* reason) {
+  return {.kind = ProfilePlace::Kind::Wait, .function = reason};
+}
+
+TEST(Profile, AReasonThatIsKnownLaterHoldsForTheWholeSleep) {
+  Profile profile(/*runs=*/true);
+  const auto thread = profile.add_thread({.tid = 1});
+  const auto node =
+      profile.stack(Profile::kRoot, std::vector{frame("f", 5)}, false);
+  const auto call = profile.child(node, wait("waits in futex"));
+  const auto lock = profile.child(node, wait("waits for the Lock"));
+  profile.add(thread, call, 0, 2);  // a sleep before
+  profile.add(thread, call, 2, 3);
+  profile.move(thread, call, lock, 2, 3);
+  profile.add(thread, lock, 5, 1);
+  EXPECT_EQ(profile.nodes()[call].own, 2U);
+  EXPECT_EQ(profile.nodes()[lock].own, 4U);
+  EXPECT_EQ(profile.weight(), 6U);
+  ASSERT_THAT(profile.runs(), SizeIs(2));
+  EXPECT_EQ(profile.runs()[0].length, 2U);
+  EXPECT_EQ(profile.runs()[1].node, lock);
+  EXPECT_EQ(profile.runs()[1].first, 2U);
+  EXPECT_EQ(profile.runs()[1].length, 4U);
+}
+
+TEST(Profile, WaitsAreTheirFunctionsOwnTime) {
+  Profile profile;
+  const auto thread = profile.add_thread({.tid = 1});
+  const auto node = profile.stack(
+      Profile::kRoot, std::vector{frame("f", 5), frame("main", 9)}, false);
+  profile.add(thread, node, 0, 1);
+  profile.add(thread, profile.child(node, wait("a")), 1, 2);
+  profile.add(thread, profile.child(node, wait("b")), 3, 4);
+  const auto times = function_times(profile);
+  ASSERT_THAT(times, SizeIs(2));
+  EXPECT_EQ(times[0].place.function, "f");
+  EXPECT_EQ(times[0].own, 7U);
+  EXPECT_EQ(times[0].total, 7U);
+  const auto waits = wait_times(profile);
+  ASSERT_THAT(waits, SizeIs(2));
+  EXPECT_EQ(waits[0].reason, "b");
+  EXPECT_EQ(waits[0].samples, 4U);
+}
+
 }  // namespace
 }  // namespace hangdbg
