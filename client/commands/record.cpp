@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct RecordOptions {
 struct WantedRecording {
   RecordSession session;
   std::string title;
+  std::map<int, int> ranks = {};  // by pid
 };
 
 int run(const RecordOptions& options, std::span<char*> command);
@@ -168,6 +170,7 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
       options.by_rank ||
       (wanted.session.targets.size() > 1 && !options.job.given()) ||
       options.children;
+  how.keeps_processes = !wanted.ranks.empty() && !how.sampling.processes;
   if (options.waits) {
     how.sampling.idle = true;
     how.sampling.waits = std::make_shared<WaitReasons>();
@@ -178,9 +181,11 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
       TRY(run_recording(wanted.session, how, [&](Recording& recording) {
         const RecordingState state = recording.state();
         const auto lock = recording.lock();
-        const auto written = write(options, format,
-                                   {recording.profile(), state, options.rate,
-                                    wanted.title, began, options.waits});
+        const auto written =
+            write(options, format,
+                  {recording.profile(), state, options.rate, wanted.title,
+                   began, options.waits,
+                   how.keeps_processes ? wanted.ranks : std::map<int, int>()});
         if (!written) {
           failed = written.error();
           return exit_code(failed->id);
@@ -223,6 +228,7 @@ Result<WantedRecording> wanted(const RecordOptions& options,
   }
   session.targets = std::move(chosen.targets);
   wanted.title = std::move(chosen.title);
+  wanted.ranks = std::move(chosen.ranks);
   return wanted;
 }
 

@@ -72,6 +72,9 @@ void Profile::add(std::uint32_t thread,
                   std::uint64_t weight) {
   nodes_[node].own += weight;
   weight_ += weight;
+  if (keeps_processes_) {
+    of_process(thread, node) += weight;
+  }
   if (!keeps_runs_) {
     return;
   }
@@ -97,6 +100,10 @@ void Profile::move(std::uint32_t thread,
                    std::uint64_t weight) {
   nodes_[from].own -= weight;
   nodes_[to].own += weight;
+  if (keeps_processes_) {
+    of_process(thread, from) -= weight;
+    of_process(thread, to) += weight;
+  }
   const std::size_t last = last_run_[thread];
   if (last == kNoRun || runs_[last].node != from) {
     return;
@@ -131,6 +138,25 @@ std::vector<std::uint64_t> Profile::totals() const {
     }
   }
   return totals;
+}
+
+std::uint64_t& Profile::of_process(std::uint32_t thread, std::uint32_t node) {
+  return by_process_[std::uint64_t{node} << 32 |
+                     static_cast<std::uint32_t>(threads_[thread].pid)];
+}
+
+std::vector<std::set<int>> Profile::processes() const {
+  std::vector<std::set<int>> processes(nodes_.size());
+  for (const auto& [key, weight] : by_process_) {
+    if (weight > 0) {
+      processes[key >> 32].insert(static_cast<int>(key & 0xffffffff));
+    }
+  }
+  for (std::size_t i = nodes_.size(); i-- > 1;) {
+    processes[nodes_[i].parent].insert(processes[i].begin(),
+                                       processes[i].end());
+  }
+  return processes;
 }
 
 std::vector<std::vector<std::uint32_t>> Profile::children() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -74,8 +75,9 @@ class Profile {
  public:
   static constexpr std::uint32_t kRoot = 0;
 
-  // `runs`: whether the order of samples is kept, too.
-  explicit Profile(bool runs = false) : keeps_runs_(runs) {}
+  // Whether the order of samples is kept, too, and of which processes they are.
+  explicit Profile(bool runs = false, bool processes = false)
+      : keeps_runs_(runs), keeps_processes_(processes) {}
 
   // Of a place below a node; made where there is none yet.
   std::uint32_t child(std::uint32_t parent, const ProfilePlace& place);
@@ -114,17 +116,23 @@ class Profile {
   // Of each node, with all below it.
   std::vector<std::uint64_t> totals() const;
   std::vector<std::vector<std::uint32_t>> children() const;
+  // Of each node, the processes that have samples in it or below it; empty
+  // where that is not kept.
+  std::vector<std::set<int>> processes() const;
 
  private:
+  std::uint64_t& of_process(std::uint32_t thread, std::uint32_t node);
   std::uint32_t place(const ProfilePlace& place);
 
   bool keeps_runs_;
+  bool keeps_processes_;
   std::map<ProfilePlace, std::uint32_t> place_ids_;
   std::vector<ProfilePlace> places_ = {ProfilePlace{}};  // the root's
   std::unordered_map<std::uint64_t, std::uint32_t> node_ids_;
   std::vector<ProfileNode> nodes_ = {ProfileNode{}};
   std::vector<ProfiledThread> threads_;
   std::vector<ThreadTally> tallies_;  // of each
+  std::unordered_map<std::uint64_t, std::uint64_t> by_process_;
   std::vector<ProfileRun> runs_;
   std::vector<std::size_t> last_run_;  // of each thread; kNone: none yet
   std::uint64_t dropped_ = 0;

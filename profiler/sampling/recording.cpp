@@ -30,7 +30,7 @@ std::chrono::nanoseconds cpu_time() {
 Recording::Recording(const RecordingOptions& options)
     : options_(options),
       over_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      profile_(options.keeps_order),
+      profile_(options.keeps_order, options.keeps_processes),
       start_(RecordingClock::now()),
       used_before_(cpu_time()) {
   state_.lowest_rate = options.rate;

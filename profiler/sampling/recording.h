@@ -26,6 +26,7 @@ struct RecordingOptions {
   double rate = 100;         // Hz
   double most_cost = 0.01;   // of the time for which threads are stopped by us
   bool keeps_order = false;  // of the samples
+  bool keeps_processes = false;  // of which process each is
 };
 
 struct RecordingState {

@@ -29,7 +29,14 @@ std::string wait_text(const SeenThread& thread, std::size_t unseen_pipes) {
 
 std::string wait_reason(const SeenThread& thread, std::size_t unseen_pipes) {
   if (thread.lock) {
-    return "waits for " + describe(*thread.lock);
+    SeenLock lock = *thread.lock;
+    const bool one_owner =
+        lock.kind == LockKind::Lock || lock.kind == LockKind::RLock;
+    if (one_owner && lock.owners.size() > 1) {
+      lock.owners.clear();
+      lock.note = "its owner changed while it was looked at";
+    }
+    return "waits for " + describe(lock);
   }
   if (thread.collective) {
     return "waits in " + printable(call_words(*thread.collective));

@@ -20,6 +20,7 @@ Result<ChosenTargets> chosen_targets(std::vector<int> named,
   if (chosen.ranks) {
     for (const JobRank& rank : chosen.ranks->ranks) {
       all.targets.push_back({rank.pid, fmt::format("rank {}", rank.rank)});
+      all.ranks[rank.pid] = rank.rank;
     }
     all.title = job_text(chosen.ranks->job);
     all.are_ranks = true;

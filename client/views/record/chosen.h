@@ -2,6 +2,7 @@
 // job, each with how it is called.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct ChosenTargets {
   std::vector<RecordedTarget> targets;
   std::string title;  // "process 79655 (python train.py)"
   bool are_ranks = false;
+  std::map<int, int> ranks = {};  // by pid
 };
 
 // `command`: "record". Errors: those of processes_or_job; NotPermitted and

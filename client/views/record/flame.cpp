@@ -112,9 +112,10 @@ void Flame::box(std::uint32_t node, double at, std::size_t depth) {
   const ProfilePlace& place = profile_.places()[profile_.nodes()[node].place];
   const FlameLook look = look_(node);
   const std::string label =
-      node == Profile::kRoot
-          ? std::string("all")
-          : xml_text(cut(frame_label(place), kLongestLabel)) + look.mark;
+      (node == Profile::kRoot
+           ? std::string("all")
+           : xml_text(cut(frame_label(place), kLongestLabel))) +
+      look.mark;
   rows_ = std::max(rows_, depth + 1);
   out_ += fmt::format(
       R"(<div style="left:{:.4f}%;width:{:.4f}%;top:{}px;{}" title="{}&#10;{}">{}</div>)"

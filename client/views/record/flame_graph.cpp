@@ -8,12 +8,14 @@
 #include "client/views/record/flame.h"
 #include "client/views/record/formats.h"
 #include "client/views/record/text.h"
+#include "inspector/ranks/rank_set.h"
 
 namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostFunctions = 30;
 constexpr std::size_t kLongestInTable = 300;
+constexpr std::size_t kShownRanges = 6;
 
 // One file, one colour.
 unsigned hue_of(const std::string& file) {
@@ -53,11 +55,38 @@ std::string function_table(const RecordedProfile& recorded) {
                               waits + "</table>\n");
 }
 
+// " [0-2,5]": of which ranks a node is, where it is not of all.
+class RankMarks {
+ public:
+  explicit RankMarks(const RecordedProfile& recorded) : all_(recorded.ranks) {
+    if (!all_.empty()) {
+      processes_ = recorded.profile.processes();
+    }
+  }
+  std::string of(std::uint32_t node) const {
+    if (all_.empty() || processes_[node].size() == all_.size()) {
+      return "";
+    }
+    RankSet ranks;
+    for (const int pid : processes_[node]) {
+      if (const auto rank = all_.find(pid); rank != all_.end()) {
+        ranks.add(rank->second);
+      }
+    }
+    return ranks.empty() ? "" : fmt::format(" [{}]", ranks.text(kShownRanges));
+  }
+
+ private:
+  const std::map<int, int>& all_;
+  std::vector<std::set<int>> processes_;
+};
+
 }  // namespace
 
 std::string write_flame_graph(const RecordedProfile& recorded) {
   const Profile& profile = recorded.profile;
   const auto totals = profile.totals();
+  const RankMarks marks(recorded);
   const double all =
       static_cast<double>(std::max<std::uint64_t>(profile.weight(), 1));
   const auto look = [&](std::uint32_t node) {
@@ -69,7 +98,7 @@ std::string write_flame_graph(const RecordedProfile& recorded) {
         fmt::format("{:.2f} % of the samples ({}), {:.2f} % in it itself",
                     static_cast<double>(totals[node]) / all * 100, totals[node],
                     static_cast<double>(profile.nodes()[node].own) / all * 100),
-        ""};
+        marks.of(node)};
   };
   return flame_page(recorded.title,
                     xml_text(recording_line(recorded.state, recorded.rate)),

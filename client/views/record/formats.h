@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ struct RecordedProfile {
   double rate = 100;  // Hz, that was asked for: one unit is its period
   std::string title;  // "process 79655 (python train.py)"
   std::chrono::system_clock::time_point began;
-  bool waits = false;  // with the reasons of waits
+  bool waits = false;             // with the reasons of waits
+  std::map<int, int> ranks = {};  // by pid, where all are in one tree
 
   double seconds(std::uint64_t units) const {
     return static_cast<double>(units) / rate;

@@ -237,6 +237,12 @@ def test_ranks(newest_python, tmp_path):
     found = {(names[0], way) for names, _ in collapsed(path.read_text())
              for way in ("recursion", "coroutine") if way in names}
     assert found == {("rank 0", "recursion"), ("rank 1", "coroutine")}
+    page = tmp_path / "stacks.html"
+    done = hangdbg("record", "--job", "recorded", "-d", "1", "-F", "-o", page)
+    assert done.rc == 0, done
+    text = page.read_text()
+    assert re.search(r">recursion \([^<]*\) \[0\]</div>", text), text
+    assert re.search(r">coroutine \([^<]*\) \[1\]</div>", text) and ">all</div>" in text, text
     for rank in ranks:
         rank.finish()
 

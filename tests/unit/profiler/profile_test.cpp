@@ -122,5 +122,24 @@ TEST(Profile, WaitsAreTheirFunctionsOwnTime) {
   EXPECT_EQ(waits[0].samples, 4U);
 }
 
+TEST(Profile, EachNodeHasItsProcesses) {
+  Profile profile(/*runs=*/false, /*processes=*/true);
+  const auto one = profile.add_thread({.pid = 1, .tid = 1});
+  const auto other = profile.add_thread({.pid = 2, .tid = 2});
+  const auto f = profile.stack(
+      Profile::kRoot, std::vector{frame("f", 5), frame("main", 9)}, false);
+  const auto g = profile.stack(
+      Profile::kRoot, std::vector{frame("g", 7), frame("main", 9)}, false);
+  const auto reason = profile.child(g, wait("a"));
+  profile.add(one, f, 0, 1);
+  profile.add(other, g, 0, 1);
+  profile.move(other, g, reason, 0, 1);
+  const auto processes = profile.processes();
+  EXPECT_THAT(processes[f], testing::ElementsAre(1));
+  EXPECT_THAT(processes[reason], testing::ElementsAre(2));
+  EXPECT_THAT(processes[profile.path(f)[0]], testing::ElementsAre(1, 2));
+  EXPECT_THAT(Profile().processes(), testing::Each(IsEmpty()));
+}
+
 }  // namespace
 }  // namespace hangdbg
