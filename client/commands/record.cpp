@@ -19,6 +19,7 @@
 #include "client/views/record/chosen.h"
 #include "client/views/record/comparison.h"
 #include "client/views/record/formats.h"
+#include "client/views/record/over_time.h"
 #include "client/views/record/session.h"
 #include "client/views/record/text.h"
 #include "protocol/json.h"
@@ -36,6 +37,7 @@ struct RecordOptions {
   double max_overhead = 1;  // percent
   SamplingOptions sampling;
   bool by_rank = false;
+  std::optional<double> over_s;
   bool waits = false;
   bool children = false;
   std::string file;
@@ -51,6 +53,7 @@ struct WantedRecording {
 
 int run(const RecordOptions& options, std::span<char*> command);
 Result<int> record(const RecordOptions& options, std::span<char*> command);
+Status check_over(const RecordOptions& options, bool has_command);
 Result<int> compare(const RecordOptions& options, bool has_command);
 Result<WantedRecording> wanted(const RecordOptions& options,
                                std::span<char*> command);
@@ -97,6 +100,14 @@ void add_record(cli::Command program, const RunWords& words) {
   command.add_flag("-s,--subprocesses", options->children,
                    "Include child processes, also those yet to be started");
   command.add_flag("--by-rank", options->by_rank, "Group stacks by rank");
+  command
+      .add_option("--over", options->over_s,
+                  "With --job: show over this time which ranks move and which "
+                  "do not, as one tree with each rank's share of the time")
+      .type_name("SECONDS")
+      .in_range(0.1, 1e6)
+      .excludes(command.option("--duration"))
+      .excludes(command.option("--until-exit"));
   command.add_flag("-F,--function", options->sampling.whole_functions,
                    "Group stacks by function, not by line");
   command
@@ -129,6 +140,7 @@ void add_record(cli::Command program, const RunWords& words) {
       "functions\n"
       "  hangdbg record 79655 -d 10 -o profile.html    draw a flame graph\n"
       "  hangdbg record --job auto --by-rank -d 30 -o job.html\n"
+      "  hangdbg record --job auto --over 30           show which ranks move\n"
       "  hangdbg record -o profile.speedscope.json -- python train.py\n"
       "  hangdbg record --diff before.jsonl after.jsonl -o diff.html\n"
       "\n"
@@ -160,6 +172,7 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
   if (!options.compared.empty()) {
     return compare(options, !command.empty());
   }
+  TRY(check_over(options, !command.empty()));
   const ProfileFormat* const format = TRY(chosen_format(options));
   const WantedRecording wanted = TRY(hangdbg::wanted(options, command));
   RecordingOptions how{.sampling = options.sampling,
@@ -175,17 +188,38 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
     how.sampling.idle = true;
     how.sampling.waits = std::make_shared<WaitReasons>();
   }
+  std::map<int, RankRuns> runs;
+  if (options.over_s) {
+    how.sampling.idle = how.keeps_order = true;
+    for (const auto& [pid, before] : runs_of_ranks(wanted.ranks)) {
+      runs[pid].before = before;
+    }
+  }
   const auto began = std::chrono::system_clock::now();
   std::optional<Error> failed;
   const int code =
       TRY(run_recording(wanted.session, how, [&](Recording& recording) {
         const RecordingState state = recording.state();
         const auto lock = recording.lock();
-        const auto written =
-            write(options, format,
-                  {recording.profile(), state, options.rate, wanted.title,
-                   began, options.waits,
-                   how.keeps_processes ? wanted.ranks : std::map<int, int>()});
+        const RecordedProfile recorded{
+            recording.profile(),
+            state,
+            options.rate,
+            wanted.title,
+            began,
+            options.waits,
+            how.keeps_processes ? wanted.ranks : std::map<int, int>()};
+        if (options.over_s) {
+          for (const auto& [pid, after] : runs_of_ranks(wanted.ranks)) {
+            runs[pid].after = after;
+          }
+          print_now(stdout,
+                    recording_line(state, options.rate) + "\n" +
+                        over_time_text(recorded, runs,
+                                       Palette(options.common.colour, stdout)));
+          return 0;
+        }
+        const auto written = write(options, format, recorded);
         if (!written) {
           failed = written.error();
           return exit_code(failed->id);
@@ -203,9 +237,9 @@ Result<WantedRecording> wanted(const RecordOptions& options,
   WantedRecording wanted;
   RecordSession& session = wanted.session;
   session.children = options.children;
-  if (options.lasts_s) {
+  if (const auto lasts = options.over_s ? options.over_s : options.lasts_s) {
     session.lasts = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(*options.lasts_s));
+        std::chrono::duration<double>(*lasts));
   }
   session.progress = ::isatty(STDERR_FILENO) == 1 && command.empty();
   const auto named = TRY(named_pids(options.pids));
@@ -222,14 +256,40 @@ Result<WantedRecording> wanted(const RecordOptions& options,
   }
   auto chosen = TRY(
       chosen_targets(named, options.job, "record", options.common.deadline()));
-  if (options.by_rank && !chosen.are_ranks) {
-    return fail(ErrorId::Usage, "--by-rank needs --job",
-                typed_plus("--job auto"));
+  if ((options.by_rank || options.over_s) && !chosen.are_ranks) {
+    return fail(
+        ErrorId::Usage,
+        fmt::format("{} needs --job", options.by_rank ? "--by-rank" : "--over"),
+        typed_plus("--job auto"));
   }
   session.targets = std::move(chosen.targets);
   wanted.title = std::move(chosen.title);
   wanted.ranks = std::move(chosen.ranks);
   return wanted;
+}
+
+// Its tree is of all that main threads do, and is text.
+Status check_over(const RecordOptions& options, bool has_command) {
+  if (!options.over_s) {
+    return {};
+  }
+  const std::pair<bool, std::string_view> others[] = {
+      {has_command, "a COMMAND"},
+      {options.by_rank, "--by-rank"},
+      {options.waits, "--wait"},
+      {options.sampling.gil, "--gil"},
+      {options.sampling.threads, "--threads"},
+      {options.children, "--subprocesses"},
+      {!options.file.empty(), "--output"},
+      {options.common.json, "--json"}};
+  for (const auto& [given, name] : others) {
+    if (given) {
+      return fail(ErrorId::Usage,
+                  fmt::format("--over cannot be combined with {}", name),
+                  "hangdbg record --job JOB --over SECONDS");
+    }
+  }
+  return {};
 }
 
 // What it cannot do is refused, rather than left undone.

@@ -53,8 +53,7 @@ double share_in(std::uint64_t part, const ReadProfile& of) {
 
 std::string profile_line(const char* which, const ReadProfile& read) {
   return fmt::format(
-      "{} {}: {} samples{}\n", which, printable(read.path),
-      read.profile.weight(),
+      "{} {}: {} samples{}", which, printable(read.path), read.profile.weight(),
       read.lasted_s ? fmt::format(" in {:.1f} s", *read.lasted_s) : "");
 }
 
@@ -149,8 +148,8 @@ std::string comparison_lines(const ReadProfile& before,
                              const ReadProfile& after,
                              const Palette& palette) {
   const auto all = compare_functions(before, after);
-  std::string text =
-      profile_line("before", before) + profile_line("after ", after);
+  std::string text = profile_line("before", before) + "\n" +
+                     profile_line("after ", after) + "\n";
   const auto changes = certain_changes(all);
   if (!changes.empty()) {
     text += palette.dim(

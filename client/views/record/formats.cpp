@@ -50,8 +50,10 @@ std::string frame_label(const ProfilePlace& place) {
   if (place.kind != ProfilePlace::Kind::Frame) {
     return to_utf8(place.function);
   }
-  return to_utf8(fmt::format("{} ({}:{})", place.function,
-                             short_path(place.file), line_of(place)));
+  const int line = line_of(place);
+  return to_utf8(fmt::format("{} ({}{})", place.function,
+                             short_path(place.file),
+                             line > 0 ? fmt::format(":{}", line) : ""));
 }
 
 int line_of(const ProfilePlace& place) {

@@ -7,12 +7,13 @@ import os
 import pstats
 import re
 import signal
+import subprocess
 import time
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import Target, hangdbg, in_targets, outcome, start_hangdbg, until
+from harness import Target, hangdbg, in_targets, outcome, start_hangdbg, track, until
 from interpreters import FREE_THREADED, variant
 from working import Working
 
@@ -226,9 +227,25 @@ def test_a_high_cost_lowers_the_rate(newest_python):
     assert done.json()["lowest_rate"] < 5000, done
 
 
+def ranks_env(job):
+    return {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29471",
+            "TORCHELASTIC_RUN_ID": job, "LOCAL_WORLD_SIZE": "2"}
+
+
+TURNS = """
+import sys, time
+def first(end):
+    while time.thread_time() < end: pass
+def other(end):
+    while time.thread_time() < end: pass
+for _ in range(int(sys.argv[3])):
+    first(time.thread_time() + float(sys.argv[1]))
+    other(time.thread_time() + float(sys.argv[2]))
+"""
+
+
 def test_ranks(newest_python, tmp_path):
-    job = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29471",
-           "TORCHELASTIC_RUN_ID": "recorded", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+    job = ranks_env("recorded")
     ranks = [Working(newest_python, "-", group, env={**job, "RANK": str(rank), "LOCAL_RANK": str(rank)})
              for rank, group in enumerate(("chains", "others"))]
     path = tmp_path / "stacks.txt"
@@ -247,21 +264,26 @@ def test_ranks(newest_python, tmp_path):
         rank.finish()
 
 
-TURNS = """
-import sys, time
-def first(end):
-    while time.thread_time() < end: pass
-def other(end):
-    while time.thread_time() < end: pass
-for _ in range(100):
-    first(time.thread_time() + float(sys.argv[1]))
-    other(time.thread_time() + float(sys.argv[2]))
-"""
+def test_ranks_over_time(newest_python):
+    """The main thread of rank 0 waits for a line, that of rank 1 works."""
+    job = ranks_env("recorded-over")
+    waits = Working(newest_python, "-", "chains", env={**job, "RANK": "0", "LOCAL_RANK": "0"})
+    works = track(subprocess.Popen([newest_python, "-c", TURNS, "0.005", "0.005", "1000"],
+                                   env={**os.environ, **job, "RANK": "1", "LOCAL_RANK": "1"}))
+    done = hangdbg("record", "--job", "recorded-over", "--over", "1")
+    assert done.rc == 0 and re.search(r"^rank 0 did not run: main \(", done.out, re.M), done
+    assert re.search(r"^rank 1 moved$", done.out, re.M), done
+    assert re.search(r"^ +100 %  0 +<module> \(", done.out, re.M), done
+    assert re.search(r"^ +\d+ %  1 +first \(<string>", done.out, re.M), done
+    hangdbg("record", "--job", "recorded-over", "--over", "1", "--json").assert_refused_as_json(2, "--over")
+    works.kill()
+    waits.finish()
 
 
 def test_what_became_slower(newest_python, tmp_path):
     for name, times in (("before", ("0.002", "0.008")), ("after", ("0.008", "0.002"))):
-        hangdbg("record", "-r", "200", "-o", tmp_path / (name + ".jsonl"), "--", newest_python, "-c", TURNS, *times)
+        hangdbg("record", "-r", "200", "-o", tmp_path / (name + ".jsonl"), "--", newest_python, "-c", TURNS, *times,
+                "100")
     both = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
     done = hangdbg("record", "--diff", *both)
     assert done.rc == 0, done
@@ -289,6 +311,7 @@ def test_diff_usage(tmp_path):
 
 def test_usage(newest_python):
     hangdbg("record", "--by-rank", os.getpid()).assert_refused(2, "--job")
+    hangdbg("record", "--over", "1", os.getpid()).assert_refused(2, "--job")
     hangdbg("record", "-f", "pstats", os.getpid()).assert_refused(2, "--output")
     hangdbg("record", "-o", "-", "--json", os.getpid()).assert_refused_as_json(2, "--output")
     hangdbg("record", os.getpid(), "--", "true").assert_refused(2, "COMMAND")

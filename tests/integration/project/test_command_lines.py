@@ -109,6 +109,8 @@ def ends(line):
         line += " --for 0.3"
     elif command == "top" and not re.search("--(once|json)", line):
         line += " --once"
+    elif command == "record" and "--over" in line:
+        line = re.sub(r"--over \d+", "--over 0.5", line)
     elif command == "record" and " -- " not in line and " -d " not in line:
         line += " -d 0.5"
     elif re.fullmatch(r"hangdbg (connect|merge|completion) \[OPTIONS\] .*", line):

@@ -98,8 +98,10 @@ TEST(RecordDiff, WhatIsNoProfileIsRefused) {
 
 TEST(RecordDiff, NamesAreSafeInThePage) {
   const auto odd = parsed("<script>alert(1)</script> (a:1) 5\n");
-  EXPECT_THAT(write_flame_comparison(odd, odd),
-              testing::Not(HasSubstr("<script>alert")));
+  const std::string page = write_flame_comparison(odd, odd);
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, HasSubstr(": 5 samples<br/>"));
+  EXPECT_THAT(page, HasSubstr("alert(1)&lt;/script&gt; (a)</div>"));
 }
 
 }  // namespace
