@@ -125,6 +125,10 @@ def test_one_group_of_several(torch_python, tmp_path):
     assert call["tensor"]["shape"] == [2, 3] and call["tensor"]["dtype"] == "torch.float32"
     out = job.dist().out
     assert "rank 1 has begun 2 collectives of group 1, rank 0 3" in out, out
+    waits = hangdbg("record", "--job", job.pid, "--wait", "-d", "2", "--json").json()["waits"]
+    assert any(wait["reason"].startswith("waits in all_reduce of group 1 (") for wait in waits), waits
+    over = hangdbg("record", "--job", job.pid, "--over", "1").out
+    assert "rank 1 did not run: " in over and "moved" not in over, over
     # One process alone, of which the others' ends are known all the same.
     pid = found["ranks"][1]["pid"]
     alone = hangdbg("dist", pid, "--json").json()
