@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -236,7 +237,11 @@ WaitChain Finder::chain_from(ThreadId start) {
 
 // Who waits for one that is stuck is stuck: no other can end its wait.
 Progress state_of(const WaitChain& chain) {
-  return chain.root == 0 || chain.cause.progress == Progress::Stuck
+  const auto on_the_way = std::span(chain.links).first(chain.root);
+  const bool ends_with_it = std::ranges::none_of(
+      on_the_way, [](const WaitEdge& one) { return one.cause.may_give_up; });
+  return chain.root == 0 ||
+                 (chain.cause.progress == Progress::Stuck && ends_with_it)
              ? chain.cause.progress
              : chain.links.front().cause.progress;
 }

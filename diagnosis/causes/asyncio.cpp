@@ -71,6 +71,22 @@ const AsyncioTask* main_task(const ProcessSnapshot& of,
   return found == all.tasks.end() ? nullptr : &*found;
 }
 
+// asyncio.run() is at its end.
+bool ends_loop(const ThreadSnapshot& thread) {
+  return thread.find("_cancel_all_tasks", "/asyncio/runners.py") != nullptr ||
+         thread.find("close", "/asyncio/runners.py") != nullptr;
+}
+
+// A Future that is no task, or one whose coroutine cannot be read, as an
+// asynchronous generator's that is closed.
+bool runs_until_unread_is_done(const ProcessSnapshot& of,
+                               const ThreadSnapshot& thread,
+                               const AsyncioTasks& all) {
+  return all.tasks.empty() && !of.handles_signals() &&
+         thread.find("run_until_complete", "/asyncio/base_events.py") !=
+             nullptr;
+}
+
 // The program's own end is what a handler of a signal may set.
 bool waits_for_handler(const ProcessSnapshot& of, const AsyncioTask* main) {
   if (main == nullptr || main->stack.frames.empty() || !of.handles_signals()) {
@@ -111,12 +127,24 @@ Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         "runs an event loop that waits for a Future, which a handler of a "
         "signal could set";
     cause.evidence.push_back(task_text(*main));
-  } else if (!all.tasks.empty() && only_itself_can_wake(of, thread)) {
+  } else if ((!all.tasks.empty() ||
+              runs_until_unread_is_done(of, thread, all)) &&
+             only_itself_can_wake(of, thread)) {
     cause.id = CauseId::FutureUnset;
     cause.confidence = Confidence::Likely;
-    cause.summary = fmt::format(
-        "runs an event loop whose {} {} for what nobody is left to do",
-        all.tasks.size(), all.tasks.size() == 1 ? "task waits" : "tasks wait");
+    cause.summary =
+        all.tasks.empty()
+            ? fmt::format(
+                  "{}runs an event loop until a Future is done, and nobody is "
+                  "left to do it",
+                  ends_loop(thread) ? "has come to the end of asyncio.run(), "
+                                      "and "
+                                    : "")
+            : fmt::format(
+                  "runs an event loop whose {} {} for what nobody is left to "
+                  "do",
+                  all.tasks.size(),
+                  all.tasks.size() == 1 ? "task waits" : "tasks wait");
     for (const AsyncioTask& task : all.tasks) {
       cause.evidence.push_back(
           fmt::format("{} waits for a {}", task_text(task),

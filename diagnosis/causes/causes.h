@@ -29,6 +29,8 @@ Found join(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found resource_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+// Of the queue that is written in C.
+Found simple_queue(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found shared_semaphore(const ProcessSnapshot& of, const ThreadSnapshot& thread);
@@ -59,6 +61,8 @@ Found connection_of_loop(const ProcessSnapshot& of,
                          const AwaitedFile& only);
 Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pseudo_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+// A server process of PostgreSQL.
+Found postgres(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found signal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
@@ -103,6 +107,10 @@ void refine_by_known_version(const ProcessSnapshot& of,
 void refine_by_nccl_threads(const ProcessSnapshot& of,
                             const ThreadSnapshot& thread,
                             Cause& cause);
+// Of a wait with a time limit: the program asks again and again.
+void refine_by_loop(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    Cause& cause);
 // Says what the library waits for in which the thread is, where that is known.
 void refine_by_library(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,

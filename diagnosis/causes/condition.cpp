@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -75,8 +76,12 @@ bool find_workers(const ProcessSnapshot& of, Cause& cause) {
         "all {} threads of the pool are at work", cause.blocked_by.size()));
     return true;
   }
-  const PoolWorkers workers =
+  // Of loky, which joblib has a copy of, too.
+  PoolWorkers workers =
       pool_workers(of, "_process_worker", "/concurrent/futures/process.py");
+  if (workers.busy.empty() && workers.idle == 0) {
+    workers = pool_workers(of, "_process_worker", "/loky/process_executor.py");
+  }
   if (!workers.busy.empty()) {
     cause.confidence = Confidence::Likely;
     cause.evidence.push_back(
@@ -132,13 +137,19 @@ bool is_in_server_loop(const ThreadSnapshot& thread) {
   return loop && loop->row->function == "serve_forever";
 }
 
+bool is_of_event_loop(const ThreadSnapshot& thread) {
+  return thread.find("_run_once", "/asyncio/base_events.py") != nullptr ||
+         thread.find("run", "/trio/_core/_run.py") != nullptr;
+}
+
 // Others than this process can bring what it waits for. An event loop that only
 // its own process wakes may wait for the very thread that is asked about.
 bool hears_from_outside(const ProcessSnapshot& of,
                         const ThreadSnapshot& thread) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
   return events(of, thread) &&
-         (thread.find("_run_once", "/asyncio/base_events.py") == nullptr ||
-          !awaited_from_others(of, awaited_files(of, thread)).empty());
+         ((awaited.files.empty() && !is_of_event_loop(thread)) ||
+          !awaited_from_others(of, awaited).empty());
 }
 
 // Another thread that waits for what comes from outside, while this one waits
@@ -225,6 +236,26 @@ void tell_nobody_left(const ProcessSnapshot& of, Cause& cause) {
   }
 }
 
+// ---- queue.SimpleQueue.get(), which waits in C: the frame that calls it is
+// the innermost
+
+// "self.frames" of a call of `self.frames.get(timeout)`; "" of another.
+std::string_view owner_of_get(std::string_view callee) {
+  constexpr std::string_view kGet = ".get";
+  return callee.ends_with(kGet) ? callee.substr(0, callee.size() - kGet.size())
+                                : std::string_view();
+}
+
+bool waits_for_queue(const ProcessSnapshot& of, const PythonFrame& frame) {
+  const auto read = of.loops(frame);
+  const std::string_view owner =
+      read ? owner_of_get(read->call.callee) : std::string_view();
+  const auto queue = owner.empty() ? std::nullopt : of.object(frame, owner);
+  const auto type =
+      queue ? of.objects().type_of(*queue) : std::unexpected(Error());
+  return type && (*type)->name.ends_with("SimpleQueue");
+}
+
 }  // namespace
 
 Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -305,6 +336,34 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.progress = Progress::Idle;
     cause.evidence.push_back(
         fmt::format("{} waits for input from other processes", serves->who()));
+  }
+  return cause;
+}
+
+Found simple_queue(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (!of.is_python() || !thread.sleeps_in("futex") ||
+      thread.frames().empty() ||
+      !waits_for_queue(of, thread.frames().front())) {
+    return std::nullopt;
+  }
+  Cause cause{.id = CauseId::Condition,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Possible,
+              .summary = "waits in SimpleQueue.get for another thread",
+              .evidence = {thread.place()}};
+  if (thread.has_timeout()) {
+    cause.evidence.push_back("it waits for a limited time, and may ask again");
+  } else if (const ThreadSnapshot* const works =
+                 of.other_running_thread(&thread)) {
+    cause.progress = Progress::Running;
+    cause.evidence.push_back(
+        fmt::format("{} is at work, at {}", works->who(), works->place()));
+  } else if (!thread.ran && of.python_threads().size() == 1 &&
+             !runs_beside(of, thread) && !of.handles_signals()) {
+    cause.id = CauseId::NobodyLeft;
+    cause.progress = Progress::Stuck;
+    cause.confidence = Confidence::Likely;
+    cause.summary += ", and no other thread is here that could end that";
   }
   return cause;
 }

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -120,6 +122,50 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   return cause;
 }
 
+// By which a coroutine has a thread do something, and in what such a thread is
+// meanwhile.
+struct ThreadBehind {
+  std::string_view awaits, awaits_file;
+  std::string_view works, works_file;
+};
+constexpr std::array kThreadsBehind = {
+    ThreadBehind{"to_thread_run_sync", "/trio/_threads.py", "_handle_job",
+                 "/trio/_core/_thread_cache.py"},
+    ThreadBehind{"run_sync_in_worker_thread", "/anyio/_backends/_asyncio.py",
+                 "run", "/anyio/_backends/_asyncio.py"},
+};
+
+std::optional<Cause> waits_for_threads(const ProcessSnapshot& of,
+                                       const std::vector<TaskWait>& waits) {
+  for (const TaskWait& wait : waits) {
+    const auto& frames = wait.task->stack.frames;
+    for (const ThreadBehind& one : kThreadsBehind) {
+      if (std::ranges::none_of(frames, [&](const PythonFrame& frame) {
+            return frame.function == one.awaits &&
+                   frame.file.ends_with(one.awaits_file);
+          })) {
+        continue;
+      }
+      Cause cause{.id = CauseId::Future,
+                  .progress = Progress::Blocked,
+                  .confidence = Confidence::Likely,
+                  .summary = runs_loop_whose(wait) +
+                             "waits for what a thread does for it",
+                  .evidence = {tells_of(wait)},
+                  .any_unblocks = true};
+      for (const ThreadSnapshot* const thread : of.python_threads()) {
+        if (thread->find(one.works, one.works_file) != nullptr) {
+          cause.blocked_by.push_back(thread->id);
+        }
+      }
+      if (!cause.blocked_by.empty()) {
+        return cause;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // Trio wakes once a day, and asyncio sleeps no longer.
 bool has_timer(const ThreadSnapshot& thread) {
   constexpr std::uint64_t kDayMs = 24 * 60 * 60 * 1000;
@@ -213,6 +259,8 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
   } else if (auto pool = loop_behind_pool(of, all);
              pool && !pool->blocked_by.empty()) {
     cause = pool;
+  } else if (auto threads = waits_for_threads(of, waits)) {
+    cause = threads;
   } else {
     const auto others = task_waits(of, all, nullptr);
     if (foreign.size() == 1 &&

@@ -6,9 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <optional>
+#include <string>
 
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/library_waits.h"
+#include "diagnosis/waits/native_waits.h"
+#include "diagnosis/waits/waits_inside.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -92,6 +98,37 @@ void take_progress(WaitKind kind, Cause& cause) {
   }
 }
 
+// It watches nothing that others could send to, and no other thread does.
+bool hears_nobody(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  return awaited.any && !awaited.files.empty() &&
+         awaited_from_others(of, awaited).empty() && !hears_from_others(of) &&
+         of.python_threads().size() == 1;
+}
+
+struct Said {
+  WaitKind kind;
+  std::string sentence;
+  std::string source;
+};
+
+// By a function of Python, else by one of C.
+std::optional<Said> said_of_library(const ProcessSnapshot& of,
+                                    const ThreadSnapshot& thread) {
+  if (const auto known = known_wait(of, thread)) {
+    return Said{known->row->kind, sentence_of(of, *known),
+                fmt::format("{} {} waits for {} in {}", known->row->library,
+                            known->row->versions, kind_name(known->row->kind),
+                            place_of(*known->frame))};
+  }
+  if (const NativeWait* const row = native_wait(of, thread)) {
+    return Said{row->kind, std::string(row->sentence),
+                fmt::format("{} waits for {} in {}()", row->library,
+                            kind_name(row->kind), row->function)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void refine_by_library(const ProcessSnapshot& of,
@@ -101,15 +138,14 @@ void refine_by_library(const ProcessSnapshot& of,
       !may_be_said_better(cause)) {
     return;
   }
-  const auto known = known_wait(of, thread);
-  if (!known || !may_be(known->row->kind, cause.id, thread)) {
+  auto known = said_of_library(of, thread);
+  if (!known || !may_be(known->kind, cause.id, thread) ||
+      known->sentence.empty() ||
+      known->sentence == cause.summary) {  // by the rule for idle workers
     return;
   }
-  std::string said = sentence_of(of, *known);
-  if (said.empty() || said == cause.summary) {  // by the rule for idle workers
-    return;
-  }
-  if (known->row->kind == WaitKind::Timer && cause.id == CauseId::Polls) {
+  std::string& said = known->sentence;
+  if (known->kind == WaitKind::Timer && cause.id == CauseId::Polls) {
     // It asks the clock whether it is time: that is no poll.
     cause.id = CauseId::Sleeps;
     cause.progress = Progress::Idle;
@@ -118,8 +154,18 @@ void refine_by_library(const ProcessSnapshot& of,
     said.swap(cause.summary);
     said = cause.summary;
   }
-  cause.id = id_of(known->row->kind, cause.id);
-  take_progress(known->row->kind, cause);
+  cause.id = id_of(known->kind, cause.id);
+  take_progress(known->kind, cause);
+  if (known->kind == WaitKind::Messages && cause.progress == Progress::Idle &&
+      hears_nobody(of, thread)) {
+    cause.progress = Progress::Unknown;
+    cause.confidence = Confidence::Possible;
+    if (thread.has_time_limit()) {  // as for who sleeps in a greenlet
+      cause.timeout_scale = std::numeric_limits<double>::infinity();
+    }
+    cause.evidence.push_back(
+        "it watches no descriptor by which another process could send any");
+  }
   if (said == cause.summary) {
     // all is said
   } else if (cause.blocked_by.empty()) {
@@ -128,9 +174,7 @@ void refine_by_library(const ProcessSnapshot& of,
   } else {
     cause.summary = fmt::format("{}: {}", said, cause.summary);
   }
-  cause.evidence.push_back(fmt::format(
-      "{} {} waits for {} in {}", known->row->library, known->row->versions,
-      kind_name(known->row->kind), place_of(*known->frame)));
+  cause.evidence.push_back(known->source);
 }
 
 }  // namespace hangdbg::causes

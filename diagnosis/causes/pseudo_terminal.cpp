@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
@@ -36,10 +39,69 @@ std::vector<ThreadId> who_is_on(const ProcessSnapshot& of,
   return found;
 }
 
+// The process that serves that terminal: this one, or one above it.
+std::optional<int> who_serves(const ProcessSnapshot& of, int terminal) {
+  constexpr int kMost = 8;
+  const ProcessSnapshot* one = &of;
+  for (int i = 0; i < kMost && one != nullptr; ++i) {
+    const auto files = one->open_files();
+    if (std::ranges::any_of(files, [terminal](const OpenFile& file) {
+          return file.terminal == terminal;
+        })) {
+      return one->pid;
+    }
+    const int parent = one->status.ppid;
+    one = parent > 1 ? of.world.snapshot(parent) : nullptr;
+  }
+  return std::nullopt;
+}
+
+// A terminal takes no more: whoever serves it does not read, or it was stopped
+// by Ctrl-S (termios(3)).
+Found writes_to_terminal(const ProcessSnapshot& of,
+                         const ThreadSnapshot& thread,
+                         const OpenFile& file) {
+  constexpr std::string_view kPts = "/dev/pts/";
+  const auto number =
+      file.name.starts_with(kPts)
+          ? parse_number<int>(std::string_view(file.name).substr(kPts.size()))
+          : std::nullopt;
+  if (!number || thread.ran) {
+    return std::nullopt;
+  }
+  Cause cause{
+      .id = CauseId::PeerDoesNotRead,
+      .progress = Progress::Blocked,
+      .confidence = Confidence::Likely,
+      .summary = fmt::format("writes to the terminal {}, which takes no more",
+                             printable(file.name)),
+      .evidence = {fmt::format("{} of fd {}, at {}", thread.wait.syscall,
+                               file.fd, thread.place())}};
+  const auto server = who_serves(of, *number);
+  if (server == of.pid) {
+    cause.summary += ": this process itself serves it, and does not read";
+    cause.evidence.push_back(
+        "it has the other end of that terminal open itself");
+  } else if (server) {
+    cause.summary +=
+        fmt::format(": {}, which serves it, does not read, or it was stopped",
+                    process_text(*server));
+    cause.blocked_by.push_back({*server, *server});
+    cause.any_unblocks = true;
+  } else {
+    cause.evidence.push_back(
+        "Ctrl-Q starts a terminal again that Ctrl-S has stopped");
+  }
+  return cause;
+}
+
 }  // namespace
 
 Found pseudo_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
+  if (awaited.files.size() == 1 && !awaited.files.front().to_read) {
+    return writes_to_terminal(of, thread, awaited.files.front().file);
+  }
   if (awaited.files.size() != 1 || !awaited.files.front().to_read ||
       !awaited.files.front().file.terminal) {
     return std::nullopt;

@@ -37,6 +37,7 @@ constexpr NamedRule kRules[] = {
     {"pool", causes::pool},
     {"resource pool", causes::resource_pool},
     {"condition", causes::condition},
+    {"SimpleQueue", causes::simple_queue},
     {"OpenMP", causes::openmp},
     {"Python lock", causes::python_lock},
     {"mutex", causes::mutex},
@@ -50,6 +51,7 @@ constexpr NamedRule kRules[] = {
     {"pseudo-terminal", causes::pseudo_terminal},
     {"FIFO", causes::fifo},
     {"pipe", causes::pipe},
+    {"PostgreSQL", causes::postgres},
     {"store", causes::store},
     {"gRPC", causes::grpc},
     {"DNS", causes::dns},
@@ -66,11 +68,11 @@ constexpr NamedRule kRules[] = {
 constexpr void (*kRefiners[])(const ProcessSnapshot&,
                               const ThreadSnapshot&,
                               Cause&) = {
-    causes::refine_by_library,        causes::refine_by_descriptors,
-    causes::refine_by_full_disk,      causes::refine_by_process_limit,
-    causes::refine_by_cpu_limit,      causes::refine_by_memory_limit,
-    causes::refine_by_lack_of_memory, causes::refine_by_known_version,
-    causes::refine_by_nccl_threads,
+    causes::refine_by_loop,          causes::refine_by_library,
+    causes::refine_by_descriptors,   causes::refine_by_full_disk,
+    causes::refine_by_process_limit, causes::refine_by_cpu_limit,
+    causes::refine_by_memory_limit,  causes::refine_by_lack_of_memory,
+    causes::refine_by_known_version, causes::refine_by_nccl_threads,
 };
 
 Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {

@@ -1,5 +1,5 @@
-// A thread that is stopped, or has ended: it does nothing until somebody else
-// does something.
+// A thread that is stopped, frozen with its cgroup, or has ended: it does
+// nothing until somebody else does something.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "inspector/host/host_context.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -64,6 +65,22 @@ int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 }
 
 }  // namespace
+
+// Nothing in that cgroup runs until somebody thaws it.
+Found frozen(const ProcessSnapshot& of, const ThreadSnapshot&) {
+  const auto& frozen = of.world.around(of.pid).cgroup.frozen;
+  if (!frozen) {
+    return std::nullopt;
+  }
+  return Cause{
+      .id = CauseId::Frozen,
+      .progress = Progress::Stuck,
+      .confidence = Confidence::Certain,
+      .summary = fmt::format("is frozen with its cgroup {}", frozen->path),
+      .evidence = {"the kernel says so of that cgroup: a checkpoint, `docker "
+                   "pause` or a batch system has frozen it"},
+      .next = {{frozen->command, "it goes on"}}};
+}
 
 Found stopped(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto next = [&](const std::string& command, const std::string& why) {

@@ -1,13 +1,51 @@
 // An event loop of Trio: what its tasks are at.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/event_loop.h"
+#include "diagnosis/waits/waits_inside.h"
 #include "inspector/cpython/async/trio_tasks.h"
 
 namespace hangdbg::causes {
+namespace {
+
+// Its tasks wait for each other alone: no time will come, no descriptor is
+// watched by which others could write, and no other thread is there.
+bool nobody_is_left(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    const Cause& cause) {
+  return cause.id == CauseId::Condition && cause.blocked_by.empty() &&
+         cause.timeout_scale == 1 && !thread.ran && !of.handles_signals() &&
+         of.python_threads().size() == 1 && !runs_beside(of, thread) &&
+         !hears_from_others(of);
+}
+
+void tell_nobody_left(const std::vector<AsyncioTask>& tasks, Cause& cause) {
+  constexpr std::size_t kMostTold = 4;
+  cause.id = CauseId::FutureUnset;
+  cause.progress = Progress::Stuck;
+  cause.confidence = Confidence::Likely;
+  cause.summary = fmt::format(
+      "runs an event loop whose {} for what nobody is left to do",
+      tasks.size() == 1 ? std::string("task waits")
+                        : fmt::format("{} tasks wait", tasks.size()));
+  cause.evidence.clear();
+  for (const AsyncioTask& task : tasks) {
+    if (cause.evidence.size() < kMostTold) {
+      cause.evidence.push_back(task_text(task));
+    }
+  }
+  cause.evidence.push_back(
+      "the loop waits for no time and for no other descriptor than its own, "
+      "and no other thread of Python is here");
+}
+
+}  // namespace
 
 Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr std::size_t kDepth = 4;
@@ -28,6 +66,9 @@ Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   auto cause = loop_of_tasks(of, thread, all->tasks,
                              main == all->tasks.end() ? nullptr : &*main);
   if (cause) {
+    if (nobody_is_left(of, thread, *cause)) {
+      tell_nobody_left(all->tasks, *cause);
+    }
     cause->of_tasks = true;
     constexpr std::string_view kLoop = "an event loop";
     if (const auto at = cause->summary.find(kLoop); at != std::string::npos) {

@@ -61,6 +61,9 @@ struct Cause {
   // It is what the tasks of an event loop are at: more than can be said of the
   // function in which the loop waits.
   bool of_tasks = false;
+  // It asks again and again, and may stop that for another reason than that it
+  // has got what it waits for.
+  bool may_give_up = false;
   // They hold what this thread wants, and keep it while they are idle.
   bool blocks_others = false;
   // So long it has waited, where its thread's own sleep does not say.

@@ -322,6 +322,10 @@ std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
       if (!is_in(frames[at], *row)) {
         continue;
       }
+      if (row->kind == WaitKind::Work &&
+          !may_wait_for_work(thread.wait.syscall)) {
+        continue;
+      }
       const KnownWait candidate{row, &frames[at]};
       const bool fits =
           !known ? begins(frames.first(at), candidate)

@@ -175,6 +175,27 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
   return pauses;
 }
 
+std::optional<SleepLoop> timed_wait_loop(const ProcessSnapshot& of,
+                                         const std::vector<PythonFrame>& frames,
+                                         std::size_t caller) {
+  const auto read =
+      caller < frames.size() ? of.loops(frames[caller]) : std::nullopt;
+  if (!read || read->loops.empty()) {
+    return std::nullopt;
+  }
+  const LoopAround& around = read->loops.front();
+  SleepLoop loop{.frame = &frames[caller], .timed = true, .around = around};
+  loop.polls = around.work.empty() &&
+               (around.asks_itself || kind_of_loop(around) == LoopKind::Polls);
+  loop.certain = around.asks_itself && around.conditions.empty() &&
+                 around.variables.empty() && !around.asks_clock;
+  loop.asks = asked(around);
+  if (around.asks_itself && loop.asks.empty()) {
+    loop.asks = read->call.text;
+  }
+  return loop;
+}
+
 void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause) {
   const std::string lines = loop.lines();
   const LoopAround& around = loop.around;
@@ -186,24 +207,23 @@ void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause) {
     cause.progress = Progress::Polling;
     cause.confidence = loop.certain ? Confidence::Certain : Confidence::Likely;
     const std::string what =
-        loop.asks.empty() ? ""
-                          : fmt::format("{}`{}` ",
-                                        around.conditions.empty() && !loop.tries
-                                            ? "the variable "
-                                            : "",
-                                        printable(loop.asks));
-    cause.summary =
-        fmt::format("polls {}at {}, and sleeps in between", what, lines);
+        loop.asks.empty()
+            ? ""
+            : fmt::format("{}`{}` ",
+                          loop.asks_variable() ? "the variable " : "",
+                          printable(loop.asks));
+    cause.summary = fmt::format(
+        "polls {}at {}, {}", what, lines,
+        loop.timed ? "for a limited time each" : "and sleeps in between");
     const std::string callees = callees_of(around.conditions);
     cause.evidence.push_back(
         loop.tries
             ? fmt::format("the loop at {} tries it again and again", lines)
-            : fmt::format("the loop at {} goes on until {} it", lines,
-                          around.conditions.empty()
-                              ? "a variable that it does not set ends"
-                          : callees.empty()
-                              ? "what a call returns ends"
-                              : "what " + callees + " returns ends"));
+            : fmt::format(
+                  "the loop at {} goes on until {} it", lines,
+                  loop.asks_variable() ? "a variable that it does not set ends"
+                  : callees.empty()    ? "what a call returns ends"
+                                       : "what " + callees + " returns ends"));
     cause.next.push_back({fmt::format("hangdbg dump {} --locals=2", of.pid),
                           "what it looks for"});
   }

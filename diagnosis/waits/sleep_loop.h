@@ -19,6 +19,7 @@ struct SleepLoop {
   // as wanted, and does not work meanwhile but for `around.work`.
   bool polls = false;
   bool certain = false;  // it does nothing else
+  bool timed = false;    // what it calls waits for it, for a limited time
   bool tries = false;    // a library's loop, which tries a function again
   LoopAround around;
   // What it tries again, where a library's loop does so: "load_shard"; or what
@@ -27,6 +28,11 @@ struct SleepLoop {
 
   // All that it does is sleeping, as often as a `for` says.
   bool pauses() const { return !polls && around.work.empty(); }
+  // Nothing that it calls, but a variable, ends it.
+  bool asks_variable() const {
+    return !tries && around.conditions.empty() &&
+           !(timed && around.asks_itself);
+  }
   std::string lines() const;  // "train.py:7-8 in load", safe to print
 };
 
@@ -40,6 +46,12 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
 std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
                                     const std::vector<PythonFrame>& frames,
                                     std::size_t sleeper);
+
+// Of a call that waits for something, for a limited time: it ends the loop,
+// too, by what it returns or raises.
+std::optional<SleepLoop> timed_wait_loop(const ProcessSnapshot& of,
+                                         const std::vector<PythonFrame>& frames,
+                                         std::size_t caller);
 
 // Makes that cause one of a thread that polls there, or that sleeps between
 // rounds of work.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
@@ -38,6 +39,24 @@ bool is_timed(const PythonFrame& frame) {
          frame.function == "sleep_forever";
 }
 
+// Who has called what waits for a limited time, asyncio.wait_for() or a block
+// with a time limit; from 3.12 on the one is made of the other.
+std::optional<std::size_t> caller_of_timed(
+    const ProcessSnapshot& of,
+    const std::vector<PythonFrame>& frames) {
+  const auto found = std::ranges::find_if(frames, [](const PythonFrame& frame) {
+    return frame.function == "wait_for" &&
+           frame.file.ends_with("/asyncio/tasks.py");
+  });
+  constexpr double kLongestRound = 60;  // seconds
+  return found == frames.end() ||
+                 std::strtod(of.shown(*found, "timeout").c_str(), nullptr) >
+                     kLongestRound
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(found - frames.begin()) +
+                             1);
+}
+
 bool is_named_sleep(const CallText& call) {
   const std::string_view callee = call.callee;
   return callee.substr(callee.rfind('.') + 1) == "sleep";
@@ -70,6 +89,11 @@ TaskWait wait_of(const ProcessSnapshot& of, const AsyncioTask& task) {
   }
   if (made.sleeps) {
     made.loop = sleep_loop(of, frames, sleeper);
+  } else if (const auto caller = caller_of_timed(of, frames)) {
+    made.loop = timed_wait_loop(of, frames, *caller);
+    if (made.loop && !made.loop->polls) {
+      made.loop.reset();
+    }
   }
   return made;
 }
@@ -105,6 +129,11 @@ std::vector<TaskWait> task_waits(const ProcessSnapshot& of,
     const AsyncioTask* const task = left.back();
     left.pop_back();
     if (!met.insert(task).second) {
+      continue;
+    }
+    // It asks again itself, whatever it has asked now.
+    if (TaskWait own = wait_of(of, *task); own.polls() && own.loop->timed) {
+      waits.push_back(std::move(own));
       continue;
     }
     bool leads_on = false;

@@ -11,6 +11,7 @@
 
 #include "agent/agent_source.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "protocol/requests/just_my_code.h"
 #include "protocol/requests/load.h"
 #include "server/coroutines/co_try.h"

@@ -206,13 +206,17 @@ class LoopReader {
       return;
     }
     for (std::int32_t at = 0; at < flow_.size(); ++at) {
-      if (!is_tried_again(at) || at == at_) {
+      if (!is_tried_again(at)) {
         continue;
       }
       const Ways after = ways(at, flow_.next[slot(at)][0]);
       if (!after.round && !after.out.empty()) {
         made_.has_way_out = true;
-        add_calls(statement_ending_at(code_, at));
+        if (at == at_) {
+          made_.asks_itself = true;
+        } else {
+          add_calls(statement_ending_at(code_, at));
+        }
       }
     }
   }

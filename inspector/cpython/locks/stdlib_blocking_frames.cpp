@@ -20,7 +20,8 @@ bool is_stdlib_blocking_file(std::string_view file) {
 }
 
 bool is_library(std::string_view file) {
-  return file.starts_with("<frozen") || file.find("/lib/python") != file.npos;
+  return file.starts_with("<frozen") || file.contains("/lib/python") ||
+         file.contains("/site-packages/") || file.contains("/dist-packages/");
 }
 
 }  // namespace hangdbg

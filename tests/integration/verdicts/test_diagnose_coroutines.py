@@ -28,6 +28,8 @@ CASES = {
     "cancelled": ("exit-join", "likely",
                   r"the end of asyncio\.run\(\), and waits for task .* which was cancelled"),
     "pool_at_end": ("condition", "possible", r"waits in Event\.wait for another thread"),
+    "closes_generator": ("future-unset", "likely",
+                         r"has come to the end of asyncio\.run\(\), and runs an event loop until"),
     "forked_pool": ("nobody-left", "likely", "result of a Future .* no other thread is here"),
     "forked_loop": ("nobody-left", "likely", "result of a Future .* no other thread is here"),
 }
@@ -45,6 +47,7 @@ def test_what_hangs(case, python):
 POLL = {
     "polls": r"whose task \S+ polls `os\.path\.exists\(NEVER\)` at .* in until_there, and sleeps",
     "polls_by_tasks": r"whose task \S+ polls `is_there\(\)` at .* in wait, and sleeps",
+    "asks_queue": r"whose task \S+ polls `\S+` at .* in asks_queue, for a limited time each$",
     "polls_with_limit": r"whose task \S+ polls `os\.path\.exists\(NEVER\)` at .* in until_there",
 }
 
@@ -85,8 +88,9 @@ def test_tasks_of_trio():
     said = diagnosed(begin("trio_polls", LIBRARIES).pid, after="10")
     assert said["state"] == "polling", said
     assert re.search(r"polls `os\.path\.exists\(NEVER\)` at .* in main", said["summary"]), said
-    said = named_first("trio: locks", begin("trio_locks", LIBRARIES).pid, "condition", "possible",
-                       r"runs an event loop \(Trio\) whose task \S+takes waits at .* in takes")
-    assert said["state"] == "blocked", said
+    said = named_first("trio: locks", begin("trio_locks", LIBRARIES).pid, "future-unset", "likely",
+                       r"runs an event loop \(Trio\) whose \d tasks wait for what nobody is left")
+    assert said["state"] == "stuck", said
+    assert any("takes" in one for one in said["evidence"]), said
     said = not_hung("trio: works", begin("trio_works", LIBRARIES).pid)
     assert said["state"] == "idle", said

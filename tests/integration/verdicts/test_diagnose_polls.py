@@ -20,6 +20,11 @@ KINDS = {
     "variable": ("polls", "certain", r"^polls the variable `worker\.done` at .* in variable"),
     "by_helper": ("polls", "certain", r"^polls `os\.path\.isdir\(path\)` at .* in by_helper"),
     "by_event": ("polls", "certain", r"^polls `os\.path\.exists\(NEVER\)` at .* in by_event"),
+    "by_queue": ("polls", "likely",
+                 r"^polls `items\.get\(timeout=PAUSE\)` at .* in by_queue, and waits in Queue\.get"),
+    "by_lock": ("polls", "likely", r"^polls `lock\.acquire\(timeout=PAUSE\)` at .* in by_lock, and"),
+    "by_condition": ("polls", "likely", r"^polls `items` at .* in by_condition, and waits in Cond"),
+    "by_select": ("polls", "likely", r"^polls `select\.select\(.*\)` at .* in by_select, and "),
     "beats": ("sleeps", None, r"^sleeps between rounds of the loop at .* in beats"),
     # The compiler puts the first wait before the loop in some versions.
     "beats_until": ("sleeps", None, r"^sleeps .* or until an Event is set$"),
@@ -48,7 +53,7 @@ def test_each_loop(case, python):
 
 @pytest.mark.parametrize("pause", PAUSES)
 def test_the_same_in_ten_looks(pause):
-    for kind in ("file", "beats"):
+    for kind in ("file", "beats", "by_queue"):
         target = Target([sys.executable, in_targets("polling_loops.py"), kind, pause])
         said = [check(target, kind)["summary"] for _ in range(LOOKS)]
         assert len(set(said)) == 1, said

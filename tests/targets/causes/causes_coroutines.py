@@ -37,6 +37,29 @@ async def polls():
     await until_there(30)
 
 
+async def asks_queue():
+    queue = asyncio.Queue()
+    say()
+    while True:
+        try:
+            return await asyncio.wait_for(queue.get(), 30)
+        except asyncio.TimeoutError:
+            continue
+
+
+async def closes_generator():
+    """asyncio.run() closes it at its end, and it waits for ever."""
+    async def numbers():
+        try:
+            yield 1
+        finally:
+            say()
+            await asyncio.get_running_loop().create_future()
+
+    async for _ in numbers():
+        break
+
+
 async def polls_by_tasks():
     async def is_there():
         return os.path.exists(NEVER)

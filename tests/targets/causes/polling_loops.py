@@ -1,5 +1,8 @@
 """Sleeps in one of many kinds of loops: `polling_loops.py KIND PAUSE`."""
 import os
+import queue
+import select
+import socket
 import sys
 import threading
 import time
@@ -86,6 +89,38 @@ def batches(worker):
         time.sleep(PAUSE)
 
 
+def by_queue(items):
+    while True:
+        try:
+            return items.get(timeout=PAUSE)
+        except queue.Empty:
+            continue
+
+
+def by_lock(lock):
+    while not lock.acquire(timeout=PAUSE):
+        pass
+
+
+def by_condition(condition, items):
+    with condition:
+        while not items:
+            condition.wait(PAUSE)
+
+
+def by_select(ours, theirs):
+    while True:
+        readable, _, _ = select.select([ours], [], [], PAUSE)
+        if readable:
+            return theirs
+
+
+def held():
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 KINDS = {
     "file": lambda: file(NEVER),
     "attempts": attempts,
@@ -97,6 +132,10 @@ KINDS = {
     "beats_until": lambda: beats_until(Worker()),
     "beats_until_interrupted": lambda: beats_until_interrupted(Worker()),
     "batches": lambda: batches(Worker()),
+    "by_queue": lambda: by_queue(queue.Queue()),
+    "by_lock": lambda: by_lock(held()),
+    "by_condition": lambda: by_condition(threading.Condition(), []),
+    "by_select": lambda: by_select(*socket.socketpair()),
     "once": rest,
 }
 

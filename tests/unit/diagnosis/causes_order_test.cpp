@@ -51,6 +51,8 @@ const std::set<Before> kBefore = {
     // "events" is said of any wait for descriptors.
     {"terminal", "pipe"},
     {"terminal", "events"},
+    {"pseudo-terminal", "events"},
+    {"PostgreSQL", "events"},
     {"pipe", "events"},
     {"DNS", "events"},
     {"connection", "events"},

@@ -19,8 +19,8 @@ std::vector<MadeUpCase> made_up_cases() {
   for (const auto* const of :
        {&file_cases(), &pipe_cases(), &polled_cases(), &socket_cases(),
         &peer_cases(), &lock_cases(), &library_wait_cases(), &process_cases(),
-        &native_cases(), &around_cases(), &time_cases(), &inside_cases(),
-        &sampled_cases()}) {
+        &native_cases(), &around_cases(), &time_cases(), &timed_cases(),
+        &inside_cases(), &sampled_cases()}) {
     all.insert(all.end(), of->begin(), of->end());
   }
   return all;

@@ -116,6 +116,24 @@ async def awaits_asked():
     while not await f():
         work()
         await sleep()
+def tries_itself():
+    while True:
+        try: return sleep()
+        except ValueError: pass
+def tries_itself_and_breaks():
+    while True:
+        try:
+            item = sleep()
+            break
+        except ValueError: continue
+def asks_itself():
+    while True:
+        if sleep(): break
+def works_on_itself():
+    while True:
+        try: item = sleep()
+        except ValueError: continue
+        work(item)
 def keyword():
     while not f(1, name=path):
         sleep()
@@ -188,6 +206,7 @@ std::string described(const FrameLoops& read) {
   for (const CallText& call : loop.conditions) {
     text += " " + call.text;
   }
+  text += loop.asks_itself ? " itself" : "";
   for (const std::string& name : loop.variables) {
     text += " " + name;
   }
@@ -202,6 +221,10 @@ const std::map<std::string, std::string> kExpected = {
     {"while_true_break", "asks f(1)"},
     {"for_retry", "asks f()"},
     {"while_attribute", "asks flag.done"},
+    {"tries_itself", "asks itself"},
+    {"tries_itself_and_breaks", "asks itself"},
+    {"asks_itself", "asks itself"},
+    {"works_on_itself", "asks; work(item)"},
     {"periodic", "asks; work()"},
     {"plain", "no loop"},
     {"nested", "asks os.path.exists(path)"},

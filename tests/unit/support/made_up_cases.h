@@ -39,6 +39,8 @@ const std::vector<MadeUpCase>& process_cases();
 const std::vector<MadeUpCase>& native_cases();
 const std::vector<MadeUpCase>& around_cases();
 const std::vector<MadeUpCase>& time_cases();
+const std::vector<MadeUpCase>& timed_cases();
+const std::vector<MadeUpCase>& task_cases();
 const std::vector<MadeUpCase>& inside_cases();
 const std::vector<MadeUpCase>& sampled_cases();
 

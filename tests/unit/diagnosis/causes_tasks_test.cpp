@@ -1,0 +1,219 @@
+// The rules of the diagnosis about what the tasks of an event loop are at, the
+// descriptors that only their own process, a timer or the kernel makes ready,
+// and terminals that a process serves; on processes that are made up.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/support/made_up_cases.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kSocket = 42;
+constexpr std::uint64_t kSoonMs = 900;  // it has a timer
+
+using Functions = std::vector<std::pair<std::string, std::string>>;
+
+AsyncioTask task(std::uint64_t address,
+                 const std::string& name,
+                 std::vector<PythonFrame> frames,
+                 std::vector<Address> waits_for = {}) {
+  AsyncioTask made{.address = Address{address},
+                   .name = name,
+                   .state = "waits",
+                   .future = waits_for.empty() ? "Future" : "Task",
+                   .waits_for = std::move(waits_for)};
+  made.stack.frames = std::move(frames);
+  return made;
+}
+// It sleeps in load() of the program.
+AsyncioTask sleeps(std::uint64_t address, const std::string& name) {
+  return task(address, name, called({{"asyncio/tasks.py", "sleep"}}));
+}
+
+MadeUpProcess& in_loop(MadeUpWorld& world,
+                       std::vector<AsyncioTask> tasks,
+                       Functions by = {},
+                       std::uint64_t millis = kSoonMs) {
+  auto& one = world.python(kOne);
+  Functions all = {{"selectors.py", "select"},
+                   {"asyncio/base_events.py", "_run_once"}};
+  all.insert(all.end(), by.begin(), by.end());
+  one.sleeps_in(SYS_epoll_wait, {6, 0, 0, millis}, called(all));
+  one.files[6] = {.fd = 6, .kind = FileKind::Epoll};
+  one.tasks.tasks = std::move(tasks);
+  return one;
+}
+void watches(MadeUpProcess& one, OpenFile file) {
+  one.files[6].watches.push_back({.fd = file.fd, .events = 1});
+  one.files[file.fd] = std::move(file);
+}
+void in_rounds(MadeUpProcess& one, LoopAround loop) {
+  loop.first_line = 11;
+  loop.last_line = 12;
+  one.frame_loops["load"] = {.call = {.callee = "asyncio.sleep"},
+                             .loops = {std::move(loop)}};
+}
+CallText exists() {
+  return {.callee = "exists", .text = "exists(path)", .arguments = {"path"}};
+}
+CallText draws() {
+  return {.callee = "draw", .text = "draw()"};
+}
+
+// A process that sleeps.
+MadeUpProcess& child(MadeUpWorld& world) {
+  world.parents.insert({kOne, kOther});
+  auto& one = world.process(kOther);
+  one.status.ppid = kOne;
+  one.sleeps_in(SYS_clock_nanosleep, {});
+  return one;
+}
+
+// Reads what is written to a terminal that it serves.
+MadeUpProcess& serves_terminal(MadeUpWorld& world) {
+  auto& one = world.python(kOne);
+  one.sleeps_in(SYS_read, {9}, own_frames());
+  one.files[9] = {
+      .fd = 9, .kind = FileKind::Device, .name = "/dev/ptmx", .terminal = 7};
+  return one;
+}
+
+void waits_for_kind(MadeUpWorld& world, FileKind kind) {
+  auto& one = world.python(kOne);
+  one.sleeps_in(SYS_read, {5}, own_frames());
+  one.files[5] = {.fd = 5, .kind = kind};
+}
+
+}  // namespace
+
+const std::vector<MadeUpCase>& task_cases() {
+  using enum Progress;
+  using enum Confidence;
+  static const std::vector<MadeUpCase> kCases = {
+      {"a_task_that_polls", CauseId::Polls, Polling, Likely, false,
+       "runs an event loop whose task Task-1 polls `exists(path)` at "
+       "train.py:11-12 in load, and sleeps in between",
+       [](auto& world) {
+         in_rounds(in_loop(world, {sleeps(0x1000, "Task-1")}),
+                   {.conditions = {exists()}});
+       }},
+      {"a_task_that_works_now_and_then", CauseId::Sleeps, Idle, Likely, false,
+       "whose task Task-1 sleeps between rounds of the loop at train.py:11-12",
+       [](auto& world) {
+         in_rounds(in_loop(world, {sleeps(0x1000, "Task-1")}),
+                   {.work = {draws()}});
+       }},
+      {"a_task_that_sleeps_once", CauseId::Sleeps, Idle, Likely, false,
+       "whose task Task-1 sleeps for a fixed time",
+       [](auto& world) { in_loop(world, {sleeps(0x1000, "Task-1")}); }},
+      {"a_task_behind_one_that_polls", CauseId::Polls, Polling, Likely, false,
+       "whose task Task-2 polls `exists(path)`",
+       [](auto& world) {
+         in_rounds(in_loop(world, {task(0x1000, "Task-1",
+                                        {frame("/home/ada/train.py", "main")},
+                                        {Address{0x2000}}),
+                                   sleeps(0x2000, "Task-2")}),
+                   {.conditions = {exists()}});
+       }},
+      {"a_task_that_may_be_served_by_a_sleeper", CauseId::Sleeps, Idle, Likely,
+       false, "whose task Task-2 sleeps",
+       [](auto& world) {
+         in_loop(world, {task(0x1000, "Task-1", own_frames()),
+                         sleeps(0x2000, "Task-2")});
+       }},
+      {"a_task_behind_a_child", CauseId::Child, Blocked, Certain, false,
+       "whose task waits for the end of its child, process 99999902",
+       [](auto& world) {
+         auto& one = in_loop(
+             world, {task(0x1000, "Task-1",
+                          called({{"asyncio/subprocess.py", "communicate"}}))});
+         one.numbers[{"communicate", "self._transport._pid"}] = kOther;
+         child(world);
+       }},
+      {"a_task_behind_a_thread_of_anyio", CauseId::Future, Blocked, Likely,
+       false, "whose task Task-1 waits for what a thread does for it",
+       [](auto& world) {
+         const std::string kFile = "site-packages/anyio/_backends/_asyncio.py";
+         auto& one = in_loop(
+             world, {task(0x1000, "Task-1",
+                          called({{kFile, "run_sync_in_worker_thread"}}))});
+         auto frames = own_frames();
+         frames.push_back(frame("/usr/lib/python3.11/" + kFile, "run"));
+         one.sleeps_in(SYS_clock_nanosleep, {}, frames);
+       }},
+      {"a_task_that_does_not_end", CauseId::ExitJoin, Blocked, Likely, true,
+       "has come to the end of asyncio.run(), and waits for task Task-1",
+       [](auto& world) {
+         in_loop(world, {sleeps(0x1000, "Task-1")},
+                 {{"asyncio/base_events.py", "run_until_complete"},
+                  {"asyncio/runners.py", "_cancel_all_tasks"}});
+       }},
+      {"the_loops_pool_does_not_end", CauseId::ExitJoin, Blocked, Likely, false,
+       "waits for the threads of its event loop's pool",
+       [](auto& world) {
+         auto& one =
+             in_loop(world, {task(0x1000, "Task-1",
+                                  called({{"asyncio/base_events.py",
+                                           "shutdown_default_executor"}}))});
+         auto frames = own_frames();
+         frames.push_back(
+             frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
+         one.sleeps_in(SYS_clock_nanosleep, {}, frames);
+       }},
+      {"a_loop_that_others_may_write_to", CauseId::Condition, Blocked, Possible,
+       false, "whose task Task-1 waits for a Future at train.py:12 in load",
+       [](auto& world) {
+         auto& one = in_loop(world, {task(0x1000, "Task-1", own_frames())});
+         for (const int fd : {4, 5}) {
+           watches(one, {.fd = fd,
+                         .kind = FileKind::Socket,
+                         .inode = kSocket + static_cast<std::uint64_t>(fd)});
+         }
+       }},
+      {"a_loop_that_serves", CauseId::Serves, Idle, Likely, false,
+       "waits for a connection",
+       [](auto& world) {
+         auto& one = in_loop(world, {task(0x1000, "Task-1", own_frames())});
+         watches(one, {.fd = 5, .kind = FileKind::Socket, .inode = kSocket});
+         world.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
+       }},
+      // ---- descriptors of the kernel's own
+      {"a_timer_by_descriptor", CauseId::Idle, Idle, Likely, false,
+       "waits for a timer (timerfd)",
+       [](auto& world) { waits_for_kind(world, FileKind::TimerFd); }},
+      {"a_signal_by_descriptor", CauseId::Idle, Idle, Likely, false,
+       "waits for a signal (signalfd)",
+       [](auto& world) { waits_for_kind(world, FileKind::SignalFd); }},
+      {"changes_of_files", CauseId::Idle, Idle, Likely, false,
+       "waits for changes of the files that it watches (inotify)",
+       [](auto& world) { waits_for_kind(world, FileKind::Inotify); }},
+      // ---- terminals that it serves
+      {"a_terminal_with_nobody_on_it", CauseId::PeerSilent, Blocked, Likely,
+       true, "waits for what is written to the terminal /dev/pts/7",
+       [](auto& world) { serves_terminal(world); }},
+      {"a_terminal_of_its_child", CauseId::PeerSilent, Blocked, Likely, false,
+       "waits for what process 99999902",
+       [](auto& world) {
+         serves_terminal(world);
+         child(world).files[0] = {
+             .fd = 0, .kind = FileKind::Device, .name = "/dev/pts/7"};
+       }},
+      {"a_terminal_of_another", CauseId::PeerSilent, Blocked, Likely, true,
+       "waits for what is written to the terminal /dev/pts/7",
+       [](auto& world) {
+         serves_terminal(world);
+         child(world).files[0] = {
+             .fd = 0, .kind = FileKind::Device, .name = "/dev/pts/8"};
+       }},
+  };
+  return kCases;
+}
+
+INSTANTIATE_MADE_UP(Tasks, task_cases);
+
+}  // namespace hangdbg

@@ -1,0 +1,353 @@
+// The rules of the diagnosis about who waits for a limited time and asks again,
+// and about waits that only their own process, a terminal or a database could
+// end; on processes that are made up.
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/diagnose.h"
+#include "tests/unit/support/made_up_cases.h"
+
+namespace hangdbg {
+namespace {
+
+constexpr std::uint64_t kSocket = 42;
+
+std::uint64_t soon(std::int64_t seconds = 1) {
+  static std::map<std::int64_t, timespec> times;
+  timespec& made = times[seconds];
+  made = {.tv_sec = seconds, .tv_nsec = 0};  // FUTEX_WAIT: from now
+  return reinterpret_cast<std::uintptr_t>(&made);
+}
+
+CallText get() {
+  return {.callee = "q.get", .text = "q.get(timeout=1)", .arguments = {}};
+}
+CallText handles() {
+  return {.callee = "handle", .text = "handle(item)", .arguments = {"item"}};
+}
+LoopAround asks_again() {
+  LoopAround loop;
+  loop.first_line = 11;
+  loop.last_line = 12;
+  loop.asks_itself = true;
+  return loop;
+}
+void in_loop(MadeUpWorld& world, LoopAround loop, CallText call = get()) {
+  world.at(kOne).frame_loops["load"] = {.call = std::move(call),
+                                        .loops = {std::move(loop)}};
+}
+
+// Queue.get() of the program's own queue; another thread sleeps.
+ThreadSnapshot& in_get(MadeUpWorld& world, std::uint64_t until) {
+  auto& one = world.python(kOne);
+  one.objects[{"get", "self"}] = world.objects.of_class("Queue");
+  ThreadSnapshot& thread =
+      one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, until},
+                    called({{"threading.py", "wait"}, {"queue.py", "get"}}));
+  thread.wait.asleep_s = 0.5;
+  return thread;
+}
+void another_rests(MadeUpWorld& world) {
+  world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+}
+
+ThreadSnapshot& in_select(MadeUpWorld& world, std::uint64_t until) {
+  auto& one = world.python(kOne);
+  one.files[5] = {.fd = 5, .kind = FileKind::EventFd};
+  static const std::uint64_t only = 1ULL << 5;
+  ThreadSnapshot& thread = one.sleeps_in(
+      SYS_select, {6, reinterpret_cast<std::uintptr_t>(&only), 0, 0, until},
+      own_frames());
+  return thread;
+}
+
+// ---- SimpleQueue
+
+ThreadSnapshot& in_simple_queue(MadeUpWorld& world,
+                                const std::string& kind,
+                                std::uint64_t until = 0) {
+  auto& one = world.python(kOne);
+  one.objects[{"load", "self.frames"}] = world.objects.of_class(kind);
+  one.frame_loops["load"] = {.call = {.callee = "self.frames.get"}};
+  return one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, until},
+                       own_frames());
+}
+
+// ---- C libraries
+
+ThreadSnapshot& in_zmq(MadeUpWorld& world, const char* function) {
+  auto& one = world.python(kOne);
+  ThreadSnapshot& thread = one.sleeps_in(SYS_poll, {0, 1, ~0ULL}, own_frames());
+  one.loads("/opt/venv/pyzmq.libs/libzmq-2f02442c.so.5");
+  one.is_in(thread, {"poll", function, "recv"}, "libzmq-2f02442c.so.5");
+  return thread;
+}
+
+// ---- a terminal
+
+ThreadSnapshot& writes_to_terminal(MadeUpWorld& world) {
+  auto& one = world.python(kOne);
+  one.files[4] = {.fd = 4, .kind = FileKind::Device, .name = "/dev/pts/7"};
+  return one.sleeps_in(SYS_write, {4}, own_frames());
+}
+void serves_terminal(MadeUpProcess& one) {
+  one.files[9] = {
+      .fd = 9, .kind = FileKind::Device, .name = "/dev/ptmx", .terminal = 7};
+}
+
+// ---- PostgreSQL
+
+MadeUpProcess& backend(MadeUpWorld& world, int pid, std::string title) {
+  constexpr int kServer = 99999900;
+  auto& one = world.process(pid);
+  one.command_line = {std::move(title)};
+  one.status.ppid = kServer;
+  world.parents.insert({kServer, pid});
+  one.open_socket(9, kSocket);
+  one.sleeps_in(SYS_recvfrom, {9});
+  return one;
+}
+
+// ---- gevent
+
+ThreadSnapshot& in_hub(MadeUpWorld& world) {
+  auto& one = world.python(kOne);
+  one.files[6] = {
+      .fd = 6, .kind = FileKind::Epoll, .watches = {{.fd = 5, .events = 1}}};
+  return one.sleeps_in(SYS_epoll_wait, {6, 0, 0, 59'000},
+                       called({{"site-packages/gevent/hub.py", "run"}}));
+}
+
+// ---- a loop of asyncio
+
+ThreadSnapshot& in_event_loop(
+    MadeUpWorld& world,
+    std::vector<std::pair<std::string, std::string>> by = {}) {
+  auto& one = world.python(kOne);
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"selectors.py", "select"}, {"asyncio/base_events.py", "_run_once"}};
+  all.insert(all.end(), by.begin(), by.end());
+  return one.sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL}, called(all));
+}
+void awaits(MadeUpProcess& one, std::vector<PythonFrame> frames) {
+  AsyncioTask task{.address = Address{0x7000},
+                   .name = "Task-1",
+                   .state = "waits",
+                   .future = "Future"};
+  task.stack.frames = std::move(frames);
+  one.tasks.tasks = {std::move(task)};
+}
+
+}  // namespace
+
+const std::vector<MadeUpCase>& timed_cases() {
+  using enum Progress;
+  using enum Confidence;
+  static const std::vector<MadeUpCase> kCases = {
+      {"asks_a_queue_again", CauseId::Polls, Polling, Likely, false,
+       "polls `q.get(timeout=1)` at train.py:11-12 in load, and waits in "
+       "Queue.get for another thread",
+       [](auto& world) {
+         in_get(world, soon());
+         in_loop(world, asks_again());
+         another_rests(world);
+       }},
+      {"asks_a_queue_once", CauseId::Condition, Blocked, Possible, false,
+       "waits in Queue.get for another thread",
+       [](auto& world) {
+         in_get(world, soon());
+         another_rests(world);
+       }},
+      {"asks_a_queue_without_a_limit", CauseId::Condition, Blocked, Possible,
+       false, "waits in Queue.get",
+       [](auto& world) {
+         in_get(world, 0);
+         in_loop(world, asks_again());
+         another_rests(world);
+       }},
+      {"asks_a_queue_once_an_hour", CauseId::Condition, Blocked, Possible,
+       false, "waits in Queue.get",
+       [](auto& world) {
+         in_get(world, soon(3600));
+         in_loop(world, asks_again());
+         another_rests(world);
+       }},
+      {"works_on_what_it_gets", CauseId::Condition, Blocked, Possible, false,
+       "waits in Queue.get",
+       [](auto& world) {
+         LoopAround loop = asks_again();
+         loop.work = {handles()};
+         in_get(world, soon());
+         in_loop(world, loop);
+         another_rests(world);
+       }},
+      {"a_library_asks_again", CauseId::Condition, Blocked, Possible, false,
+       "waits in Queue.get",
+       [](auto& world) {
+         ThreadSnapshot& thread = in_get(world, soon());
+         thread.stack.frames.back().file =
+             "/usr/lib/python3/site-packages/some/queues.py";
+         in_loop(world, asks_again());
+         another_rests(world);
+       }},
+      {"selects_again", CauseId::Polls, Polling, Likely, false,
+       "polls `select.select(a, b, c, 1)` at train.py:11-12",
+       [](auto& world) {
+         in_select(world, soon());
+         in_loop(
+             world, asks_again(),
+             {.callee = "select.select", .text = "select.select(a, b, c, 1)"});
+       }},
+      {"waits_for_a_queue_of_c", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits in SimpleQueue.get for another thread, and no other",
+       [](auto& world) { in_simple_queue(world, "_queue.SimpleQueue"); }},
+      {"waits_for_a_queue_of_c_beside_another", CauseId::Condition, Blocked,
+       Possible, true, "waits in SimpleQueue.get for another thread",
+       [](auto& world) {
+         in_simple_queue(world, "_queue.SimpleQueue");
+         another_rests(world);
+       }},
+      {"waits_for_a_queue_of_c_for_a_time", CauseId::Condition, Blocked,
+       Possible, true, "waits in SimpleQueue.get for another thread",
+       [](auto& world) {
+         in_simple_queue(world, "_queue.SimpleQueue", soon());
+       }},
+      {"calls_get_of_something_else", CauseId::Unknown, Unknown, Possible, true,
+       "cause unknown", [](auto& world) { in_simple_queue(world, "Box"); }},
+      {"waits_for_a_message_in_c", CauseId::Idle, Idle, Likely, false,
+       "waits for a message of a ZeroMQ socket",
+       [](auto& world) { in_zmq(world, "zmq_msg_recv"); }},
+      {"may_not_send_in_c", CauseId::PeerSilent, Blocked, Possible, true,
+       "waits until its ZeroMQ socket may send",
+       [](auto& world) { in_zmq(world, "zmq_msg_send"); }},
+      {"calls_a_function_of_no_row", CauseId::Idle, Idle, Likely, false,
+       "waits for events", [](auto& world) { in_zmq(world, "zmq_ctx_set"); }},
+      {"writes_to_a_terminal_of_its_own", CauseId::PeerDoesNotRead, Blocked,
+       Likely, true, "takes no more: this process itself serves it",
+       [](auto& world) {
+         writes_to_terminal(world);
+         serves_terminal(world.at(kOne));
+       }},
+      {"writes_to_a_terminal_of_its_parent", CauseId::PeerDoesNotRead, Blocked,
+       Likely, false, "which serves it, does not read",
+       [](auto& world) {
+         writes_to_terminal(world);
+         world.at(kOne).status.ppid = kOther;
+         auto& parent = world.process(kOther);
+         parent.sleeps_in(SYS_clock_nanosleep, {});
+         serves_terminal(parent);
+       }},
+      {"waits_for_a_lock_of_a_database", CauseId::Condition, Blocked, Likely,
+       true, "waits for a lock of its database, to UPDATE, which process",
+       [](auto& world) {
+         backend(world, kOne, "postgres: ada shop 127.0.0.1(4) UPDATE waiting");
+         backend(world, kOther,
+                 "postgres: ada shop 127.0.0.1(5) idle in transaction");
+       }},
+      {"waits_for_a_lock_of_one_of_two", CauseId::Condition, Blocked, Possible,
+       true, "waits for a lock of its database, to UPDATE",
+       [](auto& world) {
+         backend(world, kOne, "postgres: ada shop [local] UPDATE waiting");
+         backend(world, kOther,
+                 "postgres: ada shop [local] idle in transaction");
+         backend(world, kThird,
+                 "postgres: ada shop [local] idle in transaction");
+       }},
+      {"a_database_at_rest", CauseId::Idle, Idle, Likely, false, "",
+       [](auto& world) {
+         backend(world, kOne, "postgres: ada shop [local] idle");
+       }},
+      {"a_hub_that_watches_a_connection", CauseId::Idle, Idle, Likely, false,
+       "waits in gevent's hub",
+       [](auto& world) {
+         in_hub(world);
+         world.at(kOne).open_socket(5, kSocket);
+       }},
+      {"a_hub_that_nobody_can_wake", CauseId::Idle, Unknown, Possible, false,
+       "waits in gevent's hub",
+       [](auto& world) {
+         in_hub(world);
+         world.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
+       }},
+      {"awaits_again_for_a_limited_time", CauseId::Polls, Polling, Likely,
+       false,
+       "runs an event loop whose task Task-1 polls `wait_for(get(), 1)` at "
+       "train.py:11-12 in load, for a limited time each",
+       [](auto& world) {
+         in_event_loop(world);
+         auto& one = world.at(kOne);
+         one.open_socket(5, kSocket);
+         one.files[6] = {.fd = 6,
+                         .kind = FileKind::Epoll,
+                         .watches = {{.fd = 5, .events = 1}}};
+         one.threads.front().wait.call.args[3] = 900;
+         awaits(one, called({{"asyncio/queues.py", "get"},
+                             {"asyncio/tasks.py", "wait_for"}}));
+         in_loop(world, asks_again(),
+                 {.callee = "wait_for", .text = "wait_for(get(), 1)"});
+       }},
+      {"a_loop_for_what_is_no_task", CauseId::FutureUnset, Stuck, Likely, true,
+       "until a Future is done, and nobody is left to do it",
+       [](auto& world) {
+         in_event_loop(world,
+                       {{"asyncio/base_events.py", "run_until_complete"}});
+       }},
+      {"a_loop_at_the_end_of_run", CauseId::FutureUnset, Stuck, Likely, true,
+       "has come to the end of asyncio.run(), and runs an event loop until",
+       [](auto& world) {
+         in_event_loop(world, {{"asyncio/base_events.py", "run_until_complete"},
+                               {"asyncio/runners.py", "_cancel_all_tasks"}});
+       }},
+      {"a_loop_for_ever_without_tasks", CauseId::Idle, Idle, Likely, false, "",
+       [](auto& world) {
+         in_event_loop(world, {{"asyncio/base_events.py", "run_forever"}});
+       }},
+  };
+  return kCases;
+}
+
+INSTANTIATE_MADE_UP(Timed, timed_cases);
+
+namespace {
+
+// Who asks again may stop that for another reason: what it asks for is proved
+// to never come, and that it hangs is not.
+TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
+  for (const bool has_other_end : {false, true}) {
+    MadeUpWorld world;
+    auto& one = world.python(kOne);
+    one.objects[{"result", "self"}] = world.objects.of_class("Future");
+    one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, soon()},
+                  called({{"threading.py", "wait"},
+                          {"concurrent/futures/_base.py", "result"}}));
+    LoopAround loop = asks_again();
+    if (has_other_end) {
+      loop.variables = {"self.stop"};
+    }
+    in_loop(world, loop, {.callee = "f.result", .text = "f.result(timeout=1)"});
+    // Its pool's only worker has ended its own life: it waits for itself.
+    const auto lock = world.objects.lock();
+    auto frames = own_frames();
+    frames.front().function = "work";
+    world.objects.give(frames.front(), {{"lock", lock.object}});
+    world.objects.in_with(frames.front(), lock.object);
+    frames.push_back(
+        frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
+    one.sleeps_in(SYS_futex, {lock.word.value, FUTEX_WAIT_BITSET_PRIVATE, 0, 0},
+                  frames);
+    const auto found = diagnose(world, kOne, 10);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->state, has_other_end ? Progress::Polling : Progress::Stuck)
+        << found->cause.summary;
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
