@@ -288,6 +288,7 @@ constexpr std::array kHandlers = {
     own<TerminalInputHandler>(),
     own<TerminalResizeHandler>(),
     own<TerminateHandler>(),
+    own<VerdictHandler>(),
     own<DisconnectHandler>(),
     Handler{dap::Variables::command, DebugSession::Phase::Attached, nullptr,
             &read_or_pass_on<dap::Variables>, nullptr},

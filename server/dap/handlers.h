@@ -38,6 +38,7 @@
 #include "protocol/requests/terminal_resize.h"
 #include "protocol/requests/terminate.h"
 #include "protocol/requests/threads.h"
+#include "protocol/requests/verdict.h"
 #include "server/dap/debug_session.h"
 
 namespace hangdbg {
@@ -207,6 +208,13 @@ struct TerminalResizeHandler {
 struct TerminateHandler {
   using Pair = dap::Terminate;
   static constexpr auto kNeeds = DebugSession::Phase::Initialized;
+  static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
+};
+
+// While a target is there; whether it stands does not matter.
+struct VerdictHandler {
+  using Pair = dap::Verdict;
+  static constexpr auto kNeeds = DebugSession::Phase::Attached;
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };
 

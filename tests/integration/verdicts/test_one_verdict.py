@@ -1,11 +1,12 @@
-"""Programs of many kinds, side by side: one verdict by `ps`, `diagnose`, bare `hangdbg`, `tree`
-and `attach`, whenever they are asked.
+"""Programs of many kinds, side by side: one verdict by `ps`, `diagnose`, bare `hangdbg`, `tree`,
+`attach` and `dap`, whenever they are asked.
 What each verdict is to be: test_diagnose_*.py."""
 
 import re
 import sys
 import time
 
+from dap_client import DapClient
 from harness import PATIENCE, Target, hangdbg, in_targets, outcome, start_hangdbg, until
 
 # They poll, sleep, block, cycle, serve.
@@ -111,3 +112,12 @@ def test_commands_say_the_same(tmp_path):
         assert found and found[2] in shown["waits"], (name, shown, done)
         assert shown["waiting_s"] > LONG, (name, shown)
         assert not re.search(r"\bms$|^\d s$", found[3]), (name, found[3], shown)
+
+    # dap: after `attach`, since an editor's session is its own visit.
+    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "file"):
+        (pid,) = [pid for pid, (case, _) in programs.items() if case == name]
+        with DapClient.stdio() as editor:
+            editor.attach(pid)
+            said = editor.call("hangdbg/verdict")
+        assert verdict(said) == states[pid], (name, said)
+        assert said["summary"] and said["evidence"], (name, said)
