@@ -97,11 +97,7 @@ bool wakes_itself_by(const ProcessSnapshot& of, const OpenFile& file) {
          std::ranges::all_of(peer->holders, is_own);
 }
 
-}  // namespace
-
-AwaitedFiles awaited_files(const ProcessSnapshot& of,
-                           const ThreadSnapshot& thread) {
-  const TaskSyscall& call = thread.wait.call;
+AwaitedFiles files_of(const ProcessSnapshot& of, const TaskSyscall& call) {
   AwaitedFiles awaited;
   if (call.running) {
     return awaited;
@@ -133,6 +129,33 @@ AwaitedFiles awaited_files(const ProcessSnapshot& of,
     add_watched(of, static_cast<int>(call.args[0]), awaited);
   } else {
     awaited.any = false;
+  }
+  return awaited;
+}
+
+// The descriptors lie in its memory, and may have been given up since.
+bool reads_memory(const TaskSyscall& call) {
+  return call.number == SYS_poll || call.number == SYS_ppoll ||
+         ((call.number == SYS_select || call.number == SYS_pselect6) &&
+          call.args[0] > 0);
+}
+
+}  // namespace
+
+AwaitedFiles awaited_files(const ProcessSnapshot& of,
+                           const ThreadSnapshot& thread) {
+  constexpr int kTries = 3;
+  AwaitedFiles awaited = files_of(of, thread.wait.call);
+  for (int i = 0; i < kTries && awaited.any && awaited.files.empty() &&
+                  reads_memory(thread.wait.call);
+       ++i) {
+    const auto now = of.wait_now(thread.id.tid);
+    if (!now || now->runs == thread.wait.runs) {
+      break;
+    }
+    if (now->call.number == thread.wait.call.number && !now->call.running) {
+      awaited = files_of(of, now->call);
+    }
   }
   return awaited;
 }

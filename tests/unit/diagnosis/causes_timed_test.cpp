@@ -1,8 +1,10 @@
 // The rules of the diagnosis about who waits for a limited time and asks again,
 // and about waits that only their own process, a terminal or a database could
 // end; on processes that are made up.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -319,6 +321,23 @@ namespace {
 
 // Who asks again may stop that for another reason: what it asks for is proved
 // to never come, and that it hangs is not.
+// What poll(2) was given is gone when it is read: it has called it again.
+TEST(CausesOfTimedWaits, WhatIsPolledIsReadAnew) {
+  MadeUpWorld world;
+  auto& one = world.python(kOne);
+  one.files[5] = {.fd = 5, .kind = FileKind::Inotify};
+  ThreadSnapshot& thread =
+      one.sleeps_in(SYS_poll, {0x10, 1, 1000}, own_frames());
+  EXPECT_THAT(cause_of(world, kOne).summary,
+              testing::HasSubstr("0 descriptors"));
+  const pollfd now{.fd = 5, .events = POLLIN, .revents = 0};
+  WaitSample later = thread.wait;
+  later.call.args[0] = reinterpret_cast<std::uintptr_t>(&now);
+  later.runs.nanoseconds = 1;
+  one.waits_later[thread.id.tid] = later;
+  EXPECT_THAT(cause_of(world, kOne).summary, testing::HasSubstr("inotify"));
+}
+
 TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
   for (const bool has_other_end : {false, true}) {
     MadeUpWorld world;
@@ -332,7 +351,7 @@ TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
       loop.variables = {"self.stop"};
     }
     in_loop(world, loop, {.callee = "f.result", .text = "f.result(timeout=1)"});
-    // Its pool's only worker has ended its own life: it waits for itself.
+    // The only worker of its pool is in a self-deadlock.
     const auto lock = world.objects.lock();
     auto frames = own_frames();
     frames.front().function = "work";

@@ -46,6 +46,7 @@ class MadeUpProcess : public ProcessSnapshot {
   // What is read once more is what was seen before, but for these: the state of
   // a traced thread, and what variables are at each of several samples.
   std::map<int, ProcStatus> statuses;
+  std::map<int, WaitSample> waits_later;  // of a thread that has gone on
   std::function<std::map<std::string, std::string>(int)> locals;
 
   // CPython 3.11.
@@ -162,6 +163,9 @@ class MadeUpProcess : public ProcessSnapshot {
   }
   AsyncioTasks asyncio_tasks() const override { return tasks; }
   std::optional<WaitSample> wait_now(int tid) const override {
+    if (const auto later = waits_later.find(tid); later != waits_later.end()) {
+      return later->second;
+    }
     const ThreadSnapshot* const one = thread(tid);
     return one != nullptr ? std::optional(one->wait) : std::nullopt;
   }
