@@ -1,0 +1,65 @@
+"""hangdbg diagnose: programs of many kinds that no rule was made for, judged side by side, so that
+each costs little."""
+
+import sys
+
+from diagnosed import LOOKS, hangdbg, keep
+from harness import Target, in_targets, until
+
+HANG = {
+    "finalizer_in_with": "deadlock", "collected_in_queue": "deadlock",
+    "weakref_callback": "deadlock", "terminal_is_full": "peer-does-not-read",
+    "fifo_is_full": "pipe-full", "simple_queue_is_full": "pipe-full",
+    "simple_queue_is_empty": "nobody-left", "feeder_is_full": "subprocess-pipe",
+    "errors_are_not_read": "subprocess-pipe", "grandchild_has_the_pipe": "pipe-read",
+    "imports_in_a_thread": "deadlock", "locks_in_a_circle": "deadlock",
+    "pool_waits_for_itself": "deadlock", "condition_of_a_task": "future-unset",
+    "tasks_are_not_done": "future-unset", "plain_future": "future-unset",
+    "waits_at_exit": "nobody-left", "queue_without_reader": "nobody-left",
+    "party_is_missing": "nobody-left", "worker_has_died": "task-lost",
+}
+POLL = ["asks_condition", "asks_shared_queue", "asks_connection", "asks_child", "asks_quickly",
+        "asks_task_queue", "asks_socket"]
+WELL = ["server_with_selector", "waits_for_signal", "timer_after_timer", "tasks_take_turns",
+        "sends_now_and_then", "worker_waits_for_work", "pool_sleeps_in_c"]
+
+
+def begin(names):
+    """By their PID."""
+    return {Target([sys.executable, in_targets("many_waits.py"), name],
+                   env={"PYTHONWARNINGS": "ignore"}).pid: name for name in names}
+
+
+def looked_at(programs):
+    done = hangdbg("diagnose", *programs, "--json", "--hung-after", "0.3")
+    assert done.rc == 0, done
+    return {programs[one["pid"]]: one["diagnosis"] for one in done.json()["processes"]}
+
+
+def test_what_hangs():
+    programs, first = begin(HANG), {}
+
+    def all_told():
+        for name, said in looked_at(programs).items():
+            if said["stalled"] and name not in first:
+                first[name] = said
+                keep("many: " + name, HANG[name], said)
+        return len(first) == len(HANG)
+    until("each is said to hang", all_told)
+    wrong = {name: said for name, said in first.items()
+             if said["cause"] != HANG[name] or not said["evidence"]}
+    assert not wrong, wrong
+
+
+def test_who_polls_and_who_is_well():
+    programs = begin(POLL + WELL)
+    until("each is past its first line", lambda: all(
+        said["state"] == "polling"
+        for name, said in looked_at(programs).items() if name in POLL))
+    looks = [looked_at(programs) for _ in range(LOOKS)]
+    for name in POLL + WELL:
+        keep("many: " + name, "well", looks[-1][name])
+    wrong = [(name, said) for look in looks for name, said in look.items()
+             if said["stalled"] or said["state"] == "stuck"
+             or (name in POLL and said["state"] != "polling")]
+    assert not wrong, wrong
