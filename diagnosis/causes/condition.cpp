@@ -146,10 +146,9 @@ bool is_of_event_loop(const ThreadSnapshot& thread) {
 // its own process wakes may wait for the very thread that is asked about.
 bool hears_from_outside(const ProcessSnapshot& of,
                         const ThreadSnapshot& thread) {
-  const AwaitedFiles awaited = awaited_files(of, thread);
   return events(of, thread) &&
-         ((awaited.files.empty() && !is_of_event_loop(thread)) ||
-          !awaited_from_others(of, awaited).empty());
+         (!is_of_event_loop(thread) ||
+          !awaited_from_others(of, awaited_files(of, thread)).empty());
 }
 
 // Another thread that waits for what comes from outside, while this one waits

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -98,10 +97,11 @@ void take_progress(WaitKind kind, Cause& cause) {
   }
 }
 
-// It watches nothing that others could send to, and no other thread does.
+// It watches nothing that others could send to, no time will come, and no other
+// thread is there.
 bool hears_nobody(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  return awaited.any && !awaited.files.empty() &&
+  return awaited.any && !awaited.with_time && !awaited.files.empty() &&
          awaited_from_others(of, awaited).empty() && !hears_from_others(of) &&
          of.python_threads().size() == 1;
 }
@@ -160,9 +160,6 @@ void refine_by_library(const ProcessSnapshot& of,
       hears_nobody(of, thread)) {
     cause.progress = Progress::Unknown;
     cause.confidence = Confidence::Possible;
-    if (thread.has_time_limit()) {  // as for who sleeps in a greenlet
-      cause.timeout_scale = std::numeric_limits<double>::infinity();
-    }
     cause.evidence.push_back(
         "it watches no descriptor by which another process could send any");
   }

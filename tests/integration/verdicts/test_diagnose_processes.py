@@ -71,7 +71,7 @@ def test_how_a_child_has_ended():
 ROUND = {
     "polls": ("polls", r"polls `socket.create_connection\(.*\)` at causes_processes.py:\d+-\d+ in polls"),
     "counts_forever": ("runs", r"in the loop at causes_processes.py:\d+(-\d+)? in counts_forever"),
-    "select_loop": ("idle", "into which only it itself can write"),
+    "select_loop": ("polls", r"polls `select\.select\(.*\)` at .* into which only it itself can write"),
 }
 
 

@@ -119,11 +119,11 @@ MadeUpProcess& backend(MadeUpWorld& world, int pid, std::string title) {
 
 // ---- gevent
 
-ThreadSnapshot& in_hub(MadeUpWorld& world) {
+ThreadSnapshot& in_hub(MadeUpWorld& world, std::uint64_t millis = ~0ULL) {
   auto& one = world.python(kOne);
   one.files[6] = {
       .fd = 6, .kind = FileKind::Epoll, .watches = {{.fd = 5, .events = 1}}};
-  return one.sleeps_in(SYS_epoll_wait, {6, 0, 0, 59'000},
+  return one.sleeps_in(SYS_epoll_wait, {6, 0, 0, millis},
                        called({{"site-packages/gevent/hub.py", "run"}}));
 }
 
@@ -272,10 +272,16 @@ const std::vector<MadeUpCase>& timed_cases() {
          in_hub(world);
          world.at(kOne).open_socket(5, kSocket);
        }},
-      {"a_hub_that_nobody_can_wake", CauseId::Idle, Unknown, Possible, false,
+      {"a_hub_that_nobody_can_wake", CauseId::Idle, Unknown, Possible, true,
        "waits in gevent's hub",
        [](auto& world) {
          in_hub(world);
+         world.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
+       }},
+      {"a_hub_that_sleeps", CauseId::Idle, Idle, Likely, false,
+       "waits in gevent's hub",
+       [](auto& world) {
+         in_hub(world, /*millis=*/900);
          world.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
        }},
       {"awaits_again_for_a_limited_time", CauseId::Polls, Polling, Likely,
