@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -99,6 +102,29 @@ bool waits_for_handler(const ProcessSnapshot& of, const AsyncioTask* main) {
   return at_event || !is_library(inner.file);
 }
 
+// A task that polls by way of a thread, as filelock's does, is seen to wait for
+// that now and then: it is looked at some more times.
+Found at_tasks(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
+               const AsyncioTasks& all) {
+  constexpr int kLooks = 3;
+  constexpr auto kApart = std::chrono::milliseconds(15);
+  auto cause = loop_of_tasks(of, thread, all.tasks, main_task(of, thread, all));
+  for (int i = 0;
+       i < kLooks && thread.ran && cause && cause->id == CauseId::Condition &&
+       !of.world.deadline().expired();
+       ++i) {
+    std::this_thread::sleep_for(kApart);
+    const AsyncioTasks now = of.asyncio_tasks();
+    auto later =
+        loop_of_tasks(of, thread, now.tasks, main_task(of, thread, now));
+    if (later && later->id != CauseId::Condition) {
+      cause = std::move(later);
+    }
+  }
+  return cause;
+}
+
 Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AsyncioTasks all = of.asyncio_tasks();
   if (auto asleep = loop_not_woken(of, thread, all)) {
@@ -158,7 +184,7 @@ Found waits_for_task(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         "its own, "
         "and no other thread is here that is at work");
   } else {
-    return loop_of_tasks(of, thread, all.tasks, main_task(of, thread, all));
+    return at_tasks(of, thread, all);
   }
   cause.next.push_back({fmt::format("hangdbg dump {} --tasks", of.pid),
                         "where each task waits"});

@@ -153,11 +153,45 @@ std::optional<std::string> changes_in(const ProcessSnapshot& of,
   return changes;
 }
 
+// Who sleeps for some milliseconds at a time may have been awake in each look:
+// where it sleeps says more than where it was then.
+Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  constexpr int kLooks = 6;
+  constexpr auto kApart = std::chrono::milliseconds(3);
+  const auto sleeping = [&]() -> std::optional<WaitSample> {
+    auto now = of.wait_now(thread.id.tid);
+    return now && now->state == 'S' && is_timed_sleep(now->call)
+               ? std::move(now)
+               : std::nullopt;
+  };
+  for (int look = 0; look < kLooks; ++look) {
+    if (auto begun = sleeping()) {
+      auto stacks = of.watch_stack(thread, 1, std::chrono::milliseconds(0));
+      const auto still = sleeping();
+      if (still && still->runs == begun->runs && !stacks.empty() &&
+          !stacks.front().frames.empty()) {
+        ThreadSnapshot there = thread;
+        there.wait = *std::move(begun);
+        there.stack = std::move(stacks.front());
+        return sleep(of, there);
+      }
+    }
+    std::this_thread::sleep_for(kApart);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.wait.state != 'R' && !thread.ran) {
     return std::nullopt;
+  }
+  constexpr double kWorks = 50;  // percent of a CPU
+  if (of.is_python() && thread.python && thread.cpu_percent < kWorks) {
+    if (auto asleep = sleeps_between(of, thread)) {
+      return asleep;
+    }
   }
   Cause cause{.id = CauseId::Runs,
               .progress = Progress::Running,
@@ -172,7 +206,7 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       "{} {} in {} looks: {}", thread.places.size(),
       thread.places.size() == 1 ? "place" : "places", thread.looks, places));
   if (thread.frames().empty() || !of.is_python() ||
-      (thread.cpu_percent < 50 && thread.wait.state != 'R')) {
+      (thread.cpu_percent < kWorks && thread.wait.state != 'R')) {
     return cause;
   }
   const auto loop = watch_thread(of, thread);

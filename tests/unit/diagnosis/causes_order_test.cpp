@@ -68,7 +68,6 @@ const std::set<Before> kBefore = {
     {"Python lock", "busy"},
     {"resource pool", "busy"},
     {"events", "busy"},
-    {"time", "busy"},
     {"GIL", "busy"},
     // Who keeps the GIL meanwhile is told by the rule that knows in what call.
     {"CUDA", "GIL"},

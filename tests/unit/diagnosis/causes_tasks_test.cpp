@@ -102,6 +102,15 @@ const std::vector<MadeUpCase>& task_cases() {
          in_rounds(in_loop(world, {sleeps(0x1000, "Task-1")}),
                    {.conditions = {exists()}});
        }},
+      {"a_task_that_polls_by_a_thread", CauseId::Polls, Polling, Likely, false,
+       "whose task Task-1 polls `exists(path)`",
+       [](auto& world) {
+         auto& one = in_loop(world, {sleeps(0x1000, "Task-1")});
+         in_rounds(one, {.conditions = {exists()}});
+         one.threads.front().ran = true;
+         one.tasks_at_first.emplace();
+         one.tasks_at_first->tasks = {task(0x1000, "Task-1", own_frames())};
+       }},
       {"a_task_that_works_now_and_then", CauseId::Sleeps, Idle, Likely, false,
        "whose task Task-1 sleeps between rounds of the loop at train.py:11-12",
        [](auto& world) {

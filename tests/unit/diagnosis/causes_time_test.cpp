@@ -159,6 +159,14 @@ const std::vector<MadeUpCase>& time_cases() {
          in_call(world, SYS_read).wait = {.state = 'R',
                                           .call = {.running = true}};
        }},
+      {"sleeps_a_little_in_a_loop", CauseId::Polls, Polling, Certain, false,
+       "polls `exists(path)`",
+       [](auto& world) {
+         ThreadSnapshot& thread = in_loop(world, {.conditions = {exists()}});
+         world.at(kOne).waits_later[thread.id.tid] = thread.wait;
+         thread.wait = {.state = 'R', .call = {.running = true}};
+         thread.cpu_percent = 3;
+       }},
       {"runs_now_and_then", CauseId::Runs, Running, Likely, false, "cpu 40 %",
        [](auto& world) {
          ThreadSnapshot& thread = in_call(world, SYS_semtimedop);

@@ -43,6 +43,7 @@ class MadeUpProcess : public ProcessSnapshot {
   int parent = 0;                                 // forked from that one
   std::map<std::string, std::string> environment;
   AsyncioTasks tasks;
+  std::optional<AsyncioTasks> tasks_at_first;  // if they change after that
   // What is read once more is what was seen before, but for these: the state of
   // a traced thread, and what variables are at each of several samples.
   std::map<int, ProcStatus> statuses;
@@ -161,7 +162,9 @@ class MadeUpProcess : public ProcessSnapshot {
     return found == environment.end() ? std::nullopt
                                       : std::optional(found->second);
   }
-  AsyncioTasks asyncio_tasks() const override { return tasks; }
+  AsyncioTasks asyncio_tasks() const override {
+    return task_looks_++ == 0 && tasks_at_first ? *tasks_at_first : tasks;
+  }
   std::optional<WaitSample> wait_now(int tid) const override {
     if (const auto later = waits_later.find(tid); later != waits_later.end()) {
       return later->second;
@@ -218,6 +221,7 @@ class MadeUpProcess : public ProcessSnapshot {
 
   std::optional<PythonProcess> whole_;
   mutable int samples_ = 0;  // of `locals`
+  mutable int task_looks_ = 0;
 };
 
 class MadeUpWorld : public SystemSnapshot {
