@@ -3,23 +3,23 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "client/breaks/by_orders.h"
+#include "client/breaks/on_nodes.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
+#include "client/options/via_option.h"
+#include "client/prompt/at_stops.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/break_events.h"
 #include "client/prompt/breaks.h"
 #include "client/prompt/stops.h"
-#include "client/prompt/together.h"
-#include "client/ranks/rank_prefix.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
@@ -29,12 +29,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto kLookAgain = milliseconds(200);
-// Who comes so soon needs no word.
-constexpr auto kPatience = milliseconds(500);
-
 struct BreakOptions {
   CommonOptions common;
+  ViaOption via;
+  bool by_orders = false;  // of another machine's hangdbg (--via)
   JobOptions job;
   std::string place;
   std::string condition;
@@ -47,28 +45,18 @@ struct BreakOptions {
   milliseconds hold_for() const {
     return milliseconds(static_cast<std::int64_t>(hold_for_s * 1000));
   }
+  Deadline to_wait() const {
+    return Deadline::in(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(wait_s * 1e9)));
+  }
 };
 
 int run(const BreakOptions& options);
+Status check(const BreakOptions& options);
 Result<int> break_in(const BreakOptions& options,
                      std::optional<BreakEvents>& events);
 Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options);
-int show_log(AttachedRanks& attached, Deadline deadline);
-int prompt_at_stops(AttachedRanks& attached,
-                    const ChosenRanks& chosen,
-                    const RankSet& together,
-                    Deadline deadline);
-Result<int> run_at_stops(AttachedRanks& attached,
-                         const ChosenRanks& chosen,
-                         const RankSet& together,
-                         const std::vector<std::string>& commands,
-                         Deadline deadline);
-Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
-                                               const ChosenRanks& chosen,
-                                               const RankSet& together,
-                                               Deadline deadline);
-int rank_whose_time_was_up(AttachedRanks& attached);
-void say_notes_of(AttachedRanks& attached);
+int prompt_at_stops(const BreakAtStops& at);
 
 }  // namespace
 
@@ -112,6 +100,8 @@ void add_break(cli::Command program) {
       .type_name("CMD")
       .one_at_a_time()
       .take_all();
+  add_via_option(command, options->via);
+  command.add_flag("--by-orders", options->by_orders).hidden();
   add_json_option(command, options->common);
   add_common_options(command, options->common, "--own-log");
   command.footer(
@@ -122,6 +112,7 @@ void add_break(cli::Command program) {
       "  hangdbg break train.py:120 --ranks 1,3 --hold-until 1,3 -c 'p step' "
       "-c n\n"
       "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json\n"
+      "  hangdbg break train.py:120 -c where --via ssh:node[01-16]\n"
       "\n"
       "The job survives the stop: the timeouts of its process groups are "
       "raised on all ranks before a breakpoint is set, and restored when "
@@ -150,9 +141,7 @@ int run(const BreakOptions& options) {
   return code;
 }
 
-Result<int> break_in(const BreakOptions& options,
-                     std::optional<BreakEvents>& events) {
-  TRY(options.common.configure_log());
+Status check(const BreakOptions& options) {
   if (options.common.json && options.commands.empty() && options.log.empty()) {
     return fail(ErrorId::Usage, "--json needs -c or --log: it opens no prompt",
                 typed_with("-c", "where"));
@@ -167,7 +156,40 @@ Result<int> break_in(const BreakOptions& options,
     return fail(ErrorId::Usage, "not a number of seconds: nan",
                 "hangdbg break --help");
   }
+  if (options.via.given() && options.commands.empty() && options.log.empty()) {
+    return fail(ErrorId::Usage, "--via needs -c or --log: it opens no prompt",
+                typed_with("-c", "where"));
+  }
+  if (options.via.given() && !options.hold_until.empty()) {
+    return fail(ErrorId::Usage,
+                "--hold-until works among the ranks of one machine only",
+                typed_without("--hold-until"));
+  }
+  return {};
+}
+
+Result<int> break_in(const BreakOptions& options,
+                     std::optional<BreakEvents>& events) {
+  TRY(options.common.configure_log());
+  TRY(check(options));
   const PromptBreakpoint wanted = TRY(breakpoint_of(options));
+  if (options.by_orders) {
+    return break_by_orders({.common = options.common,
+                            .job = options.job,
+                            .wanted = wanted,
+                            .commands = options.commands,
+                            .deadline = options.to_wait()},
+                           events);
+  }
+  if (options.via.given()) {
+    return break_on_nodes({.via = options.via,
+                           .common = options.common,
+                           .job = options.job,
+                           .commands = options.commands,
+                           .hold_for = options.hold_for(),
+                           .deadline = options.to_wait()},
+                          events);
+  }
   const RankChoice until = TRY(RankChoice::parse(
       options.hold_until.empty() ? "all" : options.hold_until));
   const ChosenRanks chosen =
@@ -196,8 +218,7 @@ Result<int> break_in(const BreakOptions& options,
   for (const std::string& finding : findings(chosen.job)) {
     say(stderr, "{}\n", finding);
   }
-  const Deadline deadline = Deadline::in(std::chrono::nanoseconds(
-      static_cast<std::int64_t>(options.wait_s * 1e9)));
+  const Deadline deadline = options.to_wait();
   CommonOptions common = options.common;
   if (common.json) {
     common.colour = ColourChoice::Never;
@@ -212,11 +233,10 @@ Result<int> break_in(const BreakOptions& options,
   }
   TRY(set_on_ranks(attached, chosen.ranks, wanted, !together.empty()));
   const Interruptible interruptible(*attached.all().front()->session);
-  return !wanted.log.empty() ? show_log(attached, deadline)
-         : options.commands.empty()
-             ? prompt_at_stops(attached, chosen, together, deadline)
-             : run_at_stops(attached, chosen, together, options.commands,
-                            deadline);
+  const BreakAtStops at{attached, chosen, together, deadline};
+  return !wanted.log.empty()        ? show_log(at)
+         : options.commands.empty() ? prompt_at_stops(at)
+                                    : run_at_stops(at, options.commands);
 }
 
 Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options) {
@@ -242,33 +262,15 @@ Result<PromptBreakpoint> breakpoint_of(const BreakOptions& options) {
   return wanted;
 }
 
-// The agents speak as their threads come by.
-int show_log(AttachedRanks& attached, Deadline deadline) {
-  const auto lives = [](const AttachedRank* one) {
-    return !one->session->over();
-  };
-  while (!deadline.expired() && std::ranges::any_of(attached.all(), lives)) {
-    attached.await(deadline.capped(kLookAgain));
-    attached.look();
-    flush_output(stdout);
-    if (Interruptible::take()) {
-      return exit_code(ErrorId::Interrupted);
-    }
-  }
-  return 0;
-}
-
-int prompt_at_stops(AttachedRanks& attached,
-                    const ChosenRanks& chosen,
-                    const RankSet& together,
-                    Deadline deadline) {
-  const auto came = await_ranks(attached, chosen, together, deadline);
+int prompt_at_stops(const BreakAtStops& at) {
+  AttachedRanks& attached = at.attached;
+  const auto came = await_ranks(at);
   if (!came && (came.error().id != ErrorId::Interrupted ||
                 ::isatty(STDIN_FILENO) != 1)) {
     return report(came.error(), attached.err());
   }
   AttachedRank* const first =
-      came ? came->front() : attached.find_rank(chosen.ranks.front().rank);
+      came ? came->front() : attached.find_rank(at.chosen.ranks.front().rank);
   if (came) {
     // At once: it stands.
     const Status shown = await_stop(*first->state, std::nullopt);
@@ -282,134 +284,6 @@ int prompt_at_stops(AttachedRanks& attached,
             "no rank has reached the breakpoint; c waits again"));
   }
   return attached.prompt(first->pid, std::nullopt);
-}
-
-Result<int> run_at_stops(AttachedRanks& attached,
-                         const ChosenRanks& chosen,
-                         const RankSet& together,
-                         const std::vector<std::string>& commands,
-                         Deadline deadline) {
-  BreakEvents* const events = attached.events();
-  int code = 0;
-  std::set<int> done;
-  while (done.size() < chosen.ranks.size()) {
-    const auto came = TRY(await_ranks(attached, chosen, together, deadline));
-    show_stops(
-        came, events == nullptr
-                  ? ShowPrinted(show_printed)
-                  : [&](const auto& rank, const auto&) { events->stop(rank); });
-    for (const std::string& command : commands) {
-      const int last = run_together(
-          came, command,
-          events == nullptr ? ShowPrinted(show_printed)
-                            : [&](const auto& rank, const auto& printed) {
-                                events->output(rank, command, printed);
-                              });
-      code = last != 0 ? last : code;
-    }
-    for (AttachedRank* const one : came) {
-      done.insert(*one->rank);
-      for (const std::int64_t tid : std::set(one->state->held)) {
-        one->state->held.erase(tid);
-        forget_stop(*one->state, tid);
-        [[maybe_unused]] const Status gone =
-            release_thread(*one->session, tid, attached.options().deadline());
-      }
-    }
-    say_notes_of(attached);
-  }
-  return code;
-}
-
-// Those in which a thread has come to stand: one of them, or all of `together`.
-Result<std::vector<AttachedRank*>> await_ranks(AttachedRanks& attached,
-                                               const ChosenRanks& chosen,
-                                               const RankSet& together,
-                                               Deadline deadline) {
-  Deadline patience = deadline.capped(kPatience);
-  for (RankSet said;;) {
-    attached.look();
-    std::vector<AttachedRank*> came;
-    RankSet ranks;
-    bool alive = false;
-    for (const JobRank& rank : chosen.ranks) {
-      AttachedRank* const one = attached.find_rank(rank.rank);
-      alive |= !one->session->over();
-      if (!one->state->unseen.empty()) {
-        one->state->notes.erase(one->state->unseen.front().tid);
-        came.push_back(one);
-        ranks.add(rank.rank);
-      }
-    }
-    const auto is_there = [&](int rank) { return ranks.contains(rank); };
-    if (!came.empty() && std::ranges::all_of(together.numbers(), is_there)) {
-      say_notes_of(attached);
-      return came;
-    }
-    if (came.empty()) {
-      patience = deadline.capped(kPatience);
-    } else if (patience.expired() && ranks != said) {
-      say(stderr, "{}\n",
-          attached.err().dim(fmt::format(
-              "rank {} has reached the breakpoint; waiting for all of {}",
-              ranks.text(8), together.text(8))));
-      if (BreakEvents* const events = attached.events()) {
-        events->waits(ranks, together);
-      }
-      said = ranks;
-    }
-    say_notes_of(attached);
-    if (const int late = rank_whose_time_was_up(attached); late >= 0) {
-      return fail(
-          ErrorId::TimedOut,
-          fmt::format(
-              "rank {} resumed before all ranks had reached the breakpoint",
-              late),
-          typed_with("--for", "600"));
-    }
-    if (!alive) {
-      return fail(ErrorId::TargetDied, "all ranks have ended", "hangdbg ps");
-    }
-    if (deadline.expired()) {
-      return fail(
-          ErrorId::TimedOut,
-          together.empty() || ranks.empty()
-              ? "no rank has reached the breakpoint"
-              : fmt::format(
-                    "rank {} has reached the breakpoint, but not all of {}",
-                    ranks.text(8), together.text(8)),
-          "hangdbg dump --job " + shell_quote(chosen.job.id) + " --merge");
-    }
-    attached.await(deadline.capped(kLookAgain));
-    if (Interruptible::take()) {
-      return fail(ErrorId::Interrupted, "interrupted");
-    }
-  }
-}
-
-// -1: of none.
-int rank_whose_time_was_up(AttachedRanks& attached) {
-  for (const AttachedRank* const one : attached.all()) {
-    if (one->state && one->state->time_was_up) {
-      return one->rank.value_or(0);
-    }
-  }
-  return -1;
-}
-
-void say_notes_of(AttachedRanks& attached) {
-  for (AttachedRank* const one : attached.all()) {
-    if (one->state) {
-      for (const auto& [tid, note] : std::exchange(one->state->notes, {})) {
-        say(stderr, "{} {}\n",
-            rank_prefix(one->rank.value_or(0), attached.err()),
-            attached.err().dim(note));
-        if (BreakEvents* const events = attached.events()) {
-          events->note(one->rank.value_or(0), note);
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

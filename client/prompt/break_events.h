@@ -49,9 +49,10 @@ class BreakEvents {
   void error(const Error& error);
   void end(int code);
 
- private:
+  // Another event, as it is.
   void tell(const Json& event);
 
+ private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> to_;
 };
 

@@ -38,6 +38,12 @@ void HoldTimer::look() {
   }
 }
 
+void HoldTimer::shorten(std::chrono::milliseconds left) {
+  if (stop_budget_.shorten(left)) {
+    keep_time();
+  }
+}
+
 void HoldTimer::keep_time() {
   std::set<int> standing;
   for (const AttachedRank* const one : ranks_.all()) {

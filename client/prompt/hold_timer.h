@@ -30,6 +30,10 @@ class HoldTimer {
   // To be called again and again.
   void look();
 
+  // Those that stand go on in so long at most: a rank of another machine may
+  // not wait for longer.
+  void shorten(std::chrono::milliseconds left);
+
   // When those that stand go on by themselves; nothing: none stands.
   std::optional<Deadline> end() const { return stop_budget_.end(); }
 

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "base/host_name.h"
+#include "nodes/answering/frame_writer.h"
+#include "nodes/answering/live.h"
 #include "nodes/frames/frame.h"
 #include "nodes/frames/pack.h"
 #include "nodes/processes/child.h"
@@ -31,49 +33,6 @@ constexpr auto kToSayWhyLate = std::chrono::seconds(3);
 constexpr unsigned kToWriteS = 60;
 constexpr double kMostSeconds = 86'400;
 constexpr std::size_t kMostOutput = std::size_t{256} << 20;
-
-// Frames of one answer, on standard output.
-class FrameWriter {
- public:
-  FrameWriter() {
-    std::uint32_t random = 0;
-    (void)!::getrandom(&random, sizeof(random), GRND_NONBLOCK);
-    stream_ = fmt::format("{:08x}{:x}", random, ::getpid());
-  }
-
-  // Whether somebody reads it.
-  bool write(FrameType type, std::string_view payload) {
-    return write_all(frame_line(stream_, next_++, type, payload));
-  }
-  bool write_pieces(FrameType type, std::string_view bytes) {
-    while (!bytes.empty()) {
-      if (!write(type, bytes.substr(0, kFramePayload))) {
-        return false;
-      }
-      bytes.remove_prefix(std::min(kFramePayload, bytes.size()));
-    }
-    return true;
-  }
-
- private:
-  bool write_all(std::string_view text) {
-    while (!text.empty()) {
-      const auto size = ::write(STDOUT_FILENO, text.data(), text.size());
-      if (size < 0 && errno != EINTR && errno != EAGAIN) {
-        return false;
-      }
-      text.remove_prefix(size > 0 ? static_cast<std::size_t>(size) : 0);
-      if (size < 0 && errno == EAGAIN) {
-        pollfd out{STDOUT_FILENO, POLLOUT, 0};
-        ::poll(&out, 1, -1);  // the alarm ends it
-      }
-    }
-    return true;
-  }
-
-  std::string stream_;
-  std::uint32_t next_ = 0;
-};
 
 // Takes it out of what the command has written on standard error.
 std::optional<std::string> take_error_name(std::string& err) {
@@ -184,6 +143,10 @@ int answer_as_node(const NodeRequest& request,
     return 1;
   }
   variables.push_back(fmt::format("{}=1", kNodeVariable));
+  if (request.live) {
+    const NodeEnd end = run_live(request, std::move(variables), frames);
+    return frames.write(FrameType::End, encode(end).dump()) ? 0 : 1;
+  }
   Ran ran = run_command(request, std::move(variables), frames);
   if (!ran.read) {
     return 1;

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -18,6 +16,7 @@
 #include "nodes/frames/pack.h"
 #include "nodes/launchers/bootstrap.h"
 #include "nodes/processes/descriptor_limit.h"
+#include "nodes/processes/interrupt_fd.h"
 #include "nodes/program/own_program.h"
 #include "protocol/base64.h"
 #include "protocol/json.h"
@@ -30,31 +29,6 @@ constexpr auto kToConnect = std::chrono::seconds(10);  // ssh gives up after 8
 constexpr auto kToSend = std::chrono::seconds(60);
 constexpr auto kToEnd = std::chrono::milliseconds(500);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
-
-// Ctrl-C comes as something to read, as long as it lives.
-class InterruptFd {
- public:
-  InterruptFd() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
-    fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~InterruptFd() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  InterruptFd(const InterruptFd&) = delete;
-  InterruptFd& operator=(const InterruptFd&) = delete;
-
-  int get() const { return fd_.get(); }
-  bool came() const {
-    signalfd_siginfo info{};
-    return ::read(fd_.get(), &info, sizeof(info)) == sizeof(info);
-  }
-
- private:
-  sigset_t before_{};
-  Fd fd_;
-};
 
 struct Asking {
   const Launcher& launcher;
@@ -79,16 +53,6 @@ struct Asking {
   std::string request() const;
   Deadline::Clock::duration time_to_answer() const;
 };
-
-std::vector<std::string> all_variables() {
-  std::vector<std::string> all;
-  for (char** each = environ; *each != nullptr; ++each) {
-    if (!std::string_view(*each).starts_with("HANGDBG_")) {
-      all.emplace_back(*each);
-    }
-  }
-  return all;
-}
 
 Status Asking::run() {
   const InterruptFd interrupt;
@@ -156,8 +120,8 @@ void Asking::start(std::vector<OneAnswer*> nodes, IfAbsent if_absent) {
                                               .request = request(),
                                               .if_absent = if_absent}));
   const std::string name = words.front();
-  auto child = start_child(name, std::move(words), all_variables(), SIGTERM,
-                           launcher.forwards_input());
+  auto child = start_child(name, std::move(words), launcher_variables(),
+                           SIGTERM, launcher.forwards_input());
   if (!child) {
     for (OneAnswer* const node : nodes) {
       node->end({.id = ErrorId::NodeFailed, .message = child.error().text()});

@@ -68,7 +68,22 @@ void Connection::send(std::string_view program, Deadline deadline) {
   write();
 }
 
+void Connection::order(std::string_view text) {
+  orders_ += text;
+  write();
+}
+
 void Connection::write() {
+  while (child_.in && !orders_.empty()) {
+    const auto size = ::write(child_.in.get(), orders_.data(), orders_.size());
+    if (size > 0) {
+      orders_.erase(0, static_cast<std::size_t>(size));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      child_.in.reset();  // it has ended, and says why
+    }
+  }
   if (!sending()) {
     return;
   }

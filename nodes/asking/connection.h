@@ -31,8 +31,12 @@ class Connection {
   bool wants_program() const;
   // Sends it, and then the end of the stream; may take until `deadline`.
   void send(std::string_view program, Deadline deadline);
-  bool sending() const { return child_.in && !left_to_send_.empty(); }
+  bool sending() const {
+    return child_.in && !(left_to_send_.empty() && orders_.empty());
+  }
   void write();
+  // To all its nodes; the stream stays open.
+  void order(std::string_view text);
 
   // The process has ended with `code`, or time is up (no code).
   void end(std::optional<int> code, std::string_view time);
@@ -50,6 +54,7 @@ class Connection {
   FrameReader reader_;
   std::string errors_;  // what the launcher has said
   std::string_view left_to_send_;
+  std::string orders_;  // that could not be written yet
   bool sent_ = false;
 };
 

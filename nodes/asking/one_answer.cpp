@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPacked = std::size_t{64} << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::size_t kMostLive = 16 << 20;
 constexpr std::size_t kMostErrors = 64 << 10;
 constexpr std::size_t kMostNoise = 20;  // lines that are kept
 
@@ -42,6 +43,7 @@ void OneAnswer::take(const Frame& frame, const std::string& program) {
                              : "it has no beginning");
   }
   ++next_;
+  heard_ = Deadline::Clock::now();
   switch (frame.type) {
     case FrameType::Hello: {
       const auto hello = message_of<NodeHello>(frame);
@@ -60,6 +62,10 @@ void OneAnswer::take(const Frame& frame, const std::string& program) {
         answer_.err += frame.payload;
       }
       return;
+    case FrameType::Live:
+      live_ += frame.payload;
+      return live_.size() > kMostLive ? break_off("a line of it is too long")
+                                      : void();
     case FrameType::End:
       return take_end(frame);
     case FrameType::Alive:
@@ -93,6 +99,18 @@ void OneAnswer::take(const NoiseLine& noise) {
   if (answer_.noise.size() < kMostNoise) {
     answer_.noise.push_back(noise.text);
   }
+}
+
+std::vector<std::string> OneAnswer::take_lines() {
+  std::vector<std::string> lines;
+  std::size_t taken = 0;
+  for (auto end = live_.find('\n'); end != std::string::npos;
+       end = live_.find('\n', taken)) {
+    lines.push_back(live_.substr(taken, end - taken));
+    taken = end + 1;
+  }
+  live_.erase(0, taken);
+  return lines;
 }
 
 void OneAnswer::break_off(std::string why) {

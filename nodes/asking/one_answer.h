@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/deadline.h"
 #include "nodes/asking/ask.h"
 #include "nodes/frames/frame.h"
 
@@ -30,6 +32,9 @@ class OneAnswer {
   bool needs_program() const { return needs_program_; }
   void program_sent() { needs_program_ = false; }
   const std::string& node() const { return node_; }
+  // Of a live one: when it was heard last, and what it has said since.
+  Deadline::Clock::time_point heard() const { return heard_; }
+  std::vector<std::string> take_lines();
   // It is over, and was not handed on yet.
   bool ready() const { return over_ && !needs_program_ && !handed_on_; }
   NodeAnswer hand_on() {
@@ -45,6 +50,8 @@ class OneAnswer {
   std::optional<std::string> stream_;  // of its frames
   std::uint32_t next_ = 0;
   std::string packed_;
+  std::string live_;
+  Deadline::Clock::time_point heard_ = Deadline::Clock::now();
   bool needs_program_ = false;
   bool over_ = false;
   bool handed_on_ = false;

@@ -18,7 +18,7 @@ constexpr std::string_view kMark = "hangdbg1~";
 constexpr std::size_t kMostLabel = 255;
 constexpr std::size_t kKeptNoise = 200;
 constexpr std::size_t kMostStream = 32;
-constexpr std::string_view kTypes = "HAOEXN";
+constexpr std::string_view kTypes = "HAOELXN";
 
 std::uint32_t checksum(std::string_view head, std::string_view payload) {
   const auto add = [](uLong sum, std::string_view bytes) {

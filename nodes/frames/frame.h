@@ -25,6 +25,7 @@ enum class FrameType : char {
   Alive = 'A',   // once a second
   Output = 'O',  // a piece of the compressed standard output
   Errors = 'E',  // a piece of standard error
+  Live = 'L',    // a piece of standard output at once, as it is
   End = 'X',     // NodeEnd, as JSON; the last one
   Need = 'N',    // the program is not there: its ID
 };

@@ -14,6 +14,7 @@ struct NodeRequest {
   std::vector<std::string> words;  // behind "hangdbg"
   std::vector<std::string> typed;  // what a person has typed, for hints
   double seconds = 0;              // then the node gives up
+  bool live = false;  // it reads orders, and its output is sent as it comes
 
   template <class V>
   void fields(V& v) {
@@ -21,6 +22,7 @@ struct NodeRequest {
     v("words", words);
     v("typed", typed);
     v("seconds", seconds);
+    v("live", live);
   }
 };
 

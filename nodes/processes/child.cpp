@@ -106,6 +106,16 @@ Result<NodeChild> start_child(const std::string& program,
   return child;
 }
 
+std::vector<std::string> launcher_variables() {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!std::string_view(*each).starts_with("HANGDBG_")) {
+      all.emplace_back(*each);
+    }
+  }
+  return all;
+}
+
 std::string read_available(Fd& from) {
   std::string text;
   std::array<char, 65536> buffer{};

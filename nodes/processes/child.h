@@ -29,6 +29,9 @@ Result<NodeChild> start_child(const std::string& program,
                               int end_signal,
                               bool with_input);
 
+// Ours, without those that steer a hangdbg: for a launcher.
+std::vector<std::string> launcher_variables();
+
 // What came by now; the descriptor is closed at the stream's end.
 std::string read_available(Fd& from);
 

@@ -87,6 +87,7 @@ struct BreakpointEvent {
   std::string place;
   std::vector<int> ranks;
   std::optional<std::string> message;
+  std::optional<std::string> node = {};  // of --via
 
   template <class V>
   void fields(V& v) {
@@ -94,6 +95,7 @@ struct BreakpointEvent {
     v("place", place);
     v("ranks", ranks);
     v("message", message);
+    v("node", node);
   }
 };
 
@@ -132,6 +134,7 @@ struct StopEvent {
   std::optional<std::string> file;
   std::int64_t line = 0;
   std::string function;
+  std::optional<std::string> node = {};  // of --via
 
   template <class V>
   void fields(V& v) {
@@ -143,6 +146,7 @@ struct StopEvent {
     v("file", file);
     v("line", line);
     v("function", function);
+    v("node", node);
   }
 };
 
@@ -153,6 +157,7 @@ struct OutputEvent {
   int code = 0;
   std::string out;
   std::string err;
+  std::optional<std::string> node = {};  // of --via
 
   template <class V>
   void fields(V& v) {
@@ -162,6 +167,7 @@ struct OutputEvent {
     v("code", code);
     v("out", out);
     v("err", err);
+    v("node", node);
   }
 };
 
@@ -170,23 +176,27 @@ struct TextEvent {
   std::string event;
   int rank = 0;
   std::string text;
+  std::optional<std::string> node = {};  // of --via
 
   template <class V>
   void fields(V& v) {
     v("event", event);
     v("rank", rank);
     v("text", text);
+    v("node", node);
   }
 };
 
 struct ErrorEvent {
   std::string event = "error";
   ReportedError error;
+  std::optional<std::string> node = {};  // of --via
 
   template <class V>
   void fields(V& v) {
     v("event", event);
     v("error", error);
+    v("node", node);
   }
 };
 

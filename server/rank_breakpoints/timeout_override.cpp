@@ -57,7 +57,7 @@ void TimeoutOverride::look_again(int rank,
 
 milliseconds TimeoutOverride::longest() const {
   return shortest_ && !not_raised().empty()
-             ? std::min(hold_for_, *shortest_ / 2)
+             ? std::min(hold_for_, *shortest_ / parts_)
              : hold_for_;
 }
 
@@ -90,7 +90,7 @@ std::vector<TimeoutOverride::Shorter> TimeoutOverride::shorter(
     const milliseconds timeout(group.timeout_ms.value_or(0));
     if (!shortest_ && timeout.count() > 0) {
       found.push_back(
-          {timeout / 2,
+          {timeout / parts_,
            fmt::format("rank {} has made process groups since, with a timeout "
                        "of {}",
                        rank, timeout_text(timeout))});
@@ -98,7 +98,7 @@ std::vector<TimeoutOverride::Shorter> TimeoutOverride::shorter(
   }
   const std::string call = shortest_ ? with_fixed_timeout(groups) : "";
   if (!call.empty()) {
-    found.push_back({*shortest_ / 2,
+    found.push_back({*shortest_ / parts_,
                      fmt::format("rank {} is in {}, whose timeout of {} stays",
                                  rank, call, timeout_text(*shortest_))});
   }

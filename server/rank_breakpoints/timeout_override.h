@@ -21,12 +21,14 @@ constexpr std::chrono::seconds kHoldFor{600};
 
 class TimeoutOverride {
  public:
-  explicit TimeoutOverride(std::chrono::milliseconds hold_for)
-      : hold_for_(hold_for) {}
+  // `machines`: that have ranks of the job. Each keeps its ranks' time for
+  // itself.
+  explicit TimeoutOverride(std::chrono::milliseconds hold_for, int machines = 1)
+      : hold_for_(hold_for), parts_(machines + 1) {}
 
-  // So much longer they are to be: two ranks that are held one after the other
-  // must not add up.
-  std::chrono::milliseconds by() const { return 2 * hold_for_; }
+  // So much longer they are to be: ranks that are held one after the other must
+  // not add up.
+  std::chrono::milliseconds by() const { return parts_ * hold_for_; }
 
   // What that rank has said to it.
   void take(int rank, const Result<dap::ProcessGroups::Body>& answer);
@@ -62,6 +64,7 @@ class TimeoutOverride {
 
  private:
   std::chrono::milliseconds hold_for_;
+  int parts_;
   CollectivesWithOriginalTimeout old_;
   RankSet raised_;
   std::map<std::string, RankSet> not_raised_;  // for another reason than apart

@@ -35,6 +35,15 @@ TEST(TimeoutOverride, WhereAllAreRaisedThereIsAllOfTheTime) {
                           "120 s, until we leave"));
 }
 
+TEST(TimeoutOverride, MachinesHoldTheirRanksOneAfterTheOther) {
+  TimeoutOverride raised(seconds(60), 3);
+  EXPECT_EQ(raised.by(), seconds(240));
+  raised.take(0, said());
+  EXPECT_EQ(raised.longest(), seconds(60));
+  raised.leave_out(1, "it has ended");
+  EXPECT_EQ(raised.longest(), seconds(20) / 4);
+}
+
 TEST(TimeoutOverride, WhereOneStaysThereIsHalfOfIt) {
   TimeoutOverride raised(seconds(60));
   raised.take(0, said());

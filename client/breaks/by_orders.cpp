@@ -1,0 +1,230 @@
+#include "client/breaks/by_orders.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "client/breaks/messages.h"
+#include "client/prompt/at_stops.h"
+#include "client/prompt/attached_ranks.h"
+#include "client/prompt/breaks.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/render.h"
+#include "protocol/json.h"
+#include "server/rank_breakpoints/timeout_override.h"
+
+namespace hangdbg {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto kBetweenOrderLooks = milliseconds(50);
+
+// What is ordered, one line after the other.
+class OrderReader {
+ public:
+  OrderReader() { ::fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK); }
+
+  bool over() const { return over_; }
+  // Nothing: none is there.
+  std::optional<BreakOrder> next() {
+    read();
+    while (!over_) {
+      const auto end = text_.find('\n');
+      if (end == std::string::npos) {
+        return std::nullopt;
+      }
+      const auto json = Json::parse(text_.substr(0, end));
+      text_.erase(0, end + 1);
+      auto order =
+          json ? decode<BreakOrder>(*json) : std::unexpected(json.error());
+      over_ = !order || order->what == "end";
+      if (!over_ && !order->what.empty()) {
+        return *std::move(order);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void read() {
+    std::array<char, 4096> buffer{};
+    for (;;) {
+      const auto size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+      if (size > 0) {
+        text_.append(buffer.data(), static_cast<std::size_t>(size));
+      } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+        over_ = true;
+        return;
+      } else if (errno == EAGAIN) {
+        return;
+      }
+    }
+  }
+
+  std::string text_;
+  bool over_ = false;
+};
+
+class RanksOfNode {
+ public:
+  RanksOfNode(const BreakByOrders& options, const Job& job, BreakEvents& events)
+      : options_(options), job_(job), events_(events), attached_(common()) {
+    attached_.tell(&events);
+  }
+
+  AttachedRanks& attached() { return attached_; }
+  bool over() const { return orders_.over(); }
+
+  // What is ordered now, if that is not done here.
+  std::optional<BreakOrder> look() {
+    while (auto order = orders_.next()) {
+      if (order->what == "look") {
+        events_.tell(
+            encode(GroupsEvent{.number = order->number, .ranks = groups({})}));
+      } else if (order->what == "shorten" && attached_.timer() != nullptr) {
+        attached_.timer()->shorten(milliseconds(order->ms));
+      } else {
+        return order;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // None: the orders have ended.
+  std::optional<BreakOrder> await_order() {
+    while (!over()) {
+      if (auto order = look()) {
+        return order;
+      }
+      attached_.await(Deadline::in(kBetweenOrderLooks));
+      attached_.look();
+    }
+    return std::nullopt;
+  }
+
+  void raise(milliseconds by) {
+    for (auto& [pid, error] : attached_.attach_all(job_.ranks)) {
+      failed_.emplace(job_.find(pid)->rank, error.message);
+    }
+    if (by.count() > 0) {
+      prepared_ = groups(by);
+    } else {
+      for (const JobRank& rank : job_.ranks) {
+        prepared_.push_back({.rank = rank.rank});
+      }
+    }
+    events_.tell(encode(PreparedEvent{.job = job_.id,
+                                      .kind = job_.kind,
+                                      .world_size = job_.world_size,
+                                      .ranks = prepared_}));
+  }
+
+  // The asking side has seen what stays elsewhere.
+  Status limit(milliseconds hold_for) {
+    TimeoutOverride raised(hold_for);
+    for (const RankGroups& one : prepared_) {
+      if (one.groups) {
+        raised.take(one.rank, *one.groups);
+      }
+    }
+    return attached_.limit(std::move(raised));
+  }
+
+ private:
+  const CommonOptions& common() const { return options_.common; }
+
+  std::vector<RankGroups> groups(std::optional<milliseconds> raise_by) {
+    std::vector<RankGroups> all;
+    for (AttachedRank* const one : attached_.all()) {
+      if (one->session->over()) {
+        all.push_back({.rank = one->rank.value_or(0),
+                       .groups = dap::ProcessGroups::Body()});
+        continue;
+      }
+      auto said = attached_.process_groups(*one, raise_by, common().deadline());
+      all.push_back({.rank = one->rank.value_or(0)});
+      if (said) {
+        all.back().groups = *std::move(said);
+      } else {
+        all.back().failed = said.error().message;
+      }
+    }
+    for (const auto& [rank, why] : failed_) {
+      all.push_back({.rank = rank, .failed = why});
+    }
+    return all;
+  }
+
+  const BreakByOrders& options_;
+  const Job& job_;
+  BreakEvents& events_;
+  OrderReader orders_;
+  AttachedRanks attached_;
+  std::map<int, std::string> failed_;
+  std::vector<RankGroups> prepared_;
+};
+
+Result<int> stop_ranks(RanksOfNode& ranks,
+                       const BreakByOrders& options,
+                       const ChosenRanks& chosen) {
+  if (chosen.ranks.empty()) {
+    return 0;
+  }
+  TRY(set_on_ranks(ranks.attached(), chosen.ranks, options.wanted, false));
+  const RankSet none;
+  const BreakAtStops at{
+      ranks.attached(), chosen, none, options.deadline, [&]() -> Status {
+        (void)ranks.look();
+        return ranks.over() ? fail(ErrorId::Interrupted, "it was ended")
+                            : Status();
+      }};
+  return options.wanted.log.empty() ? run_at_stops(at, options.commands)
+                                    : show_log(at);
+}
+
+}  // namespace
+
+Result<int> break_by_orders(const BreakByOrders& options,
+                            std::optional<BreakEvents>& events) {
+  ChosenRanks chosen =
+      TRY(choose_ranks({.job = options.job.job}, options.common.deadline()));
+  const RankChoice choice = TRY(
+      RankChoice::parse(options.job.ranks.empty() ? "all" : options.job.ranks));
+  std::erase_if(chosen.ranks, [&](const JobRank& rank) {
+    return !choice.includes(rank.rank);
+  });
+  events.emplace();
+  RanksOfNode ranks(options, chosen.job, *events);
+  const auto raise = ranks.await_order();
+  if (!raise || raise->what != "raise") {
+    return 0;
+  }
+  ranks.raise(milliseconds(raise->ms));
+  const auto arm = ranks.await_order();
+  if (!arm || arm->what != "arm") {
+    return 0;
+  }
+  const auto here = ranks.attached().all();
+  std::optional<Interruptible> interruptible;
+  if (!here.empty()) {
+    interruptible.emplace(*here.front()->session);
+  }
+  TRY(ranks.limit(milliseconds(arm->ms)));
+  const auto code = stop_ranks(ranks, options, chosen);
+  if (!code && !ranks.over()) {
+    events->error(code.error());
+  }
+  events->tell(
+      encode(DoneEvent{.code = code ? *code : exit_code(code.error().id)}));
+  (void)ranks.await_order();  // the end
+  return code ? *code : 0;
+}
+
+}  // namespace hangdbg

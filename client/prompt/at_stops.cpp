@@ -1,0 +1,179 @@
+#include "client/prompt/at_stops.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "client/prompt/break_events.h"
+#include "client/prompt/stops.h"
+#include "client/prompt/together.h"
+#include "client/ranks/rank_prefix.h"
+#include "client/terminal/interrupt.h"
+#include "client/terminal/render.h"
+#include "client/terminal/typed.h"
+
+namespace hangdbg {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto kLookForStops = milliseconds(200);
+// Who comes so soon needs no word.
+constexpr auto kAtStopsPatience = milliseconds(500);
+
+int rank_whose_time_was_up(AttachedRanks& attached);
+void say_notes_of(AttachedRanks& attached);
+
+}  // namespace
+
+Result<int> show_log(const BreakAtStops& at) {
+  AttachedRanks& attached = at.attached;
+  const auto lives = [](const AttachedRank* one) {
+    return !one->session->over();
+  };
+  while (!at.deadline.expired() && std::ranges::any_of(attached.all(), lives)) {
+    attached.await(at.deadline.capped(kLookForStops));
+    attached.look();
+    flush_output(stdout);
+    TRY(at.meanwhile ? at.meanwhile() : Status());
+    if (Interruptible::take()) {
+      return exit_code(ErrorId::Interrupted);
+    }
+  }
+  return 0;
+}
+
+Result<int> run_at_stops(const BreakAtStops& at,
+                         const std::vector<std::string>& commands) {
+  AttachedRanks& attached = at.attached;
+  BreakEvents* const events = attached.events();
+  const ShowPrinted tell_stop = [&](const auto& rank, const auto& printed) {
+    events->stop(rank);
+    if (at.meanwhile) {
+      events->output(rank, "", printed);  // for a person
+    }
+  };
+  int code = 0;
+  std::set<int> done;
+  while (done.size() < at.chosen.ranks.size()) {
+    const auto came = TRY(await_ranks(at));
+    show_stops(came, events == nullptr ? show_printed : tell_stop);
+    for (const std::string& command : commands) {
+      const int last = run_together(
+          came, command,
+          events == nullptr ? ShowPrinted(show_printed)
+                            : [&](const auto& rank, const auto& printed) {
+                                events->output(rank, command, printed);
+                              });
+      code = last != 0 ? last : code;
+    }
+    for (AttachedRank* const one : came) {
+      done.insert(*one->rank);
+      for (const std::int64_t tid : std::set(one->state->held)) {
+        one->state->held.erase(tid);
+        forget_stop(*one->state, tid);
+        [[maybe_unused]] const Status gone =
+            release_thread(*one->session, tid, attached.options().deadline());
+      }
+    }
+    say_notes_of(attached);
+  }
+  return code;
+}
+
+Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at) {
+  const auto& [attached, chosen, together, deadline, meanwhile] = at;
+  Deadline patience = deadline.capped(kAtStopsPatience);
+  for (RankSet said;;) {
+    attached.look();
+    std::vector<AttachedRank*> came;
+    RankSet ranks;
+    bool alive = false;
+    for (const JobRank& rank : chosen.ranks) {
+      AttachedRank* const one = attached.find_rank(rank.rank);
+      alive |= !one->session->over();
+      if (!one->state->unseen.empty()) {
+        one->state->notes.erase(one->state->unseen.front().tid);
+        came.push_back(one);
+        ranks.add(rank.rank);
+      }
+    }
+    const auto is_there = [&](int rank) { return ranks.contains(rank); };
+    if (!came.empty() && std::ranges::all_of(together.numbers(), is_there)) {
+      say_notes_of(attached);
+      return came;
+    }
+    if (came.empty()) {
+      patience = deadline.capped(kAtStopsPatience);
+    } else if (patience.expired() && ranks != said) {
+      say(stderr, "{}\n",
+          attached.err().dim(fmt::format(
+              "rank {} has reached the breakpoint; waiting for all of {}",
+              ranks.text(8), together.text(8))));
+      if (BreakEvents* const events = attached.events()) {
+        events->waits(ranks, together);
+      }
+      said = ranks;
+    }
+    say_notes_of(attached);
+    if (const int late = rank_whose_time_was_up(attached); late >= 0) {
+      return fail(
+          ErrorId::TimedOut,
+          fmt::format(
+              "rank {} resumed before all ranks had reached the breakpoint",
+              late),
+          typed_with("--for", "600"));
+    }
+    if (!alive) {
+      return fail(ErrorId::TargetDied, "all ranks have ended", "hangdbg ps");
+    }
+    if (deadline.expired()) {
+      return fail(
+          ErrorId::TimedOut,
+          together.empty() || ranks.empty()
+              ? "no rank has reached the breakpoint"
+              : fmt::format(
+                    "rank {} has reached the breakpoint, but not all of {}",
+                    ranks.text(8), together.text(8)),
+          "hangdbg dump --job " + shell_quote(chosen.job.id) + " --merge");
+    }
+    attached.await(deadline.capped(kLookForStops));
+    TRY(meanwhile ? meanwhile() : Status());
+    if (Interruptible::take()) {
+      return fail(ErrorId::Interrupted, "interrupted");
+    }
+  }
+}
+
+namespace {
+
+// -1: of none.
+int rank_whose_time_was_up(AttachedRanks& attached) {
+  for (const AttachedRank* const one : attached.all()) {
+    if (one->state && one->state->time_was_up) {
+      return one->rank.value_or(0);
+    }
+  }
+  return -1;
+}
+
+void say_notes_of(AttachedRanks& attached) {
+  for (AttachedRank* const one : attached.all()) {
+    if (one->state) {
+      for (const auto& [tid, note] : std::exchange(one->state->notes, {})) {
+        say(stderr, "{} {}\n",
+            rank_prefix(one->rank.value_or(0), attached.err()),
+            attached.err().dim(note));
+        if (BreakEvents* const events = attached.events()) {
+          events->note(one->rank.value_or(0), note);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hangdbg
