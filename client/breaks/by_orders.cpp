@@ -10,13 +10,13 @@
 #include <map>
 #include <utility>
 
-#include "client/breaks/messages.h"
 #include "client/prompt/at_stops.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/breaks.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
 #include "protocol/json.h"
+#include "protocol/reports/break_on_nodes.h"
 #include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
@@ -33,7 +33,7 @@ class OrderReader {
 
   bool over() const { return over_; }
   // Nothing: none is there.
-  std::optional<BreakOrder> next() {
+  std::optional<reports::BreakOrder> next() {
     read();
     while (!over_) {
       const auto end = text_.find('\n');
@@ -42,8 +42,8 @@ class OrderReader {
       }
       const auto json = Json::parse(text_.substr(0, end));
       text_.erase(0, end + 1);
-      auto order =
-          json ? decode<BreakOrder>(*json) : std::unexpected(json.error());
+      auto order = json ? decode<reports::BreakOrder>(*json)
+                        : std::unexpected(json.error());
       over_ = !order || order->what == "end";
       if (!over_ && !order->what.empty()) {
         return *std::move(order);
@@ -83,11 +83,11 @@ class RanksOfNode {
   bool over() const { return orders_.over(); }
 
   // What is ordered now, if that is not done here.
-  std::optional<BreakOrder> look() {
+  std::optional<reports::BreakOrder> look() {
     while (auto order = orders_.next()) {
       if (order->what == "look") {
-        events_.tell(
-            encode(GroupsEvent{.number = order->number, .ranks = groups({})}));
+        events_.tell(encode(reports::GroupsEvent{.number = order->number,
+                                                 .ranks = groups({})}));
       } else if (order->what == "shorten" && attached_.timer() != nullptr) {
         attached_.timer()->shorten(milliseconds(order->ms));
       } else {
@@ -98,7 +98,7 @@ class RanksOfNode {
   }
 
   // None: the orders have ended.
-  std::optional<BreakOrder> await_order() {
+  std::optional<reports::BreakOrder> await_order() {
     while (!over()) {
       if (auto order = look()) {
         return order;
@@ -120,16 +120,16 @@ class RanksOfNode {
         prepared_.push_back({.rank = rank.rank});
       }
     }
-    events_.tell(encode(PreparedEvent{.job = job_.id,
-                                      .kind = job_.kind,
-                                      .world_size = job_.world_size,
-                                      .ranks = prepared_}));
+    events_.tell(encode(reports::PreparedEvent{.job = job_.id,
+                                               .kind = job_.kind,
+                                               .world_size = job_.world_size,
+                                               .ranks = prepared_}));
   }
 
   // The asking side has seen what stays elsewhere.
   Status limit(milliseconds hold_for) {
     TimeoutOverride raised(hold_for);
-    for (const RankGroups& one : prepared_) {
+    for (const reports::RankGroups& one : prepared_) {
       if (one.groups) {
         raised.take(one.rank, *one.groups);
       }
@@ -140,8 +140,9 @@ class RanksOfNode {
  private:
   const CommonOptions& common() const { return options_.common; }
 
-  std::vector<RankGroups> groups(std::optional<milliseconds> raise_by) {
-    std::vector<RankGroups> all;
+  std::vector<reports::RankGroups> groups(
+      std::optional<milliseconds> raise_by) {
+    std::vector<reports::RankGroups> all;
     for (AttachedRank* const one : attached_.all()) {
       if (one->session->over()) {
         all.push_back({.rank = one->rank.value_or(0),
@@ -168,7 +169,7 @@ class RanksOfNode {
   OrderReader orders_;
   AttachedRanks attached_;
   std::map<int, std::string> failed_;
-  std::vector<RankGroups> prepared_;
+  std::vector<reports::RankGroups> prepared_;
 };
 
 Result<int> stop_ranks(RanksOfNode& ranks,
@@ -221,8 +222,8 @@ Result<int> break_by_orders(const BreakByOrders& options,
   if (!code && !ranks.over()) {
     events->error(code.error());
   }
-  events->tell(
-      encode(DoneEvent{.code = code ? *code : exit_code(code.error().id)}));
+  events->tell(encode(
+      reports::DoneEvent{.code = code ? *code : exit_code(code.error().id)}));
   (void)ranks.await_order();  // the end
   return code ? *code : 0;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "client/breaks/ranks_on_nodes.h"
 #include "client/nodes/gather.h"
+#include "client/nodes/own_job.h"
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
 #include "nodes/asking/live_nodes.h"
@@ -119,7 +120,7 @@ Status Phases::prepare() {
   RankSet here;
   std::optional<int> world;
   for (const RanksOfOne& node : ranks.nodes()) {
-    for (const RankGroups& one : node.prepared->ranks) {
+    for (const reports::RankGroups& one : node.prepared->ranks) {
       here.add(one.rank);
       if (one.groups) {
         raised.take(one.rank, *one.groups);
@@ -140,7 +141,7 @@ Status Phases::prepare() {
   }
   TRY(ranks.look(options.common.deadline()));
   for (const RanksOfOne& node : ranks.nodes()) {
-    for (const RankGroups& one : node.groups) {
+    for (const reports::RankGroups& one : node.groups) {
       if (one.groups) {
         raised.look_again(one.rank, *one.groups);
       }
@@ -159,9 +160,9 @@ Status Phases::prepare() {
 Status Phases::check_ranks(const RankSet& here) {
   std::map<int, std::string> known;
   Job job;
-  const PreparedEvent& first = *ranks.nodes().front().prepared;
+  const reports::PreparedEvent& first = *ranks.nodes().front().prepared;
   for (const RanksOfOne& node : ranks.nodes()) {
-    for (const RankGroups& one : node.prepared->ranks) {
+    for (const reports::RankGroups& one : node.prepared->ranks) {
       const auto [other, added] = known.emplace(one.rank, node.name);
       if (!added || node.prepared->world_size != first.world_size) {
         return fail(ErrorId::Usage,
@@ -239,7 +240,7 @@ Status Phases::await_old() {
     TRY(ranks.hear(options.deadline.capped(kBetweenLooksAtNodes)));
     TRY(ranks.look(options.common.deadline()));
     for (const RanksOfOne& node : ranks.nodes()) {
-      for (const RankGroups& one : node.groups) {
+      for (const reports::RankGroups& one : node.groups) {
         if (one.groups) {
           raised.old().look(one.rank, *one.groups);
         }
@@ -282,7 +283,7 @@ Status Phases::watch() {
   }
   ranks.tell_look();
   for (const RanksOfOne& node : ranks.nodes()) {
-    for (const RankGroups& one : node.groups) {
+    for (const reports::RankGroups& one : node.groups) {
       if (!one.groups || ranks.standing().contains(one.rank)) {
         continue;
       }
@@ -312,7 +313,7 @@ Result<int> in_phases(const BreakOnNodes& options,
 
 Result<int> break_on_nodes(const BreakOnNodes& options,
                            std::optional<BreakEvents>& events) {
-  const auto launcher = TRY(make_launcher(options.via.how));
+  const auto launcher = TRY(chosen_launcher(options.via, options.common));
   TRY(check(*launcher));
   const auto nodes = TRY(nodes_with_ranks(options));
   if (options.common.json) {
@@ -322,7 +323,7 @@ Result<int> break_on_nodes(const BreakOnNodes& options,
   RanksOnNodes ranks(live, nodes, options.common, options.commands.size(),
                      events ? &*events : nullptr);
   auto code = in_phases(options, ranks, events ? &*events : nullptr);
-  live.tell(encode(BreakOrder{.what = "end"}).dump());
+  live.tell(encode(reports::BreakOrder{.what = "end"}).dump());
   live.end(Deadline::in(kNodesToEnd));
   return code;
 }

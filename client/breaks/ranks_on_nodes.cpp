@@ -11,19 +11,6 @@
 #include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
-namespace {
-
-struct AnyEvent {
-  std::string event;
-
-  template <class V>
-  void fields(V& v) {
-    v("event", event);
-  }
-};
-
-}  // namespace
-
 RanksOnNodes::RanksOnNodes(LiveNodes& live,
                            const std::vector<std::string>& nodes,
                            const CommonOptions& common,
@@ -39,7 +26,7 @@ RanksOnNodes::RanksOnNodes(LiveNodes& live,
   }
 }
 
-void RanksOnNodes::tell(const BreakOrder& order) {
+void RanksOnNodes::tell(const reports::BreakOrder& order) {
   live_.tell(encode(order).dump());
 }
 
@@ -48,7 +35,7 @@ Status RanksOnNodes::hear(Deadline deadline) {
     const auto node = std::ranges::find(nodes_, name, &RanksOfOne::name);
     const auto json = Json::parse(line);
     const auto any =
-        json ? decode<AnyEvent>(*json) : std::unexpected(json.error());
+        json ? decode<reports::AnyEvent>(*json) : std::unexpected(json.error());
     const Status taken =
         any ? take(*node, *json, any->event) : std::unexpected(any.error());
     if (!taken) {
@@ -112,13 +99,13 @@ Status RanksOnNodes::take(RanksOfOne& node,
                           const Json& json,
                           const std::string& event) {
   if (event == "prepared") {
-    node.prepared = TRY(decode<PreparedEvent>(json));
+    node.prepared = TRY(decode<reports::PreparedEvent>(json));
   } else if (event == "groups") {
-    auto groups = TRY(decode<GroupsEvent>(json));
+    auto groups = TRY(decode<reports::GroupsEvent>(json));
     node.groups = std::move(groups.ranks);
     node.looked = groups.number;
   } else if (event == "done") {
-    node.done = TRY(decode<DoneEvent>(json)).code;
+    node.done = TRY(decode<reports::DoneEvent>(json)).code;
   } else if (event == "breakpoint") {
     auto made = TRY(decode<reports::BreakpointEvent>(json));
     RankSet ranks;

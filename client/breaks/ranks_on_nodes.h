@@ -14,22 +14,22 @@
 #include <vector>
 
 #include "base/result.h"
-#include "client/breaks/messages.h"
 #include "client/options/options.h"
 #include "client/prompt/break_events.h"
 #include "client/terminal/render.h"
 #include "inspector/ranks/rank_set.h"
 #include "nodes/asking/live_nodes.h"
 #include "protocol/json.h"
+#include "protocol/reports/break_on_nodes.h"
 
 namespace hangdbg {
 
 struct RanksOfOne {
   std::string name;
-  std::optional<PreparedEvent> prepared;
-  std::vector<RankGroups> groups;  // of its last look
-  std::int64_t looked = 0;         // the number of that
-  std::optional<int> done;         // the exit code
+  std::optional<reports::PreparedEvent> prepared;
+  std::vector<reports::RankGroups> groups;  // of its last look
+  std::int64_t looked = 0;                  // the number of that
+  std::optional<int> done;                  // the exit code
 };
 
 class RanksOnNodes {
@@ -45,7 +45,7 @@ class RanksOnNodes {
   // Ranks that have stopped, and whose commands are not done.
   const std::set<int>& standing() const { return standing_; }
 
-  void tell(const BreakOrder& order);
+  void tell(const reports::BreakOrder& order);
   // Shows what they say. Errors: LiveNodes::hear's.
   Status hear(Deadline deadline);
   // Errors: also TimedOut, with who is missing and `what`.

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "client/nodes/hints.h"
+#include "client/nodes/own_job.h"
 #include "client/terminal/typed.h"
 #include "inspector/ranks/rank_set.h"
 #include "nodes/frames/messages.h"
@@ -143,7 +144,7 @@ Result<std::vector<std::pair<std::string, reports::PsProcesses>>> ask_all(
 
 Result<int> attach_on_node(const AttachViaOptions& options) {
   TRY(options.common.configure_log());
-  const auto launcher = TRY(make_launcher(options.via.how));
+  const auto launcher = TRY(chosen_launcher(options.via, options.common));
   TRY(check(options, *launcher));
   const Place place = TRY(find_place(options, TRY(ask_all(options))));
   const NodeRequest request{.words = words_there(place.pid),

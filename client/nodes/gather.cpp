@@ -1,4 +1,5 @@
 #include "client/nodes/gather.h"
+#include "client/nodes/own_job.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -117,7 +118,7 @@ Result<AskedNodes> gather_from_nodes(
     std::vector<std::string> words,
     const std::function<void(NodeAnswer)>& take,
     const HowToAsk& how) {
-  const auto launcher = TRY(make_launcher(via.how));
+  const auto launcher = TRY(chosen_launcher(via, common));
   AskedNodes asked{.count = launcher->nodes().size()};
   std::map<std::string, Error> failed;
   const Palette err(common.colour, stderr);

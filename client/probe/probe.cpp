@@ -12,6 +12,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "client/nodes/gather.h"
+#include "client/nodes/own_job.h"
 #include "client/probe/choices.h"
 #include "client/probe/findings.h"
 #include "client/probe/own_network.h"
@@ -224,7 +225,7 @@ Result<NetProbe> probe_here(const ProbeOptions& options) {
 
 Result<NetProbe> probe_nodes(const ProbeOptions& options,
                              std::vector<FailedNode>& failed) {
-  const auto launcher = TRY(make_launcher(options.via.how));
+  const auto launcher = TRY(chosen_launcher(options.via, options.common));
   if (launcher->nodes().size() > kMostProbeNodes) {
     return fail(ErrorId::Usage,
                 fmt::format("--probe takes at most {} nodes, since each "

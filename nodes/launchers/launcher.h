@@ -60,6 +60,7 @@ MadeLauncher make_ssh(std::string_view hosts);
 MadeLauncher make_pdsh(std::string_view hosts);
 MadeLauncher make_clush(std::string_view hosts);
 MadeLauncher make_srun(std::string_view job);
+MadeLauncher make_mpirun(std::string_view hostfile);
 MadeLauncher make_docker(std::string_view names);
 MadeLauncher make_kubectl(std::string_view selector);
 MadeLauncher make_template(std::string_view words);

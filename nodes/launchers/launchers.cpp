@@ -21,6 +21,7 @@ constexpr LauncherRow kLaunchers[] = {
     {"pdsh", "pdsh:HOSTS", make_pdsh},
     {"clush", "clush:HOSTS", make_clush},
     {"srun", "srun[:JOB[.STEP]]", make_srun},
+    {"mpirun", "mpirun:HOSTFILE", make_mpirun},
     {"docker", "docker:NAMES", make_docker},
     {"kubectl", "kubectl:[NAMESPACE/]SELECTOR[@CONTAINER]", make_kubectl},
     {"cmd", "cmd:'HOSTS WORD... {host}'", make_template},

@@ -97,6 +97,7 @@ const std::vector<std::string> kRooms = {
     "client/views/record",
     "client/nodes",
     "client/probe",
+    "client/breaks",
     "client/views/top",
     "client/report",
     "client/views/diff",

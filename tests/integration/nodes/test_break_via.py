@@ -8,7 +8,7 @@ import pytest
 
 import processes
 import torches
-from harness import hangdbg, in_targets, start_hangdbg, until
+from harness import PROGRAM, hangdbg, in_targets, start_hangdbg, until
 from sshd_hosts import Nodes
 from torch_job import IMPORT, LINE, PLACE, TORCHES
 
@@ -73,6 +73,14 @@ def test_the_job_survives_stops_on_both_hosts(job):
         assert any("weight = weight - gradient" in line for line in lines), done
         assert "[%s:%d] ('of', %d)" % (name, rank, rank) in lines, done
     job.is_as_before()
+
+    # On the host that has the store it is seen who else has ranks.
+    auto = nodes.ssh("n1", "PATH=%s %s eval rank --frame train --job auto --via auto" % (
+        nodes.path, PROGRAM))
+    assert "--via ssh:%s.[1-2] (connected to the store of job " % nodes.net in auto, auto
+    assert "[%s.1:0] 0\n" % nodes.net in auto and "[%s.2:1] 1\n" % nodes.net in auto, auto
+    elsewhere = nodes.ssh("n2", "%s ps --via auto 2>&1; true" % PROGRAM)
+    assert "is on %s.1: only there is to be seen" % nodes.net in elsewhere, elsewhere
 
     # The asking side is killed while rank 0 stands.
     words = ("break", PLACE, "--ranks", "0", "--for", "40", "--timeout", "60", "-c")

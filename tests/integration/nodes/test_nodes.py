@@ -219,8 +219,36 @@ def test_by_a_real_srun(tmp_path, newest_python):
         done = hangdbg("eval", "21 * 2", *via, "--job", "auto", env=here)
         assert done.rc == 0 and re.fullmatch(r"\[.*:0-3\] 42\n", done.out), done
         step = hangdbg("dump", "--merge", "--via", "srun:%s.0" % job.job, env=here)
+        auto = hangdbg("eval", "21 * 2", "--via", "auto", "--job", job.job + ".0",
+                       env=here)
+        assert "--via srun:%s (SLURM_JOB_ID of rank 0)" % job.job in auto.err, auto
         assert (step.rc, "[0-3] 4 ranks" in step.out) == (0, True), step
         hangdbg("ps", "--via", "srun:%d" % (int(job.job) + 1), env=here).assert_refused(
             4, "Invalid job id", "try: squeue ")
     finally:
         job.end()
+
+
+@pytest.mark.parametrize("of", [launchers.OpenMpi, launchers.Mpich], ids=lambda one: one.name)
+def test_by_a_real_mpirun(of, make_nodes, tmp_path, newest_python):
+    """Its own way to another host is the ssh of the test."""
+    real = launchers.program(of.starter, of.name)
+    variables = dict(of.variables(tmp_path), OMPI_ALLOW_RUN_AS_ROOT=1,
+                     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    words = " ".join("%s=%s" % pair for pair in variables.items())
+    # What it starts there needs its libraries, too.
+    command = "ForceCommand env %s sh -c \"$SSH_ORIGINAL_COMMAND\"" % words
+    nodes = make_nodes("n1", "n2", faults={"n1": command, "n2": command})
+    (tmp_path / "bin" / "mpirun").write_text(
+        "#!/bin/sh\nexec env %s HYDRA_IFACE=%s %s \"$@\"\n" % (words, nodes.bridge, real))
+    os.chmod(tmp_path / "bin" / "mpirun", 0o755)
+    (tmp_path / "hosts").write_text("n1 slots=1\nn2 slots=1\n".replace(
+        " slots=", ":" if of is launchers.Mpich else " slots="))
+    nodes.start("n2", newest_python, "lock_main.py")
+    until("it waits", lambda: "wait_for_lock" in nodes.hangdbg("ps", "--via", "ssh:n2").out)
+    if of is launchers.Mpich:
+        # Its way in breaks where more comes than is read at once.
+        nodes.hangdbg("ps", "--via", "ssh:n1")
+    done = nodes.hangdbg("ps", "--via", "mpirun:%s/hosts" % tmp_path)
+    assert done.rc == 0 and re.search(r"^\[n2\] .*wait_for_lock", done.out, re.M), done
+    assert "[n1] no Python process found" in done.err, done

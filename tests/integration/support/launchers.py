@@ -152,17 +152,23 @@ class OpenMpi(WithFolder):
     waits = "plain"
     library = "libmpi.so.40"
 
+    starter = "mpirun.openmpi"
+
     def command(self):
-        return [program("mpirun.openmpi", self.name), "--allow-run-as-root", "--oversubscribe",
+        return [program(self.starter, self.name), "--allow-run-as-root", "--oversubscribe",
                 "-n", RANKS, self.python()]
 
     def environment(self):
         super().environment()
-        ours = {"OMPI_MCA_orte_tmpdir_base": self.session,  # else /tmp
-                "OMPI_MCA_btl_vader_backing_directory": self.session}  # else /dev/shm
-        if shutil.which("mpirun.openmpi"):
+        return self.variables(self.session)
+
+    @classmethod
+    def variables(cls, session):
+        ours = {"OMPI_MCA_orte_tmpdir_base": session,  # else /tmp
+                "OMPI_MCA_btl_vader_backing_directory": session}  # else /dev/shm
+        if shutil.which(cls.starter):
             return ours
-        root = cached(self.name)
+        root = cached(cls.name)
         libraries = root / LIBRARIES
         return {
             **ours, "OPAL_PREFIX": str(root / "usr"), "OPAL_LIBDIR": str(libraries),
@@ -180,13 +186,19 @@ class Mpich(Launched):
     waits = "plain"
     library = "libmpich.so.12"
 
+    starter = "mpiexec.hydra"
+
     def command(self):
-        return [program("mpiexec.hydra", self.name), "-n", RANKS, self.python()]
+        return [program(self.starter, self.name), "-n", RANKS, self.python()]
 
     def environment(self):
-        if shutil.which("mpiexec.hydra"):
+        return self.variables()
+
+    @classmethod
+    def variables(cls, _=None):
+        if shutil.which(cls.starter):
             return {}
-        return {"LD_LIBRARY_PATH": str(cached(self.name) / LIBRARIES)}
+        return {"LD_LIBRARY_PATH": str(cached(cls.name) / LIBRARIES)}
 
 
 class Slurm(Launched):

@@ -12,7 +12,7 @@
 
 #include "protocol/requests/process_groups.h"
 
-namespace hangdbg {
+namespace hangdbg::reports {
 
 struct BreakOrder {
   std::string what;  // "": we are still there
@@ -84,4 +84,14 @@ struct DoneEvent {
   }
 };
 
-}  // namespace hangdbg
+// Any of these.
+struct AnyEvent {
+  std::string event;
+
+  template <class V>
+  void fields(V& v) {
+    v("event", event);
+  }
+};
+
+}  // namespace hangdbg::reports
