@@ -5,6 +5,7 @@ import { connectOf } from "./adapter_factory";
 import { jobsOf } from "./attach";
 import { showFailure } from "./dialogs";
 import { ProgramError } from "./failure";
+import type { JobView } from "./job_view";
 import { doing, shortCommand, sorted, type Survey } from "./processes";
 import type { Program } from "./program";
 import type { Server } from "./server";
@@ -22,6 +23,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
   constructor(
     private readonly program: Program,
     private readonly server: Server,
+    private readonly jobs: JobView,
   ) {}
 
   /** For a new launch.json. */
@@ -48,6 +50,10 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     const wrong = wrongWith(configuration);
     if (wrong !== undefined) {
       await vscode.window.showErrorMessage(wrong, { modal: true });
+      return undefined;
+    }
+    if (typeof configuration.via === "string" && configuration.via !== "") {
+      await this.jobs.showNodes(configuration.via); // in place of a session
       return undefined;
     }
     try {
@@ -101,6 +107,12 @@ export class OfferedConfigurations implements vscode.DebugConfigurationProvider 
 
 export function wrongWith(configuration: vscode.DebugConfiguration): string | undefined {
   const has = (name: string) => configuration[name] !== undefined && configuration[name] !== "";
+  if (has("via") && (configuration.request === "launch" || has("processId"))) {
+    return "The configuration has a via: it shows the jobs of these nodes, and wants request attach without processId";
+  }
+  if (has("via")) {
+    return undefined;
+  }
   if (configuration.request === "launch") {
     return has("program") || has("module") ? undefined : "The configuration wants a program, or a module";
   }

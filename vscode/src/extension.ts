@@ -18,8 +18,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const server = new Server(program, log);
   const sessions = new Sessions();
   const attach = new Attach(program);
-  const configurations = new ConfigurationProvider(program, server);
   const jobs = new JobView(program);
+  const configurations = new ConfigurationProvider(program, server, jobs);
   const merged = new MergedStackPanel(program, attach);
   const threads = new ThreadCommands(sessions);
 
@@ -42,6 +42,10 @@ export function activate(context: vscode.ExtensionContext): void {
     command("attachJob", () => attach.job()),
     command("debugRanks", (item) => attach.item(item)),
     command("showMergedStack", (item) => merged.show(item)),
+    command("showThisMachine", () => jobs.showNodes(undefined)),
+    command("openPrompt", (item) => {
+      jobs.openPrompt(item);
+    }),
     command("refreshJobs", () => {
       jobs.refresh();
     }),

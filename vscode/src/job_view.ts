@@ -2,12 +2,13 @@
 import * as vscode from "vscode";
 
 import { ProgramError } from "./failure";
+import { joined, promptWords, type NodesAnswer, type NodesSurvey } from "./nodes";
 import { tooltipOf } from "./picker";
 import { doing, howLong, rankSet, ranksOf, shortCommand, sorted, type Job, type Process, type Survey } from "./processes";
 import type { Program } from "./program";
 
 export type JobItem =
-  | { kind: "job"; job: Job; ranks?: number[] }
+  | { kind: "job"; job: Job; ranks?: number[]; via?: string | undefined }
   | { kind: "rank"; process: Process }
   | { kind: "process"; process: Process }
   | { kind: "missing"; rank: number; job: string }
@@ -16,12 +17,31 @@ export type JobItem =
 export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  private survey: Survey = { processes: [], jobs: [] };
+  private survey: NodesSurvey = { processes: [], jobs: [], failed: [] };
+  private via: string | undefined; // the nodes that are shown; none: this machine
 
   constructor(private readonly program: Program) {}
 
   refresh(): void {
     this.changed.fire(undefined);
+  }
+
+  /** From now on jobs of these nodes, as --via takes them; none: of this machine. */
+  async showNodes(via: string | undefined): Promise<void> {
+    this.via = via;
+    this.refresh();
+    await vscode.commands.executeCommand("hangdbg.jobs.focus");
+  }
+
+  /** A rank on another node: a prompt in a terminal. */
+  openPrompt(item: JobItem | undefined): void {
+    if (item?.kind === "rank" && this.via !== undefined && item.process.job !== null && item.process.rank !== null) {
+      vscode.window.createTerminal({
+        name: `rank ${item.process.rank} on ${item.process.node ?? "?"}`,
+        shellPath: this.program.path,
+        shellArgs: promptWords(this.via, item.process.job, item.process.rank),
+      }).show();
+    }
   }
 
   dispose(): void {
@@ -57,19 +77,27 @@ export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposa
 
   private async roots(): Promise<JobItem[]> {
     try {
-      this.survey = await this.program.json<Survey>(["ps"]);
+      this.survey = await this.read();
     } catch (error) {
       if (!(error instanceof ProgramError)) {
         throw error;
       }
       return [{ kind: "failure", text: error.failure.message }];
     }
+    const { via } = this;
     return [
-      ...this.survey.jobs.map((job): JobItem => ({ kind: "job", job })),
+      ...this.survey.failed.map((text): JobItem => ({ kind: "failure", text })),
+      ...this.survey.jobs.map((job): JobItem => ({ kind: "job", job, via })),
       ...sorted(this.survey.processes)
         .filter((process) => process.job === null)
         .map((process): JobItem => ({ kind: "process", process })),
     ];
+  }
+
+  private async read(): Promise<NodesSurvey> {
+    return this.via === undefined
+      ? { ...(await this.program.json<Survey>(["ps"])), failed: [] }
+      : joined(await this.program.json<NodesAnswer>(["ps", "--via", this.via]));
   }
 
   private jobItem(job: Job): vscode.TreeItem {
@@ -78,7 +106,7 @@ export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposa
     const missing = job.missing.length > 0 ? `, missing ${rankSet(job.missing)}` : "";
     item.description = `${job.kind}, ${hung.length} of ${job.ranks.length} hung or blocked${missing}`;
     item.iconPath = icon(hung.length > 0 || missing ? "warning" : "pass");
-    item.contextValue = "job";
+    item.contextValue = this.via === undefined ? "job" : "nodesJob";
     return item;
   }
 }
@@ -86,9 +114,10 @@ export class JobView implements vscode.TreeDataProvider<JobItem>, vscode.Disposa
 function processItem(one: Process, kind: string): vscode.TreeItem {
   const label = kind === "rank" ? `rank ${one.rank ?? "?"}` : `${one.pid} ${shortCommand(one.cmdline)}`;
   const time = one.stalled && one.waiting_s !== null ? `${howLong(one.waiting_s)} ` : "";
-  const item = labelled(label, `${time}${one.error ?? (one.waits || one.state)}`, one.stalled ? "warning" : "pass");
+  const where = one.node === undefined ? "" : `${one.node}: `;
+  const item = labelled(label, `${where}${time}${one.error ?? (one.waits || one.state)}`, one.stalled ? "warning" : "pass");
   item.tooltip = tooltipOf(one);
-  item.contextValue = kind;
+  item.contextValue = one.node === undefined ? kind : kind === "rank" ? "nodesRank" : "nodesProcess";
   item.accessibilityInformation = { label: `${label}, ${one.state}, ${doing(one)}` };
   return item;
 }

@@ -13,6 +13,7 @@ import type { Program } from "./program";
 export class MergedStackPanel implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
   private job = "";
+  private via: string | undefined;
 
   constructor(
     private readonly program: Program,
@@ -25,6 +26,7 @@ export class MergedStackPanel implements vscode.Disposable {
       return;
     }
     this.job = job;
+    this.via = item?.kind === "job" ? item.via : undefined;
     await this.draw();
   }
 
@@ -33,7 +35,8 @@ export class MergedStackPanel implements vscode.Disposable {
   }
 
   private async draw(): Promise<void> {
-    const read = () => this.program.json<MergedStack>(["dump", "--job", this.job, "--merge", "--locals"]);
+    const how = this.via === undefined ? ["--locals"] : ["--via", this.via];
+    const read = () => this.program.json<MergedStack>(["dump", "--job", this.job, "--merge", ...how]);
     try {
       const merged = await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Window, title: `Reading the ranks of ${this.job}` }, read);
@@ -69,6 +72,9 @@ export class MergedStackPanel implements vscode.Disposable {
       await vscode.window.showTextDocument(vscode.Uri.file(said.open.file), {
         viewColumn: vscode.ViewColumn.Beside, selection: new vscode.Range(line, line), preserveFocus: true,
       });
+    } else if ("debug" in said && this.via !== undefined) {
+      await vscode.window.showInformationMessage(
+        "These ranks are on other machines: Open a Prompt in This Rank, in the view Hung Python");
     } else if ("debug" in said) {
       await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], jobsOf(this.job, said.debug));
     } else {

@@ -7,7 +7,10 @@ export type Process = Pick<
   ps.Process,
   | "pid" | "ppid" | "rank" | "job" | "role" | "python" | "state" | "hung" | "stalled" | "waits" | "waiting_s"
   | "cmdline" | "error"
->;
+> & {
+  /** Of `--via`: where it is. */
+  node?: string;
+};
 export type Job = Pick<
   ps.Job, "job" | "kind" | "launcher" | "world_size" | "ranks" | "missing" | "elsewhere"
 >;
