@@ -40,8 +40,12 @@ class OrderReader {
       if (end == std::string::npos) {
         return std::nullopt;
       }
-      const auto json = Json::parse(text_.substr(0, end));
+      const std::string line = text_.substr(0, end);
       text_.erase(0, end + 1);
+      if (line == "{}") {
+        continue;  // the asking side is there
+      }
+      const auto json = Json::parse(line);
       auto order = json ? decode<reports::BreakOrder>(*json)
                         : std::unexpected(json.error());
       over_ = !order || order->what == "end";

@@ -85,7 +85,9 @@ void OneAnswer::take_end(const Frame& frame) {
         Error{.id = ErrorId::NodeFailed, .message = printable(*end->failed)};
     return;
   }
-  auto out = unpack(packed_, static_cast<std::size_t>(end->bytes));
+  const bool none = packed_.empty() && end->bytes == 0;  // of a live one
+  auto out = none ? Result<std::string>("")
+                  : unpack(packed_, static_cast<std::size_t>(end->bytes));
   packed_ = {};
   if (!out) {
     return break_off(out.error().message);

@@ -15,7 +15,7 @@
 namespace hangdbg::reports {
 
 struct BreakOrder {
-  std::string what;  // "": we are still there
+  std::string what;
   // raise: by so much. arm: threads stand for so long at most. shorten: now.
   std::int64_t ms = 0;
   std::int64_t number = 0;  // look: of the question

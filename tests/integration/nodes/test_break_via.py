@@ -63,7 +63,8 @@ def job(tmp_path):
 
 def test_the_job_survives_stops_on_both_hosts(job):
     nodes = job.nodes
-    done = nodes.hangdbg("break", PLACE, "-c", "p 'of', rank", "--for", "30", *VIA)
+    done = nodes.hangdbg("break", PLACE, "-c", "p 'of', rank", "-c",
+                         "p __import__('time').sleep(2)", "--for", "30", *VIA)
     assert done.rc == 0, done
     # For each host, and once more.
     assert "timeouts of 1 process group raised on rank 0,1 by 90 s" in done.err, done
