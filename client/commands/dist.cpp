@@ -11,6 +11,7 @@
 
 #include "base/parallel_map.h"
 #include "base/text.h"
+#include "client/nodes/dist_of_nodes.h"
 #include "client/nodes/each_node.h"
 #include "client/options/job_options.h"
 #include "client/options/options.h"
@@ -88,8 +89,14 @@ void add_dist(cli::Command program) {
       "and runs no code in the ranks unless --ask is given.\n"
       "\n"
       "Without a PID: the only job here.");
-  command.runs(run_via(options->via, options->common,
-                       [options] { return run(*options); }));
+  const auto each = run_via(options->via, options->common,
+                            [options] { return run(*options); });
+  command.runs([options, each] {
+    const bool together = options->via.given() && !options->common.json &&
+                          !options->ask && options->pid().empty();
+    return together ? show_dist_of_nodes(options->via, options->common)
+                    : each();
+  });
 }
 
 namespace {

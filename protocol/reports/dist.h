@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_name.h"
 #include "protocol/json.h"
 #include "protocol/reports/error.h"
 #include "protocol/reports/place.h"

@@ -48,16 +48,18 @@ std::string list(std::vector<int> numbers);
 
 }  // namespace
 
-std::string dist_text(const DistReport& report, const Palette& out) {
+std::string dist_progress_text(const DistReport& report, const Palette& out) {
   std::string text;
-  if (report.job) {
-    text += out.bold(job_text(*report.job)) + "\n";
-  }
   for (const std::string& finding : findings(report)) {
     text += out.red(finding) + "\n";
   }
-  return text + groups_text(report, out) + ranks_text(report, out) +
-         asked_text(report, out) + flows_text(report, out);
+  return text + groups_text(report, out) + ranks_text(report, out);
+}
+
+std::string dist_text(const DistReport& report, const Palette& out) {
+  return (report.job ? out.bold(job_text(*report.job)) + "\n" : "") +
+         dist_progress_text(report, out) + asked_text(report, out) +
+         flows_text(report, out);
 }
 
 namespace {

@@ -83,6 +83,12 @@ def test_the_job_survives_stops_on_both_hosts(job):
     elsewhere = nodes.ssh("n2", "%s ps --via auto 2>&1; true" % PROGRAM)
     assert "is on %s.1: only there is to be seen" % nodes.net in elsewhere, elsewhere
 
+    # Their groups are seen beside each other.
+    dist = nodes.hangdbg("dist", *VIA)
+    assert "job %s.1:29500: 2 ranks on n[1-2]\n" % nodes.net in dist.out, dist
+    assert "  group 0 (default) · gloo · 2 ranks: 0,1\n" in dist.out, dist
+    assert "cannot be read" not in dist.out and dist.out.count("process groups") == 1, dist
+
     # The asking side is killed while rank 0 stands.
     words = ("break", PLACE, "--ranks", "0", "--for", "40", "--timeout", "60", "-c")
     asking = start_hangdbg(*words, "p __import__('time').sleep(5)", "--json", *VIA,

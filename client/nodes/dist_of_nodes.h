@@ -1,0 +1,13 @@
+// `dist --via`: the ranks of all nodes beside each other: who is behind in
+// which group. What a node says of its connections stays its own.
+#pragma once
+
+#include "client/options/options.h"
+#include "client/options/via_option.h"
+
+namespace hangdbg {
+
+// The exit code.
+int show_dist_of_nodes(const ViaOption& via, const CommonOptions& common);
+
+}  // namespace hangdbg
