@@ -12,6 +12,7 @@
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/together.h"
+#include "client/terminal/typed.h"
 #include "inspector/jobs/choice.h"
 #include "inspector/snapshot/process_dump.h"
 
@@ -131,8 +132,12 @@ Status go_to_rank(PromptState& state, std::string_view argument) {
   const Job job = TRY(job_here(state));
   const auto found = std::ranges::find(job.ranks, *rank, &JobRank::rank);
   if (found == job.ranks.end()) {
+    // Of a prompt that another machine has opened: it may be on another node.
+    const auto& typed = typed_words();
     return fail(ErrorId::Usage, fmt::format("rank {} is not here", *rank),
-                "ranks");
+                std::ranges::find(typed, "--via") == typed.end()
+                    ? "ranks"
+                    : typed_with("--ranks", fmt::format("{}", *rank)));
   }
   if (found->pid != state.session.target().pid) {
     state.go_to = rank;

@@ -46,6 +46,8 @@ def test_a_prompt_on_another_host(nodes, newest_python, monkeypatch):
         one.type("p __import__('os').uname().nodename, answer\r")
         one.expect(r"\('n2', 41\)")
         assert prompts(nodes, "n2") == ["30 100"]
+        one.type("rank 0\r")
+        one.expect(r"try: hangdbg attach --ranks 0 --via 'ssh:n\[1-2\]'")
         fcntl.ioctl(one.master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 111, 0, 0))
         until("it has the new size", lambda: prompts(nodes, "n2") == ["33 111"])
         # Ctrl-C ends what runs there, and not the prompt.
