@@ -30,7 +30,7 @@ struct WaitChain {
 };
 
 struct Finder {
-  SystemSnapshot& world;
+  SystemSnapshot& system;
   double hung_after_s;
   std::map<ThreadId, std::optional<WaitEdge>> links = {};
 
@@ -52,7 +52,7 @@ std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link);
 Progress state_of(const WaitChain& chain);
 Cause circle(const std::vector<WaitEdge>& links);
 void tell_it_goes_on(Diagnosis& found);
-Result<Diagnosis> diagnose_once(SystemSnapshot& world,
+Result<Diagnosis> diagnose_once(SystemSnapshot& system,
                                 int pid,
                                 double hung_after_s);
 
@@ -61,37 +61,38 @@ Result<Diagnosis> diagnose_once(SystemSnapshot& world,
 // Threads, locks and descriptors are read one after the other, and what was
 // true of one may be so no more when the next is read: that somebody is stuck
 // is said only if all on the way there have slept on meanwhile.
-Result<Diagnosis> diagnose(SystemSnapshot& world,
+Result<Diagnosis> diagnose(SystemSnapshot& system,
                            int pid,
                            double hung_after_s) {
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    Diagnosis found = TRY(diagnose_once(world, pid, hung_after_s));
-    if (!found.hung() || Finder{world, hung_after_s}.is_still_so(found.chain)) {
+    Diagnosis found = TRY(diagnose_once(system, pid, hung_after_s));
+    if (!found.hung() ||
+        Finder{system, hung_after_s}.is_still_so(found.chain)) {
       return found;
     }
-    if (i == kTries || world.deadline().expired()) {
+    if (i == kTries || system.deadline().expired()) {
       tell_it_goes_on(found);
       return found;
     }
-    world.look_anew();
+    system.look_anew();
   }
 }
 
 namespace {
 
-Result<Diagnosis> diagnose_once(SystemSnapshot& world,
+Result<Diagnosis> diagnose_once(SystemSnapshot& system,
                                 int pid,
                                 double hung_after_s) {
-  const ProcessSnapshot* const of = world.snapshot(pid);
+  const ProcessSnapshot* const of = system.snapshot(pid);
   if (of == nullptr) {
     TRY(read_status(pid));
     return fail(ErrorId::NotPermitted,
                 fmt::format("process {} may not be looked into", pid),
                 fmt::format("sudo hangdbg diagnose {}", pid));
   }
-  world.hung_after_s = hung_after_s;
-  Finder finder{world, hung_after_s};
+  system.hung_after_s = hung_after_s;
+  Finder finder{system, hung_after_s};
   Diagnosis found{.pid = pid, .title = of->title()};
   WaitChain first = finder.chain_from({pid, pid});
   if (first.links.empty()) {
@@ -125,16 +126,16 @@ Result<Diagnosis> diagnose_once(SystemSnapshot& world,
   found.root = first.root;
   found.cycle = first.cycle;
   found.cause = std::move(first.cause);
-  if (world.may_watch && !world.ranks_apart) {
+  if (system.may_watch && !system.ranks_apart) {
     std::ranges::move(finder.stuck_descendants(found),
                       std::back_inserter(found.also));
   }
-  found.around = environment_warnings(world.around(pid));
-  found.skipped = world.skipped();
-  found.partial = world.deadline().expired() ||
+  found.around = environment_warnings(system.around(pid));
+  found.skipped = system.skipped();
+  found.partial = system.deadline().expired() ||
                   std::ranges::any_of(found.chain, [&](const WaitEdge& link) {
                     const ProcessSnapshot* const its =
-                        world.snapshot(link.id.pid);
+                        system.snapshot(link.id.pid);
                     return its == nullptr || its->memory_left;
                   });
   return found;
@@ -149,8 +150,8 @@ std::optional<double> Diagnosis::waiting_s() const {
                                : first.waiting_s;
 }
 
-std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id) {
-  const ProcessSnapshot* const of = world.snapshot(id.pid);
+std::optional<WaitEdge> wait_edge_of(SystemSnapshot& system, ThreadId id) {
+  const ProcessSnapshot* const of = system.snapshot(id.pid);
   const ThreadSnapshot* const thread =
       of != nullptr ? of->thread(id.tid) : nullptr;
   if (thread == nullptr) {
@@ -198,7 +199,7 @@ const std::optional<WaitEdge>& Finder::link(ThreadId id) {
   if (!fresh) {
     return at->second;
   }
-  links[id] = wait_edge_of(world, id);
+  links[id] = wait_edge_of(system, id);
   return links[id];
 }
 
@@ -206,7 +207,7 @@ WaitChain Finder::chain_from(ThreadId start) {
   WaitChain chain;
   auto& links = chain.links;
   std::optional<ThreadId> next = start;
-  while (next && links.size() < kMostEdges && !world.deadline().expired()) {
+  while (next && links.size() < kMostEdges && !system.deadline().expired()) {
     const auto met = std::ranges::find(links, *next, &WaitEdge::id);
     if (met != links.end()) {
       chain.root = links.size() - 1;
@@ -271,7 +272,7 @@ bool Finder::is_stalled(const WaitChain& chain) const {
 // goes was judged as such.
 bool Finder::is_still_so(const std::vector<WaitEdge>& links) const {
   return std::ranges::all_of(links, [this](const WaitEdge& link) {
-    const ProcessSnapshot* const of = world.snapshot(link.id.pid);
+    const ProcessSnapshot* const of = system.snapshot(link.id.pid);
     const ThreadSnapshot* const thread =
         of != nullptr ? of->thread(link.id.tid) : nullptr;
     return thread == nullptr || thread->ran || thread->wait.state != 'S' ||
@@ -309,20 +310,20 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
   std::vector<WaitEdge> stuck;
   std::vector<int> below = {found.pid};
   for (std::size_t at = 0; at < below.size() && below.size() < kMost; ++at) {
-    const auto [begin, end] = world.children().equal_range(below[at]);
+    const auto [begin, end] = system.children().equal_range(below[at]);
     for (auto child = begin; child != end && below.size() < kMost; ++child) {
       below.push_back(child->second);
     }
   }
   below.erase(below.begin());
-  const bool watched = std::exchange(world.may_watch, false);
-  const bool stopped = std::exchange(world.may_stop, false);
-  world.take_snapshots(below);
+  const bool watched = std::exchange(system.may_watch, false);
+  const bool stopped = std::exchange(system.may_stop, false);
+  system.take_snapshots(below);
   for (const int pid : below) {
     const bool known = std::ranges::any_of(
         found.chain,
         [pid](const WaitEdge& link) { return link.id.pid == pid; });
-    WaitChain chain = known || world.deadline().expired()
+    WaitChain chain = known || system.deadline().expired()
                           ? WaitChain()
                           : chain_from({pid, pid});
     if (!chain.links.empty() && chain.cause.progress == Progress::Stuck &&
@@ -337,8 +338,8 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
       stuck.push_back(std::move(one));
     }
   }
-  world.may_watch = watched;
-  world.may_stop = stopped;
+  system.may_watch = watched;
+  system.may_stop = stopped;
   return stuck;
 }
 

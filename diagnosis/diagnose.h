@@ -59,10 +59,12 @@ struct Diagnosis {
 
 // `hung_after_s`: who waits for so long is stalled, if not for what idle
 // programs wait for. Errors: NoSuchProcess, NotPermitted.
-Result<Diagnosis> diagnose(SystemSnapshot& world, int pid, double hung_after_s);
+Result<Diagnosis> diagnose(SystemSnapshot& system,
+                           int pid,
+                           double hung_after_s);
 
 // Of one thread, whoever is behind it. None, if it cannot be looked at.
-std::optional<WaitEdge> wait_edge_of(SystemSnapshot& world, ThreadId id);
+std::optional<WaitEdge> wait_edge_of(SystemSnapshot& system, ThreadId id);
 
 // "process 99 (python3) waits for ...", of the one at the end of the chain; of
 // a circle, the whole.

@@ -222,10 +222,10 @@ int diagnose_one(const DiagnoseOptions& options, int pid) {
   const Deadline deadline = options.common.deadline();
   // In time to tell what was found so far. It outlives a work that is left
   // behind.
-  const auto world =
+  const auto system =
       SystemSnapshot::make(deadline.capped(deadline.left() * 8 / 10));
   return run_with_deadline<Result<Diagnosis>>(
-      deadline, [&] { return diagnose(*world, pid, options.hung_after_s); },
+      deadline, [&] { return diagnose(*system, pid, options.hung_after_s); },
       [&](std::optional<Result<Diagnosis>> found) {
         const Palette err(options.common.colour, stderr);
         if (!found) {

@@ -112,7 +112,7 @@ Found at_tasks(const ProcessSnapshot& of,
   auto cause = loop_of_tasks(of, thread, all.tasks, main_task(of, thread, all));
   for (int i = 0;
        i < kLooks && thread.ran && cause && cause->id == CauseId::Condition &&
-       !of.world.deadline().expired();
+       !of.system.deadline().expired();
        ++i) {
     std::this_thread::sleep_for(kApart);
     const AsyncioTasks now = of.asyncio_tasks();

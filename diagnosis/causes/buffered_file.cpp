@@ -65,7 +65,7 @@ Found buffered_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       process_text(parent));
   cause.confidence =
       owner == nullptr ? Confidence::Certain : Confidence::Likely;
-  const ProcessSnapshot* const before = of.world.snapshot(parent);
+  const ProcessSnapshot* const before = of.system.snapshot(parent);
   const ThreadSnapshot* const there =
       before != nullptr ? before->by_ident(file->owner) : nullptr;
   cause.evidence.push_back(fmt::format(

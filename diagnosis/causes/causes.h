@@ -97,7 +97,7 @@ void refine_by_lack_of_memory(const ProcessSnapshot& of,
                               Cause& cause);
 // The same for a rank of a job that has ended. `ended`: processes that their
 // launcher has not waited for; `beside`: one of the ranks that are left.
-void explain_ended_rank(SystemSnapshot& world,
+void explain_ended_rank(SystemSnapshot& system,
                         const std::vector<int>& ended,
                         int beside,
                         Cause& cause);

@@ -44,7 +44,7 @@ Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   Cause cause{.id = CauseId::Child,
               .progress = Progress::Blocked,
               .confidence = Confidence::Certain};
-  const auto [begin, end] = of.world.children().equal_range(of.pid);
+  const auto [begin, end] = of.system.children().equal_range(of.pid);
   for (auto at = begin; at != end; ++at) {
     if (wanted <= 0 || wanted == at->second) {
       cause.blocked_by.push_back({at->second, at->second});

@@ -41,7 +41,7 @@ RankAtMeeting at_meeting(const ProcessSnapshot& of, int rank) {
 
 // Who runs may come there in a moment, as who waits in MPI runs too.
 bool may_come(const ProcessSnapshot& of, int pid) {
-  const ProcessSnapshot* const other = of.world.snapshot(pid);
+  const ProcessSnapshot* const other = of.system.snapshot(pid);
   const ThreadSnapshot* const main = other ? other->thread(pid) : nullptr;
   return main != nullptr && (main->ran || main->wait.state == 'R');
 }
@@ -50,17 +50,17 @@ bool may_come(const ProcessSnapshot& of, int pid) {
 void follow(const ProcessSnapshot& of, const Job& job, Cause& cause) {
   std::vector<int> pids;
   std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
-  of.world.take_snapshots(pids);
+  of.system.take_snapshots(pids);
   std::vector<RankAtMeeting> ranks;
-  const bool before = std::exchange(of.world.ranks_apart, true);
+  const bool before = std::exchange(of.system.ranks_apart, true);
   int own = 0;
   for (const JobRank& rank : job.ranks) {
-    if (const ProcessSnapshot* const other = of.world.snapshot(rank.pid)) {
+    if (const ProcessSnapshot* const other = of.system.snapshot(rank.pid)) {
       ranks.push_back(at_meeting(*other, rank.rank));
     }
     own = rank.pid == of.pid ? rank.rank : own;
   }
-  of.world.ranks_apart = before;
+  of.system.ranks_apart = before;
   const Meeting meeting = meet(ranks, job.missing);
   const auto waits_for = meeting.waits_for.find(own);
   if (waits_for == meeting.waits_for.end()) {
@@ -154,10 +154,10 @@ Found cause_in(const ProcessSnapshot& of,
     cause.next.push_back(
         {"hangdbg dist", "how far the ranks of each process group have come"});
   }
-  if (watch_nccl(of, thread, cause) || of.world.ranks_apart) {
+  if (watch_nccl(of, thread, cause) || of.system.ranks_apart) {
     return cause;
   }
-  const auto jobs = find_jobs(of.world.deadline());
+  const auto jobs = find_jobs(of.system.deadline());
   const Job* const job = jobs ? job_of(*jobs, of.pid) : nullptr;
   if (job != nullptr) {
     follow(of, *job, cause);

@@ -189,14 +189,14 @@ Found of_one(const ProcessSnapshot& of,
   if (!only) {
     return std::nullopt;
   }
-  const auto socket = of.world.tcp_socket(of.pid, only->file.inode);
+  const auto socket = of.system.tcp_socket(of.pid, only->file.inode);
   if (!socket) {
     return unix_socket(of, thread, awaited, *only);
   }
   if (socket->state == TcpState::Listen) {
     return std::nullopt;
   }
-  const auto peer = of.world.tcp_peer(of.pid, *socket);
+  const auto peer = of.system.tcp_peer(of.pid, *socket);
   if (auto cause = trouble_of(*socket)) {
     if (peer && !peer->accepted && peer->is_full()) {
       cause = finds_no_room(of, thread, *socket, *peer);

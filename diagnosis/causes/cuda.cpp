@@ -124,7 +124,7 @@ void tell_collectives(const ProcessSnapshot& of, Cause& cause) {
 void tell_use(const ProcessSnapshot& of, Cause& cause) {
   constexpr std::chrono::seconds kEnough{4};  // one that is asleep wakes up
   constexpr std::size_t kMostGpus = 8;
-  if (!of.world.may_watch || of.world.deadline().left() < kEnough) {
+  if (!of.system.may_watch || of.system.deadline().left() < kEnough) {
     return;
   }
   auto gpus = read_gpus(of.pid, Deadline::in(kEnough));

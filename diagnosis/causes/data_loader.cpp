@@ -63,7 +63,7 @@ Workers workers_of(const ProcessSnapshot& of, const PythonFrame& frame) {
       add_ended(of, frame, workers.count, worker, status.has_value(), workers);
       continue;
     }
-    const ProcessSnapshot* const its = of.world.snapshot(worker);
+    const ProcessSnapshot* const its = of.system.snapshot(worker);
     if (its == nullptr || !its->is_python() || !is_idle(*its)) {
       workers.busy.push_back({worker, worker});
     }

@@ -55,12 +55,12 @@ std::optional<Query> query_of(const ProcessSnapshot& of,
   if (awaited.file.kind != FileKind::Socket) {
     return std::nullopt;
   }
-  if (const auto tcp = of.world.tcp_socket(of.pid, awaited.file.inode)) {
+  if (const auto tcp = of.system.tcp_socket(of.pid, awaited.file.inode)) {
     return tcp->remote.port == kDnsPort && tcp->state != TcpState::Listen
                ? std::optional(Query{awaited, *tcp, false})
                : std::nullopt;
   }
-  const auto udp = of.world.udp_socket(of.pid, awaited.file.inode);
+  const auto udp = of.system.udp_socket(of.pid, awaited.file.inode);
   if (!udp) {
     return std::nullopt;
   }
@@ -124,8 +124,8 @@ std::optional<std::string> name_of(const ProcessSnapshot& of,
 void lead_to_server(const ProcessSnapshot& of,
                     const Query& query,
                     Cause& cause) {
-  const auto peer = query.udp ? of.world.udp_peer(of.pid, query.socket)
-                              : of.world.tcp_peer(of.pid, query.socket);
+  const auto peer = query.udp ? of.system.udp_peer(of.pid, query.socket)
+                              : of.system.tcp_peer(of.pid, query.socket);
   for (const SocketFd& holder :
        peer ? peer->holders : std::vector<SocketFd>()) {
     const ThreadId id{holder.pid, holder.pid};

@@ -115,7 +115,7 @@ std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
                                        const std::vector<AsyncioTask>& all) {
   for (const AsyncioTask& task : all) {
     const auto pid = awaited_child(of, task);
-    if (!pid || of.world.snapshot(static_cast<int>(*pid)) == nullptr) {
+    if (!pid || of.system.snapshot(static_cast<int>(*pid)) == nullptr) {
       continue;
     }
     const int child = static_cast<int>(*pid);

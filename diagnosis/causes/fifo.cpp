@@ -17,13 +17,13 @@ Found fifo(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   const auto& [file, to_read] = *opened;
   const char* const wanted = to_read ? "write" : "read";
-  const auto ends = of.world.pipe_ends(file.inode, file.device);
+  const auto ends = of.system.pipe_ends(file.inode, file.device);
   if (std::ranges::any_of(ends, [&](const PipeEnd& end) {
         return to_read ? end.writes : end.reads;
       })) {
     return std::nullopt;  // it has just been opened, and so goes on
   }
-  const bool all_seen = of.world.saw_all_pipes();
+  const bool all_seen = of.system.saw_all_pipes();
   Cause cause{.id = CauseId::FifoOpen,
               .progress = Progress::Blocked,
               .confidence = all_seen ? Confidence::Certain : Confidence::Likely,

@@ -79,7 +79,7 @@ Cause held(const ProcessSnapshot& of,
     // A standby waits by design for as long as the other one serves.
     cause.blocks_others = std::ranges::none_of(
         cause.blocked_by,
-        [&](ThreadId id) { return takes_connections(of.world, id.pid); });
+        [&](ThreadId id) { return takes_connections(of.system, id.pid); });
   }
   return cause;
 }

@@ -29,7 +29,7 @@ std::vector<TcpSocket> connections_to(const ProcessSnapshot& of,
   const auto port = colon == std::string::npos
                         ? std::nullopt
                         : parse_number<std::uint16_t>(target.substr(colon + 1));
-  std::vector<TcpSocket> found = of.world.tcp_connections(of.pid);
+  std::vector<TcpSocket> found = of.system.tcp_connections(of.pid);
   std::erase_if(found, [&](const TcpSocket& one) {
     return !port || one.remote.port != *port || one.state == TcpState::Listen;
   });
@@ -61,7 +61,7 @@ Found grpc(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                                          tcp_state_name(one.state)));
   }
   const auto peer = connections.size() == 1
-                        ? of.world.tcp_peer(of.pid, connections.front())
+                        ? of.system.tcp_peer(of.pid, connections.front())
                         : std::nullopt;
   const SocketWait wait{
       .over = fmt::format("TCP ({})", target), .to = target, .with_time = true};

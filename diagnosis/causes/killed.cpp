@@ -35,8 +35,8 @@ void add_killed(const KernelEvent& killed, Cause& cause) {
 }
 
 // Whether the kernel has killed in that process's cgroup.
-void look_around(SystemSnapshot& world, int pid, Cause& cause) {
-  const HostContext& around = world.around(pid);
+void look_around(SystemSnapshot& system, int pid, Cause& cause) {
+  const HostContext& around = system.around(pid);
   const auto killed =
       std::ranges::find(around.kernel_events,
                         KernelEvent::Kind::KilledForMemory, &KernelEvent::kind);
@@ -63,13 +63,13 @@ void refine_by_lack_of_memory(const ProcessSnapshot& of,
                               const ThreadSnapshot&,
                               Cause& cause) {
   if (std::ranges::find(kEnded, cause.id) != kEnded.end()) {
-    look_around(of.world, of.pid, cause);
+    look_around(of.system, of.pid, cause);
   }
 }
 
 // It may have had a cgroup of its own: the log is asked for its PID first. Who
 // is in a container has other PIDs than the log.
-void explain_ended_rank(SystemSnapshot& world,
+void explain_ended_rank(SystemSnapshot& system,
                         const std::vector<int>& ended,
                         int beside,
                         Cause& cause) {
@@ -100,7 +100,7 @@ void explain_ended_rank(SystemSnapshot& world,
   if (own != events.rend()) {
     add_killed(*own, cause);
   } else {
-    look_around(world, beside, cause);
+    look_around(system, beside, cause);
   }
 }
 

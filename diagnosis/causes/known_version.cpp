@@ -17,7 +17,7 @@ void refine_by_known_version(const ProcessSnapshot& of,
     return;
   }
   for (const std::string& known :
-       known_hangs(*libraries, of.world.around(of.pid).variables)) {
+       known_hangs(*libraries, of.system.around(of.pid).variables)) {
     cause.evidence.push_back(known);
   }
 }

@@ -43,7 +43,7 @@ std::vector<int> managers(const ProcessSnapshot& of,
                           const PythonFrame& frame) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   const auto peer =
-      of.world.unix_peer(of.pid, awaited.files.front().file.inode);
+      of.system.unix_peer(of.pid, awaited.files.front().file.inode);
   if (peer) {
     std::vector<int> pids;
     for (const SocketFd& holder : peer->holders) {
@@ -94,27 +94,27 @@ bool runs_module(const ProcessSnapshot& of, std::string_view module) {
 
 // Of that process only the manager is left, and what multiprocessing has
 // started for itself.
-bool has_no_other_child(SystemSnapshot& world, int pid, int manager) {
-  const auto [begin, end] = world.children().equal_range(pid);
+bool has_no_other_child(SystemSnapshot& system, int pid, int manager) {
+  const auto [begin, end] = system.children().equal_range(pid);
   return std::all_of(begin, end, [&](const auto& child) {
-    const ProcessSnapshot* const its = world.snapshot(child.second);
+    const ProcessSnapshot* const its = system.snapshot(child.second);
     if (child.second == manager || its == nullptr || its->status.state == 'Z' ||
         runs_module(*its, "multiprocessing.resource_tracker")) {
       return true;
     }
     // Those that it forks have its command line, and not this parent.
     return runs_module(*its, "multiprocessing.forkserver") &&
-           !runs_module(*world.snapshot(pid), "multiprocessing.forkserver") &&
-           has_no_other_child(world, child.second, manager);
+           !runs_module(*system.snapshot(pid), "multiprocessing.forkserver") &&
+           has_no_other_child(system, child.second, manager);
   });
 }
 
 // This process has started the manager, and no other that is alive: so nobody
 // else knows it.
 bool has_it_alone(const ProcessSnapshot& of, const ProcessSnapshot& manager) {
-  return is_descendant(of.world, manager.pid, of.pid) &&
+  return is_descendant(of.system, manager.pid, of.pid) &&
          of.python_threads().size() == 1 &&
-         has_no_other_child(of.world, of.pid, manager.pid);
+         has_no_other_child(of.system, of.pid, manager.pid);
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ Found manager(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.evidence.push_back(
       fmt::format("calls {} by a proxy at {}", what, thread.place()));
   for (const int pid : managers(of, thread, *frame)) {
-    const ProcessSnapshot* const manager = of.world.snapshot(pid);
+    const ProcessSnapshot* const manager = of.system.snapshot(pid);
     if (manager == nullptr || pid == of.pid) {
       continue;
     }

@@ -55,7 +55,7 @@ std::optional<WaitSample> a_moment_later(const ProcessSnapshot& of,
                                          const ThreadSnapshot& thread) {
   constexpr auto kMoment = std::chrono::milliseconds(50);
   constexpr double kLong = 1;  // seconds
-  if (thread.wait.asleep_s >= kLong || of.world.deadline().expired()) {
+  if (thread.wait.asleep_s >= kLong || of.system.deadline().expired()) {
     return std::nullopt;
   }
   std::this_thread::sleep_for(kMoment);

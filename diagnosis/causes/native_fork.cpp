@@ -125,7 +125,7 @@ Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         return one != &thread && one->sleeps_in("futex") &&
                library_of(of, *one) == library;
       });
-  const ProcessSnapshot* const before = of.world.snapshot(parent);
+  const ProcessSnapshot* const before = of.system.snapshot(parent);
   const std::size_t there =
       before != nullptr ? threads_in(*before, library) : 0;
   Cause cause{

@@ -57,7 +57,7 @@ Found openmp(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (in == functions.end() || in - functions.begin() > 3) {
     return std::nullopt;
   }
-  const ProcessSnapshot* const before = of.world.snapshot(parent);
+  const ProcessSnapshot* const before = of.system.snapshot(parent);
   const std::size_t pool = before == nullptr ? 0 : pool_of(*before);
   Cause cause{.id = CauseId::OpenmpFork,
               .progress = Progress::Stuck,

@@ -47,7 +47,7 @@ void tell_holders(const ProcessSnapshot& of,
   for (std::size_t i = 0; i < std::min(holders.others.size(), kMostNamed);
        ++i) {
     cause.evidence.push_back(
-        describe_holder(of.world, holders.others[i], writers));
+        describe_holder(of.system, holders.others[i], writers));
   }
   if (!holders.own.empty() && !holders.others.empty()) {
     cause.evidence.push_back(
@@ -104,7 +104,7 @@ std::optional<int> ended_child(const ProcessSnapshot& of,
                                       : std::optional<std::int64_t>();
     if (pid) {
       const ProcessSnapshot* const child =
-          of.world.snapshot(static_cast<int>(*pid));
+          of.system.snapshot(static_cast<int>(*pid));
       return child == nullptr || child->status.state == 'Z'
                  ? std::optional(static_cast<int>(*pid))
                  : std::nullopt;
@@ -116,14 +116,14 @@ std::optional<int> ended_child(const ProcessSnapshot& of,
 // The holders are left of a child that has ended: as of a shell, what it has
 // started in the background.
 bool outlived(const ProcessSnapshot& of, const PipeHolders& writers) {
-  const auto& children = of.world.children();
+  const auto& children = of.system.children();
   const auto [begin, end] = children.equal_range(of.pid);
   const auto [orphan, last] = children.equal_range(1);
   return of.pid != 1 &&
          std::any_of(begin, end,
                      [&](const auto& child) {
                        const ProcessSnapshot* const its =
-                           of.world.snapshot(child.second);
+                           of.system.snapshot(child.second);
                        return its != nullptr && its->status.state == 'Z';
                      }) &&
          std::ranges::all_of(writers.others, [&](const PipeHolder& one) {
@@ -163,7 +163,7 @@ void reads_from_others(const ProcessSnapshot& of,
     for (std::size_t i = 0; i < std::min(writers.others.size(), kMostNamed);
          ++i) {
       const int pid = writers.others[i].pid;
-      if (!is_descendant(of.world, pid, of.pid)) {
+      if (!is_descendant(of.system, pid, of.pid)) {
         cause.evidence.push_back(
             fmt::format("the parent of process {} has ended", pid));
       }
@@ -203,7 +203,7 @@ Cause reads(const ProcessSnapshot& of,
       !thread.frames().empty() &&
       thread.frames()[0].file.find("/multiprocessing/") != std::string::npos;
   const bool handled = of.handles_signals();
-  const bool all_seen = of.world.saw_all_pipes();
+  const bool all_seen = of.system.saw_all_pipes();
   if (!writers.others.empty()) {
     if (all_seen && !handled && !can_be_opened(pipe) &&
         all_read_it(of, pipe, writers)) {
@@ -319,7 +319,7 @@ Cause writes(const ProcessSnapshot& of,
 // Who asks us reads what we say of it: that is no wait of its own.
 bool is_our_output(const ProcessSnapshot& of, const OpenFile& pipe) {
   return std::ranges::any_of(
-      of.world.pipe_ends(pipe.inode, pipe.device), [](const PipeEnd& end) {
+      of.system.pipe_ends(pipe.inode, pipe.device), [](const PipeEnd& end) {
         const auto status =
             end.writes ? read_status(end.pid) : std::unexpected(Error());
         return status && (end.pid == ::getpid() || status->name == "hangdbg");

@@ -15,9 +15,9 @@ struct Search {
   PoolWorkers found = {};
 
   void among_children(int parent, int generations) {
-    const auto [begin, end] = of.world.children().equal_range(parent);
+    const auto [begin, end] = of.system.children().equal_range(parent);
     for (auto at = begin; at != end; ++at) {
-      const ProcessSnapshot* const child = of.world.snapshot(at->second);
+      const ProcessSnapshot* const child = of.system.snapshot(at->second);
       const ThreadSnapshot* const main =
           child != nullptr ? child->thread(child->pid) : nullptr;
       if (main == nullptr || found.idle + found.busy.size() >= kMostWorkers) {

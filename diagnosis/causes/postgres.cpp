@@ -54,10 +54,10 @@ Others others_of(const ProcessSnapshot& of) {
   constexpr int kMost = 256;
   Others found;
   int seen = 0;
-  const auto [begin, end] = of.world.children().equal_range(of.status.ppid);
+  const auto [begin, end] = of.system.children().equal_range(of.status.ppid);
   for (auto at = begin; at != end && ++seen <= kMost; ++at) {
     const ProcessSnapshot* const one =
-        at->second == of.pid ? nullptr : of.world.snapshot(at->second);
+        at->second == of.pid ? nullptr : of.system.snapshot(at->second);
     const std::string_view title = one != nullptr ? title_of(*one) : "";
     if (is_in_transaction(title)) {
       found.at_rest.push_back({at->second, at->second});

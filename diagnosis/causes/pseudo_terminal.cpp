@@ -23,10 +23,10 @@ std::vector<ThreadId> who_is_on(const ProcessSnapshot& of,
   std::vector<ThreadId> found;
   std::vector<int> below = {of.pid};
   for (std::size_t at = 0; at < below.size() && below.size() < kMost; ++at) {
-    const auto [begin, end] = of.world.children().equal_range(below[at]);
+    const auto [begin, end] = of.system.children().equal_range(below[at]);
     for (auto child = begin; child != end && below.size() < kMost; ++child) {
       below.push_back(child->second);
-      const ProcessSnapshot* const its = of.world.snapshot(child->second);
+      const ProcessSnapshot* const its = of.system.snapshot(child->second);
       const auto is_there = [&](int fd) {
         const auto file = its->file(fd);
         return file && file->name == terminal;
@@ -51,7 +51,7 @@ std::optional<int> who_serves(const ProcessSnapshot& of, int terminal) {
       return one->pid;
     }
     const int parent = one->status.ppid;
-    one = parent > 1 ? of.world.snapshot(parent) : nullptr;
+    one = parent > 1 ? of.system.snapshot(parent) : nullptr;
   }
   return std::nullopt;
 }

@@ -64,7 +64,7 @@ void tell_own_frame(const ProcessSnapshot& of,
 // Of a process that was forked: whether a thread of the parent has it there, at
 // the same address.
 bool parent_has_it(const ProcessSnapshot& of, const PythonLock& lock) {
-  const ProcessSnapshot* const parent = of.world.snapshot(of.status.ppid);
+  const ProcessSnapshot* const parent = of.system.snapshot(of.status.ppid);
   if (parent == nullptr || !parent->is_python()) {
     return false;
   }

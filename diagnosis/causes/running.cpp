@@ -227,7 +227,7 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                   printable(loop->frame.function)));
   // In C code, or in what it calls, it may compute for long; who may not be
   // stopped does not tell whether he is there.
-  if (!of.world.may_stop) {
+  if (!of.system.may_stop) {
     return cause;
   }
   if (const auto ends = ends_by_time(of, loop->frame); !ends.empty()) {

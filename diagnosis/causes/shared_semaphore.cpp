@@ -84,7 +84,7 @@ void find_others(const ProcessSnapshot& of,
                  Cause& cause) {
   const ThreadSnapshot* works = of.other_running_thread(&thread);
   for (const int pid : wait.sharers) {
-    const ProcessSnapshot* const other = of.world.snapshot(pid);
+    const ProcessSnapshot* const other = of.system.snapshot(pid);
     if (works == nullptr && other != nullptr) {
       works = other->other_running_thread();
     }

@@ -38,7 +38,7 @@ Found memory_limit(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.wait.state != 'D') {
     return std::nullopt;
   }
-  const CgroupState& group = of.world.around(of.pid).cgroup;
+  const CgroupState& group = of.system.around(of.pid).cgroup;
   if (!group.memory) {
     return std::nullopt;
   }
@@ -78,7 +78,7 @@ void refine_by_cpu_limit(const ProcessSnapshot& of,
   if (cause.progress != Progress::Running) {
     return;
   }
-  const CgroupState& group = of.world.around(of.pid).cgroup;
+  const CgroupState& group = of.system.around(of.pid).cgroup;
   if (!group.throttling || group.throttling->share < kMuch) {
     return;
   }
@@ -102,7 +102,7 @@ void refine_by_memory_limit(const ProcessSnapshot& of,
   if (cause.progress != Progress::Running) {
     return;
   }
-  const CgroupState& group = of.world.around(of.pid).cgroup;
+  const CgroupState& group = of.system.around(of.pid).cgroup;
   if (!group.memory || group.memory_reached == 0) {
     return;
   }

@@ -83,7 +83,7 @@ std::string use_text(SocketUse use, const ThreadSnapshot& thread) {
 
 const ThreadSnapshot* thread_of(const ProcessSnapshot& of, ThreadId id) {
   const ProcessSnapshot* const its =
-      id.pid == of.pid ? &of : of.world.snapshot(id.pid);
+      id.pid == of.pid ? &of : of.system.snapshot(id.pid);
   return its != nullptr ? its->thread(id.tid) : nullptr;
 }
 

@@ -68,7 +68,7 @@ int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 // Nothing in that cgroup runs until somebody thaws it.
 Found frozen(const ProcessSnapshot& of, const ThreadSnapshot&) {
-  const auto& frozen = of.world.around(of.pid).cgroup.frozen;
+  const auto& frozen = of.system.around(of.pid).cgroup.frozen;
   if (!frozen) {
     return std::nullopt;
   }

@@ -14,7 +14,7 @@ Found store(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       awaited.files[0].file.kind != FileKind::Socket) {
     return std::nullopt;
   }
-  const auto socket = of.world.tcp_socket(of.pid, awaited.files[0].file.inode);
+  const auto socket = of.system.tcp_socket(of.pid, awaited.files[0].file.inode);
   const auto port = socket ? of.variable("MASTER_PORT") : std::nullopt;
   if (!port || socket->state != TcpState::Established ||
       socket->unacknowledged > 0 ||

@@ -15,19 +15,19 @@ namespace {
 // its end in the only thread it has: so it will not write.
 std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const auto input = of.file(0);
-  if (!input || !input->is_pipe() || !of.world.saw_all_pipes()) {
+  if (!input || !input->is_pipe() || !of.system.saw_all_pipes()) {
     return {};
   }
   const int parent = of.status.ppid;
   bool writes = false;
-  for (const PipeEnd& end : of.world.pipe_ends(input->inode, input->device)) {
+  for (const PipeEnd& end : of.system.pipe_ends(input->inode, input->device)) {
     if (end.writes && end.pid != parent) {
       return {};
     }
     writes |= end.writes;
   }
   const ProcessSnapshot* const its =
-      writes ? of.world.snapshot(parent) : nullptr;
+      writes ? of.system.snapshot(parent) : nullptr;
   const ThreadSnapshot* const main = its != nullptr && its->threads.size() == 1
                                          ? its->thread(parent)
                                          : nullptr;
@@ -44,7 +44,7 @@ std::optional<ThreadId> server_that_waits(const ProcessSnapshot& of,
   constexpr int kGenerations = 4;
   int pid = of.status.ppid;
   for (int i = 0; i < kGenerations && pid > 1; ++i) {
-    const ProcessSnapshot* const its = of.world.snapshot(pid);
+    const ProcessSnapshot* const its = of.system.snapshot(pid);
     if (its == nullptr) {
       return {};
     }

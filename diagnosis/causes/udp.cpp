@@ -15,7 +15,7 @@ Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   const auto only = only_connection(of, thread, awaited);
   const auto socket = only && only->to_read && !gets_on(thread, awaited)
-                          ? of.world.udp_socket(of.pid, only->file.inode)
+                          ? of.system.udp_socket(of.pid, only->file.inode)
                           : std::nullopt;
   if (!socket || socket->unread > 0) {
     return std::nullopt;
@@ -37,7 +37,7 @@ Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.evidence.push_back(fmt::format("fd {}: UDP {} -> {}, at {}",
                                        only->file.fd, socket->local.text(),
                                        address, thread.place()));
-  const auto peer = of.world.udp_peer(of.pid, *socket);
+  const auto peer = of.system.udp_peer(of.pid, *socket);
   const SocketWait wait{.over = fmt::format("UDP ({})", address),
                         .to = address,
                         .with_time = awaited.with_time};

@@ -57,13 +57,13 @@ Found unix_socket(const ProcessSnapshot& of,
     return std::nullopt;
   }
   const auto& [file, reads] = only;
-  auto peer = of.world.unix_peer(of.pid, file.inode);
+  auto peer = of.system.unix_peer(of.pid, file.inode);
   std::string address = peer ? peer->name : "";
   const bool connects = !peer && thread.sleeps_in("connect");
   if (!peer) {
     address = awaited_address(of, thread);
     peer =
-        address.empty() ? std::nullopt : of.world.unix_server(of.pid, address);
+        address.empty() ? std::nullopt : of.system.unix_server(of.pid, address);
     if (!peer) {
       return std::nullopt;
     }

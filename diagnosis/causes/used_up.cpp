@@ -26,7 +26,7 @@ std::int64_t waiting_connections(const ProcessSnapshot& of) {
     if (file.kind != FileKind::Socket || ++seen > kMost) {
       continue;
     }
-    const auto socket = of.world.tcp_socket(of.pid, file.inode);
+    const auto socket = of.system.tcp_socket(of.pid, file.inode);
     if (socket && socket->state == TcpState::Listen) {
       waiting += socket->unread;
     }
@@ -75,7 +75,7 @@ void refine_by_descriptors(const ProcessSnapshot& of,
   if (!serves && !retries(of, thread, cause, kOpen)) {
     return;
   }
-  const Limits& limits = of.world.around(of.pid).limits;
+  const Limits& limits = of.system.around(of.pid).limits;
   const auto most = limits.at_most.open_files;
   if (!most || limits.open_files < *most) {
     return;
@@ -112,7 +112,7 @@ void refine_by_full_disk(const ProcessSnapshot& of,
   if (!retries(of, thread, cause, kWrite)) {
     return;
   }
-  const auto& systems = of.world.around(of.pid).file_systems;
+  const auto& systems = of.system.around(of.pid).file_systems;
   const auto full = std::ranges::find_if(systems, [](const FileSystem& one) {
     return one.is_full() && (!one.use.empty() || one.point == "/dev/shm");
   });
@@ -139,7 +139,7 @@ void refine_by_process_limit(const ProcessSnapshot& of,
   if (!retries(of, thread, cause, kBegin)) {
     return;
   }
-  const HostContext& around = of.world.around(of.pid);
+  const HostContext& around = of.system.around(of.pid);
   const auto& pids = around.cgroup.pids;
   const auto most = around.limits.at_most.processes;
   const auto used = around.limits.user_threads;

@@ -106,7 +106,7 @@ SeenLock seen_shared(const AwaitedSharedLock& shared) {
 SeenLock seen_file_lock(const ProcessSnapshot& of, int fd) {
   const auto file = of.file(fd);
   SeenLock lock{.kind = LockKind::File, .name = file ? file->name : ""};
-  const auto& locks = of.world.file_locks();
+  const auto& locks = of.system.file_locks();
   const auto mine = std::ranges::find_if(locks, [&](const FileLock& one) {
     return one.waits && one.pid == of.pid;
   });
@@ -253,8 +253,8 @@ void LockReader::tell_parent(const PythonLock& lock, SeenLock& seen) const {
   if (!of_.forked_from(parent)) {
     return;
   }
-  const auto theirs = of_.world.snapshot_before(
-      parent, of_.world.deadline().capped(of_.world.deadline().left() / 4));
+  const auto theirs = of_.system.snapshot_before(
+      parent, of_.system.deadline().capped(of_.system.deadline().left() / 4));
   const auto holders = theirs && *theirs != nullptr && (*theirs)->is_python()
                            ? holders_of(**theirs, lock)
                            : std::vector<PythonLockHolder>();

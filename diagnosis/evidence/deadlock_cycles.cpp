@@ -40,13 +40,13 @@ class Waits {
   }
 
   const ProcessSnapshot* snapshot(int pid) {
-    SystemSnapshot& world = of_.world;
-    if (world.deadline().expired()) {
+    SystemSnapshot& system = of_.system;
+    if (system.deadline().expired()) {
       return nullptr;
     }
-    return world
+    return system
         .snapshot_before(pid,
-                         world.deadline().capped(world.deadline().left() / 4))
+                         system.deadline().capped(system.deadline().left() / 4))
         .value_or(nullptr);
   }
 

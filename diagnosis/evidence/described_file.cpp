@@ -6,12 +6,12 @@
 
 namespace hangdbg {
 
-Descriptor describe_file(SystemSnapshot& world, int pid, OpenFile file) {
+Descriptor describe_file(SystemSnapshot& system, int pid, OpenFile file) {
   Descriptor one{.file = std::move(file), .tcp = {}, .other_ends = {}};
   if (one.file.kind == FileKind::Socket) {
-    one.tcp = world.tcp_socket(pid, one.file.inode);
+    one.tcp = system.tcp_socket(pid, one.file.inode);
   } else if (one.file.is_pipe()) {
-    std::ranges::copy_if(world.pipe_ends(one.file.inode, one.file.device),
+    std::ranges::copy_if(system.pipe_ends(one.file.inode, one.file.device),
                          std::back_inserter(one.other_ends),
                          [&](const PipeEnd& end) {
                            return (one.file.reads() && end.writes) ||

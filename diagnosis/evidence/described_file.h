@@ -7,6 +7,6 @@
 namespace hangdbg {
 
 // Of process `pid`: its TCP connection, or who else has the pipe.
-Descriptor describe_file(SystemSnapshot& world, int pid, OpenFile file);
+Descriptor describe_file(SystemSnapshot& system, int pid, OpenFile file);
 
 }  // namespace hangdbg

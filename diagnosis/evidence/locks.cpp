@@ -31,10 +31,10 @@ LockWaiter waiter(const ThreadSnapshot& thread) {
 Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   const ProcStatus status = TRY(read_status(pid));
   SeenLocks all{.pid = pid};
-  const auto world = SystemSnapshot::make(deadline);
-  world->may_stop = false;
+  const auto system = SystemSnapshot::make(deadline);
+  system->may_stop = false;
   const ProcessSnapshot& of =
-      *TRY(world->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
+      *TRY(system->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
   if (of.is_python()) {
     all.python = of.process().python.version.text();
@@ -67,8 +67,8 @@ Result<SeenLocks> see_locks(int pid, Deadline deadline) {
   all.circles = deadlock_cycles(of, locks);
   std::ranges::stable_sort(
       all.locks, {}, [](const KnownLock& one) { return one.waiters.empty(); });
-  all.skipped.insert(all.skipped.end(), world->skipped().begin(),
-                     world->skipped().end());
+  all.skipped.insert(all.skipped.end(), system->skipped().begin(),
+                     system->skipped().end());
   return all;
 }
 
@@ -95,7 +95,7 @@ void add_file_locks(const ProcessSnapshot& of, SeenLocks& all) {
     all.skipped.push_back("file locks: " + open.error().text());
     return;
   }
-  const auto& of_machine = of.world.file_locks();
+  const auto& of_machine = of.system.file_locks();
   for (const OpenFile& file : open->files) {
     if (file.locks.empty()) {
       continue;

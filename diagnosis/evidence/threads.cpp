@@ -62,11 +62,11 @@ Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again) {
       .title = fmt::format("process {} ({})", pid, printable(status.name)),
       .pending = signal_names(status.signals_pending_for_all)};
   // Shared, as one who reads memory that does not answer is left behind.
-  const auto world = SystemSnapshot::make(deadline);
-  world->may_stop = false;
-  world->looks_again = looks_again;
+  const auto system = SystemSnapshot::make(deadline);
+  system->may_stop = false;
+  system->looks_again = looks_again;
   const ProcessSnapshot& of =
-      *TRY(world->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
+      *TRY(system->snapshot_before(pid, deadline.capped(deadline.left() / 2)));
   all.title = of.title();
   if (of.is_python()) {
     all.python = of.process().python.version.text();
@@ -94,9 +94,9 @@ Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again) {
     all.skipped.push_back(fmt::format(
         "more than their state of {} threads: time was up", left_out));
   }
-  all.skipped.insert(all.skipped.end(), world->skipped().begin(),
-                     world->skipped().end());
-  all.unseen_pipes = world->pipes_unseen();
+  all.skipped.insert(all.skipped.end(), system->skipped().begin(),
+                     system->skipped().end());
+  all.unseen_pipes = system->pipes_unseen();
   mark_pinned(all);
   return all;
 }
@@ -223,7 +223,7 @@ std::vector<Descriptor> files_of(const ProcessSnapshot& of,
   }
   std::vector<Descriptor> described;
   for (OpenFile& file : files) {
-    described.push_back(describe_file(of.world, of.pid, std::move(file)));
+    described.push_back(describe_file(of.system, of.pid, std::move(file)));
   }
   return described;
 }

@@ -265,12 +265,12 @@ void mark_waited_for(SeenTree& tree, Deadline deadline) {
   if (asked == nullptr || !asked->python || asked->state == 'D') {
     return;
   }
-  const auto world = SystemSnapshot::make(deadline);
-  world->may_stop = false;
-  world->may_watch = false;
+  const auto system = SystemSnapshot::make(deadline);
+  system->may_stop = false;
+  system->may_watch = false;
   parallel_map<Diagnosis>(
       {tree.pid}, deadline,
-      [world](int pid) { return diagnose(*world, pid, kHungAfterS); },
+      [system](int pid) { return diagnose(*system, pid, kHungAfterS); },
       [&](int, std::optional<Result<Diagnosis>> found) {
         if (!found || !*found) {
           tree.skipped.push_back(

@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kWatchMpi{2000};
 Seen read_rank(int pid, double hung_after_s, Deadline deadline);
 void find_call(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
-               const std::shared_ptr<SystemSnapshot>& world,
+               const std::shared_ptr<SystemSnapshot>& system,
                Seen& seen);
 bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Seen read_launcher(int pid, double hung_after_s, Deadline deadline);
@@ -99,9 +99,9 @@ std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
   parallel_map<Diagnosis>(
       pids, theirs,
       [hung_after_s, theirs, how](int pid) {
-        const auto world = SystemSnapshot::make(theirs);
-        world->may_stop = world->may_watch = how == Closely::AsNeeded;
-        return diagnose(*world, pid, hung_after_s);
+        const auto system = SystemSnapshot::make(theirs);
+        system->may_stop = system->may_watch = how == Closely::AsNeeded;
+        return diagnose(*system, pid, hung_after_s);
       },
       [&](int pid, std::optional<Result<Diagnosis>> found) {
         all.push_back({pid, found ? *std::move(found)
@@ -142,10 +142,10 @@ std::vector<AlikeRanks> JobDiagnosis::alike(const RankSet& among) const {
 namespace {
 
 Seen read_rank(int pid, double hung_after_s, Deadline deadline) {
-  const auto world = SystemSnapshot::make(deadline);
-  world->ranks_apart = true;
-  Seen seen{.found = diagnose(*world, pid, hung_after_s)};
-  const ProcessSnapshot* const of = world->snapshot(pid);
+  const auto system = SystemSnapshot::make(deadline);
+  system->ranks_apart = true;
+  Seen seen{.found = diagnose(*system, pid, hung_after_s)};
+  const ProcessSnapshot* const of = system->snapshot(pid);
   if (!seen.found || of == nullptr || !of->is_python()) {
     return seen;
   }
@@ -155,7 +155,7 @@ Seen read_rank(int pid, double hung_after_s, Deadline deadline) {
       root.id.pid == pid ? of->thread(root.id.tid) : nullptr;
   if (thread != nullptr && (seen.found->cause.id == CauseId::Collective ||
                             seen.found->cause.id == CauseId::MpiMessage)) {
-    find_call(*of, *thread, world, seen);
+    find_call(*of, *thread, system, seen);
   }
   return seen;
 }
@@ -163,7 +163,7 @@ Seen read_rank(int pid, double hung_after_s, Deadline deadline) {
 // What it has called is read once more.
 void find_call(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
-               const std::shared_ptr<SystemSnapshot>& world,
+               const std::shared_ptr<SystemSnapshot>& system,
                Seen& seen) {
   seen.call = torch_call(of, thread);
   if (seen.call) {
@@ -172,7 +172,7 @@ void find_call(const ProcessSnapshot& of,
   if (auto mpi = mpi_call(of, thread)) {
     seen.call = CollectiveCall{.function = mpi->function};
     if (mpi->returns_to && only_one_running(of, thread)) {
-      seen.mpi = {world, thread.id, *std::move(mpi)};
+      seen.mpi = {system, thread.id, *std::move(mpi)};
     }
     return;
   }
@@ -199,16 +199,16 @@ bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 // Who it waits for are its ranks, which are looked at anyhow.
 Seen read_launcher(int pid, double hung_after_s, Deadline deadline) {
-  const auto world = SystemSnapshot::make(deadline);
-  world->ranks_apart = true;
-  world->hung_after_s = hung_after_s;
-  auto link = wait_edge_of(*world, {pid, pid});
+  const auto system = SystemSnapshot::make(deadline);
+  system->ranks_apart = true;
+  system->hung_after_s = hung_after_s;
+  auto link = wait_edge_of(*system, {pid, pid});
   if (!link) {
     return {
         .found = std::unexpected(Error{
             .id = ErrorId::NotPermitted,
-            .message = world->skipped().empty() ? "it is gone"
-                                                : world->skipped().front()})};
+            .message = system->skipped().empty() ? "it is gone"
+                                                 : system->skipped().front()})};
   }
   Diagnosis found{.pid = pid};
   found.chain.push_back(*std::move(link));
@@ -286,8 +286,8 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   if (job.cause.id != CauseId::RankEnded || left == job.ranks.end()) {
     return;
   }
-  const auto world = SystemSnapshot::make(deadline);
-  causes::explain_ended_rank(*world, job.job.zombies, left->pid, job.cause);
+  const auto system = SystemSnapshot::make(deadline);
+  causes::explain_ended_rank(*system, job.job.zombies, left->pid, job.cause);
 }
 
 // What several could not see is said once.

@@ -50,7 +50,7 @@ std::vector<PythonStack> ProcessSnapshot::watch_stack(
   for (int i = 0; i < samples; ++i) {
     std::this_thread::sleep_for(apart);
     auto one = target.look(stacks, *thread.python,
-                           {.most = kFrames, .may_stop = world.may_stop});
+                           {.most = kFrames, .may_stop = system.may_stop});
     if (one && one->stack.complete) {
       seen.push_back(std::move(one->stack));
     }

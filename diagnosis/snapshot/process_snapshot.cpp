@@ -119,8 +119,8 @@ std::string ThreadSnapshot::place() const {
   return text;
 }
 
-ProcessSnapshot::ProcessSnapshot(int pid, SystemSnapshot& world, Memory memory)
-    : pid(pid), world(world), memory_left(memory == Memory::Left) {
+ProcessSnapshot::ProcessSnapshot(int pid, SystemSnapshot& system, Memory memory)
+    : pid(pid), system(system), memory_left(memory == Memory::Left) {
   if (memory_left) {
     memory_ = std::make_unique<NoMemory>();
   } else {
@@ -129,9 +129,9 @@ ProcessSnapshot::ProcessSnapshot(int pid, SystemSnapshot& world, Memory memory)
 }
 
 Result<std::unique_ptr<ProcessSnapshot>>
-ProcessSnapshot::open(int pid, SystemSnapshot& world, Memory memory) {
+ProcessSnapshot::open(int pid, SystemSnapshot& system, Memory memory) {
   std::unique_ptr<ProcessSnapshot> made(
-      new ProcessSnapshot(pid, world, memory));
+      new ProcessSnapshot(pid, system, memory));
   made->status = TRY(read_status(pid));
   if (memory == Memory::Left) {
     made->look();
@@ -263,7 +263,7 @@ void ProcessSnapshot::look() {
   std::ranges::sort(threads, {}, [this](const ThreadSnapshot& one) {
     return std::tuple(one.id.tid != pid, one.id.tid);
   });
-  if (world.looks_again) {
+  if (system.looks_again) {
     look_again();
   }
   if (process_ && process_->python.unknown) {
@@ -318,8 +318,8 @@ void ProcessSnapshot::read_python() {
     if (!one.tid) {
       continue;
     }
-    auto seen =
-        target.look(stacks, one, {.most = kFrames, .may_stop = world.may_stop});
+    auto seen = target.look(stacks, one,
+                            {.most = kFrames, .may_stop = system.may_stop});
     if (seen) {
       threads.push_back({.id = {pid, *one.tid},
                          .python = one,
@@ -353,12 +353,12 @@ void ProcessSnapshot::look_again() {
   const LiveTarget target(*process_);
   PythonStackReader stacks(process_->memory, process_->python);
   const auto begun = std::chrono::steady_clock::now();
-  for (std::size_t i = 1; i < kSnapshotSamples && !world.deadline().expired();
+  for (std::size_t i = 1; i < kSnapshotSamples && !system.deadline().expired();
        ++i) {
     std::this_thread::sleep_for(kBetweenLooks);
     for (const Moving& one : moving) {
       auto seen = target.look(stacks, *one.thread->python,
-                              {.most = kFrames, .may_stop = world.may_stop});
+                              {.most = kFrames, .may_stop = system.may_stop});
       if (!seen) {
         continue;
       }
@@ -524,7 +524,7 @@ std::vector<StackEntry> ProcessSnapshot::native_calls(
     return {};
   }
   auto dumped = dump_thread(LiveTarget(*process), thread.id.tid,
-                            {.may_stop = world.may_stop,
+                            {.may_stop = system.may_stop,
                              .native = true,
                              .native_all = !thread.python});
   if (!dumped || !dumped->merged) {

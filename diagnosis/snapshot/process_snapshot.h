@@ -79,12 +79,12 @@ class ProcessSnapshot {
   // Errors: NoSuchProcess, NotPermitted; of one that is no Python, there are
   // only its threads.
   static Result<std::unique_ptr<ProcessSnapshot>> open(int pid,
-                                                       SystemSnapshot& world,
+                                                       SystemSnapshot& system,
                                                        Memory memory);
   virtual ~ProcessSnapshot();
 
   const int pid;
-  SystemSnapshot& world;
+  SystemSnapshot& system;
   const bool memory_left;
   ProcStatus status;
   std::vector<std::string> command_line;
@@ -181,7 +181,7 @@ class ProcessSnapshot {
       const ThreadSnapshot& thread) const;
 
  protected:
-  ProcessSnapshot(int pid, SystemSnapshot& world, Memory memory);
+  ProcessSnapshot(int pid, SystemSnapshot& system, Memory memory);
 
   std::unique_ptr<MemoryReader> memory_;  // reads nothing where it is left
   std::optional<PythonProcess> process_;

@@ -75,7 +75,7 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
 
   Deadline deadline() const { return deadline_; }
 
-  // Each rank of the job is looked at in a world of its own, and who waits for
+  // Each rank of the job is looked at in a snapshot of its own, and who waits for
   // whom among them is somebody else's business.
   bool ranks_apart = false;
 

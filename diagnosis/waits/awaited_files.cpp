@@ -84,15 +84,15 @@ bool wakes_itself_by(const ProcessSnapshot& of, const OpenFile& file) {
     return true;
   }
   if (file.kind == FileKind::Pipe) {
-    auto ends = of.world.pipe_ends(file.inode);
+    auto ends = of.system.pipe_ends(file.inode);
     std::erase_if(ends, [](const PipeEnd& end) { return !end.writes; });
     return !ends.empty() && std::ranges::all_of(ends, is_own);
   }
   if (file.kind != FileKind::Socket ||
-      of.world.tcp_socket(of.pid, file.inode)) {
+      of.system.tcp_socket(of.pid, file.inode)) {
     return false;
   }
-  const auto peer = of.world.unix_peer(of.pid, file.inode);
+  const auto peer = of.system.unix_peer(of.pid, file.inode);
   return peer && peer->accepted && !peer->holders.empty() &&
          std::ranges::all_of(peer->holders, is_own);
 }
@@ -171,7 +171,7 @@ std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
 
 bool accepts_connections(const ProcessSnapshot& of, const OpenFile& file) {
   const auto socket = file.kind == FileKind::Socket && file.inode
-                          ? of.world.tcp_socket(of.pid, file.inode)
+                          ? of.system.tcp_socket(of.pid, file.inode)
                           : std::nullopt;
   return socket && socket->state == TcpState::Listen;
 }

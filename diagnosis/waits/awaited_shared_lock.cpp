@@ -136,7 +136,7 @@ std::optional<Object> object_of(const ProcessSnapshot& of,
 std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
   std::vector<int> pids = {of.status.ppid};
   for (const int parent : {of.status.ppid, of.pid}) {
-    const auto [begin, end] = of.world.children().equal_range(parent);
+    const auto [begin, end] = of.system.children().equal_range(parent);
     for (auto at = begin; at != end; ++at) {
       if (at->second != of.pid) {
         pids.push_back(at->second);
@@ -148,7 +148,7 @@ std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
 }
 
 bool waits_for(const ProcessSnapshot& of, const Shared& file, int pid) {
-  const ProcessSnapshot* const other = of.world.snapshot(pid);
+  const ProcessSnapshot* const other = of.system.snapshot(pid);
   const ThreadSnapshot* const main =
       other != nullptr ? other->thread(pid) : nullptr;
   return main != nullptr && awaited_by(*main, maps_of(pid)) == file;
@@ -166,7 +166,7 @@ std::optional<int> count_in(const ProcessSnapshot& of,
                ? std::optional(lock->count)
                : std::nullopt;
   }
-  const ProcessSnapshot* const other = of.world.snapshot(pid);
+  const ProcessSnapshot* const other = of.system.snapshot(pid);
   if (other == nullptr || !other->is_python()) {
     return {};
   }
@@ -204,7 +204,7 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(
   awaited.known = true;
   awaited.is_lock = object->is_lock;
   if (!awaited.is_lock) {
-    of.world.take_snapshots(awaited.sharers);
+    of.system.take_snapshots(awaited.sharers);
     std::ranges::copy_if(awaited.sharers, std::back_inserter(awaited.waiting),
                          [&](int pid) { return waits_for(of, *file, pid); });
     return awaited;

@@ -22,11 +22,11 @@ constexpr double kShortest = 1;
 constexpr double kLongest = 10;
 
 // Leaves something for what comes after it.
-Duration time_to_watch(const SystemSnapshot& world) {
+Duration time_to_watch(const SystemSnapshot& system) {
   constexpr std::chrono::seconds kRest{2};
   const auto wanted =
-      Seconds(std::clamp(world.hung_after_s, kShortest, kLongest));
-  const Duration left = world.deadline().left();
+      Seconds(std::clamp(system.hung_after_s, kShortest, kLongest));
+  const Duration left = system.deadline().left();
   return std::min(std::chrono::duration_cast<Duration>(wanted),
                   std::max<Duration>(left / 2, left - kRest));
 }
@@ -114,11 +114,11 @@ CallWatch watch_call(const ProcessSnapshot& of,
                      const StackEntry& call) {
   constexpr std::chrono::milliseconds kBetweenCounts{20};
   constexpr std::chrono::milliseconds kBetweenLooks{200};
-  if (!of.world.may_watch) {
+  if (!of.system.may_watch) {
     return {};
   }
   const double asleep_s = thread.ran ? 0 : thread.wait.asleep_s.value_or(0);
-  if (asleep_s >= std::max(of.world.hung_after_s, kShortest)) {
+  if (asleep_s >= std::max(of.system.hung_after_s, kShortest)) {
     return {.certain = true,
             .told = fmt::format("asleep in it for {:.1f} s", asleep_s)};
   }
@@ -129,7 +129,7 @@ CallWatch watch_call(const ProcessSnapshot& of,
   const auto from = callers(of, thread, call);
   const std::string before = counter ? "" : variables_of(of, thread);
   const auto begun = Deadline::Clock::now();
-  const Duration time = time_to_watch(of.world);
+  const Duration time = time_to_watch(of.system);
   const Deadline end = Deadline::in(time);
   bool came_back = false;
   while (!came_back && !end.expired()) {
@@ -143,7 +143,7 @@ CallWatch watch_call(const ProcessSnapshot& of,
   came_back = came_back || look(of, thread, from) == Look::Gone;
   const double seconds = Seconds(Deadline::Clock::now() - begun).count();
   const bool enough =
-      seconds >= std::clamp(of.world.hung_after_s, kShortest, kLongest);
+      seconds >= std::clamp(of.system.hung_after_s, kShortest, kLongest);
   std::string told =
       counter ? ""
               : fmt::format("whether it comes back was not counted: {}; ",

@@ -169,7 +169,7 @@ std::optional<int> awaited_file_lock(const ThreadSnapshot& thread) {
 // By the number that they share.
 std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of) {
   std::vector<ThreadId> holders;
-  const auto& locks = of.world.file_locks();
+  const auto& locks = of.system.file_locks();
   for (const FileLock& mine : locks) {
     if (!mine.waits || mine.pid != of.pid) {
       continue;
@@ -187,7 +187,7 @@ std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
                                 const SeenFile& file) {
   std::vector<ThreadId> holders;
   bool unnamed = false;
-  for (const FileLock& lock : of.world.file_locks()) {
+  for (const FileLock& lock : of.system.file_locks()) {
     if (lock.inode != file.inode || lock.waits || lock.pid == of.pid ||
         !is_lock_on_file(lock, file)) {
       continue;
@@ -220,8 +220,8 @@ std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
   return holders;
 }
 
-bool takes_connections(SystemSnapshot& world, int pid) {
-  const ProcessSnapshot* const of = world.snapshot(pid);
+bool takes_connections(SystemSnapshot& system, int pid) {
+  const ProcessSnapshot* const of = system.snapshot(pid);
   return of != nullptr &&
          std::ranges::any_of(of->threads, [&](const ThreadSnapshot& thread) {
            if (thread.sleeps_in("accept") || thread.sleeps_in("accept4")) {
@@ -230,9 +230,10 @@ bool takes_connections(SystemSnapshot& world, int pid) {
            const auto awaited = awaited_files(*of, thread);
            return std::ranges::any_of(
                awaited.files, [&](const AwaitedFile& one) {
-                 const auto socket = one.file.kind == FileKind::Socket
-                                         ? world.tcp_socket(pid, one.file.inode)
-                                         : std::nullopt;
+                 const auto socket =
+                     one.file.kind == FileKind::Socket
+                         ? system.tcp_socket(pid, one.file.inode)
+                         : std::nullopt;
                  return socket && socket->state == TcpState::Listen;
                });
          });

@@ -49,6 +49,6 @@ std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
                                               const SeenFile& file);
 
 // A thread of it waits for who connects: it serves.
-bool takes_connections(SystemSnapshot& world, int pid);
+bool takes_connections(SystemSnapshot& system, int pid);
 
 }  // namespace hangdbg

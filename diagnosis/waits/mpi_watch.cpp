@@ -75,7 +75,7 @@ Result<bool> one_has_returned(const std::vector<ExecutionCounter>& counters) {
 // A look at who runs may fail.
 bool is_there(const MpiWait& wait) {
   constexpr int kTries = 3;
-  const ProcessSnapshot* const of = wait.world->snapshot(wait.thread.pid);
+  const ProcessSnapshot* const of = wait.system->snapshot(wait.thread.pid);
   const ThreadSnapshot* const thread =
       of == nullptr ? nullptr : of->thread(wait.thread.tid);
   for (int i = 0; thread != nullptr && i < kTries; ++i) {

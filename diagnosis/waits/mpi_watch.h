@@ -15,7 +15,7 @@
 namespace hangdbg {
 
 struct MpiWait {
-  std::shared_ptr<SystemSnapshot> world;  // to look at it again
+  std::shared_ptr<SystemSnapshot> system;  // to look at it again
   ThreadId thread;
   MpiCall call;
 };

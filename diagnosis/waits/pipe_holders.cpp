@@ -112,7 +112,7 @@ PipeHolders pipe_holders(const ProcessSnapshot& of,
                          const OpenFile& pipe,
                          bool writers) {
   PipeHolders found;
-  for (const PipeEnd& end : of.world.pipe_ends(pipe.inode, pipe.device)) {
+  for (const PipeEnd& end : of.system.pipe_ends(pipe.inode, pipe.device)) {
     if (!(writers ? end.writes : end.reads)) {
       continue;
     }
@@ -133,11 +133,11 @@ PipeHolders pipe_holders(const ProcessSnapshot& of,
       pids.push_back(one.pid);
     }
   }
-  of.world.take_snapshots(pids);
+  of.system.take_snapshots(pids);
   for (PipeHolder& one : found.others) {
     const ProcessSnapshot* const its =
         std::ranges::find(pids, one.pid) != pids.end()
-            ? of.world.snapshot(one.pid)
+            ? of.system.snapshot(one.pid)
             : nullptr;
     if (its == nullptr || its->threads.size() != 1) {
       found.all_single = false;
@@ -152,7 +152,7 @@ PipeHolders pipe_holders(const ProcessSnapshot& of,
   return found;
 }
 
-std::string describe_holder(SystemSnapshot& world,
+std::string describe_holder(SystemSnapshot& system,
                             const PipeHolder& holder,
                             bool writes) {
   std::string text =
@@ -162,7 +162,7 @@ std::string describe_holder(SystemSnapshot& world,
     text += fmt::format(", inherited from process {} by fork",
                         holder.inherited_from);
   }
-  const ProcessSnapshot* const its = world.snapshot(holder.pid);
+  const ProcessSnapshot* const its = system.snapshot(holder.pid);
   const ThreadSnapshot* const main =
       its != nullptr ? its->thread(holder.pid) : nullptr;
   if (main == nullptr) {
@@ -181,14 +181,14 @@ bool all_read_it(const ProcessSnapshot& of,
                  const PipeHolders& writers) {
   return writers.others.size() <= kMostPipeHolders && reads_it(of, pipe) &&
          std::ranges::all_of(writers.others, [&](const PipeHolder& one) {
-           const ProcessSnapshot* const its = of.world.snapshot(one.pid);
+           const ProcessSnapshot* const its = of.system.snapshot(one.pid);
            return its != nullptr && reads_it(*its, pipe);
          });
 }
 
-bool is_descendant(SystemSnapshot& world, int pid, int of) {
+bool is_descendant(SystemSnapshot& system, int pid, int of) {
   constexpr int kMostParents = 64;
-  const auto& children = world.children();
+  const auto& children = system.children();
   for (int i = 0; i < kMostParents && pid > 1; ++i) {
     const auto parent = std::ranges::find(
         children, pid, [](const auto& one) { return one.second; });

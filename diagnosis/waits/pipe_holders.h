@@ -36,7 +36,7 @@ PipeHolders pipe_holders(const ProcessSnapshot& of,
 
 // "process 13 (python3) has the write end open as fd 4, inherited from process
 // 10 by fork: asleep in clock_nanosleep at work.py:9 in idle"
-std::string describe_holder(SystemSnapshot& world,
+std::string describe_holder(SystemSnapshot& system,
                             const PipeHolder& holder,
                             bool writes);
 
@@ -48,6 +48,6 @@ bool all_read_it(const ProcessSnapshot& of,
 
 // By the parents that there are now: one whose parent has ended is none any
 // more.
-bool is_descendant(SystemSnapshot& world, int pid, int of);
+bool is_descendant(SystemSnapshot& system, int pid, int of);
 
 }  // namespace hangdbg

@@ -48,7 +48,7 @@ constexpr LibraryFunction kLibraries[] = {
 // Those that a process other than this one holds, and this one does not.
 std::vector<FileLock> locks_of_others(const ProcessSnapshot& of) {
   std::vector<FileLock> others;
-  for (const FileLock& lock : of.world.file_locks()) {
+  for (const FileLock& lock : of.system.file_locks()) {
     // A database is open for long, and no lock by which a program waits.
     if (!lock.waits && lock.pid != of.pid && lock.type != "LEASE" &&
         sqlite_lock_of(lock, /*shm=*/false) == SqliteLock::Other) {
@@ -56,10 +56,11 @@ std::vector<FileLock> locks_of_others(const ProcessSnapshot& of) {
     }
   }
   std::erase_if(others, [&](const FileLock& one) {
-    return std::ranges::any_of(of.world.file_locks(), [&](const FileLock& own) {
-      return own.pid == of.pid && !own.waits && own.inode == one.inode &&
-             own.major == one.major && own.minor == one.minor;
-    });
+    return std::ranges::any_of(
+        of.system.file_locks(), [&](const FileLock& own) {
+          return own.pid == of.pid && !own.waits && own.inode == one.inode &&
+                 own.major == one.major && own.minor == one.minor;
+        });
   });
   return others;
 }
@@ -77,7 +78,7 @@ bool can_lock_files(const ProcessSnapshot& of, const PythonFrame& frame) {
 }
 
 bool has_locked(const ProcessSnapshot& of, const SeenFile& file) {
-  return std::ranges::any_of(of.world.file_locks(), [&](const FileLock& one) {
+  return std::ranges::any_of(of.system.file_locks(), [&](const FileLock& one) {
     return one.pid == of.pid && !one.waits && one.inode == file.inode &&
            makedev(one.major, one.minor) == file.device;
   });
@@ -107,7 +108,7 @@ bool has_it_from_holder(const ProcessSnapshot& of,
                         const OpenFile& file,
                         const PolledLock& lock) {
   const ProcessSnapshot* const holder =
-      is_relative_of(of, lock) ? of.world.snapshot(lock.holders.front().pid)
+      is_relative_of(of, lock) ? of.system.snapshot(lock.holders.front().pid)
                                : nullptr;
   const auto same = holder != nullptr ? holder->file(file.fd) : std::nullopt;
   return same && same->inode == file.inode && same->device == file.device;

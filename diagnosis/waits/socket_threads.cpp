@@ -140,7 +140,7 @@ bool waits_for_connections(const ProcessSnapshot& of,
   const AwaitedFiles awaited = awaited_files(of, thread);
   return std::ranges::any_of(awaited.files, [&](const AwaitedFile& one) {
     const auto socket = one.file.kind == FileKind::Socket
-                            ? of.world.tcp_socket(of.pid, one.file.inode)
+                            ? of.system.tcp_socket(of.pid, one.file.inode)
                             : std::nullopt;
     return socket && socket->state == TcpState::Listen;
   });
@@ -231,12 +231,12 @@ SocketThreads who_handles(const SocketPeer& peer,
   }
   std::vector<int> pids;
   std::ranges::copy(fds | std::views::keys, std::back_inserter(pids));
-  of.world.take_snapshots(pids);
+  of.system.take_snapshots(pids);
   Candidates all, own;
   bool all_told = peer.all_seen && fds.size() < kMostHolders;
   for (const auto& [pid, its] : fds) {
     const ProcessSnapshot* const holder =
-        pid == of.pid ? &of : of.world.snapshot(pid);
+        pid == of.pid ? &of : of.system.snapshot(pid);
     if (holder == nullptr || holder->threads.empty()) {
       all_told = false;
       continue;

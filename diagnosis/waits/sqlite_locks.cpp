@@ -104,7 +104,7 @@ std::optional<LockedDatabase> locked_database(const ProcessSnapshot& of) {
            (sqlite_lock_of(lock, false) != SqliteLock::Other ||
             sqlite_lock_of(lock, true) != SqliteLock::Other);
   };
-  const auto& locks = of.world.file_locks();
+  const auto& locks = of.system.file_locks();
   if (std::ranges::none_of(locks, may_be)) {
     return {};
   }

@@ -17,13 +17,13 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-ThreadSnapshot& sleeps(MadeUpWorld& world) {
-  return world.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+ThreadSnapshot& sleeps(FakedSystem& system) {
+  return system.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
 // In a loop that asks for something.
-ThreadSnapshot& polls(MadeUpWorld& world) {
-  ThreadSnapshot& thread = sleeps(world);
-  world.at(kOne).frame_loops["load"] = {
+ThreadSnapshot& polls(FakedSystem& system) {
+  ThreadSnapshot& thread = sleeps(system);
+  system.at(kOne).frame_loops["load"] = {
       .call = {.callee = "time.sleep"},
       .loops = {
           {.first_line = 11,
@@ -31,13 +31,15 @@ ThreadSnapshot& polls(MadeUpWorld& world) {
            .conditions = {{.callee = "exists", .text = "exists(path)"}}}}};
   return thread;
 }
-ThreadSnapshot& computes(MadeUpWorld& world) {
-  ThreadSnapshot& thread = sleeps(world);
+ThreadSnapshot& computes(FakedSystem& system) {
+  ThreadSnapshot& thread = sleeps(system);
   thread.wait = {.state = 'R', .call = {.running = true}};
   return thread;
 }
-ThreadSnapshot& in_state(MadeUpWorld& world, char state, long call = SYS_read) {
-  auto& one = world.python(kOne);
+ThreadSnapshot& in_state(FakedSystem& system,
+                         char state,
+                         long call = SYS_read) {
+  auto& one = system.python(kOne);
   ThreadSnapshot& thread = one.sleeps_in(call, {5}, own_frames());
   thread.wait.state = one.status.state = state;
   return thread;
@@ -47,22 +49,22 @@ CgroupMemory memory_of_16_mib() {
   return {.folder = "/sys/fs/cgroup/job", .max = 16ULL << 20};
 }
 
-void throttle(MadeUpWorld& world, double share) {
-  world.surroundings.cgroup.cpu =
+void throttle(FakedSystem& system, double share) {
+  system.surroundings.cgroup.cpu =
       CgroupCpu{.folder = "/sys/fs/cgroup/job", .cpus = 0.02};
-  world.surroundings.cgroup.throttling =
+  system.surroundings.cgroup.throttling =
       Throttling{.window = std::chrono::milliseconds(200), .share = share};
 }
-void allow_descriptors(MadeUpWorld& world, std::size_t open) {
-  world.surroundings.limits.at_most.open_files = 64;
-  world.surroundings.limits.open_files = open;
+void allow_descriptors(FakedSystem& system, std::size_t open) {
+  system.surroundings.limits.at_most.open_files = 64;
+  system.surroundings.limits.open_files = open;
 }
-void fill_disk(MadeUpWorld& world, const std::string& use) {
-  world.surroundings.file_systems = {
+void fill_disk(FakedSystem& system, const std::string& use) {
+  system.surroundings.file_systems = {
       {.point = "/scratch", .type = "ext4", .use = use, .bytes = 1000}};
 }
-void allow_threads(MadeUpWorld& world, std::uint64_t current) {
-  world.surroundings.cgroup.pids =
+void allow_threads(FakedSystem& system, std::uint64_t current) {
+  system.surroundings.cgroup.pids =
       CgroupPids{.folder = "/sys/fs/cgroup/job", .current = current, .max = 3};
 }
 
@@ -75,186 +77,186 @@ const std::vector<MadeUpCase>& around_cases() {
       // ---- stopped, frozen, ended
       {"is_stopped", CauseId::Stopped, Stuck, Certain, true,
        "is stopped, by SIGSTOP or Ctrl-Z",
-       [](auto& world) { in_state(world, 'T'); }},
+       [](auto& system) { in_state(system, 'T'); }},
       {"wants_its_terminal_in_the_background", CauseId::Stopped, Stuck, Certain,
        true, "it runs in the background, and wanted its terminal",
-       [](auto& world) {
-         in_state(world, 'T');
-         world.at(kOne).files[5] = {.fd = 5, .name = "/dev/pts/3"};
+       [](auto& system) {
+         in_state(system, 'T');
+         system.at(kOne).files[5] = {.fd = 5, .name = "/dev/pts/3"};
        }},
       {"was_at_a_file_of_another_kind", CauseId::Stopped, Stuck, Certain, true,
        "by SIGSTOP",
-       [](auto& world) {
-         in_state(world, 'T');
-         world.at(kOne).files[5] = {.fd = 5, .name = "/dev/null"};
+       [](auto& system) {
+         in_state(system, 'T');
+         system.at(kOne).files[5] = {.fd = 5, .name = "/dev/null"};
        }},
       {"is_held_for_a_moment", CauseId::WriterGone, Stuck, Certain, true, "",
-       [](auto& world) {  // no debugger has it in five looks
-         in_state(world, 't');
-         world.at(kOne).open_pipe(5, 41);
+       [](auto& system) {  // no debugger has it in five looks
+         in_state(system, 't');
+         system.at(kOne).open_pipe(5, 41);
        }},
       {"has_ended", CauseId::Ended, Stuck, Certain, true,
        "has ended, and its parent, process 99999902, has not taken notice",
-       [](auto& world) {
-         in_state(world, 'Z');
-         world.at(kOne).status.ppid = kOther;
+       [](auto& system) {
+         in_state(system, 'Z');
+         system.at(kOne).status.ppid = kOther;
        }},
       {"is_frozen", CauseId::Frozen, Stuck, Certain, true,
        "is frozen with its cgroup /job",
-       [](auto& world) {
-         computes(world);
-         world.surroundings.cgroup.frozen =
+       [](auto& system) {
+         computes(system);
+         system.surroundings.cgroup.frozen =
              Frozen{.path = "/job", .command = "echo THAWED"};
        }},
       // ---- the disk, mounts
       {"is_in_state_d", CauseId::Mount, Blocked, Likely, true,
        "waits for the kernel, in uninterruptible sleep, in read of /proc/x",
-       [](auto& world) {
-         in_state(world, 'D');
-         world.at(kOne).files[5] = {
+       [](auto& system) {
+         in_state(system, 'D');
+         system.at(kOne).files[5] = {
              .fd = 5, .kind = FileKind::File, .name = "/proc/x"};
        }},
       {"is_in_state_d_for_a_moment", CauseId::Mount, Blocked, Likely, false, "",
-       [](auto& world) { in_state(world, 'D').wait.asleep_s = 1.5; }},
+       [](auto& system) { in_state(system, 'D').wait.asleep_s = 1.5; }},
       {"writes_to_the_disk", CauseId::Runs, Running, Likely, false,
        "works, and waits for the disk in between",
-       [](auto& world) { in_state(world, 'D').ran = true; }},
+       [](auto& system) { in_state(system, 'D').ran = true; }},
       {"a_page_fault", CauseId::Mount, Blocked, Likely, true, "a page fault",
-       [](auto& world) { in_state(world, 'D').wait.syscall = ""; }},
+       [](auto& system) { in_state(system, 'D').wait.syscall = ""; }},
       // ---- memory
       {"has_no_memory_and_nobody_is_killed", CauseId::MemoryLimit, Stuck,
        Certain, true, "has all its 16 MiB in use, and the OOM killer is off",
-       [](auto& world) {
-         in_state(world, 'D');
-         world.surroundings.cgroup.memory = memory_of_16_mib();
-         world.surroundings.cgroup.memory->waits_for_memory = true;
+       [](auto& system) {
+         in_state(system, 'D');
+         system.surroundings.cgroup.memory = memory_of_16_mib();
+         system.surroundings.cgroup.memory->waits_for_memory = true;
        }},
       {"has_memory_left", CauseId::Mount, Blocked, Likely, true, "",
-       [](auto& world) {
-         in_state(world, 'D');
-         world.surroundings.cgroup.memory = memory_of_16_mib();
+       [](auto& system) {
+         in_state(system, 'D');
+         system.surroundings.cgroup.memory = memory_of_16_mib();
        }},
       {"takes_its_own_memory", CauseId::MemoryThrottled, Running, Likely, false,
        "it is slow because its cgroup has all its 16 MiB of memory in use",
-       [](auto& world) {
-         computes(world);
-         world.surroundings.cgroup.memory = memory_of_16_mib();
-         world.surroundings.cgroup.memory_reached = 7;
+       [](auto& system) {
+         computes(system);
+         system.surroundings.cgroup.memory = memory_of_16_mib();
+         system.surroundings.cgroup.memory_reached = 7;
        }},
       {"sleeps_with_little_memory", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         sleeps(world);
-         world.surroundings.cgroup.memory = memory_of_16_mib();
-         world.surroundings.cgroup.memory_reached = 7;
+       [](auto& system) {
+         sleeps(system);
+         system.surroundings.cgroup.memory = memory_of_16_mib();
+         system.surroundings.cgroup.memory_reached = 7;
        }},
       // ---- the CPU
       {"is_throttled", CauseId::CpuThrottled, Running, Likely, false,
        "it is slow because its cgroup lets it have 0.02 CPUs",
-       [](auto& world) {
-         computes(world);
-         throttle(world, 0.9);
+       [](auto& system) {
+         computes(system);
+         throttle(system, 0.9);
        }},
       {"is_throttled_a_little", CauseId::Runs, Running, Likely, false, "runs",
-       [](auto& world) {
-         computes(world);
-         throttle(world, 0.2);
+       [](auto& system) {
+         computes(system);
+         throttle(system, 0.2);
        }},
       {"sleeps_and_is_throttled", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         sleeps(world);
-         throttle(world, 0.9);
+       [](auto& system) {
+         sleeps(system);
+         throttle(system, 0.9);
        }},
       // ---- descriptors, disks, processes: who tries again and again
       {"polls_without_a_descriptor", CauseId::DescriptorsUsedUp, Blocked,
        Likely, true, "has all its 64 descriptors open: it polls",
-       [](auto& world) {
-         polls(world);
-         allow_descriptors(world, 64);
+       [](auto& system) {
+         polls(system);
+         allow_descriptors(system, 64);
        }},
       {"polls_with_one_descriptor_left", CauseId::Polls, Polling, Certain,
        false, "",
-       [](auto& world) {
-         polls(world);
-         allow_descriptors(world, 63);
+       [](auto& system) {
+         polls(system);
+         allow_descriptors(system, 63);
        }},
       {"accepts_and_nobody_waits", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) {
-         world.python(kOne).sleeps_in(SYS_accept4, {5}, own_frames());
-         allow_descriptors(world, 64);
+       [](auto& system) {
+         system.python(kOne).sleeps_in(SYS_accept4, {5}, own_frames());
+         allow_descriptors(system, 64);
        }},
       {"sleeps_without_a_descriptor", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         sleeps(world);
-         allow_descriptors(world, 64);
+       [](auto& system) {
+         sleeps(system);
+         allow_descriptors(system, 64);
        }},
       {"polls_and_its_disk_is_full", CauseId::DiskFull, Blocked, Likely, true,
        "finds no room on /scratch, which is full: it polls",
-       [](auto& world) {
-         polls(world);
-         fill_disk(world, "fd 5, /scratch/log");
+       [](auto& system) {
+         polls(system);
+         fill_disk(system, "fd 5, /scratch/log");
        }},
       {"polls_and_another_disk_is_full", CauseId::Polls, Polling, Certain,
        false, "",
-       [](auto& world) {
-         polls(world);
-         fill_disk(world, "");
+       [](auto& system) {
+         polls(system);
+         fill_disk(system, "");
        }},
       {"polls_and_shared_memory_is_full", CauseId::DiskFull, Blocked, Likely,
        true, "finds no room on /dev/shm",
-       [](auto& world) {
-         polls(world);
-         fill_disk(world, "");
-         world.surroundings.file_systems[0].point = "/dev/shm";
+       [](auto& system) {
+         polls(system);
+         fill_disk(system, "");
+         system.surroundings.file_systems[0].point = "/dev/shm";
        }},
       {"sleeps_and_its_disk_is_full", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         sleeps(world);
-         fill_disk(world, "fd 5, /scratch/log");
+       [](auto& system) {
+         sleeps(system);
+         fill_disk(system, "fd 5, /scratch/log");
        }},
       {"polls_and_may_begin_no_thread", CauseId::ProcessLimit, Blocked, Likely,
        true, "its cgroup has all 3 that it may have",
-       [](auto& world) {
-         polls(world);
-         allow_threads(world, 3);
+       [](auto& system) {
+         polls(system);
+         allow_threads(system, 3);
        }},
       {"polls_and_may_begin_a_thread", CauseId::Polls, Polling, Certain, false,
        "",
-       [](auto& world) {
-         polls(world);
-         allow_threads(world, 2);
+       [](auto& system) {
+         polls(system);
+         allow_threads(system, 2);
        }},
       {"polls_and_its_user_has_all_threads", CauseId::ProcessLimit, Blocked,
        Likely, true, "its user has all 5 that he may have",
-       [](auto& world) {
-         polls(world);
-         world.surroundings.limits.at_most.processes = 5;
-         world.surroundings.limits.user_threads = 5;
+       [](auto& system) {
+         polls(system);
+         system.surroundings.limits.at_most.processes = 5;
+         system.surroundings.limits.user_threads = 5;
        }},
       // ---- who has been killed
       {"its_writer_was_killed", CauseId::WriterGone, Stuck, Certain, true,
        "the kernel has killed process 99 (worker), as there was no memory left",
-       [](auto& world) {
-         in_state(world, 'S');
-         world.at(kOne).open_pipe(5, 41);
-         world.surroundings.kernel_events = {
+       [](auto& system) {
+         in_state(system, 'S');
+         system.at(kOne).open_pipe(5, 41);
+         system.surroundings.kernel_events = {
              {.kind = KernelEvent::Kind::KilledForMemory,
               .pid = 99,
               .name = "worker"}};
        }},
       {"its_cgroup_has_killed", CauseId::WriterGone, Stuck, Certain, true,
        "the kernel has killed in its cgroup",
-       [](auto& world) {
-         in_state(world, 'S');
-         world.at(kOne).open_pipe(5, 41);
-         world.surroundings.cgroup.memory = memory_of_16_mib();
-         world.surroundings.cgroup.memory->oom_kills = 1;
+       [](auto& system) {
+         in_state(system, 'S');
+         system.at(kOne).open_pipe(5, 41);
+         system.surroundings.cgroup.memory = memory_of_16_mib();
+         system.surroundings.cgroup.memory->oom_kills = 1;
        }},
       {"nobody_was_killed", CauseId::WriterGone, Stuck, Certain, true,
        "no other process has it open",
-       [](auto& world) {
-         in_state(world, 'S');
-         world.at(kOne).open_pipe(5, 41);
-         world.surroundings.kernel_events = {
+       [](auto& system) {
+         in_state(system, 'S');
+         system.at(kOne).open_pipe(5, 41);
+         system.surroundings.kernel_events = {
              {.kind = KernelEvent::Kind::GpuError, .pid = 99}};
        }},
   };
@@ -272,12 +274,12 @@ TEST(Causes, NoDescriptorIsLeftToAccept) {
   struct stat is {};
   ASSERT_EQ(::fstat(socket.get(), &is), 0);
   for (const bool waits : {true, false}) {
-    MadeUpWorld world;
-    world.tcp[is.st_ino] = {.state = TcpState::Listen,
-                            .unread = waits ? 1U : 0U};
-    world.python(pid).sleeps_in(SYS_accept4, {5}, own_frames());
-    allow_descriptors(world, 64);
-    const Cause cause = cause_of(world, pid);
+    FakedSystem system;
+    system.tcp[is.st_ino] = {.state = TcpState::Listen,
+                             .unread = waits ? 1U : 0U};
+    system.python(pid).sleeps_in(SYS_accept4, {5}, own_frames());
+    allow_descriptors(system, 64);
+    const Cause cause = cause_of(system, pid);
     EXPECT_EQ(cause.id, waits ? CauseId::DescriptorsUsedUp : CauseId::Idle);
     EXPECT_EQ(cause.progress, waits ? Progress::Stuck : Progress::Idle);
     if (waits) {
@@ -290,18 +292,18 @@ TEST(Causes, NoDescriptorIsLeftToAccept) {
 }
 
 TEST(Causes, WhatToTypeOfOneThatIsStopped) {
-  MadeUpWorld world;
-  in_state(world, 'T');
-  EXPECT_EQ(cause_of(world, kOne).next.front().command, "kill -CONT 99999901");
-  world.at(kOne).files[5] = {.fd = 5, .name = "/dev/tty"};
-  EXPECT_EQ(cause_of(world, kOne).next.front().command, "fg");
+  FakedSystem system;
+  in_state(system, 'T');
+  EXPECT_EQ(cause_of(system, kOne).next.front().command, "kill -CONT 99999901");
+  system.at(kOne).files[5] = {.fd = 5, .name = "/dev/tty"};
+  EXPECT_EQ(cause_of(system, kOne).next.front().command, "fg");
 }
 
 TEST(Causes, WhatIsUnusualIsSaidOfWhomeverItKeeps) {
-  MadeUpWorld world;
-  computes(world);
-  throttle(world, 0.9);
-  EXPECT_THAT(diagnose(world, kOne, 10)->around,
+  FakedSystem system;
+  computes(system);
+  throttle(system, 0.9);
+  EXPECT_THAT(diagnose(system, kOne, 10)->around,
               Contains(HasSubstr("cgroup: CPU throttled in ")));
 }
 

@@ -35,16 +35,16 @@ ThreadSnapshot& sleeps(MadeUpProcess& one) {
 
 // A handler wants the lock; `between` is what it has interrupted, called by a
 // function that is in a `with` of the lock.
-MadeUpProcess& in_handler(MadeUpWorld& world,
+MadeUpProcess& in_handler(FakedSystem& system,
                           std::vector<PythonFrame> between = {}) {
-  auto& one = world.python(kOne);
-  const Lock lock = world.objects.lock();
+  auto& one = system.python(kOne);
+  const Lock lock = system.objects.lock();
   std::vector<PythonFrame> frames = {frame("/home/ada/app.py", "tick", 3)};
   std::ranges::copy(between, std::back_inserter(frames));
   frames.push_back(frame("/home/ada/app.py", "put", 8));
-  world.objects.give(frames.front(), {{"lock", lock.object}});
-  world.objects.give(frames.back(), {{"lock", lock.object}});
-  world.objects.in_with(frames.back(), lock.object);
+  system.objects.give(frames.front(), {{"lock", lock.object}});
+  system.objects.give(frames.back(), {{"lock", lock.object}});
+  system.objects.in_with(frames.back(), lock.object);
   one.objects[{"wait", "self._lock"}] = lock.object;
   one.sleeps_in(SYS_futex, futex(lock.word.value), frames);
   return one;
@@ -56,31 +56,31 @@ PythonFrame condition_wait() {
 
 // ---- threads that wait for each other
 
-ThreadSnapshot& waits_in(MadeUpWorld& world,
+ThreadSnapshot& waits_in(FakedSystem& system,
                          MadeUpProcess& one,
                          const std::string& kind,
                          const std::string& file,
                          const std::string& method,
                          std::uint64_t time = 0) {
-  one.objects[{method, "self"}] = world.objects.of_class(kind);
+  one.objects[{method, "self"}] = system.objects.of_class(kind);
   return one.sleeps_in(SYS_futex, futex(0, time),
                        called({{"threading.py", "wait"}, {file, method}}));
 }
 
-MadeUpProcess& two_queues(MadeUpWorld& world, std::uint64_t time = 0) {
-  auto& one = world.python(kOne);
-  waits_in(world, one, "Queue", "queue.py", "put");
+MadeUpProcess& two_queues(FakedSystem& system, std::uint64_t time = 0) {
+  auto& one = system.python(kOne);
+  waits_in(system, one, "Queue", "queue.py", "put");
   one.numbers[{"put", "self.maxsize"}] = 4;
-  waits_in(world, one, "Queue", "queue.py", "get", time);
+  waits_in(system, one, "Queue", "queue.py", "get", time);
   return one;
 }
 
-MadeUpProcess& two_locks(MadeUpWorld& world, std::uint64_t time = 0) {
-  auto& one = world.python(kOne);
+MadeUpProcess& two_locks(FakedSystem& system, std::uint64_t time = 0) {
+  auto& one = system.python(kOne);
   for (const std::uint64_t its : {std::uint64_t{0}, time}) {
     auto frames = own_frames();
-    const Lock lock = world.objects.lock();
-    world.objects.give(frames.front(), {{"lock", lock.object}});
+    const Lock lock = system.objects.lock();
+    system.objects.give(frames.front(), {{"lock", lock.object}});
     one.sleeps_in(SYS_futex, futex(lock.word.value, its), frames);
   }
   return one;
@@ -88,9 +88,9 @@ MadeUpProcess& two_locks(MadeUpWorld& world, std::uint64_t time = 0) {
 
 // ---- services
 
-MadeUpProcess& at_event(MadeUpWorld& world, int signal) {
-  auto& one = world.python(kOne);
-  waits_in(world, one, "Event", "threading.py", "wait");
+MadeUpProcess& at_event(FakedSystem& system, int signal) {
+  auto& one = system.python(kOne);
+  waits_in(system, one, "Event", "threading.py", "wait");
   one.status.signals_caught = 1ULL << (signal - 1);
   return one;
 }
@@ -103,22 +103,22 @@ ThreadSnapshot& in_loop(MadeUpProcess& one, std::uint64_t millis = ~0ULL) {
                                {"asyncio/base_events.py", "_run_once"}}));
 }
 
-void is_ready(MadeUpWorld& world, MadeUpProcess& one) {
+void is_ready(FakedSystem& system, MadeUpProcess& one) {
   one.objects[{"_run_once", "self._ready[0]"}] =
-      world.objects.of_class("Handle");
+      system.objects.of_class("Handle");
 }
 
 // ---- pools
 
-MadeUpProcess& at_pool(MadeUpWorld& world,
+MadeUpProcess& at_pool(FakedSystem& system,
                        int overflow,
                        std::uint64_t time = 0) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, futex(0, time),
                 called({{"threading.py", "wait"},
                         {"site-packages/sqlalchemy/util/queue.py", "get"},
                         {"site-packages/sqlalchemy/pool/impl.py", "_do_get"}}));
-  one.objects[{"_do_get", "self"}] = world.objects.of_class("QueuePool");
+  one.objects[{"_do_get", "self"}] = system.objects.of_class("QueuePool");
   one.numbers[{"_do_get", "self._pool.maxsize"}] = 5;
   one.numbers[{"_do_get", "self._max_overflow"}] = overflow;
   return one;
@@ -126,8 +126,8 @@ MadeUpProcess& at_pool(MadeUpWorld& world,
 
 // ---- libraries after a fork
 
-MadeUpProcess& in_library(MadeUpWorld& world, const std::string& library) {
-  auto& one = world.python(kOne);
+MadeUpProcess& in_library(FakedSystem& system, const std::string& library) {
+  auto& one = system.python(kOne);
   const ThreadSnapshot& thread =
       one.sleeps_in(SYS_futex, futex(), own_frames());
   one.is_in(thread, {"syscall"}, "libc.so.6");
@@ -153,89 +153,92 @@ const std::vector<MadeUpCase>& inside_cases() {
        true,
        "already held by this thread (Lock is not reentrant), at app.py:8 in "
        "put",
-       [](auto& world) { in_handler(world); }},
+       [](auto& system) { in_handler(system); }},
       {"a_condition_that_does_not_wait_yet", CauseId::Deadlock, Stuck, Certain,
        true, "at app.py:8 in put",
-       [](auto& world) { in_handler(world, {condition_wait()}); }},
+       [](auto& system) { in_handler(system, {condition_wait()}); }},
       {"a_condition_has_let_go_of_its_lock", CauseId::PythonLock, Blocked,
        Possible, true, "its owner is not recorded",
-       [](auto& world) {
-         auto& one = in_handler(world, {condition_wait()});
-         one.objects[{"wait", "waiter"}] = world.objects.lock().object;
+       [](auto& system) {
+         auto& one = in_handler(system, {condition_wait()});
+         one.objects[{"wait", "waiter"}] = system.objects.lock().object;
          sleeps(one);
        }},
       // ---- threads that wait for each other
       {"queues_that_feed_each_other", CauseId::NobodyLeft, Stuck, Likely, true,
        "waits in Queue.put for another thread: it may have 4 and is full, and "
        "all 2 threads that are here wait for each other",
-       [](auto& world) { two_queues(world); }},
+       [](auto& system) { two_queues(system); }},
       {"queues_of_which_one_asks_again", CauseId::Condition, Blocked, Possible,
        true, "it may have 4 and is full",
-       [](auto& world) { two_queues(world, /*time=*/1); }},
+       [](auto& system) { two_queues(system, /*time=*/1); }},
       {"queues_beside_another_thread", CauseId::Condition, Blocked, Possible,
-       true, "", [](auto& world) { sleeps(two_queues(world)); }},
+       true, "", [](auto& system) { sleeps(two_queues(system)); }},
       {"queues_beside_one_that_has_just_run", CauseId::Condition, Blocked,
        Possible, true, "",
-       [](auto& world) { two_queues(world).threads[1].ran = true; }},
+       [](auto& system) { two_queues(system).threads[1].ran = true; }},
       {"locks_without_a_record_crosswise", CauseId::PythonLock, Stuck, Likely,
        true, "nobody is left to release: all 2 threads wait for each other",
-       [](auto& world) { two_locks(world); }},
+       [](auto& system) { two_locks(system); }},
       {"locks_without_a_record_for_a_time", CauseId::PythonLock, Blocked,
        Possible, true, "its owner is not recorded",
-       [](auto& world) { two_locks(world, /*time=*/1); }},
+       [](auto& system) { two_locks(system, /*time=*/1); }},
       // ---- an Event that a signal sets
       {"an_event_of_a_handler", CauseId::Condition, Idle, Possible, false,
        "waits for an Event, which a handler of SIGTERM could set",
-       [](auto& world) { sleeps(at_event(world, SIGTERM)); }},
+       [](auto& system) { sleeps(at_event(system, SIGTERM)); }},
       {"an_event_of_a_handler_alone", CauseId::Condition, Idle, Possible, false,
-       "", [](auto& world) { at_event(world, SIGUSR1); }},
+       "", [](auto& system) { at_event(system, SIGUSR1); }},
       {"an_event_and_ctrl_c", CauseId::NobodyLeft, Stuck, Likely, true, "",
-       [](auto& world) { at_event(world, SIGINT); }},
+       [](auto& system) { at_event(system, SIGINT); }},
       // ---- event loops
       {"a_loop_without_work", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) { in_loop(world.python(kOne)); }},
+       [](auto& system) { in_loop(system.python(kOne)); }},
       {"a_loop_that_wakes_soon", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          in_loop(one, /*millis=*/100);
-         is_ready(world, one);
+         is_ready(system, one);
        }},
       {"a_loop_that_has_just_run", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          in_loop(one).ran = true;
-         is_ready(world, one);
+         is_ready(system, one);
        }},
       // ---- pools of connections
       {"a_pool_that_is_used_up", CauseId::PoolExhausted, Blocked, Likely, true,
        "waits for a connection of SQLAlchemy's pool: 5 of 5 are in use",
-       [](auto& world) { at_pool(world, 0); }},
+       [](auto& system) { at_pool(system, 0); }},
       {"a_pool_with_overflow", CauseId::PoolExhausted, Blocked, Likely, true,
        "5 of 5 and 10 of overflow are in use",
-       [](auto& world) { at_pool(world, 10); }},
+       [](auto& system) { at_pool(system, 10); }},
       {"a_pool_that_is_used_in_turns", CauseId::PoolExhausted, Running, Likely,
-       false, "", [](auto& world) { at_pool(world, 0).threads[0].ran = true; }},
+       false, "",
+       [](auto& system) { at_pool(system, 0).threads[0].ran = true; }},
       // ---- libraries with threads of their own
       {"a_library_after_a_fork", CauseId::ForkThreads, Stuck, Likely, true,
        "waits in polars (polars.abi3.so) for a thread or a lock that stayed "
        "behind when process 99999902 forked it",
-       [](auto& world) { forked(in_library(world, "polars.abi3.so")); }},
+       [](auto& system) { forked(in_library(system, "polars.abi3.so")); }},
       {"a_library_of_another_name", CauseId::ForkThreads, Stuck, Likely, true,
        "waits in mine.so for",
-       [](auto& world) { forked(in_library(world, "mine.so")); }},
+       [](auto& system) { forked(in_library(system, "mine.so")); }},
       {"a_library_that_has_a_thread_here", CauseId::ForkThreads, Blocked,
        Possible, true, "",
-       [](auto& world) {
-         forked(in_library(world, "polars.abi3.so")).sleeps_in(SYS_futex, {});
+       [](auto& system) {
+         forked(in_library(system, "polars.abi3.so")).sleeps_in(SYS_futex, {});
        }},
       {"a_library_without_a_fork", CauseId::Unknown, Unknown, Possible, true,
-       "", [](auto& world) { in_library(world, "polars.abi3.so"); }},
+       "", [](auto& system) { in_library(system, "polars.abi3.so"); }},
       {"python_itself_after_a_fork", CauseId::Unknown, Unknown, Possible, true,
        "",
-       [](auto& world) { forked(in_library(world, "libpython3.11.so.1.0")); }},
+       [](auto& system) {
+         forked(in_library(system, "libpython3.11.so.1.0"));
+       }},
       {"a_module_of_the_library_after_a_fork", CauseId::Unknown, Unknown,
        Possible, true, "",
-       [](auto& world) { forked(in_library(world, "_ssl.so")); }},
+       [](auto& system) { forked(in_library(system, "_ssl.so")); }},
   };
   return kCases;
 }
@@ -247,15 +250,15 @@ namespace {
 // With a thread without Python here, nobody knows that none is in the library.
 TEST(CausesInside, OnlyWhoIsAloneAfterAForkCannotGoOn) {
   for (const bool alone : {true, false}) {
-    MadeUpWorld world;
-    auto& one = forked(in_library(world, "polars.abi3.so"));
+    FakedSystem system;
+    auto& one = forked(in_library(system, "polars.abi3.so"));
     if (!alone) {
       one.sleeps_in(SYS_futex, {});
     }
-    auto& parent = world.python(kOther);
+    auto& parent = system.python(kOther);
     const ThreadSnapshot& native = parent.sleeps_in(SYS_futex, {});
     parent.is_in(native, {"worker"}, "polars.abi3.so");
-    const Cause cause = cause_of(world, kOne);
+    const Cause cause = cause_of(system, kOne);
     ASSERT_EQ(cause.id, CauseId::ForkThreads);
     std::string all;
     for (const std::string& line : cause.evidence) {
@@ -293,18 +296,18 @@ class Sleeper {
   const int pid;
 };
 
-MadeUpProcess& looped(MadeUpWorld& world, const Sleeper& sleeper) {
-  auto& one = world.python(sleeper.pid);
+MadeUpProcess& looped(FakedSystem& system, const Sleeper& sleeper) {
+  auto& one = system.python(sleeper.pid);
   in_loop(one).wait.runs = sleeper.wait().runs;
-  is_ready(world, one);
+  is_ready(system, one);
   return one;
 }
 
 TEST(Causes, ALoopThatNobodyHasWoken) {
   const Sleeper sleeper;
-  MadeUpWorld world;
-  looped(world, sleeper);
-  const Cause cause = cause_of(world, sleeper.pid);
+  FakedSystem system;
+  looped(system, sleeper);
+  const Cause cause = cause_of(system, sleeper.pid);
   EXPECT_EQ(cause.id, CauseId::LoopNotWoken);
   EXPECT_EQ(cause.progress, Progress::Stuck);
   EXPECT_EQ(cause.confidence, Confidence::Certain);
@@ -314,11 +317,11 @@ TEST(Causes, ALoopThatNobodyHasWoken) {
 
 TEST(Causes, ALoopWhoseStopNobodyHasTold) {
   const Sleeper sleeper;
-  MadeUpWorld world;
-  auto& one = looped(world, sleeper);
+  FakedSystem system;
+  auto& one = looped(system, sleeper);
   one.objects.clear();
   one.reprs[{"_run_once", "self._stopping"}] = "True";
-  const Cause cause = cause_of(world, sleeper.pid);
+  const Cause cause = cause_of(system, sleeper.pid);
   EXPECT_EQ(cause.id, CauseId::LoopNotWoken);
   EXPECT_THAT(cause.summary, HasSubstr("stop() was called"));
 }
@@ -326,16 +329,16 @@ TEST(Causes, ALoopWhoseStopNobodyHasTold) {
 // It has run since it was looked at: it may be awake.
 TEST(Causes, ALoopThatIsBeingWoken) {
   const Sleeper sleeper;
-  MadeUpWorld world;
-  ++looped(world, sleeper).threads[0].wait.runs.nanoseconds;
-  EXPECT_EQ(cause_of(world, sleeper.pid).id, CauseId::Idle);
+  FakedSystem system;
+  ++looped(system, sleeper).threads[0].wait.runs.nanoseconds;
+  EXPECT_EQ(cause_of(system, sleeper.pid).id, CauseId::Idle);
 }
 
 TEST(Causes, ALoopThatAnotherThreadMayWake) {
   const Sleeper sleeper;
-  MadeUpWorld world;
-  sleeps(looped(world, sleeper));
-  const Cause cause = cause_of(world, sleeper.pid);
+  FakedSystem system;
+  sleeps(looped(system, sleeper));
+  const Cause cause = cause_of(system, sleeper.pid);
   EXPECT_EQ(cause.id, CauseId::LoopNotWoken);
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_EQ(cause.confidence, Confidence::Likely);

@@ -24,15 +24,15 @@ std::vector<std::uint64_t> futex(std::uint64_t time = 0) {
 
 // It waits in a Condition, inside of what it has called: a method of an object
 // of that class.
-MadeUpProcess& waits_in(MadeUpWorld& world,
+MadeUpProcess& waits_in(FakedSystem& system,
                         const std::string& kind,
                         const std::string& file,
                         const std::string& method,
                         std::uint64_t time = 0) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, futex(time),
                 called({{"threading.py", "wait"}, {file, method}}));
-  one.objects[{method, "self"}] = world.objects.of_class(kind);
+  one.objects[{method, "self"}] = system.objects.of_class(kind);
   return one;
 }
 ThreadSnapshot& another_sleeps(MadeUpProcess& one) {
@@ -42,12 +42,12 @@ void computes(ThreadSnapshot& thread) {
   thread.wait = {.state = 'R', .call = {.running = true}};
 }
 
-MadeUpProcess& at_event(MadeUpWorld& world, std::uint64_t time = 0) {
-  return waits_in(world, "Event", "threading.py", "wait", time);
+MadeUpProcess& at_event(FakedSystem& system, std::uint64_t time = 0) {
+  return waits_in(system, "Event", "threading.py", "wait", time);
 }
 
-MadeUpProcess& at_future(MadeUpWorld& world) {
-  return waits_in(world, "Future", "concurrent/futures/_base.py", "result");
+MadeUpProcess& at_future(FakedSystem& system) {
+  return waits_in(system, "Future", "concurrent/futures/_base.py", "result");
 }
 ThreadSnapshot& pool_thread(MadeUpProcess& one, bool busy) {
   return busy ? one.sleeps_in(
@@ -58,9 +58,9 @@ ThreadSnapshot& pool_thread(MadeUpProcess& one, bool busy) {
                     SYS_futex, futex(),
                     called({{"concurrent/futures/thread.py", "_worker"}}));
 }
-MadeUpProcess& pool_process(MadeUpWorld& world, int pid, bool busy) {
-  world.parents.emplace(kOne, pid);
-  auto& worker = world.python(pid);
+MadeUpProcess& pool_process(FakedSystem& system, int pid, bool busy) {
+  system.parents.emplace(kOne, pid);
+  auto& worker = system.python(pid);
   Functions functions = {{"concurrent/futures/process.py", "_process_worker"}};
   auto frames = called(functions);
   if (busy) {
@@ -73,10 +73,10 @@ MadeUpProcess& pool_process(MadeUpWorld& world, int pid, bool busy) {
   return worker;
 }
 
-MadeUpProcess& joins(MadeUpWorld& world,
+MadeUpProcess& joins(FakedSystem& system,
                      std::uint64_t ident,
                      const std::vector<std::uint64_t>& args = futex()) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, args, called({{"threading.py", "join"}}));
   one.numbers[{"join", "self._ident"}] = static_cast<std::int64_t>(ident);
   one.texts[{"join", "self._name"}] = "worker";
@@ -89,8 +89,8 @@ ThreadSnapshot& a_thread(MadeUpProcess& one) {
   return one.sleeps_in(SYS_clock_nanosleep, {}, frames);
 }
 
-MadeUpProcess& imports(MadeUpWorld& world, std::optional<std::int64_t> owner) {
-  auto& one = world.python(kOne);
+MadeUpProcess& imports(FakedSystem& system, std::optional<std::int64_t> owner) {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, futex(),
                 {frame("<frozen importlib._bootstrap>", "acquire"),
                  frame("/home/ada/train.py", "load")});
@@ -103,8 +103,8 @@ MadeUpProcess& imports(MadeUpWorld& world, std::optional<std::int64_t> owner) {
 }
 
 // Waits for work, in that loop.
-void in_loop(MadeUpWorld& world, long call, const Functions& functions) {
-  world.python(kOne).sleeps_in(call, {}, called(functions));
+void in_loop(FakedSystem& system, long call, const Functions& functions) {
+  system.python(kOne).sleeps_in(call, {}, called(functions));
 }
 
 }  // namespace
@@ -116,97 +116,97 @@ const std::vector<MadeUpCase>& library_wait_cases() {
       // ---- Event, Condition, Semaphore, Barrier, queue
       {"an_event_that_nobody_sets", CauseId::NobodyLeft, Stuck, Likely, true,
        "waits in Event.wait for another thread, and no other thread is here",
-       [](auto& world) { at_event(world); }},
+       [](auto& system) { at_event(system); }},
       {"an_event_for_which_all_wait", CauseId::NobodyLeft, Stuck, Likely, true,
        "all threads that are here wait for the same",
-       [](auto& world) {
-         auto& one = at_event(world);
+       [](auto& system) {
+         auto& one = at_event(system);
          one.sleeps_in(SYS_futex, futex(), one.threads[0].stack.frames);
        }},
       {"an_event_for_which_one_waits_a_while", CauseId::Condition, Blocked,
        Possible, true, "",
-       [](auto& world) {
-         auto& one = at_event(world);
+       [](auto& system) {
+         auto& one = at_event(system);
          one.sleeps_in(SYS_futex, futex(/*time=*/1),
                        one.threads[0].stack.frames);
        }},
       {"an_event_across_fork", CauseId::NobodyLeft, Stuck, Likely, true, "",
-       [](auto& world) {
-         auto& one = at_event(world);
+       [](auto& system) {
+         auto& one = at_event(system);
          one.status.ppid = one.parent = kOther;
        }},
       {"an_event_that_another_may_set", CauseId::Condition, Blocked, Possible,
        true, "waits in Event.wait for another thread",
-       [](auto& world) { another_sleeps(at_event(world)); }},
+       [](auto& system) { another_sleeps(at_event(system)); }},
       {"an_event_of_a_thread_at_work", CauseId::Condition, Running, Possible,
        false, "",
-       [](auto& world) { computes(another_sleeps(at_event(world))); }},
+       [](auto& system) { computes(another_sleeps(at_event(system))); }},
       {"an_event_of_a_busy_thread", CauseId::Condition, Running, Possible,
        false, "",
-       [](auto& world) { another_sleeps(at_event(world)).cpu_percent = 30; }},
+       [](auto& system) { another_sleeps(at_event(system)).cpu_percent = 30; }},
       {"an_event_of_a_server", CauseId::Condition, Idle, Possible, false, "",
-       [](auto& world) {
-         at_event(world).sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
-                                   called({{"selectors.py", "select"}}));
+       [](auto& system) {
+         at_event(system).sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
+                                    called({{"selectors.py", "select"}}));
        }},
       {"an_event_of_a_server_that_looks_twice_a_second", CauseId::Condition,
        Idle, Possible, false, "",
-       [](auto& world) {
-         at_event(world).sleeps_in(
+       [](auto& system) {
+         at_event(system).sleeps_in(
              SYS_semtimedop, {},
              called({{"selectors.py", "select"},
                      {"socketserver.py", "serve_forever"}}));
        }},
       {"a_queue_of_a_server", CauseId::Condition, Idle, Possible, false, "",
-       [](auto& world) {
-         waits_in(world, "Queue", "queue.py", "get")
+       [](auto& system) {
+         waits_in(system, "Queue", "queue.py", "get")
              .sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
                         called({{"selectors.py", "select"}}));
        }},
       {"a_semaphore_of_a_server", CauseId::Condition, Blocked, Possible, true,
        "",
-       [](auto& world) {
-         waits_in(world, "Semaphore", "threading.py", "acquire")
+       [](auto& system) {
+         waits_in(system, "Semaphore", "threading.py", "acquire")
              .sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL},
                         called({{"selectors.py", "select"}}));
        }},
       {"an_event_for_a_time", CauseId::Sleeps, Idle, Likely, false,
        "sleeps for a fixed time, or until an Event is set",
-       [](auto& world) { at_event(world, /*time=*/1); }},
+       [](auto& system) { at_event(system, /*time=*/1); }},
       {"a_timer", CauseId::Sleeps, Idle, Likely, false,
        "sleeps for a fixed time",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          one.sleeps_in(SYS_futex, futex(/*time=*/1),
                        called({{"threading.py", "wait"},
                                {"threading.py", "wait"},
                                {"threading.py", "run"}}));
          one.objects[{"run", "self.interval"}] =
-             world.objects.of_class("float");
+             system.objects.of_class("float");
        }},
       {"a_condition_for_a_time", CauseId::Condition, Blocked, Possible, true,
        "",
-       [](auto& world) {
-         waits_in(world, "Condition", "threading.py", "wait_for", /*time=*/1);
+       [](auto& system) {
+         waits_in(system, "Condition", "threading.py", "wait_for", /*time=*/1);
        }},
       {"a_condition_of_an_unknown_class", CauseId::NobodyLeft, Stuck, Likely,
        true, "waits in Condition.wait for another thread",
-       [](auto& world) {
-         world.python(kOne).sleeps_in(SYS_futex, futex(),
-                                      called({{"threading.py", "wait"}}));
+       [](auto& system) {
+         system.python(kOne).sleeps_in(SYS_futex, futex(),
+                                       called({{"threading.py", "wait"}}));
        }},
       {"a_semaphore", CauseId::Condition, Blocked, Possible, true,
        "Semaphore.acquire for another thread: its value is 0",
-       [](auto& world) {
-         auto& one = waits_in(world, "Semaphore", "threading.py", "acquire");
+       [](auto& system) {
+         auto& one = waits_in(system, "Semaphore", "threading.py", "acquire");
          one.numbers[{"acquire", "self._value"}] = 0;
          one.numbers[{"acquire", "_value"}] = 0;
          another_sleeps(one);
        }},
       {"a_barrier", CauseId::Condition, Blocked, Possible, true,
        "Barrier._wait for another thread: 2 of 3 have come",
-       [](auto& world) {
-         auto& one = waits_in(world, "Barrier", "threading.py", "_wait");
+       [](auto& system) {
+         auto& one = waits_in(system, "Barrier", "threading.py", "_wait");
          one.numbers[{"_wait", "_count"}] = 2;
          one.numbers[{"_wait", "_parties"}] = 3;
          one.numbers[{"_wait", "self._count"}] = 2;
@@ -216,47 +216,47 @@ const std::vector<MadeUpCase>& library_wait_cases() {
       {"a_queue_whose_tasks_are_not_done", CauseId::Condition, Blocked,
        Possible, true,
        "Queue.join for another thread: 1 tasks of the queue are not done",
-       [](auto& world) {
-         auto& one = waits_in(world, "Queue", "queue.py", "join");
+       [](auto& system) {
+         auto& one = waits_in(system, "Queue", "queue.py", "join");
          one.numbers[{"join", "self.unfinished_tasks"}] = 1;
          another_sleeps(one);
        }},
       {"goes_on_and_waits_again", CauseId::Condition, Blocked, Possible, false,
-       "", [](auto& world) { at_event(world).threads[0].ran = true; }},
+       "", [](auto& system) { at_event(system).threads[0].ran = true; }},
       // ---- a Future of a pool
       {"a_future", CauseId::NobodyLeft, Stuck, Likely, true,
        "waits for the result of a Future (result), and no other thread is here",
-       [](auto& world) { at_future(world); }},
+       [](auto& system) { at_future(system); }},
       {"a_future_beside_a_thread_that_reads", CauseId::Future, Blocked,
        Possible, true, "waits for the result of a Future (result)",
-       [](auto& world) {
-         at_future(world).sleeps_in(SYS_read, {5}, own_frames());
+       [](auto& system) {
+         at_future(system).sleeps_in(SYS_read, {5}, own_frames());
        }},
       {"a_future_of_busy_threads", CauseId::Future, Blocked, Likely, false, "",
-       [](auto& world) {
-         auto& one = at_future(world);
+       [](auto& system) {
+         auto& one = at_future(system);
          pool_thread(one, true);
          pool_thread(one, true);
        }},
       {"a_future_of_a_pool_with_a_thread_at_rest", CauseId::Future, Blocked,
        Possible, true, "",
-       [](auto& world) {
-         auto& one = at_future(world);
+       [](auto& system) {
+         auto& one = at_future(system);
          pool_thread(one, true);
          pool_thread(one, false);
        }},
       {"a_future_beside_a_queue_at_rest", CauseId::Future, Blocked, Likely,
        false, "",
-       [](auto& world) {
-         auto& one = at_future(world);
+       [](auto& system) {
+         auto& one = at_future(system);
          pool_thread(one, true);
          one.sleeps_in(SYS_futex, futex(),
                        called({{"threading.py", "wait"},
                                {"multiprocessing/queues.py", "_feed"}}));
        }},
       {"a_future_of_itself", CauseId::Future, Blocked, Likely, true, "",
-       [](auto& world) {
-         auto& one = at_future(world);
+       [](auto& system) {
+         auto& one = at_future(system);
          one.threads[0].stack.frames =
              called({{"threading.py", "wait"},
                      {"concurrent/futures/_base.py", "result"}});
@@ -264,33 +264,33 @@ const std::vector<MadeUpCase>& library_wait_cases() {
              frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
        }},
       {"a_future_of_processes", CauseId::Future, Blocked, Likely, false, "",
-       [](auto& world) {
-         at_future(world);
-         pool_process(world, kOther, true);
-         pool_process(world, kThird, false);
+       [](auto& system) {
+         at_future(system);
+         pool_process(system, kOther, true);
+         pool_process(system, kThird, false);
        }},
       {"a_future_of_processes_at_rest", CauseId::Future, Blocked, Possible,
        true, "",
-       [](auto& world) {
-         at_future(world);
-         pool_process(world, kOther, false);
+       [](auto& system) {
+         at_future(system);
+         pool_process(system, kOther, false);
        }},
       // ---- join
       {"a_thread_that_sleeps", CauseId::Join, Blocked, Certain, false,
        "waits for the end of thread 99999902",
-       [](auto& world) { another_sleeps(joins(world, kSecond)); }},
+       [](auto& system) { another_sleeps(joins(system, kSecond)); }},
       {"joins_for_a_time", CauseId::Join, Blocked, Certain, false,
        "(for a limited time)",
-       [](auto& world) {
-         another_sleeps(joins(world, kSecond, futex(/*time=*/1)));
+       [](auto& system) {
+         another_sleeps(joins(system, kSecond, futex(/*time=*/1)));
        }},
       {"joins_what_is_not_here", CauseId::Join, Blocked, Certain, true,
        "waits for the end of thread \"worker\"",
-       [](auto& world) { joins(world, kNobodys); }},
+       [](auto& system) { joins(system, kNobodys); }},
       {"joins_at_exit", CauseId::ExitJoin, Blocked, Certain, false,
        "has come to its end, and waits for the end of thread 99999902",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          one.sleeps_in(
              SYS_futex, futex(),
              {frame("/usr/lib/python3.11/threading.py", "_shutdown")});
@@ -298,8 +298,8 @@ const std::vector<MadeUpCase>& library_wait_cases() {
        }},
       {"joins_no_daemon_at_exit", CauseId::ExitJoin, Blocked, Certain, true,
        "waits for the end of a thread",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          one.sleeps_in(
              SYS_futex, futex(),
              {frame("/usr/lib/python3.11/threading.py", "_shutdown")});
@@ -308,8 +308,8 @@ const std::vector<MadeUpCase>& library_wait_cases() {
        }},
       {"a_pool_at_exit", CauseId::ExitJoin, Blocked, Certain, false,
        "has come to its end, and waits for the end of thread",
-       [](auto& world) {
-         auto& one = joins(world, kSecond);
+       [](auto& system) {
+         auto& one = joins(system, kSecond);
          one.threads[0].stack.frames = {
              frame("/usr/lib/python3.11/threading.py", "join"),
              frame("/usr/lib/python3.11/concurrent/futures/thread.py",
@@ -319,30 +319,30 @@ const std::vector<MadeUpCase>& library_wait_cases() {
       // ---- imports
       {"an_import", CauseId::ImportLock, Blocked, Certain, true,
        "waits until thread 99999902 has imported module 'slow_module'",
-       [](auto& world) { imports(world, kSecond); }},
+       [](auto& system) { imports(system, kSecond); }},
       {"an_import_at_work", CauseId::ImportLock, Blocked, Certain, false, "",
-       [](auto& world) { computes(imports(world, kSecond).threads[1]); }},
+       [](auto& system) { computes(imports(system, kSecond).threads[1]); }},
       {"an_import_of_nobody", CauseId::ImportLock, Stuck, Certain, true,
        "by a thread that is not here",
-       [](auto& world) { imports(world, kNobodys); }},
+       [](auto& system) { imports(system, kNobodys); }},
       {"an_import_that_is_just_over", CauseId::Unknown, Unknown, Possible, true,
-       "", [](auto& world) { imports(world, {}); }},
+       "", [](auto& system) { imports(system, {}); }},
       // ---- who waits for work
       {"a_pool_of_threads_at_rest", CauseId::Idle, Idle, Certain, false,
        "waits for work",
-       [](auto& world) { pool_thread(world.python(kOne), false); }},
+       [](auto& system) { pool_thread(system.python(kOne), false); }},
       {"a_worker_at_its_queue", CauseId::Idle, Idle, Certain, false,
        "waits for work",
-       [](auto& world) {
-         in_loop(world, SYS_read,
+       [](auto& system) {
+         in_loop(system, SYS_read,
                  {{"multiprocessing/connection.py", "_recv"},
                   {"multiprocessing/queues.py", "get"},
                   {"multiprocessing/pool.py", "worker"}});
        }},
       {"a_worker_that_hands_over_its_result", CauseId::PipeFull, Blocked,
        Certain, true, "",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          one.sleeps_in(SYS_write, {5},
                        called({{"multiprocessing/connection.py", "_send"},
                                {"multiprocessing/queues.py", "put"},
@@ -350,10 +350,10 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.open_pipe(5, 41);
        }},
       {"a_worker_at_work", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
+       [](auto& system) {
          auto frames = called({{"multiprocessing/pool.py", "worker"}});
          frames.insert(frames.begin(), own_frames().front());
-         world.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, frames);
+         system.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, frames);
        }},
   };
   return kCases;
@@ -386,14 +386,14 @@ TEST(Causes, LoopsThatWaitForWork) {
       {"multiprocessing/resource_tracker.py", "main"},
       {"site-packages/tqdm/_monitor.py", "run"}};
   for (const auto& [file, function] : kLoops) {
-    MadeUpWorld world;
-    in_loop(world, SYS_futex, {{"threading.py", "wait"}, {file, function}});
-    EXPECT_EQ(cause_of(world, kOne).id, CauseId::Idle) << function;
-    EXPECT_EQ(cause_of(world, kOne).progress, Progress::Idle) << function;
+    FakedSystem system;
+    in_loop(system, SYS_futex, {{"threading.py", "wait"}, {file, function}});
+    EXPECT_EQ(cause_of(system, kOne).id, CauseId::Idle) << function;
+    EXPECT_EQ(cause_of(system, kOne).progress, Progress::Idle) << function;
     // What it calls of the program is work.
-    in_loop(world, SYS_semtimedop,
+    in_loop(system, SYS_semtimedop,
             {{"json/decoder.py", "decode"}, {file, function}});
-    EXPECT_EQ(cause_of(world, kOne).id, CauseId::Unknown) << function;
+    EXPECT_EQ(cause_of(system, kOne).id, CauseId::Unknown) << function;
   }
 }
 

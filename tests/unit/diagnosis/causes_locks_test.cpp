@@ -26,11 +26,11 @@ using Lock = MadeUpObjects::MadeUpLock;
 
 // The thread waits for that lock, which its function has as `lock`.
 ThreadSnapshot& waits_for(MadeUpProcess& one,
-                          MadeUpWorld& world,
+                          FakedSystem& system,
                           const Lock& lock,
                           std::vector<PythonFrame> frames = own_frames(),
                           std::uint64_t time = 0) {
-  world.objects.give(frames.front(), {{"lock", lock.object}});
+  system.objects.give(frames.front(), {{"lock", lock.object}});
   return one.sleeps_in(SYS_futex,
                        {lock.word.value, FUTEX_WAIT_BITSET_PRIVATE, 0, time},
                        std::move(frames));
@@ -49,28 +49,28 @@ void has_none(MadeUpProcess& one) {
   }
 }
 
-MadeUpProcess& alone(MadeUpWorld& world, std::uint64_t time = 0) {
-  auto& one = world.python(kOne);
-  waits_for(one, world, world.objects.lock(), own_frames(), time);
+MadeUpProcess& alone(FakedSystem& system, std::uint64_t time = 0) {
+  auto& one = system.python(kOne);
+  waits_for(one, system, system.objects.lock(), own_frames(), time);
   has_none(one);
   return one;
 }
 
 // Beside another, which sleeps with the lock.
-MadeUpProcess& behind_another(MadeUpWorld& world,
+MadeUpProcess& behind_another(FakedSystem& system,
                               std::vector<PythonFrame> frames = own_frames()) {
-  auto& one = world.python(kOne);
-  const Lock lock = world.objects.lock();
-  waits_for(one, world, lock, std::move(frames));
+  auto& one = system.python(kOne);
+  const Lock lock = system.objects.lock();
+  waits_for(one, system, lock, std::move(frames));
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   has(one, one.threads[1], lock);
   has_none(one);
   return one;
 }
 
-MadeUpProcess& at_rlock_of(MadeUpWorld& world, std::uint64_t owner) {
-  auto& one = world.python(kOne);
-  waits_for(one, world, world.objects.rlock(owner, 2));
+MadeUpProcess& at_rlock_of(FakedSystem& system, std::uint64_t owner) {
+  auto& one = system.python(kOne);
+  waits_for(one, system, system.objects.rlock(owner, 2));
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   has_none(one);
   return one;
@@ -93,10 +93,12 @@ struct Mutex {
 const int kPid = ::getpid();
 
 // Main sleeps, and the other thread waits for the mutex.
-MadeUpProcess& at_mutex(MadeUpWorld& world, const Mutex& mutex, int value = 2) {
+MadeUpProcess& at_mutex(FakedSystem& system,
+                        const Mutex& mutex,
+                        int value = 2) {
   static Mutex memory;
   memory = mutex;
-  auto& one = world.python(kPid);
+  auto& one = system.python(kPid);
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   one.is_in(
       one.sleeps_in(SYS_futex,
@@ -116,95 +118,95 @@ const std::vector<MadeUpCase>& lock_cases() {
       // ---- a Lock, of which there is nobody to release it
       {"a_lock_and_no_other_thread", CauseId::PythonLock, Stuck, Certain, true,
        "waits for the Lock `lock`, and no other thread is here",
-       [](auto& world) { alone(world); }},
+       [](auto& system) { alone(system); }},
       {"a_handler_may_release_it", CauseId::PythonLock, Stuck, Likely, true, "",
-       [](auto& world) {
-         alone(world).status.signals_caught = 1ULL << (SIGUSR1 - 1);
+       [](auto& system) {
+         alone(system).status.signals_caught = 1ULL << (SIGUSR1 - 1);
        }},
       {"ctrl_c_does_not_release_it", CauseId::PythonLock, Stuck, Certain, true,
        "",
-       [](auto& world) {
-         alone(world).status.signals_caught = 1ULL << (SIGINT - 1);
+       [](auto& system) {
+         alone(system).status.signals_caught = 1ULL << (SIGINT - 1);
        }},
       {"a_thread_of_c_may_release_it", CauseId::PythonLock, Stuck, Likely, true,
-       "", [](auto& world) { alone(world).sleeps_in(SYS_futex, {}); }},
+       "", [](auto& system) { alone(system).sleeps_in(SYS_futex, {}); }},
       {"a_lock_for_a_limited_time", CauseId::PythonLock, Blocked, Certain, true,
-       "", [](auto& world) { alone(world, /*time=*/1); }},
+       "", [](auto& system) { alone(system, /*time=*/1); }},
       {"a_lock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
-       [](auto& world) { forked(alone(world)); }},
+       [](auto& system) { forked(alone(system)); }},
       {"a_lock_that_the_parent_has", CauseId::ForkLock, Stuck, Certain, true,
        "by a thread that is only there",
-       [](auto& world) {
-         auto& one = world.python(kOne);
-         const Lock lock = world.objects.lock();
-         waits_for(one, world, lock);
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         const Lock lock = system.objects.lock();
+         waits_for(one, system, lock);
          has_none(forked(one));
-         auto& parent = world.python(kOther);
+         auto& parent = system.python(kOther);
          parent.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          has(parent, parent.threads[0], lock);
        }},
       // ---- a Lock that somebody has
       {"a_lock_taken_twice", CauseId::Deadlock, Stuck, Certain, true,
        "already held by this thread (Lock is not reentrant)",
-       [](auto& world) {
-         auto& one = world.python(kOne);
-         const Lock lock = world.objects.lock();
-         has(one, waits_for(one, world, lock), lock);
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         const Lock lock = system.objects.lock();
+         has(one, waits_for(one, system, lock), lock);
        }},
       {"a_lock_of_another_thread", CauseId::PythonLock, Blocked, Certain, true,
        "waits for the Lock `lock`, held by thread 99999902",
-       [](auto& world) { behind_another(world); }},
+       [](auto& system) { behind_another(system); }},
       {"a_lock_of_a_thread_at_work", CauseId::PythonLock, Blocked, Certain,
        false, "",
-       [](auto& world) {
-         auto& other = behind_another(world).threads[1];
+       [](auto& system) {
+         auto& other = behind_another(system).threads[1];
          other.wait = {.state = 'R', .call = {.running = true}};
        }},
       {"a_lock_in_turns", CauseId::PythonLock, Running, Certain, false, "",
-       [](auto& world) { behind_another(world).threads[0].ran = true; }},
+       [](auto& system) { behind_another(system).threads[0].ran = true; }},
       {"a_signal_is_no_turn", CauseId::PythonLock, Blocked, Certain, true, "",
-       [](auto& world) {
-         auto& one = behind_another(world);
+       [](auto& system) {
+         auto& one = behind_another(system);
          one.threads[0].ran = true;
          one.threads[0].places = {"train.py:12 in load"};
          one.status.signals_caught = 1ULL << (SIGUSR1 - 1);
        }},
       {"a_lock_without_a_record", CauseId::PythonLock, Blocked, Possible, true,
        "its owner is not recorded",
-       [](auto& world) {
-         auto& one = alone(world);
+       [](auto& system) {
+         auto& one = alone(system);
          one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          has_none(one);
        }},
       {"a_lock_of_logging", CauseId::LoggingLock, Blocked, Certain, true,
        "waits for logging's lock, the Lock `lock`, held by thread",
-       [](auto& world) {
-         behind_another(world, called({{"logging/__init__.py", "acquire"}}));
+       [](auto& system) {
+         behind_another(system, called({{"logging/__init__.py", "acquire"}}));
        }},
       // ---- RLocks say who has them
       {"an_rlock_of_another_thread", CauseId::PythonLock, Blocked, Certain,
        true, "waits for the RLock `lock`, held by thread 99999902",
-       [](auto& world) { at_rlock_of(world, kSecond); }},
+       [](auto& system) { at_rlock_of(system, kSecond); }},
       {"an_rlock_of_its_own", CauseId::PythonLock, Blocked, Certain, true,
        "held by process 99999901",
-       [](auto& world) { at_rlock_of(world, kFirst); }},
+       [](auto& system) { at_rlock_of(system, kFirst); }},
       {"an_rlock_of_an_ended_thread", CauseId::LockOfEndedThread, Stuck,
        Certain, true, "the RLock `lock`, whose owner is no thread",
-       [](auto& world) { at_rlock_of(world, kNobodys); }},
+       [](auto& system) { at_rlock_of(system, kNobodys); }},
       {"an_rlock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
-       [](auto& world) { forked(at_rlock_of(world, kNobodys)); }},
+       [](auto& system) { forked(at_rlock_of(system, kNobodys)); }},
       {"no_lock_that_its_frames_know", CauseId::Unknown, Unknown, Possible,
        true, "asleep in futex",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          auto frames = own_frames();
-         world.objects.give(frames.front(),
-                            {{"lock", world.objects.lock().object}});
+         system.objects.give(frames.front(),
+                             {{"lock", system.objects.lock().object}});
          one.sleeps_in(
              SYS_futex,
-             {world.objects.lock().word.value, FUTEX_WAIT_BITSET_PRIVATE},
+             {system.objects.lock().word.value, FUTEX_WAIT_BITSET_PRIVATE},
              frames);
        }},
   };
@@ -219,24 +221,25 @@ namespace {
 // that is there, which is this one
 
 TEST(Causes, AMutexOfAnotherThread) {
-  MadeUpWorld world;
-  auto& one = at_mutex(world, {.owner = kPid});
-  EXPECT_EQ(cause_of(world, kPid, 1).id, CauseId::Mutex);
-  const Cause cause = cause_of(world, kPid, 1);
+  FakedSystem system;
+  auto& one = at_mutex(system, {.owner = kPid});
+  EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Mutex);
+  const Cause cause = cause_of(system, kPid, 1);
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_EQ(cause.confidence, Confidence::Certain);
   EXPECT_THAT(cause.blocked_by, ElementsAre(ThreadId{kPid, kPid}));
   EXPECT_THAT(cause.summary, HasSubstr("a mutex of C code, held by process"));
   EXPECT_THAT(cause.evidence, Contains("in pthread_mutex_lock (libwork.so)"));
   one.threads[1].ran = true;
-  EXPECT_EQ(cause_of(world, kPid, 1).progress, Progress::Running) << "in turns";
+  EXPECT_EQ(cause_of(system, kPid, 1).progress, Progress::Running)
+      << "in turns";
 }
 
 TEST(Causes, AMutexTakenTwice) {
-  MadeUpWorld world;
-  auto& one = at_mutex(world, {.owner = kPid});
+  FakedSystem system;
+  auto& one = at_mutex(system, {.owner = kPid});
   one.threads[0].wait = one.threads[1].wait;
-  const auto found = diagnose(world, kPid, 1000);
+  const auto found = diagnose(system, kPid, 1000);
   EXPECT_EQ(found->cause.id, CauseId::Deadlock);
   EXPECT_THAT(found->cause.summary,
               HasSubstr("itself: waits for a mutex of C code"));
@@ -245,42 +248,42 @@ TEST(Causes, AMutexTakenTwice) {
 
 // Its own frames were read when it had the lock already.
 TEST(Causes, AMutexOfAThreadThatHasGoneOn) {
-  MadeUpWorld world;
-  auto& one = at_mutex(world, {.owner = kPid});
+  FakedSystem system;
+  auto& one = at_mutex(system, {.owner = kPid});
   one.threads[0].wait = one.threads[1].wait;
   one.threads[0].wait.runs = {.times = 1};  // we have run more often
-  const auto found = diagnose(world, kPid, 1000);
+  const auto found = diagnose(system, kPid, 1000);
   EXPECT_EQ(found->state, Progress::Running);
   EXPECT_FALSE(found->stalled);
   EXPECT_THAT(found->cause.evidence, Contains(HasSubstr("has gone on")));
 }
 
 TEST(Causes, AMutexAndALockCrosswise) {
-  MadeUpWorld world;
-  auto& one = at_mutex(world, {.owner = kPid});
-  const Lock lock = world.objects.lock();
+  FakedSystem system;
+  auto& one = at_mutex(system, {.owner = kPid});
+  const Lock lock = system.objects.lock();
   has(one, one.threads[1], lock);
-  world.objects.give(one.threads[0].stack.frames.front(),
-                     {{"lock", lock.object}});
+  system.objects.give(one.threads[0].stack.frames.front(),
+                      {{"lock", lock.object}});
   one.threads[0].wait.call = {
       .number = SYS_futex,
       .args = {lock.word.value, FUTEX_WAIT_BITSET_PRIVATE}};
   one.threads[0].wait.syscall = "futex";
   has_none(one);
-  const auto found = diagnose(world, kPid, 1000);
+  const auto found = diagnose(system, kPid, 1000);
   EXPECT_EQ(found->cause.id, CauseId::Deadlock);
   EXPECT_EQ(found->cause.confidence, Confidence::Certain);
   EXPECT_EQ(found->cycle, 2);
 }
 
 TEST(Causes, AMutexOfAThreadThatHasEnded) {
-  MadeUpWorld world;
-  auto& one = at_mutex(world, {.owner = kThird});
-  EXPECT_EQ(cause_of(world, kPid, 1).id, CauseId::LockOfEndedThread);
-  EXPECT_EQ(cause_of(world, kPid, 1).progress, Progress::Stuck);
+  FakedSystem system;
+  auto& one = at_mutex(system, {.owner = kThird});
+  EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::LockOfEndedThread);
+  EXPECT_EQ(cause_of(system, kPid, 1).progress, Progress::Stuck);
   forked(one);
-  EXPECT_EQ(cause_of(world, kPid, 1).id, CauseId::ForkLock);
-  EXPECT_THAT(cause_of(world, kPid, 1).summary,
+  EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::ForkLock);
+  EXPECT_THAT(cause_of(system, kPid, 1).summary,
               HasSubstr("thread 99999903 of process 99999902 had when"));
 }
 
@@ -288,25 +291,25 @@ TEST(Causes, WhatIsNoMutex) {
   const Mutex kNone[] = {
       {.owner = 0}, {.owner = kPid, .users = 0}, {.owner = kPid, .kind = -1}};
   for (const Mutex& one : kNone) {
-    MadeUpWorld world;
-    at_mutex(world, one);
-    EXPECT_EQ(cause_of(world, kPid, 1).id, CauseId::Unknown);
+    FakedSystem system;
+    at_mutex(system, one);
+    EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Unknown);
   }
-  MadeUpWorld world;
-  at_mutex(world, {.owner = kPid}, /*value=*/1);
-  EXPECT_EQ(cause_of(world, kPid, 1).id, CauseId::Unknown) << "not held";
+  FakedSystem system;
+  at_mutex(system, {.owner = kPid}, /*value=*/1);
+  EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Unknown) << "not held";
 }
 
 // ---- in circles, ...
 
 // ... and what is at the end of a chain.
 TEST(Causes, ALockOfAThreadThatReadsAPipe) {
-  MadeUpWorld world;
-  auto& reads = behind_another(world).threads[1];
+  FakedSystem system;
+  auto& reads = behind_another(system).threads[1];
   reads.wait.call = {.number = SYS_read, .args = {5}};
   reads.wait.syscall = "read";
-  world.at(kOne).open_pipe(5, 41);
-  const auto found = diagnose(world, kOne, 10);
+  system.at(kOne).open_pipe(5, 41);
+  const auto found = diagnose(system, kOne, 10);
   EXPECT_TRUE(found->stalled);
   EXPECT_EQ(found->chain.front().cause.id, CauseId::PythonLock);
   EXPECT_EQ(found->cause.id, CauseId::PipeRead);
@@ -315,18 +318,20 @@ TEST(Causes, ALockOfAThreadThatReadsAPipe) {
 
 TEST(Causes, LocksCrosswise) {
   for (const bool rlocks : {false, true}) {
-    MadeUpWorld world;
-    auto& one = world.python(kOne);
-    const Lock a = rlocks ? world.objects.rlock(kSecond) : world.objects.lock();
-    const Lock b = rlocks ? world.objects.rlock(kFirst) : world.objects.lock();
-    waits_for(one, world, a);
-    waits_for(one, world, b);
+    FakedSystem system;
+    auto& one = system.python(kOne);
+    const Lock a =
+        rlocks ? system.objects.rlock(kSecond) : system.objects.lock();
+    const Lock b =
+        rlocks ? system.objects.rlock(kFirst) : system.objects.lock();
+    waits_for(one, system, a);
+    waits_for(one, system, b);
     if (!rlocks) {
       has(one, one.threads[0], b);
       has(one, one.threads[1], a);
     }
     has_none(one);
-    const auto found = diagnose(world, kOne, 1000);
+    const auto found = diagnose(system, kOne, 1000);
     EXPECT_TRUE(found->stalled);
     EXPECT_EQ(found->cause.id, CauseId::Deadlock);
     EXPECT_EQ(found->cycle, 2);
@@ -338,18 +343,18 @@ TEST(Causes, LocksCrosswise) {
 
 // One of them may let go when its time is up.
 TEST(Causes, LocksCrosswiseOneWithATimeLimit) {
-  MadeUpWorld world;
-  auto& one = world.python(kOne);
-  const Lock a = world.objects.lock();
-  const Lock b = world.objects.lock();
-  waits_for(one, world, a);
-  waits_for(one, world, b);
+  FakedSystem system;
+  auto& one = system.python(kOne);
+  const Lock a = system.objects.lock();
+  const Lock b = system.objects.lock();
+  waits_for(one, system, a);
+  waits_for(one, system, b);
   has(one, one.threads[0], b);
   has(one, one.threads[1], a);
   has_none(one);
   const timespec until{.tv_sec = 1000};
   one.threads[1].wait.call.args[3] = reinterpret_cast<std::uintptr_t>(&until);
-  const auto found = diagnose(world, kOne, 1000);
+  const auto found = diagnose(system, kOne, 1000);
   EXPECT_EQ(found->cause.id, CauseId::Deadlock);
   EXPECT_EQ(found->cycle, 2);
   EXPECT_EQ(found->state, Progress::Blocked);

@@ -93,9 +93,9 @@ const std::vector<Answers>& all_answers() {
     for (const MadeUpCase& made : made_up_cases()) {
       Answers answers{made.name, {}};
       for (const NamedRule& rule : rules()) {
-        MadeUpWorld world;
-        made.make(world);
-        const ProcessSnapshot& of = world.at(kOne);
+        FakedSystem system;
+        made.make(system);
+        const ProcessSnapshot& of = system.at(kOne);
         answers.by_rule[rule.name] = outcome(rule.find(of, of.threads.front()));
       }
       each.push_back(std::move(answers));

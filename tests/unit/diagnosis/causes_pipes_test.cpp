@@ -21,59 +21,59 @@ constexpr std::uint64_t kFifo = 43;
 constexpr std::uint64_t kFifoDevice = 7;
 constexpr std::uint64_t kForever = ~0ULL;
 
-void has_end(MadeUpWorld& world,
+void has_end(FakedSystem& system,
              int pid,
              bool writes,
              std::uint64_t pipe = kPipe,
              int fd = 6) {
-  world.ends.push_back({.pid = pid,
-                        .fd = fd,
-                        .inode = pipe,
-                        .device = pipe == kFifo ? kFifoDevice : 0,
-                        .reads = !writes,
-                        .writes = writes});
+  system.ends.push_back({.pid = pid,
+                         .fd = fd,
+                         .inode = pipe,
+                         .device = pipe == kFifo ? kFifoDevice : 0,
+                         .reads = !writes,
+                         .writes = writes});
 }
 
-MadeUpProcess& at_pipe(MadeUpWorld& world, int pid, long call = SYS_read) {
-  auto& one = world.python(pid);
+MadeUpProcess& at_pipe(FakedSystem& system, int pid, long call = SYS_read) {
+  auto& one = system.python(pid);
   one.sleeps_in(call, {5}, own_frames());
   one.open_pipe(5, kPipe);
   return one;
 }
-MadeUpProcess& at_fifo(MadeUpWorld& world, long call) {
-  auto& one = world.python(kOne);
+MadeUpProcess& at_fifo(FakedSystem& system, long call) {
+  auto& one = system.python(kOne);
   one.sleeps_in(call, {5}, own_frames());
   one.open_fifo(5, kFifo, "/tmp/commands");
   return one;
 }
-MadeUpProcess& sleeps(MadeUpWorld& world, int pid) {
-  auto& one = world.process(pid);
+MadeUpProcess& sleeps(FakedSystem& system, int pid) {
+  auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
 
 // A child that multiprocessing has forked from kOne, with so many plain
 // arguments and one of `argument`.
-void sleeps_in_target(MadeUpWorld& world, int pid, Address argument = {}) {
-  auto& one = world.python(pid);
+void sleeps_in_target(FakedSystem& system, int pid, Address argument = {}) {
+  auto& one = system.python(pid);
   one.parent = one.status.ppid = kOne;
   one.sleeps_in(
       SYS_clock_nanosleep, {},
       {frame("/home/ada/train.py", "idle"),
        frame("/usr/lib/python3.11/multiprocessing/process.py", "run")});
-  one.objects[{"run", "self._target"}] = world.objects.of_class("function");
+  one.objects[{"run", "self._target"}] = system.objects.of_class("function");
   one.reprs[{"run", "self._kwargs"}] = "{}";
-  one.objects[{"run", "self._args"}] = world.objects.of_class("tuple");
+  one.objects[{"run", "self._args"}] = system.objects.of_class("tuple");
   if (argument) {
     one.objects[{"run", "self._args[0]"}] = argument;
   }
 }
 
 // communicate() of a child, 99999904, whose output and errors are pipes.
-void communicates(MadeUpWorld& world) {
+void communicates(FakedSystem& system) {
   static const pollfd polled[] = {{.fd = 5, .events = POLLIN, .revents = 0},
                                   {.fd = 8, .events = POLLIN, .revents = 0}};
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_poll,
                 {reinterpret_cast<std::uintptr_t>(polled), 2, kForever},
                 called({{"selectors.py", "select"},
@@ -93,37 +93,37 @@ const std::vector<MadeUpCase>& pipe_cases() {
       // ---- FIFOs
       {"a_full_fifo", CauseId::PipeFull, Blocked, Certain, true,
        "writes into the FIFO /tmp/commands that is full: process 99999902",
-       [](auto& world) {
-         at_fifo(world, SYS_write);
-         sleeps(world, kOther);
-         has_end(world, kOther, /*writes=*/false, kFifo);
+       [](auto& system) {
+         at_fifo(system, SYS_write);
+         sleeps(system, kOther);
+         has_end(system, kOther, /*writes=*/false, kFifo);
        }},
       {"a_full_fifo_that_anybody_may_read", CauseId::PipeFull, Blocked, Certain,
        true, "that no other process reads",
-       [](auto& world) {
-         at_fifo(world, SYS_write);
-         has_end(world, kOne, /*writes=*/false, kFifo);
+       [](auto& system) {
+         at_fifo(system, SYS_write);
+         has_end(system, kOne, /*writes=*/false, kFifo);
        }},
       {"a_full_fifo_without_a_path", CauseId::PipeFull, Stuck, Certain, true,
        "that no other process reads",
-       [](auto& world) {
-         at_fifo(world, SYS_write).files.at(5).deleted = true;
-         has_end(world, kOne, /*writes=*/false, kFifo);
+       [](auto& system) {
+         at_fifo(system, SYS_write).files.at(5).deleted = true;
+         has_end(system, kOne, /*writes=*/false, kFifo);
        }},
       {"a_fifo_for_commands", CauseId::PipeRead, Idle, Likely, false,
        "waits for who opens the FIFO /tmp/commands to write into it",
-       [](auto& world) {
-         at_fifo(world, SYS_read);
-         has_end(world, kOne, /*writes=*/true, kFifo);
+       [](auto& system) {
+         at_fifo(system, SYS_read);
+         has_end(system, kOne, /*writes=*/true, kFifo);
        }},
       {"a_fifo_of_another", CauseId::PipeRead, Blocked, Likely, false,
        "waits for what process 99999902 writes into the FIFO /tmp/commands",
-       [](auto& world) {
-         at_fifo(world, SYS_read);
-         sleeps(world, kOther);
-         has_end(world, kOther, /*writes=*/true, kFifo);
+       [](auto& system) {
+         at_fifo(system, SYS_read);
+         sleeps(system, kOther);
+         has_end(system, kOther, /*writes=*/true, kFifo);
          // The pipe of that number is another one.
-         world.ends.push_back(
+         system.ends.push_back(
              {.pid = kThird, .fd = 1, .inode = kFifo, .writes = true});
        }},
       // ---- ends that were inherited
@@ -131,72 +131,73 @@ const std::vector<MadeUpCase>& pipe_cases() {
        true,
        "waits for a pipe whose write end is open only in itself and in process "
        "99999902, which inherited it",
-       [](auto& world) {
-         at_pipe(world, kOne);
-         sleeps_in_target(world, kOther);
-         has_end(world, kOne, /*writes=*/true);
-         has_end(world, kOther, /*writes=*/true);
+       [](auto& system) {
+         at_pipe(system, kOne);
+         sleeps_in_target(system, kOther);
+         has_end(system, kOne, /*writes=*/true);
+         has_end(system, kOther, /*writes=*/true);
        }},
       {"a_child_was_passed_something", CauseId::PipeRead, Blocked, Likely,
        false, "waits for what process 99999902 writes into a pipe",
-       [](auto& world) {
-         at_pipe(world, kOne);
-         sleeps_in_target(world, kOther, world.objects.of_class("Connection"));
-         has_end(world, kOne, /*writes=*/true);
-         has_end(world, kOther, /*writes=*/true);
+       [](auto& system) {
+         at_pipe(system, kOne);
+         sleeps_in_target(system, kOther,
+                          system.objects.of_class("Connection"));
+         has_end(system, kOne, /*writes=*/true);
+         has_end(system, kOther, /*writes=*/true);
        }},
       {"it_was_not_of_its_parent", CauseId::PipeRead, Blocked, Likely, false,
        "waits for what process 99999902 writes into a pipe",
-       [](auto& world) {
-         at_pipe(world, kOne);
-         sleeps_in_target(world, kOther);
-         has_end(world, kOther, /*writes=*/true);
+       [](auto& system) {
+         at_pipe(system, kOne);
+         sleeps_in_target(system, kOther);
+         has_end(system, kOther, /*writes=*/true);
        }},
       {"all_who_have_it_read", CauseId::WriterGone, Stuck, Certain, true,
        "all who have its write end open read from it, process 99999902",
-       [](auto& world) {
+       [](auto& system) {
          for (const int pid : {kOne, kOther}) {
-           at_pipe(world, pid);
-           has_end(world, pid, /*writes=*/true);
+           at_pipe(system, pid);
+           has_end(system, pid, /*writes=*/true);
          }
        }},
       {"one_of_them_has_another_thread", CauseId::PipeRead, Blocked, Possible,
        true, "",
-       [](auto& world) {
+       [](auto& system) {
          for (const int pid : {kOne, kOther}) {
-           at_pipe(world, pid);
-           has_end(world, pid, /*writes=*/true);
+           at_pipe(system, pid);
+           has_end(system, pid, /*writes=*/true);
          }
-         world.at(kOther).sleeps_in(SYS_clock_nanosleep, {});
+         system.at(kOther).sleeps_in(SYS_clock_nanosleep, {});
        }},
       // ---- communicate()
       {"a_grandchild_has_the_output", CauseId::PipeRead, Blocked, Certain, true,
        "waits for the end of the output of process 99999904, which has ended: "
        "process 99999902 still has it open",
-       [](auto& world) {
-         communicates(world);
-         sleeps(world, kOther);
-         has_end(world, kOther, /*writes=*/true, kPipe, 1);
-         has_end(world, kOther, /*writes=*/true, kErrors, 2);
-         world.parents = {{1, kOther}, {1, kOne}};
+       [](auto& system) {
+         communicates(system);
+         sleeps(system, kOther);
+         has_end(system, kOther, /*writes=*/true, kPipe, 1);
+         has_end(system, kOther, /*writes=*/true, kErrors, 2);
+         system.parents = {{1, kOther}, {1, kOne}};
        }},
       {"what_a_shell_has_left_has_the_output", CauseId::PipeRead, Blocked,
        Likely, true, "waits for what process 99999902 writes into a pipe",
-       [](auto& world) {
-         at_pipe(world, kOne);
-         sleeps(world, kOther);
-         has_end(world, kOther, /*writes=*/true, kPipe, 1);
-         sleeps(world, 99999904).status.state = 'Z';
-         world.parents = {{1, kOther}, {kOne, 99999904}};
+       [](auto& system) {
+         at_pipe(system, kOne);
+         sleeps(system, kOther);
+         has_end(system, kOther, /*writes=*/true, kPipe, 1);
+         sleeps(system, 99999904).status.state = 'Z';
+         system.parents = {{1, kOther}, {kOne, 99999904}};
        }},
       {"a_child_that_sleeps_has_its_output", CauseId::PipeRead, Blocked, Likely,
        false, "waits for what process 99999904 writes into a pipe",
-       [](auto& world) {
-         communicates(world);
-         sleeps(world, 99999904);
-         has_end(world, 99999904, /*writes=*/true, kPipe, 1);
-         has_end(world, 99999904, /*writes=*/true, kErrors, 2);
-         world.parents = {{kOne, 99999904}};
+       [](auto& system) {
+         communicates(system);
+         sleeps(system, 99999904);
+         has_end(system, 99999904, /*writes=*/true, kPipe, 1);
+         has_end(system, 99999904, /*writes=*/true, kErrors, 2);
+         system.parents = {{kOne, 99999904}};
        }},
   };
   return kCases;
@@ -213,16 +214,16 @@ TEST(Causes, OpensAFifo) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   struct stat file {};
   ASSERT_EQ(::stat(path.c_str(), &file), 0);
-  const auto opens = [&](MadeUpWorld& world, std::uint64_t flags) {
+  const auto opens = [&](FakedSystem& system, std::uint64_t flags) {
     const int pid = ::getpid();  // in whose root the file is looked for
-    world.python(pid).sleeps_in(
+    system.python(pid).sleeps_in(
         SYS_openat,
         {static_cast<std::uint64_t>(AT_FDCWD),
          reinterpret_cast<std::uintptr_t>(path.c_str()), flags},
         own_frames());
-    return cause_of(world, pid);
+    return cause_of(system, pid);
   };
-  MadeUpWorld nobody;
+  FakedSystem nobody;
   const Cause cause = opens(nobody, O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(cause.id, CauseId::FifoOpen);
   EXPECT_EQ(cause.progress, Progress::Blocked);
@@ -234,10 +235,10 @@ TEST(Causes, OpensAFifo) {
   EXPECT_THAT(opens(nobody, O_WRONLY).summary,
               testing::HasSubstr("to write to it, and nobody has it open to "
                                  "read"));
-  MadeUpWorld some;
+  FakedSystem some;
   some.all_pipes = false;
   EXPECT_EQ(opens(some, O_RDONLY).confidence, Confidence::Likely);
-  MadeUpWorld writer;
+  FakedSystem writer;
   writer.ends = {{.pid = kOther,
                   .fd = 3,
                   .inode = file.st_ino,

@@ -61,38 +61,38 @@ FileLock sqlite_lock(int pid,
 }
 
 // By hand: `while not flock(LOCK_NB): sleep()`, with the file open.
-MadeUpProcess& tries(MadeUpWorld& world, bool knows_flock = true) {
-  auto& one = world.python(kOne);
+MadeUpProcess& tries(FakedSystem& system, bool knows_flock = true) {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   opens(one, 5, "/home/ada/lock", kInode);
   if (knows_flock) {
-    one.objects[{"load", "fcntl"}] = world.objects.of_class("module");
+    one.objects[{"load", "fcntl"}] = system.objects.of_class("module");
   }
   return one;
 }
-MadeUpProcess& sleeps(MadeUpWorld& world, int pid) {
-  auto& one = world.process(pid);
+MadeUpProcess& sleeps(FakedSystem& system, int pid) {
+  auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
 
-MadeUpProcess& in_sqlite(MadeUpWorld& world, bool logged = false) {
-  auto& one = world.python(kOne);
+MadeUpProcess& in_sqlite(FakedSystem& system, bool logged = false) {
+  auto& one = system.python(kOne);
   one.is_in(one.sleeps_in(SYS_clock_nanosleep, {}, own_frames()),
             {"clock_nanosleep", "sqlite3_step"}, "libsqlite3.so.0");
   opens(one, 5, "/home/ada/app.db", kInode);
   if (logged) {
     opens(one, 6, "/home/ada/app.db-shm", kLog);
   }
-  sleeps(world, kOther);
+  sleeps(system, kOther);
   return one;
 }
 
 // kOne calls Queue.get() of a manager, kOther, whose thread for it does
 // `serves`.
-MadeUpProcess& calls_manager(MadeUpWorld& world,
+MadeUpProcess& calls_manager(FakedSystem& system,
                              std::vector<PythonFrame> serves) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5},
                 called({{"multiprocessing/connection.py", "_recv"},
                         {"multiprocessing/managers.py", "_callmethod"}}));
@@ -100,8 +100,8 @@ MadeUpProcess& calls_manager(MadeUpWorld& world,
   one.texts[{"_callmethod", "methodname"}] = "get";
   one.texts[{"_callmethod", "self._token.typeid"}] = "Queue";
   one.texts[{"_callmethod", "self._id"}] = "7f00";
-  world.peers[kSocket] = {kOther};
-  auto& manager = world.python(kOther);
+  system.peers[kSocket] = {kOther};
+  auto& manager = system.python(kOther);
   manager.status.ppid = kOne;
   manager.sleeps_in(SYS_futex, {0, 0, 0, 0},
                     called({{"threading.py", "wait"},
@@ -114,7 +114,7 @@ MadeUpProcess& calls_manager(MadeUpWorld& world,
   manager.sleeps_in(SYS_futex, {0, 0, 0, 0}, std::move(serves));
   manager.texts[{"serve_client", "methodname"}] = "get";
   manager.texts[{"serve_client", "ident"}] = "7f00";
-  world.parents = {{kOne, kOther}};
+  system.parents = {{kOne, kOther}};
   return manager;
 }
 std::vector<PythonFrame> in_queue() {
@@ -131,129 +131,129 @@ const std::vector<MadeUpCase>& polled_cases() {
       // ---- by hand
       {"tries_for_a_lock", CauseId::FileLock, Blocked, Likely, true,
        "waits for the lock on /home/ada/lock, held by process",
-       [](auto& world) {
-         tries(world);
-         world.locks = {lock_of(alive())};
-         sleeps(world, alive());
+       [](auto& system) {
+         tries(system);
+         system.locks = {lock_of(alive())};
+         sleeps(system, alive());
        }},
       {"tries_for_a_lock_of_one_at_work", CauseId::FileLock, Blocked, Likely,
        false, "",
-       [](auto& world) {
-         tries(world);
-         world.locks = {lock_of(alive())};
-         world.process(alive()).sleeps_in(SYS_read, {}).wait = {
+       [](auto& system) {
+         tries(system);
+         system.locks = {lock_of(alive())};
+         system.process(alive()).sleeps_in(SYS_read, {}).wait = {
              .state = 'R', .call = {.running = true}};
        }},
       {"tries_for_the_lock_of_who_serves", CauseId::FileLock, Blocked, Likely,
        false, "",
-       [](auto& world) {
-         tries(world);
-         world.locks = {lock_of(alive())};
-         world.process(alive()).sleeps_in(SYS_accept4, {3});
+       [](auto& system) {
+         tries(system);
+         system.locks = {lock_of(alive())};
+         system.process(alive()).sleeps_in(SYS_accept4, {3});
        }},
       {"has_the_lock_itself", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         tries(world);
-         world.locks = {lock_of(kOne), lock_of(alive())};
-         sleeps(world, alive());
+       [](auto& system) {
+         tries(system);
+         system.locks = {lock_of(kOne), lock_of(alive())};
+         sleeps(system, alive());
        }},
       {"has_the_lock_by_its_descriptor", CauseId::Sleeps, Idle, Certain, false,
        "",
-       [](auto& world) {
-         tries(world).files.at(5).locks = {{.type = "FLOCK", .write = true}};
-         world.locks = {lock_of(kOther)};
+       [](auto& system) {
+         tries(system).files.at(5).locks = {{.type = "FLOCK", .write = true}};
+         system.locks = {lock_of(kOther)};
        }},
       {"was_forked_from_who_has_the_lock", CauseId::Sleeps, Idle, Certain,
        false, "",
-       [](auto& world) {
-         tries(world).parent = alive();
-         world.locks = {lock_of(alive())};
-         opens(sleeps(world, alive()), 5, "/home/ada/lock", kInode);
+       [](auto& system) {
+         tries(system).parent = alive();
+         system.locks = {lock_of(alive())};
+         opens(sleeps(system, alive()), 5, "/home/ada/lock", kInode);
        }},
       {"was_forked_and_has_opened_it_itself", CauseId::FileLock, Blocked,
        Likely, true, "waits for the lock on /home/ada/lock",
-       [](auto& world) {
-         tries(world).parent = alive();
-         world.locks = {lock_of(alive())};
-         sleeps(world, alive());
+       [](auto& system) {
+         tries(system).parent = alive();
+         system.locks = {lock_of(alive())};
+         sleeps(system, alive());
        }},
       {"locks_no_files", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         tries(world, /*knows_flock=*/false);
-         world.locks = {lock_of(alive())};
-         sleeps(world, alive());
+       [](auto& system) {
+         tries(system, /*knows_flock=*/false);
+         system.locks = {lock_of(alive())};
+         sleeps(system, alive());
        }},
       {"another_file_is_locked", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         tries(world);
-         world.locks = {lock_of(alive(), kLog)};
-         sleeps(world, alive());
+       [](auto& system) {
+         tries(system);
+         system.locks = {lock_of(alive(), kLog)};
+         sleeps(system, alive());
        }},
       // ---- SQLite
       {"sqlite_is_written", CauseId::FileLock, Blocked, Certain, true,
        "waits for SQLite's lock on /home/ada/app.db, held by process 99999902",
-       [](auto& world) {
-         in_sqlite(world);
-         world.locks = {sqlite_lock(kOther, 0x40000000, kShared + 509)};
+       [](auto& system) {
+         in_sqlite(system);
+         system.locks = {sqlite_lock(kOther, 0x40000000, kShared + 509)};
        }},
       {"sqlite_is_read", CauseId::FileLock, Blocked, Certain, true,
        "/home/ada/app.db, held by process 99999902",
-       [](auto& world) {
-         in_sqlite(world);
-         world.locks = {sqlite_lock(kOne, kReserved, kReserved),
-                        sqlite_lock(kOther, kShared, kShared + 509, false)};
+       [](auto& system) {
+         in_sqlite(system);
+         system.locks = {sqlite_lock(kOne, kReserved, kReserved),
+                         sqlite_lock(kOther, kShared, kShared + 509, false)};
        }},
       {"sqlite_log_is_written", CauseId::FileLock, Blocked, Certain, true,
        "/home/ada/app.db, held by process 99999902",
-       [](auto& world) {
-         in_sqlite(world, /*logged=*/true);
-         world.locks = {sqlite_lock(kThird, kShared, kShared + 509, false),
-                        sqlite_lock(kOther, 120, 120, true, kLog)};
+       [](auto& system) {
+         in_sqlite(system, /*logged=*/true);
+         system.locks = {sqlite_lock(kThird, kShared, kShared + 509, false),
+                         sqlite_lock(kOther, 120, 120, true, kLog)};
        }},
       {"sqlite_log_has_readers", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& world) {
-         in_sqlite(world, /*logged=*/true);
-         world.locks = {sqlite_lock(kOther, kShared, kShared + 509, false),
-                        sqlite_lock(kOther, 128, 128, false, kLog)};
+       [](auto& system) {
+         in_sqlite(system, /*logged=*/true);
+         system.locks = {sqlite_lock(kOther, kShared, kShared + 509, false),
+                         sqlite_lock(kOther, 128, 128, false, kLog)};
        }},
       {"sqlite_twice_in_one_process", CauseId::FileLock, Blocked, Certain, true,
        "held by another connection of its own",
-       [](auto& world) {
-         in_sqlite(world);
-         world.locks = {sqlite_lock(kOne, kReserved, kReserved)};
+       [](auto& system) {
+         in_sqlite(system);
+         system.locks = {sqlite_lock(kOne, kReserved, kReserved)};
        }},
       {"sqlite_database_is_open_beside", CauseId::Sleeps, Idle, Certain, false,
        "",
-       [](auto& world) {
-         in_sqlite(world).calls.clear();
-         world.locks = {sqlite_lock(kOther, kReserved, kReserved)};
+       [](auto& system) {
+         in_sqlite(system).calls.clear();
+         system.locks = {sqlite_lock(kOther, kReserved, kReserved)};
        }},
       // ---- managers
       {"a_manager_without_another_client", CauseId::ManagerCall, Stuck, Likely,
        true,
        "waits for Queue.get() in its manager, process 99999902, which waits "
        "for another client and has none",
-       [](auto& world) { calls_manager(world, in_queue()); }},
+       [](auto& system) { calls_manager(system, in_queue()); }},
       {"a_manager_with_another_client", CauseId::ManagerCall, Blocked, Likely,
        false, "waits for Queue.get() in its manager, process 99999902",
-       [](auto& world) {
+       [](auto& system) {
          auto both = in_queue();
          both.push_back(frame("/usr/lib/python3.11/multiprocessing/managers.py",
                               "serve_client"));
-         calls_manager(world, in_queue())
+         calls_manager(system, in_queue())
              .sleeps_in(SYS_futex, {0, 0, 0, 0}, std::move(both));
        }},
       {"a_manager_of_one_with_children", CauseId::ManagerCall, Blocked, Certain,
        false, "waits for Queue.get() in its manager, process 99999902",
-       [](auto& world) {
-         calls_manager(world, in_queue());
-         sleeps(world, kThird);
-         world.parents.emplace(kOne, kThird);
+       [](auto& system) {
+         calls_manager(system, in_queue());
+         sleeps(system, kThird);
+         system.parents.emplace(kOne, kThird);
        }},
       {"a_manager_at_work", CauseId::ManagerCall, Blocked, Certain, false,
        "waits for Queue.get() in its manager, process 99999902",
-       [](auto& world) {
-         calls_manager(world, own_frames()).threads.back().wait = {
+       [](auto& system) {
+         calls_manager(system, own_frames()).threads.back().wait = {
              .state = 'R', .call = {.running = true}};
        }},
   };
@@ -271,8 +271,8 @@ Cause tries_by(const std::string& path,
                const char* attribute) {
   struct stat found {};
   EXPECT_EQ(::stat(path.c_str(), &found), 0);
-  MadeUpWorld world;
-  auto& one = world.python(::getpid());
+  FakedSystem system;
+  auto& one = system.python(::getpid());
   one.sleeps_in(SYS_clock_nanosleep, {},
                 {frame(std::string("/usr/lib/python3/") + file, function),
                  frame("/home/ada/train.py", "load")});
@@ -280,8 +280,8 @@ Cause tries_by(const std::string& path,
   FileLock lock = lock_of(kOther, found.st_ino);
   lock.major = major(found.st_dev);
   lock.minor = minor(found.st_dev);
-  world.locks = {lock};
-  return cause_of(world, ::getpid());
+  system.locks = {lock};
+  return cause_of(system, ::getpid());
 }
 
 TEST(CausesPolled, Libraries) {

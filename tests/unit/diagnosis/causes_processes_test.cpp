@@ -18,18 +18,18 @@ using testing::IsEmpty;
 
 constexpr std::uint64_t kAny = ~0ULL;
 
-MadeUpProcess& waits_for_child(MadeUpWorld& world,
+MadeUpProcess& waits_for_child(FakedSystem& system,
                                std::uint64_t which = kAny,
                                long call = SYS_wait4) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(
       call, call == SYS_wait4 ? std::vector{which} : std::vector{1UL, which},
       own_frames());
   return one;
 }
-MadeUpProcess& child(MadeUpWorld& world, int pid = kOther) {
-  world.parents.emplace(kOne, pid);
-  auto& one = world.process(pid);
+MadeUpProcess& child(FakedSystem& system, int pid = kOther) {
+  system.parents.emplace(kOne, pid);
+  auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
@@ -39,20 +39,20 @@ void computes(MadeUpProcess& one) {
 
 constexpr const char* kPool = "multiprocessing/pool.py";
 
-MadeUpProcess& at_pool(MadeUpWorld& world, const char* function = "get") {
-  auto& one = world.python(kOne);
+MadeUpProcess& at_pool(FakedSystem& system, const char* function = "get") {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, {},
                 called({{"threading.py", "wait"},
                         {"threading.py", "wait"},
                         {kPool, function}}));
   return one;
 }
-MadeUpProcess& pool_worker(MadeUpWorld& world,
+MadeUpProcess& pool_worker(FakedSystem& system,
                            bool busy,
                            int pid = kOther,
                            int parent = kOne) {
-  world.parents.emplace(parent, pid);
-  auto& worker = world.python(pid);
+  system.parents.emplace(parent, pid);
+  auto& worker = system.python(pid);
   auto frames = called({{kPool, "worker"}});
   if (busy) {
     frames.insert(frames.begin(), own_frames().front());
@@ -61,10 +61,10 @@ MadeUpProcess& pool_worker(MadeUpWorld& world,
   return worker;
 }
 
-MadeUpProcess& at_exit(MadeUpWorld& world,
+MadeUpProcess& at_exit(FakedSystem& system,
                        long call,
                        std::vector<std::uint64_t> args = {}) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   one.sleeps_in(call, args,
                 called({{"multiprocessing/util.py", "_exit_function"}}));
   return one;
@@ -75,8 +75,8 @@ constexpr const char* kAgent =
 constexpr const char* kLoader = "site-packages/torch/utils/data/dataloader.py";
 
 // Who wants a batch of these workers.
-MadeUpProcess& at_loader(MadeUpWorld& world, const std::vector<int>& workers) {
-  auto& one = world.python(kOne);
+MadeUpProcess& at_loader(FakedSystem& system, const std::vector<int>& workers) {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_poll, {0, 0, 5000},
                 called({{"multiprocessing/connection.py", "wait"},
                         {kLoader, "_try_get_data"}}));
@@ -107,110 +107,110 @@ const std::vector<MadeUpCase>& process_cases() {
       // ---- children
       {"a_child_at_work", CauseId::Child, Blocked, Certain, false,
        "waits for the end of its child, process 99999902",
-       [](auto& world) {
-         waits_for_child(world);
-         computes(child(world));
+       [](auto& system) {
+         waits_for_child(system);
+         computes(child(system));
        }},
       {"a_child_that_sleeps", CauseId::Child, Blocked, Certain, false, "",
-       [](auto& world) {
-         waits_for_child(world, kOther);
-         child(world);
-         child(world, kThird);
+       [](auto& system) {
+         waits_for_child(system, kOther);
+         child(system);
+         child(system, kThird);
        }},
       {"any_of_two_children", CauseId::Child, Blocked, Certain, false,
        "one of its 2 children",
-       [](auto& world) {
-         waits_for_child(world);
-         child(world);
-         child(world, kThird);
+       [](auto& system) {
+         waits_for_child(system);
+         child(system);
+         child(system, kThird);
        }},
       {"by_waitid", CauseId::Child, Blocked, Certain, false, "its child",
-       [](auto& world) {
-         waits_for_child(world, kOther, SYS_waitid);
-         child(world);
-         child(world, kThird);
+       [](auto& system) {
+         waits_for_child(system, kOther, SYS_waitid);
+         child(system);
+         child(system, kThird);
        }},
       {"a_child_that_is_not_seen", CauseId::Child, Blocked, Certain, true,
        "process 99999902, which cannot be seen",
-       [](auto& world) { waits_for_child(world, kOther); }},
+       [](auto& system) { waits_for_child(system, kOther); }},
       {"no_child", CauseId::Child, Blocked, Certain, true, "has none that can",
-       [](auto& world) { waits_for_child(world); }},
+       [](auto& system) { waits_for_child(system); }},
       {"a_child_that_is_stopped", CauseId::Child, Blocked, Certain, true, "",
-       [](auto& world) {
-         waits_for_child(world);
-         child(world).threads.front().wait.state = 'T';
+       [](auto& system) {
+         waits_for_child(system);
+         child(system).threads.front().wait.state = 'T';
        }},
       {"a_child_of_threads_that_is_no_python", CauseId::Child, Blocked, Certain,
        false, "",
-       [](auto& world) {
-         waits_for_child(world);
-         auto& java = child(world);
+       [](auto& system) {
+         waits_for_child(system);
+         auto& java = child(system);
          java.threads.front().wait.call.number = SYS_semtimedop;
          java.sleeps_in(SYS_semtimedop, {});
        }},
       // ---- pools
       {"a_pool_at_work", CauseId::PoolResult, Blocked, Likely, false,
        "of 2 workers 1 is at work",
-       [](auto& world) {
-         at_pool(world);
-         pool_worker(world, true);
-         world.parents.emplace(kOne, kThird);
-         world.python(kThird).sleeps_in(SYS_futex, {},
-                                        called({{kPool, "worker"}}));
-         computes(world.at(kOther));
+       [](auto& system) {
+         at_pool(system);
+         pool_worker(system, true);
+         system.parents.emplace(kOne, kThird);
+         system.python(kThird).sleeps_in(SYS_futex, {},
+                                         called({{kPool, "worker"}}));
+         computes(system.at(kOther));
        }},
       {"a_pool_whose_task_sleeps", CauseId::PoolResult, Blocked, Likely, false,
        "of 1 workers 1 is at work",
-       [](auto& world) {
-         at_pool(world);
-         pool_worker(world, true);
+       [](auto& system) {
+         at_pool(system);
+         pool_worker(system, true);
        }},
       {"a_pool_of_a_fork_server", CauseId::PoolResult, Blocked, Likely, false,
        "of 1 workers",
-       [](auto& world) {
-         at_pool(world, "wait");
-         child(world);
-         pool_worker(world, true, kThird, kOther);
-         computes(world.at(kThird));
+       [](auto& system) {
+         at_pool(system, "wait");
+         child(system);
+         pool_worker(system, true, kThird, kOther);
+         computes(system.at(kThird));
        }},
       {"a_pool_of_threads", CauseId::Condition, Blocked, Possible, true, "",
-       [](auto& world) {
-         at_pool(world, "next");
-         child(world);
-         world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+       [](auto& system) {
+         at_pool(system, "next");
+         child(system);
+         system.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
       {"a_pool_that_was_just_done", CauseId::Condition, Blocked, Possible, true,
        "",
-       [](auto& world) {  // kOne is not there: it has run since
-         at_pool(world);
-         pool_worker(world, false).threads.front().wait.syscall = "futex";
-         world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+       [](auto& system) {  // kOne is not there: it has run since
+         at_pool(system);
+         pool_worker(system, false).threads.front().wait.syscall = "futex";
+         system.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
       // ---- the end of a program
       {"an_exit_handler", CauseId::ExitHandler, Blocked, Possible, true,
        "has come to its end, and asleep in semtimedop",
-       [](auto& world) { at_exit(world, SYS_semtimedop); }},
+       [](auto& system) { at_exit(system, SYS_semtimedop); }},
       {"sleeps_at_its_end", CauseId::ExitHandler, Blocked, Certain, true,
        "has come to its end, and sleeps",
-       [](auto& world) { at_exit(world, SYS_clock_nanosleep); }},
+       [](auto& system) { at_exit(system, SYS_clock_nanosleep); }},
       {"a_child_at_its_end", CauseId::Child, Blocked, Certain, false,
        "has come to its end, and waits for the end of its child",
-       [](auto& world) {
-         at_exit(world, SYS_wait4, {kOther});
-         computes(child(world));
+       [](auto& system) {
+         at_exit(system, SYS_wait4, {kOther});
+         computes(child(system));
        }},
       {"works_at_its_end", CauseId::Runs, Running, Likely, false, "runs",
-       [](auto& world) { computes(at_exit(world, SYS_semtimedop)); }},
+       [](auto& system) { computes(at_exit(system, SYS_semtimedop)); }},
       // ---- launchers
       {"torchruns_agent", CauseId::Launcher, Idle, Certain, false,
        "waits for the end of the ranks",
-       [](auto& world) {
-         world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
-                                      called({{kAgent, "_invoke_run"}}));
+       [](auto& system) {
+         system.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
+                                       called({{kAgent, "_invoke_run"}}));
        }},
       {"spawns_ranks", CauseId::Launcher, Idle, Certain, false, "",
-       [](auto& world) {
-         world.python(kOne).sleeps_in(
+       [](auto& system) {
+         system.python(kOne).sleeps_in(
              SYS_poll, {0, 0, kAny},
              called(
                  {{"multiprocessing/connection.py", "wait"},
@@ -218,8 +218,8 @@ const std::vector<MadeUpCase>& process_cases() {
        }},
       {"a_rendezvous", CauseId::Rendezvous, Blocked, Likely, true,
        "until the launchers of 2 nodes are there",
-       [](auto& world) {
-         auto& one = world.python(kOne);
+       [](auto& system) {
+         auto& one = system.python(kOne);
          one.sleeps_in(
              SYS_clock_nanosleep, {},
              called({{"site-packages/torch/distributed/elastic/rendezvous/"
@@ -230,33 +230,33 @@ const std::vector<MadeUpCase>& process_cases() {
        }},
       {"a_static_rendezvous", CauseId::Rendezvous, Blocked, Likely, true,
        "until the launchers of all nodes are there",
-       [](auto& world) {
-         world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
-                                      called({{kAgent, "_rendezvous"}}));
+       [](auto& system) {
+         system.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
+                                       called({{kAgent, "_rendezvous"}}));
        }},
       // ---- DataLoaders: workers that are there are real
       {"a_worker_that_has_ended_unnoticed", CauseId::DataLoaderWorkerDead,
        Stuck, Likely, true, "of 1 workers 1 have ended, which it does not know",
-       [](auto& world) { at_loader(world, {kOther}); }},
+       [](auto& system) { at_loader(system, {kOther}); }},
       {"a_worker_that_has_ended", CauseId::DataLoaderWorkerDead, Blocked,
        Likely, true, "of 1 workers 1 have ended",
-       [](auto& world) {
-         at_loader(world, {kOther})
+       [](auto& system) {
+         at_loader(system, {kOther})
              .reprs[{"_try_get_data", "self._workers[0]._popen.returncode"}] =
              "-9";
        }},
       {"a_worker_at_its_batch", CauseId::DataLoader, Blocked, Likely, false,
        "of 1 workers 1 are at work",
-       [](auto& world) {
-         at_loader(world, {::getpid()});
-         world.python(::getpid())
+       [](auto& system) {
+         at_loader(system, {::getpid()});
+         system.python(::getpid())
              .sleeps_in(SYS_clock_nanosleep, {}, own_frames());
        }},
       {"a_worker_without_work_and_one_who_pins", CauseId::DataLoader, Blocked,
        Likely, true, "of 1 workers 0 are at work",
-       [](auto& world) {
-         pins_memory(at_loader(world, {::getpid()}), "decode");
-         world.python(::getpid())
+       [](auto& system) {
+         pins_memory(at_loader(system, {::getpid()}), "decode");
+         system.python(::getpid())
              .sleeps_in(SYS_futex, {},
                         called({{"site-packages/torch/utils/data/_utils/"
                                  "worker.py",
@@ -292,14 +292,14 @@ class Sleeper {
 
 TEST(Causes, ATaskOfAPoolThatIsLost) {
   const Sleeper real;
-  MadeUpWorld world;
-  auto& one = world.python(real.pid());
+  FakedSystem system;
+  auto& one = system.python(real.pid());
   one.sleeps_in(SYS_futex, {},
                 called({{"threading.py", "wait"}, {kPool, "get"}}))
       .wait.runs = real.runs();
-  world.parents.emplace(real.pid(), kOther);
-  world.python(kOther).sleeps_in(SYS_futex, {}, called({{kPool, "worker"}}));
-  const Cause cause = cause_of(world, real.pid());
+  system.parents.emplace(real.pid(), kOther);
+  system.python(kOther).sleeps_in(SYS_futex, {}, called({{kPool, "worker"}}));
+  const Cause cause = cause_of(system, real.pid());
   EXPECT_EQ(cause.id, CauseId::TaskLost);
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_THAT(cause.summary, HasSubstr("none of its 1 workers is at"));
@@ -308,16 +308,16 @@ TEST(Causes, ATaskOfAPoolThatIsLost) {
 TEST(Causes, ABatchThatIsLost) {
   const Sleeper real;
   const Sleeper worker;
-  MadeUpWorld world;
-  auto& one = world.python(real.pid());
+  FakedSystem system;
+  auto& one = system.python(real.pid());
   one.sleeps_in(SYS_poll, {0, 0, 5000}, called({{kLoader, "_try_get_data"}}))
       .wait.runs = real.runs();
   one.numbers[{"_try_get_data", "self._workers[0]._popen.pid"}] = worker.pid();
-  world.python(worker.pid())
+  system.python(worker.pid())
       .sleeps_in(SYS_futex, {},
                  called({{"site-packages/torch/utils/data/_utils/worker.py",
                           "_worker_loop"}}));
-  const Cause cause = cause_of(world, real.pid());
+  const Cause cause = cause_of(system, real.pid());
   EXPECT_EQ(cause.progress, Progress::Stuck);
   EXPECT_THAT(cause.id, testing::AnyOf(CauseId::BatchLost, CauseId::ShmFull));
   EXPECT_THAT(cause.summary,
@@ -327,33 +327,33 @@ TEST(Causes, ABatchThatIsLost) {
 // ---- who is behind it
 
 TEST(Causes, AResultThatAStuckWorkerHas) {
-  MadeUpWorld world;
-  at_pool(world);
-  auto& worker = pool_worker(world, true);
+  FakedSystem system;
+  at_pool(system);
+  auto& worker = pool_worker(system, true);
   worker.threads.front().wait.call = {.number = SYS_read, .args = {5}};
   worker.threads.front().wait.syscall = "read";
   worker.open_pipe(5, 41);
-  const auto found = diagnose(world, kOne, 1000);
+  const auto found = diagnose(system, kOne, 1000);
   EXPECT_TRUE(found->stalled);
   EXPECT_EQ(found->cause.id, CauseId::WriterGone);
   EXPECT_THAT(found->chain.back().id, (ThreadId{kOther, kOther}));
 }
 
 TEST(Causes, AThreadThatPinsMemoryIsBehindItBeforeTheWorkers) {
-  MadeUpWorld world;
-  auto& one = pins_memory(at_loader(world, {::getpid()}), "decode");
-  world.python(::getpid()).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
-  EXPECT_THAT(cause_of(world, kOne).blocked_by,
+  FakedSystem system;
+  auto& one = pins_memory(at_loader(system, {::getpid()}), "decode");
+  system.python(::getpid()).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+  EXPECT_THAT(cause_of(system, kOne).blocked_by,
               ElementsAre(one.threads[1].id, ThreadId{::getpid(), ::getpid()}));
 }
 
 TEST(Causes, ARendezvousHasMorePatience) {
-  MadeUpWorld world;
-  world.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
-                               called({{kAgent, "_rendezvous"}}));
-  EXPECT_EQ(cause_of(world, kOne).timeout_scale, 6);
-  EXPECT_TRUE(diagnose(world, kOne, 9)->stalled);
-  EXPECT_FALSE(diagnose(world, kOne, 11)->stalled);
+  FakedSystem system;
+  system.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
+                                called({{kAgent, "_rendezvous"}}));
+  EXPECT_EQ(cause_of(system, kOne).timeout_scale, 6);
+  EXPECT_TRUE(diagnose(system, kOne, 9)->stalled);
+  EXPECT_FALSE(diagnose(system, kOne, 11)->stalled);
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ class CausesShared : public testing::Test {
   ThreadSnapshot& waits_for(Address object,
                             std::uint64_t time = 0,
                             std::vector<PythonFrame> frames = own_frames()) {
-    auto& one = world.python(pid);
+    auto& one = system.python(pid);
     one.status.ppid = kThird;
-    world.objects.give(frames.front(), {{"lock", object}});
+    system.objects.give(frames.front(), {{"lock", object}});
     return one.sleeps_in(SYS_futex, {handle.value, FUTEX_WAIT, 0, time},
                          std::move(frames));
   }
@@ -46,16 +46,16 @@ class CausesShared : public testing::Test {
   // A child of this process, which has the object `count` times, and as the
   // diagnosis sees it sleeps.
   MadeUpProcess& shared_with(const Child& child) {
-    world.parents.emplace(pid, child.pid());
-    auto& other = world.process(child.pid());
+    system.parents.emplace(pid, child.pid());
+    auto& other = system.process(child.pid());
     other.sleeps_in(SYS_clock_nanosleep, {});
-    world.at(pid).parent = child.pid();  // it is one fork's memory
+    system.at(pid).parent = child.pid();  // it is one fork's memory
     return other;
   }
 
   const int pid = ::getpid();
   Address handle;
-  MadeUpWorld world;
+  FakedSystem system;
 
  private:
   void* semaphore_;
@@ -82,11 +82,11 @@ class Holder {
 };
 
 TEST_F(CausesShared, ALockOfAnotherProcess) {
-  const Address lock = world.objects.semlock(handle, 0, kOfLock);
+  const Address lock = system.objects.semlock(handle, 0, kOfLock);
   waits_for(lock);
   const Holder holder(lock, 1);
   shared_with(holder.child());
-  const Cause cause = cause_of(world, pid);
+  const Cause cause = cause_of(system, pid);
   EXPECT_EQ(cause.id, CauseId::SharedLock);
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_EQ(cause.confidence, Confidence::Certain);
@@ -96,103 +96,105 @@ TEST_F(CausesShared, ALockOfAnotherProcess) {
 }
 
 TEST_F(CausesShared, ALockWhoseHolderHasEnded) {
-  const Address lock = world.objects.semlock(handle, 0, kOfLock);
+  const Address lock = system.objects.semlock(handle, 0, kOfLock);
   waits_for(lock);
   const Holder holder(lock, 0);
   shared_with(holder.child());
-  const Cause cause = cause_of(world, pid);
+  const Cause cause = cause_of(system, pid);
   EXPECT_EQ(cause.id, CauseId::LockOfDeadProcess);
   EXPECT_EQ(cause.progress, Progress::Stuck);
   EXPECT_THAT(cause.summary, HasSubstr("who had it has ended"));
 }
 
 TEST_F(CausesShared, ALockOfWhichNotAllIsTold) {
-  const Address lock = world.objects.semlock(handle, 0, kOfLock);
+  const Address lock = system.objects.semlock(handle, 0, kOfLock);
   waits_for(lock);
   const Holder holder(lock, 0);
   shared_with(holder.child());
-  world.at(pid).parent = 0;  // not forked: no object is found there
-  const Cause cause = cause_of(world, pid);
+  system.at(pid).parent = 0;  // not forked: no object is found there
+  const Cause cause = cause_of(system, pid);
   EXPECT_EQ(cause.id, CauseId::SharedLock);
   EXPECT_THAT(cause.blocked_by, IsEmpty());
 }
 
 TEST_F(CausesShared, ALockThatItHasItself) {
-  waits_for(world.objects.semlock(handle, 1, kOfLock, kFirst));
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::Deadlock);
-  EXPECT_EQ(cause_of(world, pid).progress, Progress::Stuck);
-  waits_for(world.objects.semlock(handle, 1, kOfLock, kFirst + 1));
-  EXPECT_THAT(cause_of(world, pid).summary,
+  waits_for(system.objects.semlock(handle, 1, kOfLock, kFirst));
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::Deadlock);
+  EXPECT_EQ(cause_of(system, pid).progress, Progress::Stuck);
+  waits_for(system.objects.semlock(handle, 1, kOfLock, kFirst + 1));
+  EXPECT_THAT(cause_of(system, pid).summary,
               HasSubstr("held by a thread that has ended of this process"));
-  auto& one = world.at(pid);
+  auto& one = system.at(pid);
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
-  EXPECT_THAT(cause_of(world, pid).blocked_by, ElementsAre(one.threads[1].id));
+  EXPECT_THAT(cause_of(system, pid).blocked_by, ElementsAre(one.threads[1].id));
 }
 
 TEST_F(CausesShared, WhatIsWaitedForUntilAnotherProcessDoesSomething) {
-  waits_for(world.objects.semlock(handle, 0, 1 << 20));
+  waits_for(system.objects.semlock(handle, 0, 1 << 20));
   const Holder holder({handle}, 0);
   auto& other = shared_with(holder.child());
-  Cause cause = cause_of(world, pid);
+  Cause cause = cause_of(system, pid);
   EXPECT_EQ(cause.id, CauseId::SharedWait);
   EXPECT_EQ(cause.progress, Progress::Blocked);
   EXPECT_EQ(cause.confidence, Confidence::Possible);
   EXPECT_THAT(cause.summary, HasSubstr("acquire() of a Semaphore"));
   EXPECT_THAT(cause.blocked_by, ElementsAre(other.threads.front().id));
-  EXPECT_FALSE(diagnose(world, pid, 10)->stalled) << "the other one naps";
+  EXPECT_FALSE(diagnose(system, pid, 10)->stalled) << "the other one naps";
   // Who waits for the same cannot end it.
-  other.threads.front().wait = world.at(pid).threads.front().wait;
-  EXPECT_THAT(cause_of(world, pid).blocked_by, IsEmpty());
+  other.threads.front().wait = system.at(pid).threads.front().wait;
+  EXPECT_THAT(cause_of(system, pid).blocked_by, IsEmpty());
   // A thread of that one which computes may.
   other.python().sleeps_in(SYS_read, {}, own_frames()).wait.state = 'R';
-  EXPECT_THAT(cause_of(world, pid).blocked_by,
+  EXPECT_THAT(cause_of(system, pid).blocked_by,
               ElementsAre(other.threads.back().id));
-  EXPECT_FALSE(diagnose(world, pid, 10)->stalled) << "it computes";
-  world.at(pid).threads.front().ran = true;
-  EXPECT_EQ(cause_of(world, pid).progress, Progress::Running);
+  EXPECT_FALSE(diagnose(system, pid, 10)->stalled) << "it computes";
+  system.at(pid).threads.front().ran = true;
+  EXPECT_EQ(cause_of(system, pid).progress, Progress::Running);
 }
 
 TEST_F(CausesShared, ByWhatIsCalled) {
-  const Address many = world.objects.semlock(handle, 0, 1 << 20);
+  const Address many = system.objects.semlock(handle, 0, 1 << 20);
   const std::string kFile = "multiprocessing/synchronize.py";
   waits_for(many, 0, called({{"multiprocessing/queues.py", "put"}}));
-  EXPECT_THAT(cause_of(world, pid).summary, HasSubstr("put() of a full queue"));
+  EXPECT_THAT(cause_of(system, pid).summary,
+              HasSubstr("put() of a full queue"));
   waits_for(many, 0, called({{kFile, "wait"}}));
-  EXPECT_THAT(cause_of(world, pid).summary, HasSubstr("wait() of a Condition"));
+  EXPECT_THAT(cause_of(system, pid).summary,
+              HasSubstr("wait() of a Condition"));
   waits_for(many, 0, called({{kFile, "wait"}, {kFile, "wait"}}));
-  EXPECT_THAT(cause_of(world, pid).summary, HasSubstr("wait() of an Event"));
+  EXPECT_THAT(cause_of(system, pid).summary, HasSubstr("wait() of an Event"));
   waits_for(many, /*time=*/1, called({{kFile, "wait"}, {kFile, "wait"}}));
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::Sleeps);
-  EXPECT_EQ(cause_of(world, pid).progress, Progress::Idle);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::Sleeps);
+  EXPECT_EQ(cause_of(system, pid).progress, Progress::Idle);
 }
 
 TEST_F(CausesShared, TheRoomInAQueueOfOneIsNoLock) {
   auto frames = called({{"multiprocessing/queues.py", "put"}});
   frames.front().function = "put";
-  const Address room = world.objects.semlock(handle, 0, kOfLock);
-  const Address bounded = world.objects.of_class("BoundedSemaphore");
+  const Address room = system.objects.semlock(handle, 0, kOfLock);
+  const Address bounded = system.objects.of_class("BoundedSemaphore");
   waits_for(bounded, 0, frames);
-  auto& one = world.at(pid);
+  auto& one = system.at(pid);
   one.objects[{"put", "lock._semlock"}] = room;
   one.objects[{"put", "lock"}] = bounded;
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::SharedWait);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
 }
 
 // Another process may wake it: it waits for nobody that a fork left behind.
 TEST_F(CausesShared, ALibrarysOwnAfterAFork) {
   const ThreadSnapshot& thread =
-      waits_for(world.objects.semlock(handle, 0, 1 << 20));
-  auto& one = world.at(pid);
+      waits_for(system.objects.semlock(handle, 0, 1 << 20));
+  auto& one = system.at(pid);
   one.parent = kThird;
   one.is_in(thread, {"sem_wait"}, "libc.so.6");
   one.is_in(thread, {"acquire"}, "posix_ipc.so");
   one.loads("/usr/lib/python3/site-packages/posix_ipc.so");
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::SharedWait);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
 }
 
 TEST_F(CausesShared, AnUnknownObject) {
-  waits_for(world.objects.of_class("Unknown"));
-  const Cause cause = cause_of(world, pid);
+  waits_for(system.objects.of_class("Unknown"));
+  const Cause cause = cause_of(system, pid);
   EXPECT_EQ(cause.id, CauseId::SharedLock);
   EXPECT_EQ(cause.confidence, Confidence::Likely);
   EXPECT_EQ(cause.progress, Progress::Blocked);
@@ -202,8 +204,8 @@ TEST_F(CausesShared, AWorkerAtAQueueWhoseLockDiedWithAnother) {
   auto frames = called({{"multiprocessing/synchronize.py", "__enter__"},
                         {"multiprocessing/queues.py", "get"},
                         {"multiprocessing/pool.py", "worker"}});
-  waits_for(world.objects.semlock(handle, 0, kOfLock), 0, frames);
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::LockOfDeadProcess);
+  waits_for(system.objects.semlock(handle, 0, kOfLock), 0, frames);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::LockOfDeadProcess);
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ AsyncioTask sleeps(std::uint64_t address, const std::string& name) {
   return task(address, name, called({{"asyncio/tasks.py", "sleep"}}));
 }
 
-MadeUpProcess& in_loop(MadeUpWorld& world,
+MadeUpProcess& in_loop(FakedSystem& system,
                        std::vector<AsyncioTask> tasks,
                        Functions by = {},
                        std::uint64_t millis = kSoonMs) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   Functions all = {{"selectors.py", "select"},
                    {"asyncio/base_events.py", "_run_once"}};
   all.insert(all.end(), by.begin(), by.end());
@@ -66,25 +66,25 @@ CallText draws() {
 }
 
 // A process that sleeps.
-MadeUpProcess& child(MadeUpWorld& world) {
-  world.parents.insert({kOne, kOther});
-  auto& one = world.process(kOther);
+MadeUpProcess& child(FakedSystem& system) {
+  system.parents.insert({kOne, kOther});
+  auto& one = system.process(kOther);
   one.status.ppid = kOne;
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
 
 // Reads what is written to a terminal that it serves.
-MadeUpProcess& serves_terminal(MadeUpWorld& world) {
-  auto& one = world.python(kOne);
+MadeUpProcess& serves_terminal(FakedSystem& system) {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {9}, own_frames());
   one.files[9] = {
       .fd = 9, .kind = FileKind::Device, .name = "/dev/ptmx", .terminal = 7};
   return one;
 }
 
-void waits_for_kind(MadeUpWorld& world, FileKind kind) {
-  auto& one = world.python(kOne);
+void waits_for_kind(FakedSystem& system, FileKind kind) {
+  auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5}, own_frames());
   one.files[5] = {.fd = 5, .kind = kind};
 }
@@ -98,14 +98,14 @@ const std::vector<MadeUpCase>& task_cases() {
       {"a_task_that_polls", CauseId::Polls, Polling, Likely, false,
        "runs an event loop whose task Task-1 polls `exists(path)` at "
        "train.py:11-12 in load, and sleeps in between",
-       [](auto& world) {
-         in_rounds(in_loop(world, {sleeps(0x1000, "Task-1")}),
+       [](auto& system) {
+         in_rounds(in_loop(system, {sleeps(0x1000, "Task-1")}),
                    {.conditions = {exists()}});
        }},
       {"a_task_that_polls_by_a_thread", CauseId::Polls, Polling, Likely, false,
        "whose task Task-1 polls `exists(path)`",
-       [](auto& world) {
-         auto& one = in_loop(world, {sleeps(0x1000, "Task-1")});
+       [](auto& system) {
+         auto& one = in_loop(system, {sleeps(0x1000, "Task-1")});
          in_rounds(one, {.conditions = {exists()}});
          one.threads.front().ran = true;
          one.tasks_at_first.emplace();
@@ -113,62 +113,63 @@ const std::vector<MadeUpCase>& task_cases() {
        }},
       {"a_task_that_works_now_and_then", CauseId::Sleeps, Idle, Likely, false,
        "whose task Task-1 sleeps between rounds of the loop at train.py:11-12",
-       [](auto& world) {
-         in_rounds(in_loop(world, {sleeps(0x1000, "Task-1")}),
+       [](auto& system) {
+         in_rounds(in_loop(system, {sleeps(0x1000, "Task-1")}),
                    {.work = {draws()}});
        }},
       {"a_task_that_sleeps_once", CauseId::Sleeps, Idle, Likely, false,
        "whose task Task-1 sleeps for a fixed time",
-       [](auto& world) { in_loop(world, {sleeps(0x1000, "Task-1")}); }},
+       [](auto& system) { in_loop(system, {sleeps(0x1000, "Task-1")}); }},
       {"a_task_behind_one_that_polls", CauseId::Polls, Polling, Likely, false,
        "whose task Task-2 polls `exists(path)`",
-       [](auto& world) {
-         in_rounds(in_loop(world, {task(0x1000, "Task-1",
-                                        {frame("/home/ada/train.py", "main")},
-                                        {Address{0x2000}}),
-                                   sleeps(0x2000, "Task-2")}),
+       [](auto& system) {
+         in_rounds(in_loop(system, {task(0x1000, "Task-1",
+                                         {frame("/home/ada/train.py", "main")},
+                                         {Address{0x2000}}),
+                                    sleeps(0x2000, "Task-2")}),
                    {.conditions = {exists()}});
        }},
       {"a_task_that_may_be_served_by_a_sleeper", CauseId::Sleeps, Idle, Likely,
        false, "whose task Task-2 sleeps",
-       [](auto& world) {
-         in_loop(world, {task(0x1000, "Task-1", own_frames()),
-                         sleeps(0x2000, "Task-2")});
+       [](auto& system) {
+         in_loop(system, {task(0x1000, "Task-1", own_frames()),
+                          sleeps(0x2000, "Task-2")});
        }},
       {"a_task_behind_a_child", CauseId::Child, Blocked, Certain, false,
        "whose task waits for the end of its child, process 99999902",
-       [](auto& world) {
+       [](auto& system) {
          auto& one = in_loop(
-             world, {task(0x1000, "Task-1",
-                          called({{"asyncio/subprocess.py", "communicate"}}))});
+             system,
+             {task(0x1000, "Task-1",
+                   called({{"asyncio/subprocess.py", "communicate"}}))});
          one.numbers[{"communicate", "self._transport._pid"}] = kOther;
-         child(world);
+         child(system);
        }},
       {"a_task_behind_a_thread_of_anyio", CauseId::Future, Blocked, Likely,
        false, "whose task Task-1 waits for what a thread does for it",
-       [](auto& world) {
+       [](auto& system) {
          const std::string kFile = "site-packages/anyio/_backends/_asyncio.py";
          auto& one = in_loop(
-             world, {task(0x1000, "Task-1",
-                          called({{kFile, "run_sync_in_worker_thread"}}))});
+             system, {task(0x1000, "Task-1",
+                           called({{kFile, "run_sync_in_worker_thread"}}))});
          auto frames = own_frames();
          frames.push_back(frame("/usr/lib/python3.11/" + kFile, "run"));
          one.sleeps_in(SYS_clock_nanosleep, {}, frames);
        }},
       {"a_task_that_does_not_end", CauseId::ExitJoin, Blocked, Likely, true,
        "has come to the end of asyncio.run(), and waits for task Task-1",
-       [](auto& world) {
-         in_loop(world, {sleeps(0x1000, "Task-1")},
+       [](auto& system) {
+         in_loop(system, {sleeps(0x1000, "Task-1")},
                  {{"asyncio/base_events.py", "run_until_complete"},
                   {"asyncio/runners.py", "_cancel_all_tasks"}});
        }},
       {"the_loops_pool_does_not_end", CauseId::ExitJoin, Blocked, Likely, false,
        "waits for the threads of its event loop's pool",
-       [](auto& world) {
+       [](auto& system) {
          auto& one =
-             in_loop(world, {task(0x1000, "Task-1",
-                                  called({{"asyncio/base_events.py",
-                                           "shutdown_default_executor"}}))});
+             in_loop(system, {task(0x1000, "Task-1",
+                                   called({{"asyncio/base_events.py",
+                                            "shutdown_default_executor"}}))});
          auto frames = own_frames();
          frames.push_back(
              frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
@@ -176,8 +177,8 @@ const std::vector<MadeUpCase>& task_cases() {
        }},
       {"a_loop_that_others_may_write_to", CauseId::Condition, Blocked, Possible,
        false, "whose task Task-1 waits for a Future at train.py:12 in load",
-       [](auto& world) {
-         auto& one = in_loop(world, {task(0x1000, "Task-1", own_frames())});
+       [](auto& system) {
+         auto& one = in_loop(system, {task(0x1000, "Task-1", own_frames())});
          for (const int fd : {4, 5}) {
            watches(one, {.fd = fd,
                          .kind = FileKind::Socket,
@@ -186,37 +187,37 @@ const std::vector<MadeUpCase>& task_cases() {
        }},
       {"a_loop_that_serves", CauseId::Serves, Idle, Likely, false,
        "waits for a connection",
-       [](auto& world) {
-         auto& one = in_loop(world, {task(0x1000, "Task-1", own_frames())});
+       [](auto& system) {
+         auto& one = in_loop(system, {task(0x1000, "Task-1", own_frames())});
          watches(one, {.fd = 5, .kind = FileKind::Socket, .inode = kSocket});
-         world.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
+         system.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
        }},
       // ---- descriptors of the kernel's own
       {"a_timer_by_descriptor", CauseId::Idle, Idle, Likely, false,
        "waits for a timer (timerfd)",
-       [](auto& world) { waits_for_kind(world, FileKind::TimerFd); }},
+       [](auto& system) { waits_for_kind(system, FileKind::TimerFd); }},
       {"a_signal_by_descriptor", CauseId::Idle, Idle, Likely, false,
        "waits for a signal (signalfd)",
-       [](auto& world) { waits_for_kind(world, FileKind::SignalFd); }},
+       [](auto& system) { waits_for_kind(system, FileKind::SignalFd); }},
       {"changes_of_files", CauseId::Idle, Idle, Likely, false,
        "waits for changes of the files that it watches (inotify)",
-       [](auto& world) { waits_for_kind(world, FileKind::Inotify); }},
+       [](auto& system) { waits_for_kind(system, FileKind::Inotify); }},
       // ---- terminals that it serves
       {"a_terminal_with_nobody_on_it", CauseId::PeerSilent, Blocked, Likely,
        true, "waits for what is written to the terminal /dev/pts/7",
-       [](auto& world) { serves_terminal(world); }},
+       [](auto& system) { serves_terminal(system); }},
       {"a_terminal_of_its_child", CauseId::PeerSilent, Blocked, Likely, false,
        "waits for what process 99999902",
-       [](auto& world) {
-         serves_terminal(world);
-         child(world).files[0] = {
+       [](auto& system) {
+         serves_terminal(system);
+         child(system).files[0] = {
              .fd = 0, .kind = FileKind::Device, .name = "/dev/pts/7"};
        }},
       {"a_terminal_of_another", CauseId::PeerSilent, Blocked, Likely, true,
        "waits for what is written to the terminal /dev/pts/7",
-       [](auto& world) {
-         serves_terminal(world);
-         child(world).files[0] = {
+       [](auto& system) {
+         serves_terminal(system);
+         child(system).files[0] = {
              .fd = 0, .kind = FileKind::Device, .name = "/dev/pts/8"};
        }},
   };

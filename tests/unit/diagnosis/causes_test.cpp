@@ -37,16 +37,16 @@ constexpr std::uint64_t kSocket = 42;
 
 TEST_P(MadeUpCauses, IsNamed) {
   const MadeUpCase& expected = GetParam();
-  MadeUpWorld world;
-  expected.make(world);
-  const Cause cause = cause_of(world, kOne);
+  FakedSystem system;
+  expected.make(system);
+  const Cause cause = cause_of(system, kOne);
   EXPECT_EQ(cause_name(cause.id), cause_name(expected.id)) << cause.summary;
   EXPECT_EQ(progress_name(cause.progress), progress_name(expected.progress));
   EXPECT_EQ(confidence_name(cause.confidence),
             confidence_name(expected.confidence));
   EXPECT_THAT(cause.summary, HasSubstr(expected.says));
   EXPECT_FALSE(cause.evidence.empty());
-  const auto found = diagnose(world, kOne, 10);
+  const auto found = diagnose(system, kOne, 10);
   ASSERT_TRUE(found) << found.error().text();
   EXPECT_EQ(found->stalled, expected.stalled) << summary_line(*found);
 }
@@ -54,18 +54,18 @@ TEST_P(MadeUpCauses, IsNamed) {
 // ---- who waits for whom
 
 TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
-  MadeUpWorld world;
-  auto& parent = world.process(kOne).python();
+  FakedSystem system;
+  auto& parent = system.process(kOne).python();
   parent.sleeps_in(SYS_wait4, {static_cast<std::uint64_t>(kOther)},
                    own_frames());
-  world.parents = {{kOne, kOther}};
-  auto& child = world.process(kOther);
+  system.parents = {{kOne, kOther}};
+  auto& child = system.process(kOther);
   child.sleeps_in(SYS_write, {1});
   child.open_pipe(1, kPipe);
-  world.ends = {{.pid = kOne, .fd = 4, .inode = kPipe, .reads = true},
-                {.pid = kOther, .fd = 1, .inode = kPipe, .writes = true}};
+  system.ends = {{.pid = kOne, .fd = 4, .inode = kPipe, .reads = true},
+                 {.pid = kOther, .fd = 1, .inode = kPipe, .writes = true}};
   for (const int pid : {kOne, kOther}) {
-    const auto found = diagnose(world, pid, 1000);
+    const auto found = diagnose(system, pid, 1000);
     ASSERT_TRUE(found) << found.error().text();
     EXPECT_TRUE(found->stalled);
     EXPECT_EQ(found->cause.id, CauseId::SubprocessPipe);
@@ -75,43 +75,43 @@ TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
 }
 
 TEST(Causes, WhoExchangesMessagesIsNotInADeadlock) {
-  MadeUpWorld world;
+  FakedSystem system;
   for (const int pid : {kOne, kOther}) {
-    auto& one = world.process(pid).python();
+    auto& one = system.process(pid).python();
     auto& thread = one.sleeps_in(SYS_recvfrom, {5}, own_frames());
     thread.ran = true;
     one.open_socket(5, kSocket + static_cast<std::uint64_t>(pid));
     one.open_pipe(7, kPipe);
   }
-  world.peers[kSocket + kOne] = {kOther};
-  world.peers[kSocket + kOther] = {kOne};
-  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled);
-  world.process(kOne).python().sleeps_in(SYS_read, {7}, own_frames()).ran =
+  system.peers[kSocket + kOne] = {kOther};
+  system.peers[kSocket + kOther] = {kOne};
+  EXPECT_FALSE(diagnose(system, kOne, 10)->stalled);
+  system.process(kOne).python().sleeps_in(SYS_read, {7}, own_frames()).ran =
       true;
-  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled);
+  EXPECT_FALSE(diagnose(system, kOne, 10)->stalled);
 }
 
 // N workers that were forked with each other's ends still open.
 TEST(Causes, AnyHolderOfTheOtherEndMaySend) {
   constexpr int kParent = 99999903;
-  MadeUpWorld world;
+  FakedSystem system;
   for (const int pid : {kOne, kOther}) {
-    auto& one = world.process(pid).python();
+    auto& one = system.process(pid).python();
     one.sleeps_in(SYS_recvfrom, {5}, own_frames());
     one.open_socket(5, kSocket + static_cast<std::uint64_t>(pid));
   }
-  auto& parent = world.process(kParent).python();
+  auto& parent = system.process(kParent).python();
   parent.sleeps_in(SYS_read, {}, own_frames()).wait.state = 'R';
   parent.threads.front().wait.call.running = true;
-  world.peers[kSocket + kOne] = {kParent, kOther};
-  world.peers[kSocket + kOther] = {kParent, kOne};
-  EXPECT_FALSE(diagnose(world, kOne, 10)->stalled) << "the parent works";
+  system.peers[kSocket + kOne] = {kParent, kOther};
+  system.peers[kSocket + kOther] = {kParent, kOne};
+  EXPECT_FALSE(diagnose(system, kOne, 10)->stalled) << "the parent works";
 }
 
 TEST(Causes, WhatNoRuleKnows) {
-  MadeUpWorld world;
-  world.process(kOne).python().sleeps_in(SYS_semtimedop, {}, own_frames());
-  const Cause cause = cause_of(world, kOne);
+  FakedSystem system;
+  system.process(kOne).python().sleeps_in(SYS_semtimedop, {}, own_frames());
+  const Cause cause = cause_of(system, kOne);
   EXPECT_EQ(cause.id, CauseId::Unknown);
   EXPECT_EQ(cause.confidence, Confidence::Possible);
   EXPECT_THAT(cause.summary, HasSubstr("train.py:12 in load"));
@@ -122,18 +122,18 @@ TEST(Causes, ALockFile) {
   const std::string path =
       std::filesystem::temp_directory_path() / "made_up.lock";
   std::ofstream(path) << "";
-  MadeUpWorld world;
+  FakedSystem system;
   const int pid = ::getpid();  // in whose root the file is looked for
-  auto& one = world.process(pid).python();
+  auto& one = system.process(pid).python();
   one.sleeps_in(SYS_clock_nanosleep, {},
                 {frame("/torch/utils/file_baton.py", "wait")});
   one.texts[{"wait", "self.lock_file_path"}] = path;
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::StaleLockFile);
-  EXPECT_TRUE(diagnose(world, pid, 1000)->stalled);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::StaleLockFile);
+  EXPECT_TRUE(diagnose(system, pid, 1000)->stalled);
   std::ofstream has_it_open(path);
-  EXPECT_EQ(cause_of(world, pid).id, CauseId::LockFile);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::LockFile);
   std::filesystem::remove(path);
-  EXPECT_NE(cause_of(world, pid).id, CauseId::StaleLockFile) << "it is gone";
+  EXPECT_NE(cause_of(system, pid).id, CauseId::StaleLockFile) << "it is gone";
 }
 
 }  // namespace

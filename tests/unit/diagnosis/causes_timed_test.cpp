@@ -41,27 +41,27 @@ LoopAround asks_again() {
   loop.asks_itself = true;
   return loop;
 }
-void in_loop(MadeUpWorld& world, LoopAround loop, CallText call = get()) {
-  world.at(kOne).frame_loops["load"] = {.call = std::move(call),
-                                        .loops = {std::move(loop)}};
+void in_loop(FakedSystem& system, LoopAround loop, CallText call = get()) {
+  system.at(kOne).frame_loops["load"] = {.call = std::move(call),
+                                         .loops = {std::move(loop)}};
 }
 
 // Queue.get() of the program's own queue; another thread sleeps.
-ThreadSnapshot& in_get(MadeUpWorld& world, std::uint64_t until) {
-  auto& one = world.python(kOne);
-  one.objects[{"get", "self"}] = world.objects.of_class("Queue");
+ThreadSnapshot& in_get(FakedSystem& system, std::uint64_t until) {
+  auto& one = system.python(kOne);
+  one.objects[{"get", "self"}] = system.objects.of_class("Queue");
   ThreadSnapshot& thread =
       one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, until},
                     called({{"threading.py", "wait"}, {"queue.py", "get"}}));
   thread.wait.asleep_s = 0.5;
   return thread;
 }
-void another_rests(MadeUpWorld& world) {
-  world.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
+void another_rests(FakedSystem& system) {
+  system.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
 
-ThreadSnapshot& in_select(MadeUpWorld& world, std::uint64_t until) {
-  auto& one = world.python(kOne);
+ThreadSnapshot& in_select(FakedSystem& system, std::uint64_t until) {
+  auto& one = system.python(kOne);
   one.files[5] = {.fd = 5, .kind = FileKind::EventFd};
   static const std::uint64_t only = 1ULL << 5;
   ThreadSnapshot& thread = one.sleeps_in(
@@ -72,11 +72,11 @@ ThreadSnapshot& in_select(MadeUpWorld& world, std::uint64_t until) {
 
 // ---- SimpleQueue
 
-ThreadSnapshot& in_simple_queue(MadeUpWorld& world,
+ThreadSnapshot& in_simple_queue(FakedSystem& system,
                                 const std::string& kind,
                                 std::uint64_t until = 0) {
-  auto& one = world.python(kOne);
-  one.objects[{"load", "self.frames"}] = world.objects.of_class(kind);
+  auto& one = system.python(kOne);
+  one.objects[{"load", "self.frames"}] = system.objects.of_class(kind);
   one.frame_loops["load"] = {.call = {.callee = "self.frames.get"}};
   return one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, until},
                        own_frames());
@@ -84,8 +84,8 @@ ThreadSnapshot& in_simple_queue(MadeUpWorld& world,
 
 // ---- C libraries
 
-ThreadSnapshot& in_zmq(MadeUpWorld& world, const char* function) {
-  auto& one = world.python(kOne);
+ThreadSnapshot& in_zmq(FakedSystem& system, const char* function) {
+  auto& one = system.python(kOne);
   ThreadSnapshot& thread = one.sleeps_in(SYS_poll, {0, 1, ~0ULL}, own_frames());
   one.loads("/opt/venv/pyzmq.libs/libzmq-2f02442c.so.5");
   one.is_in(thread, {"poll", function, "recv"}, "libzmq-2f02442c.so.5");
@@ -94,8 +94,8 @@ ThreadSnapshot& in_zmq(MadeUpWorld& world, const char* function) {
 
 // ---- a terminal
 
-ThreadSnapshot& writes_to_terminal(MadeUpWorld& world) {
-  auto& one = world.python(kOne);
+ThreadSnapshot& writes_to_terminal(FakedSystem& system) {
+  auto& one = system.python(kOne);
   one.files[4] = {.fd = 4, .kind = FileKind::Device, .name = "/dev/pts/7"};
   return one.sleeps_in(SYS_write, {4}, own_frames());
 }
@@ -106,12 +106,12 @@ void serves_terminal(MadeUpProcess& one) {
 
 // ---- PostgreSQL
 
-MadeUpProcess& backend(MadeUpWorld& world, int pid, std::string title) {
+MadeUpProcess& backend(FakedSystem& system, int pid, std::string title) {
   constexpr int kServer = 99999900;
-  auto& one = world.process(pid);
+  auto& one = system.process(pid);
   one.command_line = {std::move(title)};
   one.status.ppid = kServer;
-  world.parents.insert({kServer, pid});
+  system.parents.insert({kServer, pid});
   one.open_socket(9, kSocket);
   one.sleeps_in(SYS_recvfrom, {9});
   return one;
@@ -119,8 +119,8 @@ MadeUpProcess& backend(MadeUpWorld& world, int pid, std::string title) {
 
 // ---- gevent
 
-ThreadSnapshot& in_hub(MadeUpWorld& world, std::uint64_t millis = ~0ULL) {
-  auto& one = world.python(kOne);
+ThreadSnapshot& in_hub(FakedSystem& system, std::uint64_t millis = ~0ULL) {
+  auto& one = system.python(kOne);
   one.files[6] = {
       .fd = 6, .kind = FileKind::Epoll, .watches = {{.fd = 5, .events = 1}}};
   return one.sleeps_in(SYS_epoll_wait, {6, 0, 0, millis},
@@ -130,9 +130,9 @@ ThreadSnapshot& in_hub(MadeUpWorld& world, std::uint64_t millis = ~0ULL) {
 // ---- a loop of asyncio
 
 ThreadSnapshot& in_event_loop(
-    MadeUpWorld& world,
+    FakedSystem& system,
     std::vector<std::pair<std::string, std::string>> by = {}) {
-  auto& one = world.python(kOne);
+  auto& one = system.python(kOne);
   std::vector<std::pair<std::string, std::string>> all = {
       {"selectors.py", "select"}, {"asyncio/base_events.py", "_run_once"}};
   all.insert(all.end(), by.begin(), by.end());
@@ -156,141 +156,142 @@ const std::vector<MadeUpCase>& timed_cases() {
       {"asks_a_queue_again", CauseId::Polls, Polling, Likely, false,
        "polls `q.get(timeout=1)` at train.py:11-12 in load, and waits in "
        "Queue.get for another thread",
-       [](auto& world) {
-         in_get(world, soon());
-         in_loop(world, asks_again());
-         another_rests(world);
+       [](auto& system) {
+         in_get(system, soon());
+         in_loop(system, asks_again());
+         another_rests(system);
        }},
       {"asks_a_queue_once", CauseId::Condition, Blocked, Possible, false,
        "waits in Queue.get for another thread",
-       [](auto& world) {
-         in_get(world, soon());
-         another_rests(world);
+       [](auto& system) {
+         in_get(system, soon());
+         another_rests(system);
        }},
       {"asks_a_queue_without_a_limit", CauseId::Condition, Blocked, Possible,
        false, "waits in Queue.get",
-       [](auto& world) {
-         in_get(world, 0);
-         in_loop(world, asks_again());
-         another_rests(world);
+       [](auto& system) {
+         in_get(system, 0);
+         in_loop(system, asks_again());
+         another_rests(system);
        }},
       {"asks_a_queue_once_an_hour", CauseId::Condition, Blocked, Possible,
        false, "waits in Queue.get",
-       [](auto& world) {
-         in_get(world, soon(3600));
-         in_loop(world, asks_again());
-         another_rests(world);
+       [](auto& system) {
+         in_get(system, soon(3600));
+         in_loop(system, asks_again());
+         another_rests(system);
        }},
       {"works_on_what_it_gets", CauseId::Condition, Blocked, Possible, false,
        "waits in Queue.get",
-       [](auto& world) {
+       [](auto& system) {
          LoopAround loop = asks_again();
          loop.work = {handles()};
-         in_get(world, soon());
-         in_loop(world, loop);
-         another_rests(world);
+         in_get(system, soon());
+         in_loop(system, loop);
+         another_rests(system);
        }},
       {"a_library_asks_again", CauseId::Condition, Blocked, Possible, false,
        "waits in Queue.get",
-       [](auto& world) {
-         ThreadSnapshot& thread = in_get(world, soon());
+       [](auto& system) {
+         ThreadSnapshot& thread = in_get(system, soon());
          thread.stack.frames.back().file =
              "/usr/lib/python3/site-packages/some/queues.py";
-         in_loop(world, asks_again());
-         another_rests(world);
+         in_loop(system, asks_again());
+         another_rests(system);
        }},
       {"selects_again", CauseId::Polls, Polling, Likely, false,
        "polls `select.select(a, b, c, 1)` at train.py:11-12",
-       [](auto& world) {
-         in_select(world, soon());
+       [](auto& system) {
+         in_select(system, soon());
          in_loop(
-             world, asks_again(),
+             system, asks_again(),
              {.callee = "select.select", .text = "select.select(a, b, c, 1)"});
        }},
       {"waits_for_a_queue_of_c", CauseId::NobodyLeft, Stuck, Likely, true,
        "waits in SimpleQueue.get for another thread, and no other",
-       [](auto& world) { in_simple_queue(world, "_queue.SimpleQueue"); }},
+       [](auto& system) { in_simple_queue(system, "_queue.SimpleQueue"); }},
       {"waits_for_a_queue_of_c_beside_another", CauseId::Condition, Blocked,
        Possible, true, "waits in SimpleQueue.get for another thread",
-       [](auto& world) {
-         in_simple_queue(world, "_queue.SimpleQueue");
-         another_rests(world);
+       [](auto& system) {
+         in_simple_queue(system, "_queue.SimpleQueue");
+         another_rests(system);
        }},
       {"waits_for_a_queue_of_c_for_a_time", CauseId::Condition, Blocked,
        Possible, true, "waits in SimpleQueue.get for another thread",
-       [](auto& world) {
-         in_simple_queue(world, "_queue.SimpleQueue", soon());
+       [](auto& system) {
+         in_simple_queue(system, "_queue.SimpleQueue", soon());
        }},
       {"calls_get_of_something_else", CauseId::Unknown, Unknown, Possible, true,
-       "cause unknown", [](auto& world) { in_simple_queue(world, "Box"); }},
+       "cause unknown", [](auto& system) { in_simple_queue(system, "Box"); }},
       {"waits_for_a_message_in_c", CauseId::Idle, Idle, Likely, false,
        "waits for a message of a ZeroMQ socket",
-       [](auto& world) { in_zmq(world, "zmq_msg_recv"); }},
+       [](auto& system) { in_zmq(system, "zmq_msg_recv"); }},
       {"may_not_send_in_c", CauseId::PeerSilent, Blocked, Possible, true,
        "waits until its ZeroMQ socket may send",
-       [](auto& world) { in_zmq(world, "zmq_msg_send"); }},
+       [](auto& system) { in_zmq(system, "zmq_msg_send"); }},
       {"calls_a_function_of_no_row", CauseId::Idle, Idle, Likely, false,
-       "waits for events", [](auto& world) { in_zmq(world, "zmq_ctx_set"); }},
+       "waits for events", [](auto& system) { in_zmq(system, "zmq_ctx_set"); }},
       {"writes_to_a_terminal_of_its_own", CauseId::PeerDoesNotRead, Blocked,
        Likely, true, "takes no more: this process itself serves it",
-       [](auto& world) {
-         writes_to_terminal(world);
-         serves_terminal(world.at(kOne));
+       [](auto& system) {
+         writes_to_terminal(system);
+         serves_terminal(system.at(kOne));
        }},
       {"writes_to_a_terminal_of_its_parent", CauseId::PeerDoesNotRead, Blocked,
        Likely, false, "which serves it, does not read",
-       [](auto& world) {
-         writes_to_terminal(world);
-         world.at(kOne).status.ppid = kOther;
-         auto& parent = world.process(kOther);
+       [](auto& system) {
+         writes_to_terminal(system);
+         system.at(kOne).status.ppid = kOther;
+         auto& parent = system.process(kOther);
          parent.sleeps_in(SYS_clock_nanosleep, {});
          serves_terminal(parent);
        }},
       {"waits_for_a_lock_of_a_database", CauseId::Condition, Blocked, Likely,
        true, "waits for a lock of its database, to UPDATE, which process",
-       [](auto& world) {
-         backend(world, kOne, "postgres: ada shop 127.0.0.1(4) UPDATE waiting");
-         backend(world, kOther,
+       [](auto& system) {
+         backend(system, kOne,
+                 "postgres: ada shop 127.0.0.1(4) UPDATE waiting");
+         backend(system, kOther,
                  "postgres: ada shop 127.0.0.1(5) idle in transaction");
        }},
       {"waits_for_a_lock_of_one_of_two", CauseId::Condition, Blocked, Possible,
        true, "waits for a lock of its database, to UPDATE",
-       [](auto& world) {
-         backend(world, kOne, "postgres: ada shop [local] UPDATE waiting");
-         backend(world, kOther,
+       [](auto& system) {
+         backend(system, kOne, "postgres: ada shop [local] UPDATE waiting");
+         backend(system, kOther,
                  "postgres: ada shop [local] idle in transaction");
-         backend(world, kThird,
+         backend(system, kThird,
                  "postgres: ada shop [local] idle in transaction");
        }},
       {"a_database_at_rest", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) {
-         backend(world, kOne, "postgres: ada shop [local] idle");
+       [](auto& system) {
+         backend(system, kOne, "postgres: ada shop [local] idle");
        }},
       {"a_hub_that_watches_a_connection", CauseId::Idle, Idle, Likely, false,
        "waits in gevent's hub",
-       [](auto& world) {
-         in_hub(world);
-         world.at(kOne).open_socket(5, kSocket);
+       [](auto& system) {
+         in_hub(system);
+         system.at(kOne).open_socket(5, kSocket);
        }},
       {"a_hub_that_nobody_can_wake", CauseId::Idle, Unknown, Possible, true,
        "waits in gevent's hub",
-       [](auto& world) {
-         in_hub(world);
-         world.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
+       [](auto& system) {
+         in_hub(system);
+         system.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
        }},
       {"a_hub_that_sleeps", CauseId::Idle, Idle, Likely, false,
        "waits in gevent's hub",
-       [](auto& world) {
-         in_hub(world, /*millis=*/900);
-         world.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
+       [](auto& system) {
+         in_hub(system, /*millis=*/900);
+         system.at(kOne).files[5] = {.fd = 5, .kind = FileKind::EventFd};
        }},
       {"awaits_again_for_a_limited_time", CauseId::Polls, Polling, Likely,
        false,
        "runs an event loop whose task Task-1 polls `wait_for(get(), 1)` at "
        "train.py:11-12 in load, for a limited time each",
-       [](auto& world) {
-         in_event_loop(world);
-         auto& one = world.at(kOne);
+       [](auto& system) {
+         in_event_loop(system);
+         auto& one = system.at(kOne);
          one.open_socket(5, kSocket);
          one.files[6] = {.fd = 6,
                          .kind = FileKind::Epoll,
@@ -298,24 +299,25 @@ const std::vector<MadeUpCase>& timed_cases() {
          one.threads.front().wait.call.args[3] = 900;
          awaits(one, called({{"asyncio/queues.py", "get"},
                              {"asyncio/tasks.py", "wait_for"}}));
-         in_loop(world, asks_again(),
+         in_loop(system, asks_again(),
                  {.callee = "wait_for", .text = "wait_for(get(), 1)"});
        }},
       {"a_loop_for_what_is_no_task", CauseId::FutureUnset, Stuck, Likely, true,
        "until a Future is done, and nobody is left to do it",
-       [](auto& world) {
-         in_event_loop(world,
+       [](auto& system) {
+         in_event_loop(system,
                        {{"asyncio/base_events.py", "run_until_complete"}});
        }},
       {"a_loop_at_the_end_of_run", CauseId::FutureUnset, Stuck, Likely, true,
        "has come to the end of asyncio.run(), and runs an event loop until",
-       [](auto& world) {
-         in_event_loop(world, {{"asyncio/base_events.py", "run_until_complete"},
-                               {"asyncio/runners.py", "_cancel_all_tasks"}});
+       [](auto& system) {
+         in_event_loop(system,
+                       {{"asyncio/base_events.py", "run_until_complete"},
+                        {"asyncio/runners.py", "_cancel_all_tasks"}});
        }},
       {"a_loop_for_ever_without_tasks", CauseId::Idle, Idle, Likely, false, "",
-       [](auto& world) {
-         in_event_loop(world, {{"asyncio/base_events.py", "run_forever"}});
+       [](auto& system) {
+         in_event_loop(system, {{"asyncio/base_events.py", "run_forever"}});
        }},
   };
   return kCases;
@@ -329,26 +331,26 @@ namespace {
 // to never come, and that it hangs is not.
 // What poll(2) was given is gone when it is read: it has called it again.
 TEST(CausesOfTimedWaits, WhatIsPolledIsReadAnew) {
-  MadeUpWorld world;
-  auto& one = world.python(kOne);
+  FakedSystem system;
+  auto& one = system.python(kOne);
   one.files[5] = {.fd = 5, .kind = FileKind::Inotify};
   ThreadSnapshot& thread =
       one.sleeps_in(SYS_poll, {0x10, 1, 1000}, own_frames());
-  EXPECT_THAT(cause_of(world, kOne).summary,
+  EXPECT_THAT(cause_of(system, kOne).summary,
               testing::HasSubstr("0 descriptors"));
   const pollfd now{.fd = 5, .events = POLLIN, .revents = 0};
   WaitSample later = thread.wait;
   later.call.args[0] = reinterpret_cast<std::uintptr_t>(&now);
   later.runs.nanoseconds = 1;
   one.waits_later[thread.id.tid] = later;
-  EXPECT_THAT(cause_of(world, kOne).summary, testing::HasSubstr("inotify"));
+  EXPECT_THAT(cause_of(system, kOne).summary, testing::HasSubstr("inotify"));
 }
 
 TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
   for (const bool has_other_end : {false, true}) {
-    MadeUpWorld world;
-    auto& one = world.python(kOne);
-    one.objects[{"result", "self"}] = world.objects.of_class("Future");
+    FakedSystem system;
+    auto& one = system.python(kOne);
+    one.objects[{"result", "self"}] = system.objects.of_class("Future");
     one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, soon()},
                   called({{"threading.py", "wait"},
                           {"concurrent/futures/_base.py", "result"}}));
@@ -356,18 +358,19 @@ TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
     if (has_other_end) {
       loop.variables = {"self.stop"};
     }
-    in_loop(world, loop, {.callee = "f.result", .text = "f.result(timeout=1)"});
+    in_loop(system, loop,
+            {.callee = "f.result", .text = "f.result(timeout=1)"});
     // The only worker of its pool is in a self-deadlock.
-    const auto lock = world.objects.lock();
+    const auto lock = system.objects.lock();
     auto frames = own_frames();
     frames.front().function = "work";
-    world.objects.give(frames.front(), {{"lock", lock.object}});
-    world.objects.in_with(frames.front(), lock.object);
+    system.objects.give(frames.front(), {{"lock", lock.object}});
+    system.objects.in_with(frames.front(), lock.object);
     frames.push_back(
         frame("/usr/lib/python3.11/concurrent/futures/thread.py", "run"));
     one.sleeps_in(SYS_futex, {lock.word.value, FUTEX_WAIT_BITSET_PRIVATE, 0, 0},
                   frames);
-    const auto found = diagnose(world, kOne, 10);
+    const auto found = diagnose(system, kOne, 10);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->state, has_other_end ? Progress::Polling : Progress::Stuck)
         << found->cause.summary;

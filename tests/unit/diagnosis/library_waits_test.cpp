@@ -53,7 +53,7 @@ std::vector<PythonFrame> inner_frames(const LibraryWait& row) {
 
 // A thread in that row's function, called by the program; its expressions have
 // the values "v0", "v1".
-MadeUpProcess& waits_in(MadeUpWorld& world,
+MadeUpProcess& waits_in(FakedSystem& system,
                         const LibraryWait& row,
                         std::vector<PythonFrame> between = {}) {
   std::vector<PythonFrame> frames = inner_frames(row);
@@ -61,7 +61,7 @@ MadeUpProcess& waits_in(MadeUpWorld& world,
   frames.push_back(frame(folder_of(row) + std::string(row.file),
                          std::string(row.function), 34));
   frames.push_back(frame("/home/ada/train.py", "load"));
-  MadeUpProcess& one = world.python(kOne);
+  MadeUpProcess& one = system.python(kOne);
   int at = 0;
   for (const std::string_view expression : expressions_of(row)) {
     one.texts.emplace(std::pair(std::string(row.function), expression),
@@ -77,8 +77,8 @@ MadeUpProcess& waits_in(MadeUpWorld& world,
   return one;
 }
 
-std::string said_of(MadeUpWorld& world) {
-  const ProcessSnapshot& of = *world.snapshot(kOne);
+std::string said_of(FakedSystem& system) {
+  const ProcessSnapshot& of = *system.snapshot(kOne);
   const auto known = known_wait(of, of.threads.front());
   return known ? sentence_of(of, *known) : "nothing";
 }
@@ -139,8 +139,8 @@ TEST(LibraryWaits, RowsAreInOrder) {
 TEST(LibraryWaits, EachRowIsSaid) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
-    MadeUpWorld world;
-    const MadeUpProcess& one = waits_in(world, row);
+    FakedSystem system;
+    const MadeUpProcess& one = waits_in(system, row);
     const auto known = known_wait(one, one.threads.front());
     ASSERT_TRUE(known.has_value());
     EXPECT_EQ(known->frame->line, 34);
@@ -156,9 +156,9 @@ TEST(LibraryWaits, EachRowIsSaid) {
 TEST(LibraryWaits, NothingOfTheProgramIsTakenForIt) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
-    MadeUpWorld world;
+    FakedSystem system;
     const MadeUpProcess& one =
-        waits_in(world, row, {frame("/home/ada/redis/mine.py", "hook")});
+        waits_in(system, row, {frame("/home/ada/redis/mine.py", "hook")});
     const auto known = known_wait(one, one.threads.front());
     EXPECT_TRUE(!known || known->frame->line != 34);
   }
@@ -175,40 +175,40 @@ const LibraryWait& row_of(std::string_view file,
 TEST(LibraryWaits, LeavesOutWhatItCannotRead) {
   const LibraryWait& row =
       row_of("/redis/client.py", "parse_response", WaitKind::Reply);
-  MadeUpWorld world;
-  MadeUpProcess& one = waits_in(world, row);
+  FakedSystem system;
+  MadeUpProcess& one = waits_in(system, row);
   one.texts.clear();
   one.texts[{"parse_response", "command_name"}] = "GET";
-  EXPECT_EQ(said_of(world), "waits for the reply of Redis to GET");
+  EXPECT_EQ(said_of(system), "waits for the reply of Redis to GET");
   one.texts[{"parse_response", "connection.host"}] = "127.0.0.1";
   one.numbers[{"parse_response", "connection.port"}] = 6379;
-  EXPECT_EQ(said_of(world),
+  EXPECT_EQ(said_of(system),
             "waits for the reply of Redis at 127.0.0.1:6379 to GET");
   // What it cannot do without: another row is said, of what it calls.
   one.texts.erase({"parse_response", "command_name"});
-  EXPECT_EQ(said_of(world), "waits for the reply of Redis");
+  EXPECT_EQ(said_of(system), "waits for the reply of Redis");
 }
 
 TEST(LibraryWaits, TellsOneCommandFromAnother) {
   const LibraryWait& row =
       row_of("/redis/client.py", "parse_response", WaitKind::Reply);
-  MadeUpWorld world;
-  MadeUpProcess& one = waits_in(world, row);
+  FakedSystem system;
+  MadeUpProcess& one = waits_in(system, row);
   one.texts[{"parse_response", "command_name"}] = "BLPOP";
-  EXPECT_THAT(said_of(world), StartsWith("waits for an entry by BLPOP"));
-  EXPECT_EQ(cause_of(world, kOne).progress, Progress::Idle);
+  EXPECT_THAT(said_of(system), StartsWith("waits for an entry by BLPOP"));
+  EXPECT_EQ(cause_of(system, kOne).progress, Progress::Idle);
 }
 
 TEST(LibraryWaits, ValuesAreShortAndSafe) {
   const LibraryWait& row =
       row_of("/requests/adapters.py", "send", WaitKind::Reply);
-  MadeUpWorld world;
-  MadeUpProcess& one = waits_in(world, row);
+  FakedSystem system;
+  MadeUpProcess& one = waits_in(system, row);
   one.texts[{"send", "request.url"}] = "https://ada:secret@example.org/\x1b[1m";
   one.texts[{"send", "request.method"}] = std::string(1000, 'G');
-  EXPECT_THAT(said_of(world), testing::Not(HasSubstr("secret")));
-  EXPECT_THAT(said_of(world), testing::Not(HasSubstr("\x1b")));
-  EXPECT_LT(said_of(world).size(), 300U);
+  EXPECT_THAT(said_of(system), testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(said_of(system), testing::Not(HasSubstr("\x1b")));
+  EXPECT_LT(said_of(system).size(), 300U);
 }
 
 // ---- what is said of the whole thread
@@ -221,12 +221,12 @@ struct Said {
 Said cause_in(const LibraryWait& row,
               long call,
               std::vector<std::uint64_t> args) {
-  MadeUpWorld world;
-  MadeUpProcess& one = waits_in(world, row);
+  FakedSystem system;
+  MadeUpProcess& one = waits_in(system, row);
   auto frames = one.threads.front().stack.frames;
   one.threads.clear();
   one.sleeps_in(call, std::move(args), frames);
-  const Cause cause = cause_of(world, kOne);
+  const Cause cause = cause_of(system, kOne);
   return {cause.id, cause.progress};
 }
 
@@ -262,17 +262,17 @@ TEST(LibraryWaits, AWorkerThatSleepsHasWork) {
 
 // Who is waited for, and what shows it, stays.
 TEST(LibraryWaits, KeepsWhoIsWaitedFor) {
-  MadeUpWorld world;
+  FakedSystem system;
   MadeUpProcess& one = waits_in(
-      world, row_of("/redis/client.py", "parse_response", WaitKind::Reply));
+      system, row_of("/redis/client.py", "parse_response", WaitKind::Reply));
   auto frames = one.threads.front().stack.frames;
   one.threads.clear();
   one.texts[{"parse_response", "command_name"}] = "GET";
   one.sleeps_in(SYS_recvfrom, {5}, frames);
   one.open_socket(5, 41);
-  world.peers[41] = {kOther};
-  world.process(kOther).sleeps_in(SYS_futex, {});
-  const Cause cause = cause_of(world, kOne);
+  system.peers[41] = {kOther};
+  system.process(kOther).sleeps_in(SYS_futex, {});
+  const Cause cause = cause_of(system, kOne);
   EXPECT_EQ(cause.id, CauseId::PeerSilent);
   EXPECT_THAT(cause.summary, StartsWith("waits for the reply of Redis"));
   EXPECT_THAT(cause.summary, HasSubstr(std::to_string(kOther)));

@@ -23,8 +23,8 @@ namespace hangdbg {
 
 class MadeUpProcess : public ProcessSnapshot {
  public:
-  MadeUpProcess(int pid, SystemSnapshot& world)
-      : ProcessSnapshot(pid, world, Memory::Read) {
+  MadeUpProcess(int pid, SystemSnapshot& system)
+      : ProcessSnapshot(pid, system, Memory::Read) {
     memory_ = std::make_unique<LiveMemory>(::getpid());
     threads.clear();
     status.state = 'S';
@@ -224,9 +224,9 @@ class MadeUpProcess : public ProcessSnapshot {
   mutable int task_looks_ = 0;
 };
 
-class MadeUpWorld : public SystemSnapshot {
+class FakedSystem : public SystemSnapshot {
  public:
-  MadeUpWorld() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
+  FakedSystem() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
     may_stop = may_watch = false;
   }
 
@@ -347,8 +347,8 @@ inline std::vector<PythonFrame> called(
   return frames;
 }
 
-inline Cause cause_of(MadeUpWorld& world, int pid, std::size_t thread = 0) {
-  const ProcessSnapshot* const of = world.snapshot(pid);
+inline Cause cause_of(FakedSystem& system, int pid, std::size_t thread = 0) {
+  const ProcessSnapshot* const of = system.snapshot(pid);
   return cause_of(*of, of->threads[thread]);
 }
 

@@ -21,7 +21,7 @@ struct MadeUpCase {
   // Of the whole process, asleep for a minute, where ten seconds are a hang.
   bool stalled = false;
   std::string says;  // in its sentence
-  std::function<void(MadeUpWorld&)> make;
+  std::function<void(FakedSystem&)> make;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const MadeUpCase& one) {
