@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "client/prompt/argument_names.h"
 #include "client/prompt/command.h"
 #include "protocol/requests/completions.h"
-#include "protocol/requests/threads.h"
 #include "server/session/pdb_line.h"
 
 namespace hangdbg {
@@ -74,16 +74,6 @@ void add_commands(Names& names) {
   }
 }
 
-void add_threads(PromptState& state, Names& names, Deadline deadline) {
-  const auto listed = state.session.threads(deadline);
-  if (!listed) {
-    return;
-  }
-  for (const dap::Thread& thread : listed->threads) {
-    add_starting(names, thread.name);
-  }
-}
-
 void add_python(PromptState& state,
                 std::string_view expression,
                 Names& names,
@@ -105,6 +95,23 @@ void add_python(PromptState& state,
   }
 }
 
+// `argument`: up to the cursor.
+void add_words(PromptState& state,
+               std::string_view command,
+               std::string_view argument,
+               Names& names,
+               Deadline deadline) {
+  const auto known = argument_names(state, command, argument, deadline);
+  const auto word = last_word(command, argument);
+  names.word = word;
+  for (const std::string& one : known.words) {
+    add_starting(names, printable(one));
+  }
+  if (known.is_python && names.labels.empty()) {
+    add_python(state, word, names, deadline);
+  }
+}
+
 Names names_at(PromptState& state, std::string_view before_cursor) {
   const auto deadline = state.deadline().capped(kPatience);
   const std::string_view text = current_command(before_cursor);
@@ -112,6 +119,13 @@ Names names_at(PromptState& state, std::string_view before_cursor) {
   const bool space_behind =
       !before_cursor.empty() && before_cursor.ends_with(' ');
   Names names;
+  if (state.reader) {  // lines of `interact`, or of `commands`
+    if (state.reader_takes_python) {
+      names.word = before_cursor;
+      add_python(state, before_cursor, names, deadline);
+    }
+    return names;
+  }
   if (text == name && !space_behind) {  // the command's name, as yet
     names.word = text;
     add_commands(names);
@@ -121,17 +135,26 @@ Names names_at(PromptState& state, std::string_view before_cursor) {
     return names;
   }
   names.word = argument.empty() ? "" : text.substr(text.rfind(argument));
-  if (name == "h" || name == "help") {
-    add_commands(names);
-  } else if (name == "thread") {
-    add_threads(state, names, deadline);
-  } else if (name.empty() || word_kind(name) == Word::CommandOnExpression) {
+  const bool is_expression =
+      name.empty() || word_kind(name) == Word::CommandOnExpression;
+  if (is_expression) {
+    if (name.empty() && text.starts_with("info ")) {
+      add_words(state, "info", text.substr(5), names, deadline);
+      return names;
+    }
     const std::string_view python = names.word;
     if (name.empty() && !space_behind && !text.starts_with('!')) {
       add_commands(names);
     }
     add_python(state, python, names, deadline);
+    return names;
   }
+  // With the space that was typed behind it: a new word begins there.
+  const std::string_view whole =
+      space_behind && !argument.empty()
+          ? before_cursor.substr(before_cursor.rfind(argument))
+          : names.word;
+  add_words(state, name, whole, names, deadline);
   return names;
 }
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "client/prompt/history_file.h"
 #include "client/terminal/interrupt.h"
+#include "client/terminal/python_colours.h"
 #include "client/terminal/render.h"
 
 namespace hangdbg {
@@ -56,7 +57,8 @@ struct LineEditor::Impl {
   bool interrupted = false;
   bool marks_pastes = false;
   bool pasting = false;
-  bool pasted = false;  // something of this line
+  bool pasted = false;   // something of this line
+  std::string coloured;  // what is on the screen in colours
   int watched = -1;
   bool event = false;
 
@@ -70,6 +72,8 @@ struct LineEditor::Impl {
   }
   // Whether it is another than before.
   bool renew_prompt();
+  // What is typed, once more in colours, where it is in one row.
+  void show_colours();
   static int read_character(EditLine* editor, wchar_t* character);
   static unsigned char on_tab(EditLine* editor, int key);
   static unsigned char on_paste(EditLine* editor, int key);
@@ -155,6 +159,7 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   impl_->ask_prompt = prompt;
   impl_->has_colours = palette.has_colours();
   impl_->renew_prompt();
+  impl_->coloured.clear();
   impl_->interrupted = false;
   impl_->event = false;
   impl_->pasted = impl_->pasting;
@@ -239,6 +244,7 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
       ::el_set(editor, EL_PREP_TERM, 1);
       ::el_set(editor, EL_REFRESH);
     }
+    of(editor).show_colours();
     pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
                       {of(editor).watched, POLLIN, 0}};
     const int count = ::ppoll(
@@ -278,6 +284,30 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return result;
+}
+
+// libedit knows which characters are on the screen, and not in which colours.
+void LineEditor::Impl::show_colours() {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  const LineInfo* const info = ::el_line(editor);
+  const std::string_view line(
+      info->buffer, static_cast<std::size_t>(info->lastchar - info->buffer));
+  const bool is_plain = std::ranges::all_of(
+      line, [](char c) { return c >= ' ' && c <= '~'; });  // a column each
+  if (!has_colours || line.empty() || !is_plain || pasting ||
+      line == coloured ||
+      prompt.text.size() + line.size() >=
+          static_cast<std::size_t>(terminal_columns()) ||
+      ::poll(&input, 1, 0) != 0) {
+    return;
+  }
+  coloured = line;
+  // Save the cursor; to the row's start; past the prompt; restore the cursor.
+  say("\x1b[?25l\x1b"
+      "7\r\x1b[{}C{}\x1b"
+      "8\x1b[?25h",
+      prompt.text.size(), PythonColours().line(line));
+  flush_output(stdout);
 }
 
 unsigned char LineEditor::Impl::on_paste(EditLine* editor, int) {

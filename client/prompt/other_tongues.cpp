@@ -42,6 +42,18 @@ const Pair* find(std::span<const Pair> pairs, std::string_view name) {
   return found == pairs.end() ? nullptr : &*found;
 }
 
+}  // namespace
+
+std::vector<std::string_view> words_after_info() {
+  std::vector<std::string_view> words;
+  for (const auto& [word, command] : kInfo) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+namespace {
+
 // `self.run` of "self.run?": no other text may end so.
 bool is_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {

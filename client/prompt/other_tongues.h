@@ -4,10 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hangdbg {
 
 // Any other text as it is.
 std::string as_typed_here(std::string_view text);
+
+// "threads", "locals", ...: what may stand behind `info`.
+std::vector<std::string_view> words_after_info();
 
 }  // namespace hangdbg

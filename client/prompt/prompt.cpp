@@ -14,6 +14,8 @@
 #include "client/prompt/statement.h"
 #include "client/prompt/stops.h"
 #include "client/terminal/interrupt.h"
+#include "client/terminal/pager.h"
+#include "client/terminal/python_colours.h"
 #include "client/terminal/render.h"
 #include "server/session/pdb_line.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
+bool is_paged(const Command& command);
 
 }  // namespace
 
@@ -126,12 +129,14 @@ bool target_is_lost(const PromptState& state) {
   return !state.session.alive();
 }
 
-void show_place(PromptState& state) {
+void show_place(PromptState& state, std::string_view behind) {
   const dap::StackFrame& frame = state.place.frame();
-  say("{} {}\n", state.out.green(">"), state.out.bold(place_text(frame)));
+  say("{} {}{}\n", state.out.green(">"), state.out.bold(place_text(frame)),
+      behind);
   const auto path = frame.source ? frame.source->path.value_or("") : "";
   if (const auto line = state.sources.line(path, frame.line)) {
-    say("{} {}\n", state.out.green("->"), *line);
+    say("{} {}\n", state.out.green("->"),
+        state.out.has_colours() ? PythonColours().line(*line) : *line);
   }
   state.list_from.reset();
 }
@@ -187,7 +192,18 @@ Status run_command(PromptState& state, const TypedCommand& typed) {
                     " is a pdb command without a counterpart here; help lists "
                     "the commands");
   }
+  const Paged paged(is_paged(*command));
   return command->run(state, typed.argument);
+}
+
+// What lets the thread go shows things as they come, and so does what runs
+// other commands.
+bool is_paged(const Command& command) {
+  const auto is_in = [&](std::span<const Command> table) {
+    return std::ranges::any_of(
+        table, [&](const Command& one) { return &one == &command; });
+  };
+  return !is_in(hold_commands()) && !is_in(rank_commands());
 }
 
 // How long threads may stand is looked after while nothing is typed, too.

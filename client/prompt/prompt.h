@@ -87,7 +87,7 @@ Status follow(PromptState& state);
 void say_if_read_only(PromptState& state);
 
 // "> torch/utils/file_baton.py(42)wait()" and "-> while ...".
-void show_place(PromptState& state);
+void show_place(PromptState& state, std::string_view behind = {});
 
 // As if it had been typed behind "!".
 void run_python_line(PromptState& state, const std::string& text);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/prompt/command.h"
 #include "client/prompt/prompt.h"
+#include "client/terminal/python_colours.h"
 #include "protocol/requests/object_source.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/whatis.h"
@@ -44,11 +45,12 @@ Status show_lines(PromptState& state,
   }
   range.first = std::max<std::int64_t>(range.first, 1);
   range.last = std::min(range.last, std::ssize(lines));
+  PythonColours colours;
   for (auto number = range.first; number <= range.last; ++number) {
     const std::string& line = lines[static_cast<std::size_t>(number - 1)];
     const bool here = number == current;
     say("{:>3}  {}\t{}\n", number, here ? state.out.green("->") : "  ",
-        here ? state.out.bold(line) : line);
+        state.out.has_colours() ? colours.line(line) : line);
   }
   if (range.last >= std::ssize(lines)) {
     say("[EOF]\n");

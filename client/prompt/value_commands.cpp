@@ -32,7 +32,7 @@ Status evaluate(PromptState& state,
       {.expression = std::string(expression), .pretty = pretty_columns}));
   const auto detail = body.hangdbg.value_or(dap::EvaluateDetail{});
   if (!detail.none || (none == None::Show && !detail.statement)) {
-    print_foreign(stdout, body.result + "\n");
+    say("{}\n", foreign(body.result));
   }
   if (detail.truncated > 0) {
     say("{}\n",

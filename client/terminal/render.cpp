@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -38,6 +40,8 @@ enum class Answer { AsText, Awaited, Written };
 std::atomic<Answer> answer_state = Answer::AsText;
 
 std::atomic<bool> shortage_told = false;
+
+std::optional<std::string> kept_output;
 
 // A program whose reader has gone ends by SIGPIPE. Other failures are kept for
 // end_output().
@@ -105,9 +109,21 @@ void print_text(std::FILE* stream,
                 fmt::string_view text,
                 fmt::format_args values) {
   const std::string made = fmt::vformat(text, values);
+  if (stream == stdout && kept_output) {
+    *kept_output += made;
+    return;
+  }
   if (std::fwrite(made.data(), 1, made.size(), stream) != made.size()) {
     write_failed(stream);
   }
+}
+
+void keep_output() {
+  kept_output.emplace();
+}
+
+std::string take_kept_output() {
+  return std::exchange(kept_output, std::nullopt).value_or(std::string());
 }
 
 void print_now(std::FILE* stream, std::string_view text) {

@@ -58,6 +58,10 @@ void say(fmt::format_string<T...> text, T&&... values) {
   print_text(stdout, text, fmt::make_format_args(values...));
 }
 
+// From now on what say() writes to stdout is kept; and all of that (pager.h).
+void keep_output();
+std::string take_kept_output();
+
 // At once. When nobody reads it any more (`hangdbg dump ... | head -1`),
 // hangdbg ends as programs do: by SIGPIPE.
 void print_now(std::FILE* stream, std::string_view text);

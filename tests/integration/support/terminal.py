@@ -22,14 +22,14 @@ class Terminal:
     sequences and carriage returns."""
 
     def __init__(self, pid, *flags, no_color=False, command=("attach",), cwd=None,
-                 behind=(), size=(24, 120)):
+                 behind=(), size=(24, 120), pager=""):
         self.pid = pid
         self.screen = ""
         self.seen = 0  # how much of `text` the last expect() has used up
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.modes = termios.tcgetattr(self.master)  # before anybody changes them
-        environment = dict(os.environ, TERM="xterm-256color")
+        environment = dict(os.environ, TERM="xterm-256color", PAGER=pager)
         if no_color:
             environment["NO_COLOR"] = "1"
 
