@@ -22,6 +22,7 @@ hangdbg_agent_\name\()_end:
 	file coordination, coordination.py
 	file owner, owner.py
 	file process_groups, process_groups.py
+	file pdb_stops, pdb_stops.py
 	file raising, raising.py
 	file step_targets, step_targets.py
 	file stepping, stepping.py

@@ -16,6 +16,7 @@
   X(coordination)                \
   X(owner)                       \
   X(process_groups)              \
+  X(pdb_stops)                   \
   X(raising)                     \
   X(step_targets)                \
   X(stepping)                    \

@@ -47,10 +47,11 @@ def cost_of_exceptions(kind):
 
 def _exception_events():
     events, kinds = _monitoring.events, set().union(*_filters.values())
-    return (events.RAISE * ("raised" in kinds) |
-            events.PY_UNWIND * ("uncaught" in kinds or "userUnhandled" in kinds or
+    stops = any(plan.events is not None for plan in list(_plans.values()))
+    return (events.RAISE * ("raised" in kinds or stops) |
+            events.PY_UNWIND * ("uncaught" in kinds or "userUnhandled" in kinds or stops or
                                 _waits_for_end()) |
-            events.EXCEPTION_HANDLED * ("uncaught" in kinds))
+            events.EXCEPTION_HANDLED * ("uncaught" in kinds) | events.PY_THROW * stops)
 
 
 def _waits_for_end():
@@ -94,7 +95,8 @@ def _callbacks():
     return ((events.LINE, _on_line), (events.PY_START, _on_start),
             (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_return),
             (events.PY_YIELD, _on_yield), (events.RAISE, _on_raise),
-            (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled))
+            (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled),
+            (events.PY_THROW, _on_start), (events.JUMP, _on_jump))
 
 
 def _give_tool_back():
@@ -114,8 +116,8 @@ def report(code):
     if id(code) not in _reported:
         _reported[id(code)] = code
         events = _monitoring.events
-        _monitoring.set_local_events(_tool, code,
-                                     events.LINE | events.PY_RETURN | events.PY_YIELD)
+        _monitoring.set_local_events(_tool, code, events.LINE | events.PY_RETURN |
+                                     events.PY_YIELD | events.JUMP)
 
 
 def _on_line(code, line):
@@ -131,8 +133,10 @@ def _is_stepped(code):
                                 for plan in list(_plans.values()))
 
 
-def _on_start(code, offset):
-    """A function begins, or a generator goes on, in some thread."""
+def _on_start(code, offset, thrown=None):
+    """A function begins, or a generator goes on, also by what it is to raise; in some
+    thread."""
+    raised = None
     try:
         plan = _plans.get(_ident())
         if plan is not None and plan.frames is None and code.co_filename != "<hangdbg>":
@@ -140,37 +144,78 @@ def _on_start(code, offset):
             report(code)
         if _breakpoints and lines_of(code):
             report(code)
-        if not _steps_in():
+        if plan is not None and plan.events is not None:
+            raised = plan.events.on_call(sys._getframe(1))
+        elif thrown is None and not _steps_in():
             return _monitoring.DISABLE
     except BaseException as error:
         if is_programs(error):
             raise
+    if raised is not None:
+        raise raised
+
+
+def _on_jump(code, offset, to):
+    """Back to the same line, which is not reported as one: for who steps, it is."""
+    if to > offset or not _plans:
+        return _monitoring.DISABLE
+    plan = _plans.get(_ident())
+    if plan is None or plan.events is None:
+        return None
+    raised = None
+    try:
+        line = _line_of(code, offset)
+        if line == _line_of(code, to):
+            raised = _stand_at(sys._getframe(1), line, {})
+    except Cancelled:  # what is debugged: a loop may be here most of its time
+        raise
+    except BaseException as error:
+        if is_programs(error):
+            raise
+    if raised is not None:
+        raise raised
+
+
+def _line_of(code, offset):
+    return next((line for start, end, line in code.co_lines() if start <= offset < end), None)
 
 
 def _on_return(code, offset, value):
     if not _plans:
         return _monitoring.DISABLE
+    raised = None
     try:
         plan = _plans.get(_ident())
         if plan is not None:
             frame = sys._getframe(1)
             plan.returns(frame, value)
             _goes_on_in_callers(plan, frame)
+            if plan.events is not None:
+                raised = plan.events.on_return(frame, value)
     except BaseException as error:
         if is_programs(error):
             raise
+    if raised is not None:
+        raise raised
 
 
 def _on_yield(code, offset, value):
     if not _plans:
         return _monitoring.DISABLE
+    raised = None
     try:
         plan = _plans.get(_ident())
-        if plan is not None and plan.suspended is None and plan.yields(sys._getframe(1)):
-            watch()
+        if plan is not None and plan.suspended is None:
+            frame = sys._getframe(1)
+            if plan.yields(frame):
+                watch()
+            elif plan.events is not None:
+                raised = plan.events.on_return(frame, value, True)
     except BaseException as error:
         if is_programs(error):
             raise
+    if raised is not None:
+        raise raised
 
 
 def _goes_on_in_callers(plan, frame):
@@ -180,7 +225,16 @@ def _goes_on_in_callers(plan, frame):
 
 def _on_raise(code, offset, error):
     """In each function that it passes."""
-    if error.__traceback__ is not None:
+    plan, raised = _plans.get(_ident()) if _plans else None, None
+    if plan is not None and plan.events is not None:
+        try:
+            raised = plan.events.on_raise(sys._getframe(1), error, error.__traceback__)
+        except BaseException as failure:
+            if is_programs(failure):
+                raise
+    if raised is not None:
+        raise raised
+    if _filters and error.__traceback__ is not None:
         at_exception("raised", sys._getframe(1), error)
 
 
@@ -188,12 +242,18 @@ def _on_unwind(code, offset, error):
     """It leaves a function."""
     frame = sys._getframe(1)
     plan = _plans.get(_ident()) if _plans else None
-    if plan is not None and plan.suspended is not None:
+    raised = None
+    if plan is not None:
         try:
-            _goes_on_in_callers(plan, frame)
+            if plan.suspended is not None:
+                _goes_on_in_callers(plan, frame)
+            elif plan.events is not None:
+                raised = plan.events.on_return(frame, None)
         except BaseException as failure:
             if is_programs(failure):
                 raise
+    if raised is not None:
+        raise raised
     if not _filters:
         return
     caller = frame.f_back

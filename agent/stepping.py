@@ -19,6 +19,7 @@ class Plan:
         self.returned = None  # (name, value) of the last of them that has returned
         self.leaves_it = False  # the innermost is not to be stopped in
         self.suspended = None  # the frame, by id, that has to go on or to end first
+        self.events = None  # what it stops for besides lines (pdb_stops.py)
 
     def yields(self, frame):
         """A generator or coroutine suspends itself. Whether the step stays with it: whoever
@@ -55,6 +56,8 @@ class Plan:
             return False
         if self.call is not None:
             return self._wants_of_call(frame, line, *self.call)
+        if self.events is not None and self.events.was_typed_at(frame, line):
+            return False
         return self.frames is None or id(frame) in self.frames and not (
             id(frame) == self.innermost and line < self.line)
 
@@ -70,17 +73,25 @@ class Plan:
             self.reason == "step" and self.call is None and is_library(code))
 
 
-def step(session, ident, kind, line, call=None):
+def step(session, ident, kind, line, call=None, events=False):
     """On the thread, which goes on now: "next", "stepIn" (into a call: offsets of its
     instructions, first and last line of its statement), "stepOut", "until"."""
     innermost = _programs(sys._getframe())
-    outermost = innermost.f_back if kind == "stepOut" else innermost
+    is_over = events and is_returning(ident, innermost)
+    outermost = innermost.f_back if kind == "stepOut" or is_over else innermost
+    if is_over and (outermost is None or outermost.f_code.co_filename == "<hangdbg run>"):
+        return  # it was the program's last
     frames, codes = _callers(outermost)
-    plan = _plans[ident] = Plan(session, None if kind == "stepIn" else frames, codes,
+    is_anywhere = kind == "stepIn" or is_over and kind != "stepOut"
+    if is_over:
+        innermost, line = outermost, 0
+    plan = _plans[ident] = Plan(session, None if is_anywhere else frames, codes,
                                 id(innermost), line, "step")
     plan.leaves = innermost.f_code
-    plan.leaves_it = kind == "stepOut"
+    plan.leaves_it = kind == "stepOut" and not is_over
     plan.call = call and (frames, *call)
+    if events:
+        plan.events = Events(plan, kind, innermost, is_over)
     plan_made(plan, innermost)
 
 
@@ -144,7 +155,8 @@ def _go(kind):
             call = standing.calls.get(field(arguments, "targetId", int))
             if call is None:
                 raise Failure("bad-message", "no such target: the thread has gone on since")
-        standing.plan = kind, field(arguments, "line", int, 0), call
+        events = field(arguments, "hangdbg/events", bool, False)
+        standing.plan = kind, field(arguments, "line", int, 0), call, events
         goes_on(session, ident)
         return {}
     return go

@@ -164,32 +164,45 @@ def _on_uncaught(*arguments):
 
 def _on_event(frame, returned):
     """From C: None at a line; where it returns, a tuple with the value, or an empty one
-    for an exception. Of other frames than the one that was given to _trace only if that
-    was None."""
+    for an exception; a number where it begins; (type, exception, traceback) where one is
+    raised. Of other frames than the one that was given to _trace only if that was None."""
     if returned is None:
         at_line(frame, frame.f_lineno)
         return
+    raised = None
     try:
         ident = _ident()
         plan = _plans.get(ident)
         if plan is None:
             return
-        if returned and _yields(frame):
+        events = plan.events
+        if type(returned) is int or len(returned) == 3:
+            if events is not None and type(returned) is not int:
+                raised = events.on_raise(frame, *returned[1:])
+            elif events is not None and plan.suspended is None:
+                raised = events.on_call(frame)
+        elif returned and _yields(frame):
             if plan.yields(frame):
                 _trace(_on_event, frame)
-            return
-        if returned:
-            plan.returns(frame, returned[0])
-        plan.ends(frame)
-        if plan.frames is not None:
-            caller = frame.f_back
-            if caller is None:
-                _end(ident, plan)
-            else:
-                _trace(_on_event, caller)
+            elif events is not None:
+                raised = events.on_return(frame, returned[0], True)
+        else:
+            if returned:
+                plan.returns(frame, returned[0])
+            plan.ends(frame)
+            if plan.frames is not None:
+                caller = frame.f_back
+                if caller is None:
+                    _end(ident, plan)
+                else:
+                    _trace(_on_event, caller)
+            if events is not None:
+                raised = events.on_return(frame, returned[0] if returned else None)
     except BaseException as error:
         if is_programs(error):
             raise
+    if raised is not None:
+        raise raised
 
 
 def _yields(frame):

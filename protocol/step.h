@@ -12,12 +12,15 @@ struct StepArguments {
   std::optional<bool> single_thread;
   // "statement", "line" or "instruction"
   std::optional<std::string> granularity;
+  // To the agent: also calls, returns and exceptions, as in pdb.
+  std::optional<bool> events;
 
   template <class V>
   void fields(V& v) {
     v("threadId", thread_id);
     v("singleThread", single_thread);
     v("granularity", granularity);
+    v("hangdbg/events", events);
   }
 };
 

@@ -39,7 +39,9 @@ Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   }
   TRY(note_stops(state));
   forget_stop(state, tid);
-  TRY(step_thread(state.session, tid, {kind, line}, state.deadline()));
+  TRY(step_thread(state.session, tid,
+                  {.kind = kind, .line = line, .events = true},
+                  state.deadline()));
   state.held.erase(tid);
   state.stepping.insert(tid);
   if (state.together) {

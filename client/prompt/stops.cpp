@@ -32,6 +32,7 @@ void say_what_is_awaited(const PromptState& state, std::int64_t tid);
 bool terminal_has_gone();
 void take_in_stop(PromptState& state, const Stop& stop);
 void say_notes(PromptState& state);
+std::string show_event(const PromptState& state, const Stop& stop);
 Status arrive(PromptState& state, Stop stop);
 bool ends_debug(const Stop& stop);
 bool is_exception(const Stop& stop);
@@ -230,6 +231,16 @@ void say_notes(PromptState& state) {
   }
 }
 
+// "--Call--", "--Return--" or an exception, above the place; behind it what a
+// function returns.
+std::string show_event(const PromptState& state, const Stop& stop) {
+  if (stop.why.reason != "step" || !stop.why.description) {
+    return {};
+  }
+  say("{}\n", state.out.bold(foreign(*stop.why.description)));
+  return stop.why.text ? "->" + printable(*stop.why.text) : std::string();
+}
+
 Status arrive(PromptState& state, Stop stop) {
   state.notes.erase(stop.tid);
   forget_stop(state, stop.tid);
@@ -246,7 +257,7 @@ Status arrive(PromptState& state, Stop stop) {
                                     printable(state.place.thread().name),
                                     reason(state, stop))));
     }
-    show_place(state);
+    show_place(state, show_event(state, stop));
   }
   if (hit != nullptr) {
     state.pending.insert(state.pending.end(), hit->commands.begin(),
@@ -263,7 +274,7 @@ bool is_exception(const Stop& stop) {
 
 // By agent/debugged.py: no other step says how it ended.
 bool ends_debug(const Stop& stop) {
-  return stop.why.reason == "step" && stop.why.text;
+  return stop.why.reason == "step" && stop.why.text && !stop.why.description;
 }
 
 void note_end_of_debug(PromptState& state, const Stop& stop) {

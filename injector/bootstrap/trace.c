@@ -12,7 +12,8 @@
  * when its client has gone. */
 #include "injector/bootstrap/tracing.h"
 
-#define PY_TRACE_EXCEPTION 1 /* Include/pystate.h */
+#define PY_TRACE_CALL 0 /* Include/pystate.h */
+#define PY_TRACE_EXCEPTION 1
 #define PY_TRACE_LINE 2
 #define PY_TRACE_RETURN 3
 
@@ -50,8 +51,9 @@ static uint64_t self_of(struct HdState* state);
 static int is_none(struct HdState* state, HdPyObject* object);
 
 /* (function, frame): function(frame, returned) is called for this thread's
- * lines (None) and returns (a tuple with the value, or an empty one), in that
- * frame or, if it is None, in any. No function: no more.
+ * lines (None), returns (a tuple with the value, or an empty one), calls (a
+ * number) and exceptions (type, value, traceback), in that frame or, if it is
+ * None, in any. No function: no more.
  */
 HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   (void)self;
@@ -171,14 +173,21 @@ static int step(struct HdState* state,
                 int what,
                 HdPyObject* arg) {
   const struct HdTraced* entry = traced(state, self_of(state));
-  if ((what != PY_TRACE_LINE && what != PY_TRACE_RETURN) || !entry ||
+  if (what < PY_TRACE_CALL || what > PY_TRACE_RETURN || !entry ||
       (entry->only && entry->only != frame)) {
     return 1;
   }
-  HdPyObject* returned =
-      what == PY_TRACE_LINE
-          ? hd_none(state)
-          : HD_CALL(state, PyTuple_New, TupleFunction)(arg != 0);
+  HdPyObject* returned = 0;
+  if (what == PY_TRACE_LINE) {
+    returned = hd_none(state);
+  } else if (what == PY_TRACE_CALL) {
+    returned = HD_CALL(state, PyLong_FromLong, NumberFunction)(what);
+  } else if (what == PY_TRACE_EXCEPTION) {
+    HD_CALL(state, Py_IncRef, ObjectFunction)(arg);
+    returned = arg;
+  } else {
+    returned = HD_CALL(state, PyTuple_New, TupleFunction)(arg != 0);
+  }
   if (!returned) {
     return 0;
   }

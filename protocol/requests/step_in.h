@@ -18,6 +18,7 @@ struct StepIn {
     std::optional<bool> single_thread;
     std::optional<std::int64_t> target_id;  // of stepInTargets
     std::optional<std::string> granularity;
+    std::optional<bool> events;  // see StepArguments
 
     template <class V>
     void fields(V& v) {
@@ -25,6 +26,7 @@ struct StepIn {
       v("singleThread", single_thread);
       v("targetId", target_id);
       v("granularity", granularity);
+      v("hangdbg/events", events);
     }
   };
 

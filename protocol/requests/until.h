@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "protocol/types.h"
@@ -14,11 +15,13 @@ struct Until {
   struct Arguments {
     std::int64_t thread_id = 0;
     std::int64_t line = 0;
+    std::optional<bool> events;  // see StepArguments
 
     template <class V>
     void fields(V& v) {
       v("threadId", thread_id);
       v("line", line);
+      v("hangdbg/events", events);
     }
   };
 

@@ -111,9 +111,13 @@ asio::awaitable<Status> step_thread(AgentSession& session,
                                     Step step,
                                     Deadline deadline) {
   CO_CHECK(co_await session.need_stepping(deadline));
+  if (step.events) {
+    CO_CHECK(co_await session.need("pdb_stops", deadline));
+  }
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::StepArguments plain;
   plain.thread_id = number;
+  plain.events = step.events;
   switch (step.kind) {
     case StepKind::Next:
       co_return only_status(co_await session.call<dap::Next>(plain, deadline));
@@ -121,6 +125,7 @@ asio::awaitable<Status> step_thread(AgentSession& session,
       dap::StepIn::Arguments into;
       into.thread_id = number;
       into.target_id = step.target;
+      into.events = step.events;
       co_return only_status(co_await session.call<dap::StepIn>(into, deadline));
     }
     case StepKind::Out:
@@ -132,6 +137,7 @@ asio::awaitable<Status> step_thread(AgentSession& session,
   dap::Until::Arguments until;
   until.thread_id = number;
   until.line = step.line;
+  until.events = step.events;
   co_return only_status(co_await session.call<dap::Until>(until, deadline));
 }
 

@@ -26,6 +26,7 @@ struct Step {
   StepKind kind;
   std::int64_t line = 0;                 // Until
   std::optional<std::int64_t> target{};  // Into: one call, of stepInTargets
+  std::optional<bool> events{};  // also to calls, returns and exceptions
 };
 
 // From then on what is asked about the thread's frames runs on itself. It goes

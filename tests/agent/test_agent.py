@@ -85,3 +85,19 @@ def _run(interpreter, file, scenario, **environment):
         pytest.skip("%s: %s" % (interpreters.label(interpreter), output.strip()))
     assert done.returncode == 0, output
     assert output == "", "it printed: " + output
+
+
+def test_parts_share_no_name():
+    """They share their globals: two of a name would be one. (monitoring.py or tracing.py is
+    there, never both.)"""
+    owners = {}
+    for path in sorted((HERE.parent.parent / "agent").glob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            targets = getattr(node, "targets", [])
+            names = [node.name] if hasattr(node, "name") else [
+                target.id for target in targets if isinstance(target, ast.Name)]
+            for name in names:
+                owners.setdefault(name, set()).add(path.stem)
+    shared = {name: parts for name, parts in owners.items()
+              if len(parts) > 1 and parts != {"monitoring", "tracing"}}
+    assert not shared, shared

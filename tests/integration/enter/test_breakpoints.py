@@ -76,8 +76,10 @@ def test_in_a_frame_that_runs(python):
     ask(process, "c", "counter.count(number)")
     assert number_of(ask(process, "p number", "")) == first + 1
     ask(process, "p [len(ends), counter.rounds == number - 2]", "[0, True]")
-    ask(process, "s", "self.rounds += 1")
-    ask(process, "r", "time.sleep")
+    ask(process, "s", "--Call--")
+    ask(process, "n", "self.rounds += 1")
+    ask(process, "r", "--Return--")
+    ask(process, "n", "time.sleep")
     ask(process, "cl 1", "Deleted breakpoint 1")
     ask(process, "c", "resumed")
     goes_round(target)

@@ -60,6 +60,7 @@ def test_step_over_a_switch(switching):
     # Others run, and it is still this function that is stepped.
     ask(process, "n", "return doubled + 1  # after")
     ask(process, "p name, number", "('a', 2)")
+    ask(process, "r", "--Return--")
     ask(process, "r", "while not ended")
     ask(process, "n", "number += 1")
     ask(process, "p name, number", "('a', 2)")

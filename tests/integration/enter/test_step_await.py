@@ -65,7 +65,7 @@ STEPS = [
     ("main", "n n n n n n", "main2 main3 main4 main3 main4 main3"),
     ("main10", "n n n n n n", "main11 main10 main11 main10 main11 main10"),
     ("main12", "n", "main13"),
-    ("main7", "n n n", "main8 main9 main10"),
+    ("main7", "n n n n", "main7 main8 main9 main10"),
     ("fetch", "n n n", "fetch2 ? fetch4"),
     ("fetch", "n r", "fetch2 main3"),  # past the second call of the line
     ("fetch", "r", "main3"),
