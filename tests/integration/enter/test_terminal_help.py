@@ -106,6 +106,7 @@ def test_what_is_typed_has_colours(target, terminal):
     session.expect_prompt()
     session.type("[n for n in range(3)] or 'for'")
     session.expect("or 'for'")
+    session.expect("or 'for'")  # once more, in colours
     session.type("\r")
     session.expect(r"^\[0, 1, 2\]$")
     session.expect_prompt()
