@@ -24,9 +24,9 @@ constexpr std::size_t kMostThreads = 200;  // that get a cause of their own
 
 struct WaitChain {
   std::vector<WaitEdge> links;  // may be empty
-  Cause cause;                  // the root's, or the circle
-  std::size_t root = 0;         // whose cause it is
-  std::size_t cycle = 0;  // so many, of which it is the last, are a circle
+  Cause cause;                  // the root's, or the deadlock cycle
+  std::size_t root = 0;         // index in `links` of the cause
+  std::size_t cycle = 0;  // length of the cycle that ends with the last link
 };
 
 struct Finder {
@@ -34,7 +34,7 @@ struct Finder {
   double hung_after_s;
   std::map<ThreadId, std::optional<WaitEdge>> links = {};
 
-  // None of one that cannot be looked at.
+  // None for a thread that cannot be inspected.
   const std::optional<WaitEdge>& link(ThreadId id);
   WaitChain chain_from(ThreadId start);
   bool is_stalled(const WaitChain& chain) const;
@@ -46,8 +46,8 @@ bool has(const WaitChain& chain, ThreadId id) {
   return std::ranges::find(chain.links, id, &WaitEdge::id) != chain.links.end();
 }
 
-// The worst among those that one waits for: where the way goes on. The best,
-// where any of them can end it.
+// The next link: the worst of its blockers; the best, where any of them can end
+// the wait.
 std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link);
 Progress state_of(const WaitChain& chain);
 Cause circle(const std::vector<WaitEdge>& links);
@@ -58,9 +58,9 @@ Result<Diagnosis> diagnose_once(SystemSnapshot& system,
 
 }  // namespace
 
-// Threads, locks and descriptors are read one after the other, and what was
-// true of one may be so no more when the next is read: that somebody is stuck
-// is said only if all on the way there have slept on meanwhile.
+// Threads, locks and descriptors are read one after the other, so that facts
+// may be out of date: a thread is reported as stuck only if all links of its
+// chain still sleep.
 Result<Diagnosis> diagnose(SystemSnapshot& system,
                            int pid,
                            double hung_after_s) {
@@ -99,7 +99,7 @@ Result<Diagnosis> diagnose_once(SystemSnapshot& system,
     return fail(ErrorId::NoSuchProcess, fmt::format("no process {}", pid));
   }
   found.stalled = finder.is_stalled(first);
-  // Threads that main does not wait for may hang all the same.
+  // Threads that main does not wait for may hang, too.
   std::size_t seen = 0;
   for (const ThreadSnapshot& thread : of->threads) {
     if (!thread.python || has(first, thread.id) || ++seen > kMostThreads) {
@@ -221,12 +221,12 @@ WaitChain Finder::chain_from(ThreadId start) {
     }
     links.push_back(*one);
     if (one->cause.progress == Progress::Running) {
-      break;  // it goes on, whoever is before it at the moment
+      break;  // it makes progress, whatever waits for it
     }
     next = next_of(*this, *one);
   }
   if (!links.empty()) {
-    // Who rests with what others want is not the one who hangs.
+    // An idle holder of what others want is not the one that hangs.
     const bool kept = links.size() > 1 &&
                       links.back().cause.progress == Progress::Idle &&
                       links[links.size() - 2].cause.blocks_others;
@@ -236,7 +236,7 @@ WaitChain Finder::chain_from(ThreadId start) {
   return chain;
 }
 
-// Who waits for one that is stuck is stuck: no other can end its wait.
+// A waiter for a stuck thread is stuck: nothing else can end its wait.
 Progress state_of(const WaitChain& chain) {
   const auto on_the_way = std::span(chain.links).first(chain.root);
   const bool ends_with_it = std::ranges::none_of(
@@ -247,7 +247,7 @@ Progress state_of(const WaitChain& chain) {
              : chain.links.front().cause.progress;
 }
 
-// Since when it polls cannot be seen, and it may be at work that is slow.
+// The start of a poll cannot be seen, and it may be slow work.
 bool Finder::is_stalled(const WaitChain& chain) const {
   const Cause& cause = chain.cause;
   if (cause.progress == Progress::Stuck) {
@@ -268,8 +268,8 @@ bool Finder::is_stalled(const WaitChain& chain) const {
                    : cause.confidence != Confidence::Possible;
 }
 
-// Each that slept without a limit sleeps that very sleep still. Who comes and
-// goes was judged as such.
+// Each link that slept without a limit is still in the same sleep. A link that
+// runs now and then was judged as such.
 bool Finder::is_still_so(const std::vector<WaitEdge>& links) const {
   return std::ranges::all_of(links, [this](const WaitEdge& link) {
     const ProcessSnapshot* const of = system.snapshot(link.id.pid);
@@ -303,8 +303,8 @@ std::optional<ThreadId> next_of(Finder& finder, const WaitEdge& link) {
   return next;
 }
 
-// Whoever is asked about a process is told of those below it, too: of what is
-// seen of them at once, as `ps` sees it. A zombie has ended, and does not hang.
+// Descendants are included: what is seen of them at once, as by `ps`. A zombie
+// has ended, and does not hang.
 std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
   constexpr std::size_t kMost = 32;
   std::vector<WaitEdge> stuck;
@@ -370,7 +370,7 @@ Cause circle(const std::vector<WaitEdge>& links) {
     for (const std::string& evidence : link.cause.evidence) {
       cause.evidence.push_back(fmt::format("{}: {}", link.who, evidence));
     }
-    // It may have enough of it, and let go of what the others want. Who only
+    // At its time limit it may release what the others want. A thread that only
     // sleeps between two tries tries again.
     if (link.has_time_limit && !link.naps) {
       cause.progress = Progress::Blocked;

@@ -1,9 +1,9 @@
-// Why a process hangs, if it does: from the thread that a person would look at
-// along who waits for whom to the one at the end of it.
+// Why a process hangs, if it does: the wait chain from its most relevant
+// thread to the root.
 //
-// Each thread's cause is found by the rules (rules.h). A cause that names who
-// is behind it leads to that one's, in other processes too; where the way comes
-// back to where it has been, they wait for each other, and that is the cause.
+// The rules find each thread's cause (rules.h). A cause that names its blockers
+// leads to theirs, in other processes too; where the chain returns to one of
+// its links, that deadlock cycle is the cause.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace hangdbg {
 
-// One thread on the way, and why it waits.
+// One link of the chain: a thread, and why it waits.
 struct WaitEdge {
   ThreadId id;
   std::string who;    // "thread 12 "worker""
@@ -27,53 +27,53 @@ struct WaitEdge {
   std::optional<double> waiting_s;
   bool naps = false;            // that is of one sleep, perhaps of many
   bool has_time_limit = false;  // that wait ends by itself
-  bool has_got_on = false;      // a moment ago, and not for its time was over
+  bool has_got_on = false;      // made progress recently, not by a timeout
   Cause cause;
 };
 
 struct Diagnosis {
   int pid = 0;
   std::string title;  // "process 79655 (python train.py)"
-  // Of who was asked for: stuck or blocked, where who is behind it is.
+  // Of the process itself: stuck or blocked if its blocker is.
   Progress state = Progress::Unknown;
-  // It has not got on for `hung_after_s`, and not by design: somebody is to
-  // look at it. Stuck or not.
+  // No progress for `hung_after_s`, and not by design: it needs attention,
+  // stuck or not.
   bool stalled = false;
-  // From the thread that was asked for along who waits for whom.
+  // From the diagnosed thread along its blockers.
   std::vector<WaitEdge> chain;
-  std::size_t root = 0;        // in it: whose cause it is
-  std::size_t cycle = 0;       // so many, of which it is the last, are a circle
-  Cause cause;                 // the root's, or the circle
-  std::vector<WaitEdge> also;  // others that are stalled by themselves
-  std::vector<std::string> around;   // what is unusual around it
-  std::vector<std::string> skipped;  // what could not be looked at
-  // Time was up on the way, or a process's memory did not answer: what was
-  // found may not be the cause.
+  std::size_t root = 0;              // index in `chain` of the cause
+  std::size_t cycle = 0;             // length of the cycle that ends the chain
+  Cause cause;                       // the root's, or the deadlock cycle
+  std::vector<WaitEdge> also;        // others that are stalled by themselves
+  std::vector<std::string> around;   // what is unusual on its host
+  std::vector<std::string> skipped;  // what could not be inspected
+  // Time ran out, or a process's memory did not answer: the cause that was
+  // found may be wrong.
   bool partial = false;
 
   // Nothing that exists can end its wait.
   bool hung() const { return state == Progress::Stuck; }
-  // For how long who was asked for waits. None: that is not known.
+  // How long the process has waited. None: unknown.
   std::optional<double> waiting_s() const;
 };
 
-// `hung_after_s`: who waits for so long is stalled, if not for what idle
-// programs wait for. Errors: NoSuchProcess, NotPermitted.
+// `hung_after_s`: a longer wait is stalled, except an idle program's. Errors:
+// NoSuchProcess, NotPermitted.
 Result<Diagnosis> diagnose(SystemSnapshot& system,
                            int pid,
                            double hung_after_s);
 
-// Of one thread, whoever is behind it. None, if it cannot be looked at.
+// Of one thread, whatever blocks it. None: it cannot be inspected.
 std::optional<WaitEdge> wait_edge_of(SystemSnapshot& system, ThreadId id);
 
-// "process 99 (python3) waits for ...", of the one at the end of the chain; of
-// a circle, the whole.
+// "process 99 (python3) waits for ...": the root of the chain; of a deadlock
+// cycle, all of it.
 std::string end_of_chain(const Diagnosis& found);
-// Who was asked for is that one, or in that circle.
+// The process itself is the root, or is in the cycle.
 bool is_at_end(const Diagnosis& found);
 
-// What it does, all in one sentence that begins with a verb: what it waits
-// for, and who is at the end of that. Of a circle, the whole.
+// One sentence that begins with a verb: what it waits for, and the root of
+// that. Of a deadlock cycle, all of it.
 std::string summary_line(const Diagnosis& found);
 
 }  // namespace hangdbg

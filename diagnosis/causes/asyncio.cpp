@@ -21,7 +21,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Tasks that wait for each other in a circle; empty if there are none.
+// Tasks that form a deadlock cycle; empty if there are none.
 std::vector<const AsyncioTask*> task_cycle(const AsyncioTasks& all) {
   std::map<Address, const AsyncioTask*> by_address;
   for (const AsyncioTask& task : all.tasks) {
@@ -44,8 +44,8 @@ std::vector<const AsyncioTask*> task_cycle(const AsyncioTasks& all) {
   return {};
 }
 
-// The loop waits for no time, and for no descriptor but the one by
-// which its own process wakes it.
+// The loop has no timer, and watches no descriptor but its own wakeup
+// descriptor.
 bool only_itself_can_wake(const ProcessSnapshot& of,
                           const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
@@ -60,7 +60,7 @@ bool only_itself_can_wake(const ProcessSnapshot& of,
          !hears_from_others(of);
 }
 
-// Which the loop runs until it is done; null of one that runs for ever.
+// The task that the loop runs until it is done; null if the loop runs for ever.
 const AsyncioTask* main_task(const ProcessSnapshot& of,
                              const ThreadSnapshot& thread,
                              const AsyncioTasks& all) {
@@ -74,14 +74,14 @@ const AsyncioTask* main_task(const ProcessSnapshot& of,
   return found == all.tasks.end() ? nullptr : &*found;
 }
 
-// asyncio.run() is at its end.
+// Whether asyncio.run() is shutting down.
 bool ends_loop(const ThreadSnapshot& thread) {
   return thread.find("_cancel_all_tasks", "/asyncio/runners.py") != nullptr ||
          thread.find("close", "/asyncio/runners.py") != nullptr;
 }
 
-// A Future that is no task, or one whose coroutine cannot be read, as an
-// asynchronous generator's that is closed.
+// The loop runs until a Future is done that is no task, or whose coroutine
+// cannot be read: a closed asynchronous generator's.
 bool runs_until_unread_is_done(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread,
                                const AsyncioTasks& all) {
@@ -90,7 +90,7 @@ bool runs_until_unread_is_done(const ProcessSnapshot& of,
              nullptr;
 }
 
-// The program's own end is what a handler of a signal may set.
+// A signal handler may set what the main task waits for.
 bool waits_for_handler(const ProcessSnapshot& of, const AsyncioTask* main) {
   if (main == nullptr || main->stack.frames.empty() || !of.handles_signals()) {
     return false;
@@ -102,8 +102,8 @@ bool waits_for_handler(const ProcessSnapshot& of, const AsyncioTask* main) {
   return at_event || !is_library(inner.file);
 }
 
-// A task that polls by way of a thread, as filelock's does, is seen to wait for
-// that now and then: it is looked at some more times.
+// A task that polls through a thread, as filelock's does, waits for that thread
+// now and then: it is sampled a few more times.
 Found at_tasks(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
                const AsyncioTasks& all) {
@@ -226,7 +226,7 @@ Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
           "of it wait",
           place_of(*callback)));
   if (inner.progress == Progress::Idle) {
-    // What rests elsewhere, keeps a loop from its work.
+    // a wait that is fine elsewhere blocks the loop here
     inner.progress = Progress::Blocked;
     if (thread.ran) {  // a moment ago
       inner.confidence = Confidence::Possible;

@@ -27,7 +27,7 @@ bool is_of_engine(const ThreadSnapshot& thread) {
   return thread.wait.name.starts_with("pt_autograd_");
 }
 
-// One that has nothing to do waits for it in Engine::thread_main.
+// An idle engine thread waits in Engine::thread_main.
 bool computes(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return is_of_engine(thread) &&
          (!thread.frames().empty() || is_in(of, thread, "evaluate_function"));

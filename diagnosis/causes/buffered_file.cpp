@@ -1,5 +1,5 @@
-// A buffered file (io.BufferedWriter, sys.stdout) in whose C code another
-// thread is, or was when this process was forked.
+// A buffered file (io.BufferedWriter, sys.stdout) with another thread in its C
+// code, now or when this process was forked.
 #include <fmt/core.h>
 
 #include "base/text.h"
@@ -10,9 +10,9 @@
 namespace hangdbg::causes {
 namespace {
 
-// Whoever has the lock is inside of a read or a write: it waits for its
-// descriptor, for the GIL on its way, or runs. A thread that sleeps elsewhere
-// was given the number of one that the parent has.
+// The holder of the lock is in a read or a write: it waits for the descriptor
+// or the GIL, or runs. A thread that sleeps in another call reuses the ID of a
+// thread of the parent.
 bool may_have_it(const ThreadSnapshot& thread) {
   return !thread.wait.syscall.starts_with("clock_nanosleep") &&
          !thread.wait.syscall.starts_with("nanosleep") &&

@@ -1,5 +1,5 @@
-// The rules, a file each: what a thread waits for, if it is the rule's
-// business. rules.cpp has the order in which they are asked.
+// The rules, a file each: a rule finds what a thread waits for, or nothing.
+// rules.cpp has their order.
 #pragma once
 
 #include <optional>
@@ -75,8 +75,8 @@ Found unix_socket(const ProcessSnapshot& of,
                   const AwaitedFiles& awaited,
                   const AwaitedFile& only);
 
-// Why that comes to nothing, or is slow: changes what a rule has found, where
-// something that is used up around the process explains it.
+// Why its call fails, or is slow: changes what a rule has found, where an
+// exhausted resource of the process's host explains it.
 void refine_by_descriptors(const ProcessSnapshot& of,
                            const ThreadSnapshot& thread,
                            Cause& cause);
@@ -107,11 +107,11 @@ void refine_by_known_version(const ProcessSnapshot& of,
 void refine_by_nccl_threads(const ProcessSnapshot& of,
                             const ThreadSnapshot& thread,
                             Cause& cause);
-// Of a wait with a time limit: the program asks again and again.
+// Of a wait with a time limit: the program polls.
 void refine_by_loop(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     Cause& cause);
-// Says what the library waits for in which the thread is, where that is known.
+// Adds what the library waits for that the thread is in, if known.
 void refine_by_library(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        Cause& cause);

@@ -11,9 +11,9 @@
 namespace hangdbg::causes {
 namespace {
 
-// Whose end it waits for, 0 or less: of any. multiprocessing's join() with a
-// time waits until the child, which alone has the other end of a pipe, closes
-// it.
+// The child that it waits for; 0 or less: any child. multiprocessing's join()
+// with a timeout waits until the child closes its end of a pipe, which no other
+// process has.
 std::optional<int> awaited_child(const ProcessSnapshot& of,
                                  const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;

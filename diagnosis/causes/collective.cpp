@@ -39,14 +39,14 @@ RankAtMeeting at_meeting(const ProcessSnapshot& of, int rank) {
   return seen;
 }
 
-// Who runs may come there in a moment, as who waits in MPI runs too.
+// A running rank may reach the collective soon; a wait in MPI runs, too.
 bool may_come(const ProcessSnapshot& of, int pid) {
   const ProcessSnapshot* const other = of.system.snapshot(pid);
   const ThreadSnapshot* const main = other ? other->thread(pid) : nullptr;
   return main != nullptr && (main->ran || main->wait.state == 'R');
 }
 
-// Who of the job this one waits for.
+// Finds the ranks that this rank waits for.
 void follow(const ProcessSnapshot& of, const Job& job, Cause& cause) {
   std::vector<int> pids;
   std::ranges::transform(job.ranks, std::back_inserter(pids), &JobRank::pid);
@@ -64,7 +64,7 @@ void follow(const ProcessSnapshot& of, const Job& job, Cause& cause) {
   const Meeting meeting = meet(ranks, job.missing);
   const auto waits_for = meeting.waits_for.find(own);
   if (waits_for == meeting.waits_for.end()) {
-    return;  // it has gone on since
+    return;  // it has resumed since
   }
   const RankSet& awaited = waits_for->second;
   const CollectiveCall& call =
@@ -114,7 +114,7 @@ void follow(const ProcessSnapshot& of, const Job& job, Cause& cause) {
 }
 
 // The first collective of a group makes its communicator, and polls meanwhile.
-// True: it goes on.
+// True: it makes progress.
 bool watch_nccl(const ProcessSnapshot& of,
                 const ThreadSnapshot& thread,
                 Cause& cause) {
@@ -140,7 +140,7 @@ Found cause_in(const ProcessSnapshot& of,
   if (!call) {
     return std::nullopt;
   }
-  // Who runs while it waits may be about to go on.
+  // A rank that runs while it waits may be about to resume.
   const bool message = is_message(*call);
   Cause cause{.id = message ? CauseId::MpiMessage : CauseId::Collective,
               .progress = Progress::Blocked,

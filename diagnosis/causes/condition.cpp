@@ -1,5 +1,5 @@
-// Waits inside the standard library for what another thread does: a Condition,
-// an Event, a queue, a Future. None of them says who will do it.
+// Waits inside the standard library for another thread: a Condition, an Event,
+// a queue, a Future. None of these says which thread will end the wait.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ bool runs_work(const ThreadSnapshot& thread) {
   return thread.find("run", "/concurrent/futures/thread.py") != nullptr;
 }
 
-// Of a Future: the pool's threads, if all of them are at work. Others that
-// rest, as a queue's or a DataLoader's, say nothing of the pool.
+// For a Future: the pool's threads, if all of them are busy. Idle threads of
+// other kinds (a queue's, a DataLoader's) say nothing about the pool.
 std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
   std::vector<ThreadId> busy;
   for (const ThreadSnapshot* const one : of.python_threads()) {
@@ -92,7 +92,7 @@ bool find_workers(const ProcessSnapshot& of, Cause& cause) {
   return workers.busy.size() + workers.idle > 0;
 }
 
-// What the object says of who is missing; "" if it says nothing.
+// What the object says is missing; "" if it says nothing.
 std::string missing(const ProcessSnapshot& of,
                     const PythonFrame& what,
                     std::string_view kind) {
@@ -116,7 +116,7 @@ std::string missing(const ProcessSnapshot& of,
   return "";
 }
 
-// Its own, or one that waits for the same: such cannot end it either.
+// This thread, or one that waits for the same object: neither can end the wait.
 bool waits_likewise(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     Address self) {
@@ -125,13 +125,13 @@ bool waits_likewise(const ProcessSnapshot& of,
   return what != nullptr && of.object(*what, "self") == self;
 }
 
-// Of `threading.Timer`, what it waits for is the time.
+// A thread of `threading.Timer` waits for the time.
 bool is_timer(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const PythonFrame* const run = thread.find("run", "/threading.py", 4);
   return run != nullptr && of.object(*run, "self.interval").has_value();
 }
 
-// A server looks twice a second whether it is to stop, and runs then.
+// A server checks twice a second whether it is to stop, and runs then.
 bool is_in_server_loop(const ThreadSnapshot& thread) {
   const auto loop = worker_loop(thread);
   return loop && loop->row->function == "serve_forever";
@@ -142,8 +142,8 @@ bool is_of_event_loop(const ThreadSnapshot& thread) {
          thread.find("run", "/trio/_core/_run.py") != nullptr;
 }
 
-// Others than this process can bring what it waits for. An event loop that only
-// its own process wakes may wait for the very thread that is asked about.
+// Other processes can end its wait. An event loop that only its own process
+// wakes may wait for the very thread being diagnosed.
 bool hears_from_outside(const ProcessSnapshot& of,
                         const ThreadSnapshot& thread) {
   return events(of, thread) &&
@@ -151,8 +151,8 @@ bool hears_from_outside(const ProcessSnapshot& of,
           !awaited_from_others(of, awaited_files(of, thread)).empty());
 }
 
-// Another thread that waits for what comes from outside, while this one waits
-// for the order to stop it, or for what it gets there.
+// Another thread that serves other processes, while this one waits for the
+// order to stop it or for its results.
 const ThreadSnapshot* server(const ProcessSnapshot& of,
                              const ThreadSnapshot& but) {
   const auto others = of.python_threads();
@@ -164,7 +164,7 @@ const ThreadSnapshot* server(const ProcessSnapshot& of,
   return found == others.end() ? nullptr : *found;
 }
 
-// "SIGTERM or SIGUSR1": of those whose handlers may do what is waited for.
+// "SIGTERM or SIGUSR1": the signals whose handlers may end the wait.
 std::string caught_signals(const ProcessSnapshot& of) {
   const auto caught = of.handled_signals();
   std::string names;
@@ -178,8 +178,8 @@ std::string caught_signals(const ProcessSnapshot& of) {
   return names;
 }
 
-// Main, where Python runs handlers of signals, waits for an Event: as services
-// do until they are told to end.
+// The main thread, where Python runs signal handlers, waits for an Event, as
+// services do until they are told to end.
 bool waits_for_signal(const ProcessSnapshot& of,
                       const ThreadSnapshot& thread,
                       const std::string& kind) {

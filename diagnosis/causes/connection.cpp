@@ -1,5 +1,5 @@
-// A TCP connection on which nothing comes, or nothing goes: the peer does not
-// answer, does not read, or is not there. unix_socket.cpp has the Unix sockets.
+// A TCP connection that is silent or blocked: the peer does not answer, does
+// not read, or is gone. unix_socket.cpp has the Unix sockets.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// A peer that is not seen may be at work for any time.
+// A peer that cannot be seen may be busy for any time.
 constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
 
 std::string ends_of(const TcpSocket& socket) {
@@ -64,7 +64,7 @@ bool peer_does_not_read(const TcpSocket& socket, bool reads) {
          (!reads || socket.timer != TcpTimer::Retransmit);
 }
 
-// Bytes, or the end, have come: it is not the peer that is waited for.
+// Bytes, or the end, have arrived: the thread does not wait for the peer.
 bool has_come(const TcpSocket& socket) {
   return socket.unread > 0 || socket.state == TcpState::CloseWait;
 }
@@ -83,7 +83,7 @@ Cause has_its_data(const TcpSocket& socket, const ThreadSnapshot& thread) {
               tcp_state_name(socket.state), socket.unread, thread.place())}};
 }
 
-// What TCP says of a peer that is not seen.
+// What TCP says about a peer that cannot be seen.
 void say_progress(const TcpSocket& socket, Cause& cause) {
   if (const auto& progress = socket.progress) {
     const std::string ago = human_duration(progress->last_received);
@@ -222,8 +222,8 @@ Found of_one(const ProcessSnapshot& of,
 }  // namespace
 
 Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  // Whoever waits for several is a server, which one dead client does not keep
-  // from the others.
+  // A thread that waits for several connections is a server: one dead client
+  // does not block the others.
   const AwaitedFiles awaited = awaited_files(of, thread);
   return of_one(of, thread, awaited, only_connection(of, thread, awaited));
 }

@@ -1,5 +1,5 @@
-// A call of CUDA that waits for the device: what was given to it has not come
-// to its end, or nobody will say so.
+// A call of CUDA that waits for the device: its work has not finished, or its
+// completion is never signalled.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -99,7 +99,7 @@ std::optional<StackEntry> device_call(const ProcessSnapshot& of,
   return call == calls.end() || compiles ? std::nullopt : std::optional(*call);
 }
 
-// What torch has given to the device, and is not over.
+// Adds torch's collectives that the device has not completed.
 void tell_collectives(const ProcessSnapshot& of, Cause& cause) {
   bool open = false;
   for (const ProcessGroup& group : of.process_groups().groups) {
@@ -119,10 +119,10 @@ void tell_collectives(const ProcessSnapshot& of, Cause& cause) {
   }
 }
 
-// What the devices do on which it has memory; of all, if it is not said whose
-// memory that is, as in a container.
+// The load of the devices on which the process has memory; of all devices if
+// the owner of that memory is unknown, as in a container.
 void tell_use(const ProcessSnapshot& of, Cause& cause) {
-  constexpr std::chrono::seconds kEnough{4};  // one that is asleep wakes up
+  constexpr std::chrono::seconds kEnough{4};  // a sleeping device wakes up
   constexpr std::size_t kMostGpus = 8;
   if (!of.system.may_watch || of.system.deadline().left() < kEnough) {
     return;

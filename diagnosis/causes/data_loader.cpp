@@ -17,19 +17,18 @@ struct Workers {
   int count = 0;
   std::vector<ThreadId> busy;
   std::vector<std::string> ended;  // what there is to say of each
-  std::size_t unnoticed = 0;       // of those: their parent will never know
+  std::size_t unnoticed = 0;       // of those: the parent will never know
 };
 
-// All its threads wait for work, that which hands over batches too.
+// All its threads wait for work, the one that hands over batches too.
 bool is_idle(const ProcessSnapshot& worker) {
   return std::ranges::all_of(
       worker.python_threads(),
       [](const ThreadSnapshot* one) { return is_worker_loop(*one); });
 }
 
-// A child that somebody else has waited for (another thread, or nobody, as
-// SIGCHLD is ignored) is taken for alive for ever (multiprocessing's
-// Popen.poll).
+// A child that was reaped by another thread, or by the kernel (SIGCHLD is
+// ignored), counts as alive for ever (multiprocessing's Popen.poll).
 void add_ended(const ProcessSnapshot& of,
                const PythonFrame& frame,
                int number,
@@ -71,9 +70,9 @@ Workers workers_of(const ProcessSnapshot& of, const PythonFrame& frame) {
   return workers;
 }
 
-// With pin_memory=True: the thread between the workers and who wants a batch;
-// null if it waits for them, or there is none. One that has run since it was
-// looked at may have got what a worker no longer has.
+// With pin_memory=True: the thread between the workers and the consumer; null
+// if it waits for the workers, or there is none. If it has run since it was
+// sampled, it may have a batch that no worker has any more.
 const ThreadSnapshot* pins_memory(const ProcessSnapshot& of,
                                   const PythonFrame& frame) {
   const auto ident = of.number(frame, "self._pin_memory_thread._ident");
@@ -84,7 +83,7 @@ const ThreadSnapshot* pins_memory(const ProcessSnapshot& of,
   return busy ? thread : nullptr;
 }
 
-// Through which workers hand over batches: a tmpfs, which answers at once.
+// Workers hand over batches through it: a tmpfs, which answers at once.
 bool tell_shared_memory(const ProcessSnapshot& of, Cause& cause) {
   struct statvfs shm {};
   const std::string path = fmt::format("/proc/{}/root/dev/shm", of.pid);
@@ -108,8 +107,8 @@ bool tell_shared_memory(const ProcessSnapshot& of, Cause& cause) {
   return true;
 }
 
-// None has the batch, and none is on its way: what a worker had for it was lost
-// when it was handed over.
+// No worker has the batch, and none is being sent: it was lost when a worker
+// handed it over.
 void tell_lost(const ProcessSnapshot& of,
                const Workers& workers,
                Cause& cause) {
@@ -161,7 +160,7 @@ Found data_loader(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.blocked_by.insert(cause.blocked_by.end(), workers.busy.begin(),
                           workers.busy.end());
   if (ended > 0) {
-    // Else it is told so within five seconds, and raises an error.
+    // Otherwise it notices that within five seconds, and raises an error.
     cause.id = CauseId::DataLoaderWorkerDead;
     if (workers.unnoticed > 0) {
       cause.progress = Progress::Stuck;

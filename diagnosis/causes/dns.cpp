@@ -70,7 +70,7 @@ std::optional<Query> query_of(const ProcessSnapshot& of,
   return is_query ? std::optional(Query{awaited, *udp, true}) : std::nullopt;
 }
 
-// Those that an unconnected socket may have asked (resolv.conf(5)).
+// The servers that an unconnected socket may have queried (resolv.conf(5)).
 std::vector<std::string> configured_servers(int pid) {
   std::vector<std::string> servers;
   const std::string text =
@@ -161,8 +161,8 @@ std::vector<Query> queries_of(const ProcessSnapshot& of,
   return queries;
 }
 
-// Another thread that asks for an event loop, and wakes it when it has the
-// answer: one of asyncio's pool, or of c-ares.
+// Another thread that resolves the name for an event loop, and wakes the loop
+// with the answer: one of asyncio's pool, or of c-ares.
 const ThreadSnapshot* asks_for(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
@@ -180,7 +180,7 @@ const ThreadSnapshot* asks_for(const ProcessSnapshot& of,
 Cause waits_for_answer(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        const std::vector<Query>& queries) {
-  constexpr double kSoon = 1;  // seconds: most answers come before
+  constexpr double kSoon = 1;  // seconds: most answers arrive sooner
   const bool late = thread.wait.asleep_s >= kSoon;
   const auto name = name_of(of, thread);
   Cause cause{.id = CauseId::Dns,

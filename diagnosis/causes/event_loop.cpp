@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::string_view kBaseEvents = "/asyncio/base_events.py";
 
-// Who calls that is about to wake the loop.
+// A thread that calls this is about to wake the loop.
 bool is_waking(const ThreadSnapshot& thread) {
   return thread.find("call_soon_threadsafe", kBaseEvents) != nullptr;
 }
 
-// Of all other threads of Python what was seen of them is true still, and none
-// is about to wake the loop.
+// No other thread of Python has run since it was sampled, and none is about to
+// wake the loop.
 bool others_rest(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto threads = of.python_threads();
   return std::ranges::all_of(threads, [&](const ThreadSnapshot* one) {
@@ -35,7 +35,7 @@ bool others_rest(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   });
 }
 
-// No other thread of Python will come by to wake it, even for something else.
+// No other thread of Python will wake the loop, even for something else.
 bool none_may_wake(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto threads = of.python_threads();
   return std::ranges::all_of(threads, [&](const ThreadSnapshot* one) {
@@ -43,7 +43,7 @@ bool none_may_wake(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   });
 }
 
-// A task that the callback goes on with: it is bound to that.
+// The task that the callback resumes: the callback is bound to it.
 const AsyncioTask* task_of(const ProcessSnapshot& of,
                            Address callback,
                            const AsyncioTasks& all) {
@@ -76,7 +76,7 @@ bool is_chained(const ObjectReader& objects, Address future) {
          repr(objects, *callback).find("_chain_future") != std::string::npos;
 }
 
-// The loop's own descriptor, by which others wake it, is a socket.
+// The loop's own wakeup descriptor is a socket.
 bool sleeps_for_ever(const AwaitedFiles& awaited) {
   return awaited.any && !awaited.with_time;
 }
@@ -85,7 +85,7 @@ bool has_only_its_own(const AwaitedFiles& awaited) {
   return sleeps_for_ever(awaited) && awaited.files.size() <= 1;
 }
 
-// A child's end, and what it writes, besides.
+// The end of a child and its output count, too.
 bool has_only_children(const AwaitedFiles& awaited) {
   return sleeps_for_ever(awaited) &&
          std::ranges::count_if(awaited.files, [](const AwaitedFile& one) {
@@ -93,7 +93,7 @@ bool has_only_children(const AwaitedFiles& awaited) {
          }) <= 1;
 }
 
-// Whose end, or output to its end, a task waits for.
+// The child whose end, or output up to its end, the task waits for.
 std::optional<std::int64_t> awaited_child(const ProcessSnapshot& of,
                                           const AsyncioTask& task) {
   for (const PythonFrame& frame : task.stack.frames) {
@@ -213,7 +213,7 @@ std::optional<Cause> loop_not_woken(const ProcessSnapshot& of,
   if (!stops && !first) {
     return std::nullopt;
   }
-  // Who is between the two steps of waking it, is soon done.
+  // A thread between the two steps of waking the loop finishes soon.
   constexpr auto kSoon = std::chrono::milliseconds(50);
   std::this_thread::sleep_for(kSoon);
   const bool same = of.object(*loop, "self._ready[0]") == first &&

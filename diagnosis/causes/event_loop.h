@@ -1,5 +1,5 @@
-// An event loop of asyncio that sleeps although its tasks are not done: nobody
-// has woken it, or what it waits for is made elsewhere.
+// An event loop of asyncio that sleeps although its tasks are not done: nothing
+// has woken it, or a thread or process makes what it waits for.
 #pragma once
 
 #include <optional>
@@ -27,15 +27,15 @@ std::optional<Cause> loop_behind_other(const ProcessSnapshot& of,
                                        const ThreadSnapshot& thread,
                                        const AsyncioTasks& all);
 
-// The parts of that.
+// The steps of that.
 std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
                                        const std::vector<AsyncioTask>& all);
 std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
                                       const std::vector<AsyncioTask>& all);
 
-// Of a loop that may be woken by more than that: what the tasks are at that
-// `main` waits for. None of a server, and of a loop whose one connection tells
-// more. `main` is null where the loop runs for ever.
+// For a loop that more than that may wake: the progress of the tasks that
+// `main` waits for. None for a server, and for a loop whose one connection
+// tells more. `main` is null where the loop runs for ever.
 std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
                                    const ThreadSnapshot& thread,
                                    const std::vector<AsyncioTask>& all,

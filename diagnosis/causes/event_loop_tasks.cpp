@@ -1,5 +1,5 @@
-// An event loop that has time to wait for, or descriptors: what its tasks are
-// at, the main one first. The loop's own system call says nothing of that.
+// An event loop with timers or descriptors: what its tasks wait for, the main
+// task first. The loop's own system call does not tell that.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace hangdbg {
 namespace {
 
-// Other tasks come and go, and may do what is waited for at any time.
+// Other tasks start and end, and may end the wait at any time.
 constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostTold = 4;
 
@@ -39,12 +39,12 @@ std::string tells_of(const TaskWait& wait) {
   return text;
 }
 
-// asyncio.run() at its end: it cancels what is left, and waits for that.
+// asyncio.run() is shutting down: it cancels the remaining tasks, and waits.
 bool cancels_tasks(const ThreadSnapshot& thread) {
   return thread.find("_cancel_all_tasks", "/asyncio/runners.py") != nullptr;
 }
 
-// And for the threads of the loop's pool.
+// It also waits for the threads of the loop's pool.
 bool ends_pool(const AsyncioTask& task) {
   return std::ranges::any_of(task.stack.frames, [](const PythonFrame& one) {
     return one.function == "shutdown_default_executor";
@@ -82,7 +82,7 @@ Cause waits_at_end(const ProcessSnapshot& of,
   return cause;
 }
 
-// A file's lock, for which it tries again and again.
+// A file lock that the task tries to take again and again.
 std::optional<Cause> tries_for_lock(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread,
                                     const TaskWait& wait) {
@@ -122,7 +122,7 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   return cause;
 }
 
-// By which a coroutine has a thread do something, and in what such a thread is
+// How a coroutine runs a function in a thread, and where that thread is
 // meanwhile.
 struct ThreadBehind {
   std::string_view awaits, awaits_file;

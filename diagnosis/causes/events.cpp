@@ -1,5 +1,5 @@
 // What servers do between two requests: they wait for any of several
-// descriptors, or for who connects.
+// descriptors, or for a connection.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// What a descriptor of the kernel's own brings; "" of others.
+// What a kernel descriptor delivers; "" for other files.
 std::string_view what_comes_by(FileKind kind) {
   switch (kind) {
     case FileKind::Inotify:
@@ -46,7 +46,7 @@ Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   const bool accepts =
       thread.sleeps_in("accept") || thread.sleeps_in("accept4");
-  // Who accepts without a loop of events may want one peer, and no other work.
+  // A thread that accepts without an event loop may want one peer only.
   const bool serves =
       !accepts &&
       std::ranges::any_of(awaited.files, [&](const AwaitedFile& one) {

@@ -1,5 +1,5 @@
-// The end of a program: its last line has been run, and what the interpreter
-// calls then (atexit's handlers, those of multiprocessing) waits.
+// The end of a program: its last line has been run, and the interpreter's exit
+// handlers (atexit's, multiprocessing's) wait.
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/rules.h"
 #include "inspector/cpython/stacks/thread_names.h"
@@ -29,7 +29,7 @@ Found exit(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (inner.id == CauseId::Join) {
     inner.id = CauseId::ExitJoin;
   } else if (inner.blocked_by.empty() && inner.progress != Progress::Stuck) {
-    // No server goes on serving here.
+    // A server does not resume here.
     inner.progress = Progress::Blocked;
     inner.id = CauseId::ExitHandler;
   }

@@ -1,5 +1,4 @@
-// open(2) of a FIFO, which waits until somebody opens it for the other
-// direction.
+// open(2) of a FIFO, which waits until it is opened for the other direction.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ Found fifo(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (std::ranges::any_of(ends, [&](const PipeEnd& end) {
         return to_read ? end.writes : end.reads;
       })) {
-    return std::nullopt;  // it has just been opened, and so goes on
+    return std::nullopt;  // it has just been opened: the call returns
   }
   const bool all_seen = of.system.saw_all_pipes();
   Cause cause{.id = CauseId::FifoOpen,

@@ -1,5 +1,5 @@
-// A lock on a file: flock(2), fcntl(2), or one for which a library or the
-// program itself tries again and again.
+// A lock on a file: flock(2), fcntl(2), or one that a library or the program
+// itself tries to take again and again.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace hangdbg::causes {
 namespace {
 
-// Who took the lock has ended, and another process has it by the descriptor
-// that it has from that one.
+// The process that took the lock has ended; another one holds it through an
+// inherited descriptor.
 void held_by_descriptor(const ProcessSnapshot& of,
                         const SeenFile& file,
                         int gone,
@@ -76,7 +76,7 @@ Cause held(const ProcessSnapshot& of,
     cause.next.push_back(
         {fmt::format("hangdbg diagnose {}", cause.blocked_by.front().pid),
          "why that one does not let go of it"});
-    // A standby waits by design for as long as the other one serves.
+    // A standby waits by design as long as the other one serves.
     cause.blocks_others = std::ranges::none_of(
         cause.blocked_by,
         [&](ThreadId id) { return takes_connections(of.system, id.pid); });

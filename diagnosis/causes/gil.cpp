@@ -1,4 +1,4 @@
-// The GIL: who waits for it, and who keeps it without running Python.
+// The GIL: its waiters, and a holder that does not run Python.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace hangdbg::causes {
 namespace {
 
-// How often it has gone from one thread to another. Source: CPython's
-// pycore_gil.h, where the count lies behind the flag since 3.2.
+// How often the holder has changed. Source: CPython's pycore_gil.h, where the
+// count lies behind the flag since 3.2.
 std::optional<std::uint64_t> switches(const ProcessSnapshot& of) {
   constexpr std::size_t kBehind = 8;
   const auto count =
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> switches(const ProcessSnapshot& of) {
   return count ? std::optional(*count) : std::nullopt;
 }
 
-// Who runs Python lets go of it some milliseconds after another wants it.
+// A holder that runs Python releases the GIL some milliseconds after a request.
 bool keeps_it_for_long(const ProcessSnapshot& of) {
   constexpr auto kLong = std::chrono::milliseconds(100);
   const auto before = switches(of);
@@ -31,13 +31,13 @@ bool keeps_it_for_long(const ProcessSnapshot& of) {
   return before && switches(of) == before;
 }
 
-// It has the GIL and does not run Python: it sleeps in a call, or has been at
-// one place in all looks while others wait.
+// It holds the GIL and does not run Python: it sleeps in a call, or all samples
+// show one place while others wait.
 bool keeps_it(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!of.gil || !of.gil->locked || of.gil->holder_tid != thread.id.tid) {
     return false;
   }
-  // What was seen of the thread is older than what was seen of the GIL.
+  // The sample of the thread is older than that of the GIL.
   const auto now = of.wait_now(thread.id.tid);
   const auto gil = of.gil_now();
   if (!gil || !gil->locked || gil->holder_tid != thread.id.tid || !now) {
@@ -78,7 +78,7 @@ Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const std::string awaited =
       fmt::format("{} other {} for the GIL", others,
                   others == 1 ? "thread waits" : "threads wait");
-  // What it waits for meanwhile, if somebody has that.
+  // What it waits for meanwhile, if another thread holds that.
   if (Cause inner = cause_by_later_rules(gil, of, thread);
       inner.blocks_others || inner.progress == Progress::Stuck) {
     inner.summary = "keeps the GIL, and " + inner.summary;
@@ -90,7 +90,7 @@ Found gil(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       functions.empty()
           ? thread.place()
           : fmt::format("{}, called at {}", functions.front(), thread.place());
-  // A long computation goes on, whoever waits for its end.
+  // A long computation makes progress, whatever waits for its end.
   const bool works = thread.wait.syscall.empty();
   Cause cause{
       .id = CauseId::GilHeld,

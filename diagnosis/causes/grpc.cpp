@@ -1,7 +1,6 @@
 // A call of gRPC (grpcio) that waits for its answer. The thread waits in C
-// code, in rounds of some 200 ms, and which connection carries the call is
-// known by the channel's target alone: https://github.com/grpc/grpc,
-// _channel.py.
+// code, in rounds of some 200 ms; only the channel's target tells which
+// connection carries the call: https://github.com/grpc/grpc, _channel.py.
 #include <fmt/core.h>
 
 #include <limits>

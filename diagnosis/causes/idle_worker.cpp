@@ -1,4 +1,4 @@
-// A thread of a pool, or a helper of a library's, that has nothing to do.
+// A thread of a pool, or a helper thread of a library, that has nothing to do.
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/library_waits.h"
 
@@ -9,7 +9,7 @@ Found idle_worker(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (!loop || thread.wait.state == 'R') {
     return std::nullopt;
   }
-  // Workers take turns at their queue: whoever has its lock may have been
+  // Workers take turns at their queue: the holder of its lock may have been
   // killed.
   if (auto lock = shared_semaphore(of, thread);
       lock && lock->progress == Progress::Stuck) {

@@ -17,7 +17,7 @@ Found import_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       printable(of.text(*frame, "self.name").value_or("?"));
   const auto owner = of.number(*frame, "self.owner");
   if (!owner) {
-    return std::nullopt;  // it is just let go of
+    return std::nullopt;  // it is just being released
   }
   const ThreadSnapshot* const holder =
       of.by_ident(static_cast<std::uint64_t>(*owner));

@@ -1,5 +1,5 @@
-// A thread that waits for the end of another: Thread.join, and what the
-// interpreter does at its end with those that are no daemons.
+// A thread that waits for the end of another: Thread.join, or the interpreter
+// at its end, which joins the threads that are no daemons.
 #include <fmt/core.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-// Who has been waited for, and is gone: whether the kernel has killed it for
-// its memory.
+// The awaited process has ended: whether the kernel has killed it for its
+// memory.
 #include <fmt/core.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Causes in which a process has ended that was wanted.
+// Causes in which an awaited process has ended.
 constexpr std::array<CauseId, 5> kEnded = {
     CauseId::DataLoaderWorkerDead, CauseId::TaskLost,
     CauseId::LockOfDeadProcess, CauseId::WriterGone, CauseId::RankEnded};
@@ -34,7 +34,7 @@ void add_killed(const KernelEvent& killed, Cause& cause) {
   cause.evidence.push_back("the kernel's log: " + killed.text);
 }
 
-// Whether the kernel has killed in that process's cgroup.
+// Whether the kernel has killed a process in that process's cgroup.
 void look_around(SystemSnapshot& system, int pid, Cause& cause) {
   const HostContext& around = system.around(pid);
   const auto killed =
@@ -67,14 +67,14 @@ void refine_by_lack_of_memory(const ProcessSnapshot& of,
   }
 }
 
-// It may have had a cgroup of its own: the log is asked for its PID first. Who
-// is in a container has other PIDs than the log.
+// The rank may have had a cgroup of its own: its PID is looked up in the log
+// first. A process in a container has other PIDs than the log.
 void explain_ended_rank(SystemSnapshot& system,
                         const std::vector<int>& ended,
                         int beside,
                         Cause& cause) {
   constexpr std::size_t kMost = 8;
-  std::map<int, double> killed;  // when each has begun, s since the boot
+  std::map<int, double> killed;  // when each was started, s since the boot
   for (const int pid : ended) {
     const auto stat = read_task_stat(pid, pid);
     const int exit_code = stat ? stat->exit_code : 0;

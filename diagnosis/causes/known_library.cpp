@@ -1,7 +1,6 @@
-// A thread in a function of a library of which is known what it waits for
-// (library_waits.h): that is said in place of what the kernel sees of it,
-// "waits for events on 1 descriptor". Who is waited for, and what a rule has
-// proved, stays.
+// A thread in a library function whose purpose is known (library_waits.h): that
+// replaces what the kernel sees of it, "waits for events on 1 descriptor". The
+// awaited process or thread and what a rule has proved stay.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Causes that say little of what is waited for.
+// Causes that say little about the awaited event.
 bool may_be_said_better(const Cause& cause) {
   constexpr std::array kIds = {
       CauseId::Condition, CauseId::Future, CauseId::Idle,   CauseId::PeerSilent,
@@ -27,8 +26,8 @@ bool may_be_said_better(const Cause& cause) {
   return std::ranges::find(kIds, cause.id) != kIds.end();
 }
 
-// Whether the kernel's wait can be that one: who sleeps for a time, or waits
-// for another thread, does not read from a server, whatever called it.
+// Whether the kernel's wait can be of that kind: a thread that sleeps for a
+// time, or waits for another thread, does not read from a server.
 bool may_be(WaitKind kind, CauseId id, const ThreadSnapshot& thread) {
   const bool sleeps = id == CauseId::Polls || id == CauseId::Sleeps;
   const bool in_futex = thread.wait.syscall == "futex";
@@ -48,7 +47,7 @@ CauseId id_of(WaitKind kind, CauseId found) {
   const bool says_little =
       found == CauseId::Unknown || found == CauseId::Idle ||
       found == CauseId::Serves ||
-      // It sleeps between two looks.
+      // It sleeps between two polls.
       (found == CauseId::Sleeps && !is_idle_by_design(kind));
   if (!says_little) {
     return found;
@@ -72,12 +71,12 @@ CauseId id_of(WaitKind kind, CauseId found) {
   }
 }
 
-// What comes of it: a wait for work is no hang, and one for somebody who owes
-// it is no rest.
+// The progress that follows: a wait for work is no hang, and a wait for a reply
+// that is due is not idle.
 void take_progress(WaitKind kind, Cause& cause) {
   if (kind == WaitKind::Messages && cause.id == CauseId::PeerSilent &&
       cause.progress == Progress::Blocked) {
-    cause.progress = Progress::Idle;  // of a broker, which has none
+    cause.progress = Progress::Idle;  // of a broker that has no messages
   } else if (is_idle_by_design(kind)) {
     if ((cause.progress == Progress::Blocked ||
          cause.progress == Progress::Unknown) &&
@@ -90,15 +89,15 @@ void take_progress(WaitKind kind, Cause& cause) {
     }
   } else if (kind != WaitKind::Pause &&
              (cause.progress == Progress::Unknown ||
-              // Who has the pipe of a child is for others to say.
+              // Other rules find the process that has the pipe of a child.
               (cause.progress == Progress::Idle && kind != WaitKind::Child))) {
     cause.progress = Progress::Blocked;
     cause.confidence = Confidence::Possible;
   }
 }
 
-// It watches nothing that others could send to, no time will come, and no other
-// thread is there.
+// No other process can send to a descriptor that it watches, it has no timer,
+// and no other thread.
 bool hears_nobody(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
   return awaited.any && !awaited.with_time && !awaited.files.empty() &&
@@ -112,7 +111,7 @@ struct Said {
   std::string source;
 };
 
-// By a function of Python, else by one of C.
+// Found by a function of Python, else by one of C.
 std::optional<Said> said_of_library(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread) {
   if (const auto known = known_wait(of, thread)) {
@@ -146,7 +145,7 @@ void refine_by_library(const ProcessSnapshot& of,
   }
   std::string& said = known->sentence;
   if (known->kind == WaitKind::Timer && cause.id == CauseId::Polls) {
-    // It asks the clock whether it is time: that is no poll.
+    // It asks the clock for the time: that is no poll.
     cause.id = CauseId::Sleeps;
     cause.progress = Progress::Idle;
     cause.evidence = {thread.place()};
@@ -164,7 +163,7 @@ void refine_by_library(const ProcessSnapshot& of,
         "it watches no descriptor by which another process could send any");
   }
   if (said == cause.summary) {
-    // all is said
+    // nothing to add
   } else if (cause.blocked_by.empty()) {
     std::swap(cause.summary, said);
     cause.evidence.push_back(said);

@@ -1,5 +1,5 @@
-// A collective that does not come to its end, with a version of NCCL that is
-// known to hang as it is used here.
+// A collective that does not finish, with a version of NCCL that is known to
+// hang when used as here.
 #include "diagnosis/causes/causes.h"
 #include "inspector/host/host_context.h"
 #include "inspector/host/known_hangs.h"

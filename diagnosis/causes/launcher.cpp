@@ -1,5 +1,5 @@
-// Who has started the ranks of a job: torchrun's agent and mp.spawn, which
-// watch them; and the agent while it waits for those of other machines.
+// The launcher of a job's ranks: torchrun's agent and mp.spawn, which watch
+// them; and the agent while it waits for those of other machines.
 #include <fmt/core.h>
 
 #include "diagnosis/causes/causes.h"
@@ -8,8 +8,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Nodes are started one after the other, and some only when there is room for
-// them: that takes its time.
+// Nodes start one after the other, and some only when there is room for them.
 constexpr double kLauncherPatience = 6;
 
 std::optional<double> age_of(const ProcessSnapshot& of) {

@@ -58,7 +58,7 @@ std::vector<int> managers(const ProcessSnapshot& of,
 }
 
 struct Serving {
-  std::vector<const ThreadSnapshot*> with_it;  // that call it at the moment
+  std::vector<const ThreadSnapshot*> with_it;  // that run the call now
   std::size_t connections = 0;
 };
 
@@ -78,8 +78,8 @@ Serving serving_threads(const ProcessSnapshot& manager, const ProxyCall& call) {
   return found;
 }
 
-// In a lock or a queue of the library's, without a time: until another client
-// does something.
+// It waits in a lock or a queue of the standard library without a timeout,
+// until another client ends that wait.
 bool waits_for_a_client(const ThreadSnapshot& serving) {
   return serving.sleeps_in("futex") && !serving.has_timeout() &&
          !serving.frames().empty() &&
@@ -92,8 +92,7 @@ bool runs_module(const ProcessSnapshot& of, std::string_view module) {
   });
 }
 
-// Of that process only the manager is left, and what multiprocessing has
-// started for itself.
+// That process has no child but the manager and multiprocessing's own helpers.
 bool has_no_other_child(SystemSnapshot& system, int pid, int manager) {
   const auto [begin, end] = system.children().equal_range(pid);
   return std::all_of(begin, end, [&](const auto& child) {
@@ -102,15 +101,15 @@ bool has_no_other_child(SystemSnapshot& system, int pid, int manager) {
         runs_module(*its, "multiprocessing.resource_tracker")) {
       return true;
     }
-    // Those that it forks have its command line, and not this parent.
+    // Children of the fork server have its command line, and not this parent.
     return runs_module(*its, "multiprocessing.forkserver") &&
            !runs_module(*system.snapshot(pid), "multiprocessing.forkserver") &&
            has_no_other_child(system, child.second, manager);
   });
 }
 
-// This process has started the manager, and no other that is alive: so nobody
-// else knows it.
+// This process has started the manager, and no other live process: no other
+// process knows the manager.
 bool has_it_alone(const ProcessSnapshot& of, const ProcessSnapshot& manager) {
   return is_descendant(of.system, manager.pid, of.pid) &&
          of.python_threads().size() == 1 &&

@@ -1,5 +1,5 @@
-// A thread that a file system keeps waiting: in uninterruptible sleep, or until
-// a FUSE server answers.
+// A thread that a file system blocks: in uninterruptible sleep, or until a FUSE
+// server answers.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -49,8 +49,8 @@ std::string path_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return read_proc_link(of.pid, "cwd").value_or("") + "/" + *text;
 }
 
-// Of one that has not slept for long: whoever writes much is in state D most of
-// the time. None of others.
+// A second sample of a thread that has not slept for long: a heavy writer is in
+// state D most of the time. None for other threads.
 std::optional<WaitSample> a_moment_later(const ProcessSnapshot& of,
                                          const ThreadSnapshot& thread) {
   constexpr auto kMoment = std::chrono::milliseconds(50);
@@ -63,8 +63,8 @@ std::optional<WaitSample> a_moment_later(const ProcessSnapshot& of,
   return later ? std::optional(*std::move(later)) : std::nullopt;
 }
 
-// Which mount that is, of a thread of which it cannot be read: the only one, if
-// there is one.
+// The FUSE mount of a thread whose file cannot be read: the only one, if there
+// is just one.
 std::optional<Mount> only_fuse_mount(int pid) {
   const auto mounts = read_mounts(pid);
   std::optional<Mount> only;
@@ -79,8 +79,8 @@ std::optional<Mount> only_fuse_mount(int pid) {
   return only;
 }
 
-// Who answers for a FUSE file system: the process that has the device open. Of
-// several, that whose command names the mount point, as sshfs's does.
+// Finds the server of a FUSE file system: the process that has the device open.
+// Of several, the one whose command names the mount point, as sshfs's does.
 void find_server(const ProcessSnapshot& of, const Mount& on, Cause& cause) {
   auto servers = who_has_device("/dev/fuse");
   std::erase_if(servers, [&](ThreadId id) { return id.pid == of.pid; });

@@ -1,5 +1,5 @@
-// A mutex of the C library, and who holds it: perhaps a thread that is only in
-// the parent.
+// A mutex of the C library and its owner, which may be a thread that exists
+// only in the parent.
 #include <fmt/core.h>
 
 #include "base/text.h"

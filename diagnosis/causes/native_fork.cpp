@@ -1,5 +1,5 @@
-// A library with threads of its own in a forked process: they have stayed
-// behind in the parent, and with them the locks that they had.
+// A library with threads of its own in a forked process: they, and the locks
+// that they held, stayed behind in the parent.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr std::array kNativeLibraries = {
     Library{"libcrypto", "OpenSSL", ""},
 };
 
-// What any library waits by.
+// The functions by which any library waits.
 bool is_of_c_library(std::string_view name) {
   constexpr std::array<std::string_view, 7> kNames = {
       "libc.so",      "libc-",     "libpthread", "ld-",
@@ -65,7 +65,7 @@ bool is_python_itself(const ProcessSnapshot& of, std::string_view name) {
          });
 }
 
-// The file of the library in whose code a thread sleeps; "" if it is none but
+// The file of the library in whose code a thread sleeps; "" if there is only
 // Python.
 std::string library_of(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread) {
@@ -117,7 +117,7 @@ Found native_fork(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
             : printable(library);
   const auto others = std::ranges::count_if(
       of.threads, [](const ThreadSnapshot& one) { return !one.python; });
-  // Another thread of Python may be in it as well, and end the wait.
+  // Another thread of Python may be in the library, too, and end the wait.
   const auto beside = of.python_threads();
   const bool alone =
       others == 0 &&

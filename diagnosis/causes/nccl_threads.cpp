@@ -1,5 +1,5 @@
-// Threads by which NCCL and torch bring a collective to its end, and that are
-// gone: they have no Python, and are known by their names.
+// Threads that finish a collective for NCCL and torch, and that are gone: they
+// run no Python, and are known by their names.
 //
 // torch: each ProcessGroupNCCL has a watchdog, which ends what is over its
 // time, and a monitor of that (ProcessGroupNCCL.cpp). NCCL, under
@@ -53,7 +53,7 @@ void refine_by_nccl_threads(const ProcessSnapshot& of,
     if (left <= others) {
       continue;
     }
-    if (for_gpu) {  // a collective says itself who is behind it
+    if (for_gpu) {  // the collective's rule names its blockers
       cause.id = CauseId::NcclThreadGone;
     }
     cause.summary += fmt::format("; a thread of {} has ended, so that {}",

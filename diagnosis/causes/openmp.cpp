@@ -1,5 +1,5 @@
-// OpenMP in a forked process: its pool of threads was the parent's, and has not
-// come along. libgomp waits for them at its barrier for ever.
+// OpenMP in a forked process: its thread pool stayed behind in the parent.
+// libgomp waits for those threads at its barrier for ever.
 #include <fmt/core.h>
 
 #include <algorithm>

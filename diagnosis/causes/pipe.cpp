@@ -1,5 +1,5 @@
-// A pipe, with a path (a FIFO) or without: nobody at its other end reads it, or
-// nobody is left who could write.
+// A pipe, with a path (a FIFO) or without: its other end is not read, or no
+// process is left that could write.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/syscall.h>
@@ -35,7 +35,7 @@ std::string name_of(const OpenFile& pipe) {
                                      : "a pipe";
 }
 
-// Whoever likes can still open it: nothing of it is for ever.
+// Any process can still open it: nothing about it is final.
 bool can_be_opened(const OpenFile& pipe) {
   return pipe.kind == FileKind::Fifo && !pipe.deleted;
 }
@@ -62,8 +62,8 @@ NextStep read_descriptors(int pid) {
           "all its pipes, and the owners of the other ends"};
 }
 
-// Others that run no Python, with the same descriptors: what they will do is
-// not known.
+// Threads without Python that share the descriptors: what they will do is
+// unknown.
 std::size_t library_threads(const ProcessSnapshot& of, ThreadId but) {
   return static_cast<std::size_t>(
       std::ranges::count_if(of.threads, [&](const ThreadSnapshot& one) {
@@ -77,8 +77,7 @@ std::string threads_of_libraries(std::size_t count, const char* might) {
                      count == 1 ? "is" : "are", might);
 }
 
-// A pipe to itself is how a handler of a signal, or another thread, wakes a
-// loop.
+// A signal handler or another thread wakes a loop by a pipe to itself.
 Cause wakes_itself(const ThreadSnapshot& thread, const OpenFile& pipe) {
   return {
       .id = CauseId::Idle,
@@ -92,7 +91,7 @@ Cause wakes_itself(const ThreadSnapshot& thread, const OpenFile& pipe) {
 }
 
 // The child whose output subprocess reads in this thread, if that has ended:
-// whoever has its output open has outlived it.
+// every process that has its output open outlived it.
 std::optional<int> ended_child(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread) {
   if (!of.is_python()) {
@@ -113,8 +112,8 @@ std::optional<int> ended_child(const ProcessSnapshot& of,
   return {};
 }
 
-// The holders are left of a child that has ended: as of a shell, what it has
-// started in the background.
+// The holders are orphans of a child that has ended: a shell's background
+// processes, for example.
 bool outlived(const ProcessSnapshot& of, const PipeHolders& writers) {
   const auto& children = of.system.children();
   const auto [begin, end] = children.equal_range(of.pid);
@@ -133,7 +132,7 @@ bool outlived(const ProcessSnapshot& of, const PipeHolders& writers) {
          });
 }
 
-// Others have it open, and might write.
+// Other processes have it open, and might write.
 void reads_from_others(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        const OpenFile& pipe,
@@ -149,7 +148,7 @@ void reads_from_others(const ProcessSnapshot& of,
   cause.blocked_by = writers.mains();
   cause.any_unblocks = true;
   if (!writers.all_single) {
-    // Another thread than main may be the one who writes there.
+    // Another thread than main may be the writer.
     cause.confidence = Confidence::Possible;
   }
   tell_holders(of, writers, /*writers=*/true, cause);
@@ -228,8 +227,8 @@ Cause reads(const ProcessSnapshot& of,
     return cause;
   }
   if (can_be_opened(pipe)) {
-    // With an end of one's own it stays open between two who write: how one
-    // takes commands there.
+    // A reader with an end of its own sees no end of file between two writers:
+    // one way to take commands.
     cause.progress = own ? Progress::Idle : Progress::Blocked;
     cause.summary =
         fmt::format("waits for who opens {} to write into it", name_of(pipe));
@@ -291,7 +290,7 @@ Cause writes(const ProcessSnapshot& of,
                         name_of(pipe), process_names(readers.others));
   cause.blocked_by = readers.mains();
   cause.any_unblocks = true;
-  // One that rests is to read it; of one with threads, another may be at work.
+  // A single idle reader is to blame; of one with threads, another may read.
   cause.blocks_others = readers.all_single;
   if (!readers.all_single) {
     cause.confidence = Confidence::Possible;
@@ -316,7 +315,7 @@ Cause writes(const ProcessSnapshot& of,
   return cause;
 }
 
-// Who asks us reads what we say of it: that is no wait of its own.
+// The caller of hangdbg reads its output: that is no wait of its own.
 bool is_our_output(const ProcessSnapshot& of, const OpenFile& pipe) {
   return std::ranges::any_of(
       of.system.pipe_ends(pipe.inode, pipe.device), [](const PipeEnd& end) {
@@ -326,8 +325,8 @@ bool is_our_output(const ProcessSnapshot& of, const OpenFile& pipe) {
       });
 }
 
-// What communicate() waits for: the output and the errors of a child. None of
-// whom it is given something to read as well.
+// What communicate() waits for: the output and errors of a child. None if it
+// also writes to the child.
 const AwaitedFile* output_of_child(const ThreadSnapshot& thread,
                                    const AwaitedFiles& awaited) {
   const bool all =

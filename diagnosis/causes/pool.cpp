@@ -1,5 +1,5 @@
-// A result of multiprocessing.Pool: its workers have the task, or nobody has it
-// any more. A worker that is killed is started anew, and its task is lost.
+// A result of multiprocessing.Pool: its workers have the task, or it is lost. A
+// killed worker is restarted, and its task is lost.
 #include <fmt/core.h>
 
 #include "base/text.h"

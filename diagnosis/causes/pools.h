@@ -1,5 +1,5 @@
 // The processes that work for a pool (multiprocessing.Pool,
-// concurrent.futures), as who waits for a result of theirs sees them.
+// concurrent.futures), as the waiter for one of their results sees them.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace hangdbg {
 
 struct PoolWorkers {
-  std::vector<ThreadId> busy;  // with a task, or kept from getting one
+  std::vector<ThreadId> busy;  // with a task, or blocked from getting one
   std::size_t idle = 0;
 };
 
@@ -19,9 +19,9 @@ PoolWorkers pool_workers(const ProcessSnapshot& of,
                          std::string_view function,
                          std::string_view file);
 
-// It has not run since it was looked at, so that nothing has come for it.
+// It has not run since it was sampled: nothing has arrived for it.
 bool still_waits(const ThreadSnapshot& thread);
-// It has, as far as that can be told now.
+// It has run since then, as far as known.
 bool has_gone_on(const ThreadSnapshot& thread);
 
 }  // namespace hangdbg

@@ -45,7 +45,7 @@ std::string command_of(std::string_view title) {
 }
 
 struct Others {
-  std::vector<ThreadId> at_rest;  // in a transaction, and asked for nothing
+  std::vector<ThreadId> at_rest;  // idle in a transaction
   std::vector<ThreadId> waiting;
 };
 

@@ -1,5 +1,5 @@
 // A program that serves a terminal, as pexpect and pty.fork() do, and waits for
-// what the programs on it write (pty(7)).
+// the output of the programs on it (pty(7)).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -56,8 +56,8 @@ std::optional<int> who_serves(const ProcessSnapshot& of, int terminal) {
   return std::nullopt;
 }
 
-// A terminal takes no more: whoever serves it does not read, or it was stopped
-// by Ctrl-S (termios(3)).
+// A terminal takes no more: its server does not read, or it was stopped by
+// Ctrl-S (termios(3)).
 Found writes_to_terminal(const ProcessSnapshot& of,
                          const ThreadSnapshot& thread,
                          const OpenFile& file) {

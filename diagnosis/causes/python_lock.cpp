@@ -1,5 +1,5 @@
-// A Lock or RLock of Python: who holds it, and whether there is anybody who
-// could let go of it.
+// A Lock or RLock of Python: its holder, and whether any thread is left that
+// could release it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Who waits for it is not yet in the block: its own frames are asked, too.
+// A waiter is not yet in the block: its own frames are searched, too.
 void find_holders(const ProcessSnapshot& of,
                   const PythonLock& lock,
                   Cause& cause) {
@@ -30,8 +30,8 @@ void find_holders(const ProcessSnapshot& of,
 }
 
 // "queue.py:133 in put, on top of which runs app.py:14 in tick": where the
-// thread has taken the lock that it waits for now, and what has come between,
-// as a handler of a signal or the garbage collector does.
+// thread took the lock that it waits for now, and what interrupted it there: a
+// signal handler or the garbage collector.
 void tell_own_frame(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     const PythonLock& lock,
@@ -61,8 +61,8 @@ void tell_own_frame(const ProcessSnapshot& of,
   }
 }
 
-// Of a process that was forked: whether a thread of the parent has it there, at
-// the same address.
+// In a forked process: whether a thread of the parent holds the lock at the
+// same address.
 bool parent_has_it(const ProcessSnapshot& of, const PythonLock& lock) {
   const ProcessSnapshot* const parent = of.system.snapshot(of.status.ppid);
   if (parent == nullptr || !parent->is_python()) {
@@ -76,8 +76,8 @@ bool parent_has_it(const ProcessSnapshot& of, const PythonLock& lock) {
   });
 }
 
-// Certain only if nothing is left that we cannot read: a handler of a signal
-// may let go of it, or C code in a thread without Python.
+// Certain only if nothing remains that cannot be read: a signal handler may
+// release it, or C code in a thread without Python.
 void tell_nobody_left(const ProcessSnapshot& of,
                       const PythonLock& lock,
                       Cause& cause) {

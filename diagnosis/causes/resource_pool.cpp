@@ -1,5 +1,5 @@
-// A pool of connections all of which are in use: by threads whose frames have
-// them, often by the one that waits.
+// A pool of connections all of which are in use: by threads whose frames hold
+// them, often by the waiter itself.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -161,11 +161,11 @@ std::vector<Address> kept_by(const ObjectReader& objects, Address object) {
 
 struct Lent {
   const ThreadSnapshot* thread = nullptr;
-  const PythonFrame* frame = nullptr;  // the outermost that has one
+  const PythonFrame* frame = nullptr;  // the outermost that holds one
   std::size_t count = 0;
 };
 
-// Who of the process has one, each connection once.
+// The threads that hold one, each connection once.
 std::vector<Lent> lent(const ProcessSnapshot& of, const AwaitedPool& pool) {
   const ObjectReader& objects = of.objects();
   std::vector<Lent> found;
@@ -177,7 +177,7 @@ std::vector<Lent> lent(const ProcessSnapshot& of, const AwaitedPool& pool) {
         continue;
       }
       objects.allow_reads();
-      // At work with one that no response has yet.
+      // A request in progress holds one that no response has yet.
       const bool works = pool.kind->family == Family::Urllib3 &&
                          frame.function == "urlopen" &&
                          frame.file.ends_with(pool.kind->file) &&
@@ -212,7 +212,7 @@ std::vector<Lent> lent(const ProcessSnapshot& of, const AwaitedPool& pool) {
   return found;
 }
 
-// It waits for one of the same, and gives none back meanwhile.
+// It waits for the same pool, and returns no connection meanwhile.
 bool waits_likewise(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     const AwaitedPool& pool) {

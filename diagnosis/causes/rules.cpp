@@ -11,8 +11,8 @@
 namespace hangdbg {
 namespace {
 
-// What the kernel says for certain is asked first; then who knows more of a
-// wait than those after it.
+// First what the kernel says for certain; then the rules, the most specific
+// first.
 constexpr NamedRule kRules[] = {
     {"frozen cgroup", causes::frozen},
     {"stopped", causes::stopped},
@@ -63,8 +63,8 @@ constexpr NamedRule kRules[] = {
     {"busy", causes::running},
 };
 
-// Why what a thread does comes to nothing, or is slow: asked of what a rule has
-// found.
+// Refine the cause that a rule has found: why the thread's work fails or is
+// slow.
 constexpr void (*kRefiners[])(const ProcessSnapshot&,
                               const ThreadSnapshot&,
                               Cause&) = {
@@ -109,8 +109,8 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return cause;
 }
 
-// Whoever cannot see its stacks does not know that it is fine: what a thread of
-// a program does for a living, another may do in vain.
+// A process whose stacks are not read is not known to be well: a wait that is
+// normal for one thread hangs another.
 void doubt_what_is_not_read(const ProcessSnapshot& of, Cause& cause) {
   if (of.unread.empty()) {
     return;

@@ -1,4 +1,4 @@
-// Which cause a thread has: the first rule whose business it is.
+// Which cause a thread has: the first rule that applies.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ using Rule = std::optional<Cause> (*)(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread);
 
 struct NamedRule {
-  std::string_view name;  // as what was ruled out
+  std::string_view name;  // in the list of what was ruled out
   Rule find;
 };
-// In the order in which they are asked.
+// In the order in which they are tried.
 std::span<const NamedRule> rules();
 
-// The same by the rules behind that one (causes.h), which asks: what its own
+// The same by the rules behind the calling one (causes.h): for what its own
 // finding is about.
 Cause cause_by_later_rules(Rule rule,
                            const ProcessSnapshot& of,

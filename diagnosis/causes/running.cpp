@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kRunningMoment = std::chrono::milliseconds(15);
 constexpr int kRunningSamples = 4;
-constexpr int kMostSamples = 20;  // at who gets little of a CPU
+constexpr int kMostSamples = 20;  // of a thread that gets little CPU time
 
 using Values = std::map<std::string, std::string>;
 
@@ -34,13 +34,12 @@ std::string differences(const Values& before, const Values& now) {
   return changes;
 }
 
-// The loop that the thread is in: the innermost frame that is there in
-// all looks, since what it calls comes and goes, and the lines at which it was
-// seen.
+// The loop that the thread is in: the innermost frame that all samples share,
+// since its callees change, and the lines at which it was seen.
 struct RunningLoop {
   PythonFrame frame;
   std::set<int> lines;
-  bool calls = false;  // it was seen in what the loop calls
+  bool calls = false;  // it was seen in a callee of the loop
 };
 
 // "train.py:12-15 in main"
@@ -82,7 +81,7 @@ std::optional<RunningLoop> watch_thread(const ProcessSnapshot& of,
                               common.back(), lines[common.size() - 1], calls});
 }
 
-// For who waits for a CPU, or is throttled, nothing can change.
+// False if it waits for a CPU, or is throttled: nothing can change then.
 bool has_run(const ProcessSnapshot& of,
              const ThreadSnapshot& thread,
              const SchedStats& since) {
@@ -103,7 +102,7 @@ std::string ends_by_time(const ProcessSnapshot& of, const PythonFrame& frame) {
                      loop.lines());
 }
 
-// Whether it was seen in what the loop calls.
+// Whether it was seen in a callee of the loop.
 bool leaves(const RunningLoop& loop, const ThreadSnapshot& thread) {
   const std::string in = " in " + printable(loop.frame.function);
   return loop.calls ||
@@ -111,8 +110,8 @@ bool leaves(const RunningLoop& loop, const ThreadSnapshot& thread) {
              thread.places, [&](const auto& one) { return one.ends_with(in); });
 }
 
-// The C function that it was in, in half of the looks at least: one look may
-// fall between two calls of one that computes for long. Empty: none.
+// The C function that it was in, in at least half of the samples: one sample
+// may fall between two long calls. Empty: none.
 std::string computes_in(const ProcessSnapshot& of,
                         const ThreadSnapshot& thread) {
   std::string function;
@@ -128,8 +127,8 @@ std::string computes_in(const ProcessSnapshot& of,
   return seen * 2 >= kRunningSamples ? function : "";
 }
 
-// What of its variables changes from one look to another. None: they cannot be
-// read, it has none, or it has not run meanwhile.
+// Which of its variables change between samples. None: they cannot be read, it
+// has none, or it has not run meanwhile.
 std::optional<std::string> changes_in(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread,
                                       const PythonFrame& frame) {
@@ -153,8 +152,8 @@ std::optional<std::string> changes_in(const ProcessSnapshot& of,
   return changes;
 }
 
-// Who sleeps for some milliseconds at a time may have been awake in each look:
-// where it sleeps says more than where it was then.
+// A thread that sleeps for some milliseconds at a time may have been awake in
+// each sample: where it sleeps says more.
 Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr int kLooks = 6;
   constexpr auto kApart = std::chrono::milliseconds(3);
@@ -225,8 +224,8 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.evidence.push_back(
       fmt::format("none of the variables of {} has changed meanwhile",
                   printable(loop->frame.function)));
-  // In C code, or in what it calls, it may compute for long; who may not be
-  // stopped does not tell whether he is there.
+  // It may compute for long in C code, or in what that calls; without a stop,
+  // that cannot be seen.
   if (!of.system.may_stop) {
     return cause;
   }

@@ -1,5 +1,5 @@
-// A lock of multiprocessing, which several processes share: who holds it, or
-// that nobody alive does.
+// A lock of multiprocessing, which several processes share: its holder, or that
+// no live process holds it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Other threads of this process than this one may have it, or this one itself.
+// The holder is another thread of this process, or this thread itself.
 void tell_own(const ThreadSnapshot& thread,
               const AwaitedSharedLock& lock,
               Cause& cause) {
@@ -77,7 +77,7 @@ std::string_view kind_of(const ThreadSnapshot& thread) {
                                                   : "wait() of a Condition";
 }
 
-// Whoever does not wait for the same may end it; who computes, when it is done.
+// A process that does not wait for the same, or computes, may end the wait.
 void find_others(const ProcessSnapshot& of,
                  const ThreadSnapshot& thread,
                  const AwaitedSharedLock& wait,

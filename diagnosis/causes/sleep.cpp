@@ -1,7 +1,7 @@
 // A thread that sleeps for a time: once, between rounds of its work, or between
-// two looks at what it waits for. Which of them, its bytecode says. And one
-// that waits for a limited time, and then asks again, as in `while not done:
-// queue.get(timeout=1)`: that is a poll, however it is written.
+// two polls; its bytecode tells which. Also one that waits with a time limit,
+// and then tries again, as in `while not done: queue.get(timeout=1)`: that is a
+// poll, too.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
@@ -32,9 +32,9 @@ std::string time_left(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 // ---- waits with a time limit
 
-constexpr double kLongestRound = 60;  // seconds: who waits longer, waits
+constexpr double kLongestRound = 60;  // seconds: a longer limit is a plain wait
 
-// Of these the one that is waited for is not named by what is waited in.
+// In these causes, the wait does not name the object that is awaited.
 bool may_be_asked_for(const Cause& cause) {
   constexpr std::array kIds = {
       CauseId::Condition, CauseId::Future,     CauseId::Idle,
@@ -50,7 +50,7 @@ bool may_be_asked_for(const Cause& cause) {
   return unowned_lock || std::ranges::find(kIds, cause.id) != kIds.end();
 }
 
-// The library's functions in which the program waits.
+// Whether it is one of the library's functions in which a program waits.
 bool is_of_wait(const PythonFrame& frame) {
   constexpr std::array<std::string_view, 4> kFiles = {
       "/multiprocessing/connection.py", "/multiprocessing/managers.py",
@@ -61,8 +61,8 @@ bool is_of_wait(const PythonFrame& frame) {
          });
 }
 
-// The program's own frame that has called it; none where a library has, whose
-// loop is that library's business.
+// The program's own frame that has called it; none for a library's frame, as a
+// library's loops are not judged here.
 std::optional<std::size_t> caller_of_wait(const ThreadSnapshot& thread) {
   const auto& frames = thread.frames();
   const auto found = std::ranges::find_if_not(frames, is_of_wait);

@@ -1,5 +1,5 @@
-// A process that its cgroup keeps waiting: for the CPU, which makes it slow and
-// not hung; for memory, which may do either.
+// A process that its cgroup throttles: of CPU time, which makes it slow and not
+// hung; of memory, which may do either.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ NextStep more_memory(const CgroupMemory& memory) {
 
 }  // namespace
 
-// Version 1 without its OOM killer: who wants more waits in the kernel. Version
+// Version 1 without its OOM killer: an allocation blocks in the kernel. Version
 // 2 above memory.high: it sleeps there for up to two seconds each time.
 Found memory_limit(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.wait.state != 'D') {

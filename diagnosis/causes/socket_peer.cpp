@@ -12,7 +12,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Besides `own`, of which no other need be named.
+// The holders besides `own`.
 std::vector<int> other_holders(const SocketPeer& peer, int own) {
   std::set<int> pids;
   for (const SocketFd& holder : peer.holders) {
@@ -38,7 +38,7 @@ std::string accept_queue(const SocketPeer& peer) {
                      peer.room ? fmt::format(", backlog {}", *peer.room) : "");
 }
 
-// One that is stopped in such a call does not wait there.
+// A thread that is stopped in such a call does not wait there.
 std::string what_it_does(SocketUse use, const ThreadSnapshot* thread) {
   if (thread == nullptr || thread->wait.state != 'S') {
     return "";
@@ -144,7 +144,7 @@ bool lead_to_peer(const ProcessSnapshot& of,
     cause.blocked_by.push_back(one.id);
   }
   if (itself) {
-    // A handler of a signal may write to a socket that it interrupts.
+    // A signal handler may write to a socket that it interrupts.
     if (peer.accepted && of.handles_signals()) {
       cause.confidence = Confidence::Possible;
     }

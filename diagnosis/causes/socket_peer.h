@@ -1,5 +1,5 @@
-// A wait for the other end of a socket that is on this machine: who has that
-// end, and what of it is seen.
+// A wait for the other end of a socket, on this machine: its owner, and what
+// can be seen of that.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct SocketWait {
   std::string to;    // "127.0.0.1:6379", "/run/redis.sock"; may be empty
   bool reads = true;
   bool connects = false;   // there is no connection yet
-  bool with_time = false;  // the call comes back by itself some time
+  bool with_time = false;  // the call has a time limit
 };
 
-// Makes of `cause` that wait: who is behind it, in a sentence and as threads.
-// Returns false where nobody is seen who has that end.
+// Makes `cause` that wait, with the owner in its summary and as threads.
+// Returns false where no owner is visible.
 bool lead_to_peer(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const SocketPeer& peer,

@@ -19,8 +19,8 @@ namespace {
 constexpr int kLooks = 5;
 constexpr auto kBetweenTries = std::chrono::milliseconds(3);
 
-// The function by which its C code is on the stack; "" if it is not, or that
-// cannot be told.
+// The function of its C code that is on the stack; "" if there is none, or that
+// cannot be read.
 std::string function_of_sqlite(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread) {
   auto functions = of.native(thread);

@@ -1,7 +1,7 @@
-// A lock that is a file: who finds it looks again and again until it is gone.
-// torch's FileBaton is one, behind which each build of an extension waits, and
-// filelock's SoftFileLock. Whoever made it keeps it open; if nobody does,
-// nobody will remove it.
+// A lock that is a file: waiters poll until it is gone. torch's FileBaton is
+// one, behind which each build of an extension waits, and filelock's
+// SoftFileLock. Its maker keeps it open; if no process does, it is never
+// removed.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -43,8 +43,8 @@ std::optional<Polled> polled_file(const ProcessSnapshot& of,
              : std::nullopt;
 }
 
-// Somebody of another machine has made it, or one who may be at it still.
-// Whoever has not got it open any more has lost it.
+// The maker is on another machine, or may still be at work. A maker that no
+// longer has it open has lost it.
 bool is_of_another(const ProcessSnapshot& of,
                    const FileOwner& owner,
                    bool all_seen,
@@ -141,7 +141,7 @@ Found stale_lock_file(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.evidence.push_back(
         "its file system may be shared: look on the other machines, too");
   }
-  // By a way that leads there from outside of a container as well.
+  // A path that works from outside of a container, too.
   cause.next.push_back(
       {fmt::format("rm {}", shell_quote(fmt::format("/proc/{}/root{}", of.pid,
                                                     seen->path))),

@@ -1,5 +1,5 @@
 // A thread that is stopped, frozen with its cgroup, or has ended: it does
-// nothing until somebody else does something.
+// nothing until another process acts.
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
@@ -15,7 +15,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Whoever reads from its terminal in the background is stopped for it.
+// A background process that reads from its terminal is stopped.
 bool wanted_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto& call = thread.wait.call;
   if (call.running || (call.number != SYS_read && call.number != SYS_write)) {
@@ -38,9 +38,9 @@ Cause ended(const ProcessSnapshot& of) {
                     "who its parent is, and what that one does"}}};
 }
 
-// The debugger that holds it; 0: nobody does. A stop of some microseconds, by
-// who reads its stack (another hangdbg, a profiler), is no hang: it has to be
-// in one and the same stop in each of several looks. Each stop is a switch.
+// The debugger that holds it; 0: none. A stop of some microseconds by a stack
+// reader (another hangdbg, a profiler) is no hang: all samples must be in the
+// same stop. Each stop is a context switch.
 int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr int kStopLooks = 5;
   constexpr auto kBetweenStopLooks = std::chrono::milliseconds(40);
@@ -66,7 +66,7 @@ int debugger_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
 
 }  // namespace
 
-// Nothing in that cgroup runs until somebody thaws it.
+// Nothing in that cgroup runs until it is thawed.
 Found frozen(const ProcessSnapshot& of, const ThreadSnapshot&) {
   const auto& frozen = of.system.around(of.pid).cgroup.frozen;
   if (!frozen) {

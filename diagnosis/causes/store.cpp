@@ -1,5 +1,5 @@
-// The store of torch.distributed, where the ranks of a job meet: who wants a
-// key waits until somebody has set it.
+// The store of torch.distributed, where the ranks of a job meet: a reader of a
+// key waits until it is set.
 #include <fmt/core.h>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// A program that waits for somebody to type.
+// A program that waits for input at its terminal.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace hangdbg::causes {
 namespace {
 
-// Who writes its standard input, if that is the parent, and that one waits for
-// its end in the only thread it has: so it will not write.
+// The writer of its standard input, if that is the parent, and its only thread
+// waits for a child: then it will not write.
 std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const auto input = of.file(0);
   if (!input || !input->is_pipe() || !of.system.saw_all_pipes()) {
@@ -37,8 +37,8 @@ std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
              : std::nullopt;
 }
 
-// Who serves its terminal, if that is a program of Python above it whose only
-// thread waits for nothing else than what is written there: nobody types then.
+// The server of its terminal, if that is an ancestor in Python whose only
+// thread waits just for the terminal's output: then no input will come.
 std::optional<ThreadId> server_that_waits(const ProcessSnapshot& of,
                                           const OpenFile& tty) {
   constexpr int kGenerations = 4;

@@ -1,4 +1,4 @@
-// An event loop of Trio: what its tasks are at.
+// An event loop of Trio: what its tasks wait for.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace hangdbg::causes {
 namespace {
 
-// Its tasks wait for each other alone: no time will come, no descriptor is
-// watched by which others could write, and no other thread is there.
+// Its tasks wait for each other alone: there is no timer, no watched descriptor
+// that others can write to, and no other thread.
 bool nobody_is_left(const ProcessSnapshot& of,
                     const ThreadSnapshot& thread,
                     const Cause& cause) {

@@ -1,5 +1,5 @@
-// A UDP socket on which nothing comes. Which packet is awaited, the kernel does
-// not know: of a socket that is connected, from whom alone.
+// A UDP socket that receives nothing. The kernel does not know which packet is
+// awaited; of a connected socket, it knows the sender.
 #include <fmt/core.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
-// A Unix socket on which nothing comes, or nothing goes: one of a pair of
-// sockets, or the connection to a server here.
+// A Unix socket that is silent or blocked: one of a pair of sockets, or the
+// connection to a server here.
 #include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -83,8 +83,8 @@ Found unix_socket(const ProcessSnapshot& of,
                         .connects = connects,
                         .with_time = awaited.with_time};
   if (!lead_to_peer(of, thread, *peer, wait, cause)) {
-    // A closed one would have no peer at all: it is of another container, or of
-    // who may not be looked into.
+    // A closed one would have no peer at all: it belongs to another container,
+    // or to a process that may not be inspected.
     cause.progress = Progress::Idle;
     cause.summary =
         "waits for a Unix socket, and the owner of its other end cannot be "

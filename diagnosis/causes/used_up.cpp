@@ -1,5 +1,5 @@
-// A thread that tries again and again what cannot be had: no descriptor, no
-// room on a disk, no new process.
+// A thread that retries for a resource that is used up: no descriptor, no room
+// on a disk, no new process.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace hangdbg::causes {
 namespace {
 
-// Connections that nobody has accepted yet, on all ports at which it listens.
+// Connections not accepted yet, on all ports at which it listens.
 std::int64_t waiting_connections(const ProcessSnapshot& of) {
   constexpr std::size_t kMost = 20000;
   std::int64_t waiting = 0;

@@ -20,15 +20,15 @@ LockOwner owner_of(const ThreadSnapshot& thread, const PythonFrame* frame) {
           frame != nullptr ? place_of(*frame) : thread.place()};
 }
 
-// A process, of which it is not told which of its threads it is.
+// A process of which the owning thread is not known.
 LockOwner owner_of(int pid) {
   const auto wait = sample_wait(pid, pid);
   return {
       {pid, pid}, process_text(pid), wait ? describe(*wait) : "has ended", ""};
 }
 
-// Condition.wait() makes a Lock of its own for each that waits, which notify()
-// releases (Lib/threading.py).
+// Condition.wait() makes a Lock for each waiter, which notify() releases
+// (Lib/threading.py).
 bool is_condition(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const PythonLock& lock) {
@@ -36,7 +36,7 @@ bool is_condition(const ProcessSnapshot& of,
   return waits != nullptr && of.object(*waits, "waiter") == lock.object;
 }
 
-// Up to 3.12 a thread has a Lock as long as it runs.
+// Up to 3.12 a thread holds a Lock as long as it runs.
 bool is_join(const ThreadSnapshot& thread) {
   return thread.find("_wait_for_tstate_lock", "/threading.py", 1) != nullptr;
 }

@@ -1,5 +1,5 @@
-// Which lock a thread waits for, of whatever kind, and who holds it: what rules
-// know of locks, as facts that can be shown alone.
+// Which lock a thread waits for, of any kind, and its owner: what rules know
+// about locks, as facts.
 #pragma once
 
 #include <cstdint>
@@ -29,39 +29,38 @@ std::string_view lock_kind_name(LockKind kind);  // "RLock", "mutex", ...
 struct LockOwner {
   ThreadId id;
   std::string who;    // "thread 12 "worker"", "process 99 (python)"
-  std::string state;  // "asleep in futex for 3 min"; "" if it is not seen
-  std::string place;  // of the `with` in which it has it; else where it stands
+  std::string state;  // "asleep in futex for 3 min"; "" if unknown
+  std::string place;  // of the `with` that holds it; else where it is now
 };
 
 struct SeenLock {
   LockKind kind = LockKind::Lock;
-  // What is the same for all who see the same lock: of memory by process and
-  // address, of files and shared memory by device and inode.
+  // Identifies the lock: in memory by process and address, of files and shared
+  // memory by device and inode.
   std::string key;
   std::string name;         // `self._lock`, a path, a mutex's type; may be ""
   Address address;          // in that process; none of a file
   std::uint64_t count = 0;  // how often an RLock is held
   std::vector<LockOwner> owners;
-  // Who had it when this process was forked from its parent, there.
+  // The owner in the parent, when this process was forked.
   std::optional<ThreadId> owner_in_parent;
-  std::string note;  // why there is no owner, or none here; "" otherwise
+  std::string note;  // why no owner is listed; "" otherwise
 };
 
 // "the RLock `lock`, held by thread 12 "worker"".
 std::string describe(const SeenLock& lock);
 
-// Of one process. What its threads have is read once, when it is first asked
-// for.
+// Of one process. What its threads hold is read once, on first use.
 class LockReader {
  public:
   explicit LockReader(const ProcessSnapshot& of) : of_(of) {}
 
   std::optional<SeenLock> awaited_by(const ThreadSnapshot& thread) const;
 
-  // Those of Python that a thread has by `with`.
+  // The Python locks that a thread holds by `with`.
   std::vector<SeenLock> held_by(const ThreadSnapshot& thread) const;
 
-  // The GIL, if somebody has it.
+  // The GIL, if it is held.
   std::optional<SeenLock> gil() const;
 
  private:

@@ -25,8 +25,8 @@ class Waits {
   }
 
  private:
-  // Of another process the one that is known to have a lock is main, or it is
-  // not told which: then main stands for it.
+  // The known owner in another process is main, or its thread is unknown: then
+  // main is used.
   std::optional<SeenLock> read(ThreadId id) {
     const ProcessSnapshot* const where =
         id.pid == of_.pid ? &of_ : snapshot(id.pid);

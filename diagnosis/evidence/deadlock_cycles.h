@@ -1,4 +1,4 @@
-// Who waits for whom in a circle, over all locks and processes.
+// Deadlock cycles, over all locks and processes.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace hangdbg {
 
-// Those that a thread of that process is in, each once.
+// The cycles with a thread of that process, each once.
 std::vector<DeadlockCycle> deadlock_cycles(const ProcessSnapshot& of,
                                            const LockReader& locks);
 

@@ -6,7 +6,7 @@
 
 namespace hangdbg {
 
-// Of process `pid`: its TCP connection, or who else has the pipe.
+// Of process `pid`: its TCP connection, or the other holders of its pipe.
 Descriptor describe_file(SystemSnapshot& system, int pid, OpenFile file);
 
 }  // namespace hangdbg

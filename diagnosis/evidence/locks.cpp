@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-// Of the same lock as one that is known already, what that one lacks.
+// If the lock is already known, fills in what that entry lacks.
 KnownLock& add(SeenLocks& all, SeenLock lock);
 void add_file_locks(const ProcessSnapshot& of, SeenLocks& all);
 
@@ -87,7 +87,7 @@ KnownLock& add(SeenLocks& all, SeenLock lock) {
   return *known;
 }
 
-// Those that it has by way of a descriptor, and who else waits for them
+// The file locks that it holds by a descriptor, and their other waiters
 // (proc_locks(5)).
 void add_file_locks(const ProcessSnapshot& of, SeenLocks& all) {
   const auto open = read_open_files(of.pid);

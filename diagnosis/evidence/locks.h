@@ -1,6 +1,6 @@
-// The locks of a process that can be seen: those that a thread waits for, and
-// those that one has; who waits for whom in a circle: the facts behind
-// `hangdbg locks`. No code runs in the process, and nothing is stopped.
+// The locks of a process that can be seen: those that threads wait for, those
+// that they hold, and deadlock cycles: the facts behind `hangdbg locks`. No
+// code runs in the process, and nothing is stopped.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct KnownLock {
   std::vector<LockWaiter> waiters;
 };
 
-// Each waits for the lock that the next one has; the last for the first's.
+// Each waits for the lock that the next one holds; the last for the first's.
 struct DeadlockCycle {
   struct WaitEdge {
     ThreadId id;
@@ -39,8 +39,8 @@ struct DeadlockCycle {
 struct SeenLocks {
   int pid = 0;
   std::string title;
-  std::string python;            // "" of one that is none
-  std::vector<KnownLock> locks;  // those that somebody waits for first
+  std::string python;            // "" if it is no Python
+  std::vector<KnownLock> locks;  // those with waiters first
   std::vector<DeadlockCycle> circles;
   std::vector<std::string> skipped;
 };

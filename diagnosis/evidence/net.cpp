@@ -20,11 +20,11 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostNetworks = 32;  // whose other ends are looked for
+constexpr std::size_t kMostNetworks = 32;  // searched for other ends
 constexpr std::size_t kMostHolders = 8;    // of one socket
 constexpr std::size_t kMostBorrowed = 2000;
 
-// What a network namespace has, of which nothing was skipped quietly.
+// What a network namespace has; all that was skipped is recorded.
 struct ListedSocket {
   std::unordered_map<std::uint64_t, TcpSocket> tcp, udp;
   std::unordered_map<std::uint64_t, UnixSocket> local;
@@ -184,8 +184,8 @@ SeenSocket seen_socket(int pid,
   return seen;
 }
 
-// What sock_diag does not say: where we may not go to its namespace, all; of a
-// socket that was made in another namespace, too; else the options.
+// Fills in what sock_diag does not tell: everything, where its namespace may
+// not be entered, or the socket was made in another one; else the options.
 void borrow(SeenNet& net,
             const NetOptions& options,
             const ListedSocket& listed) {
@@ -237,7 +237,7 @@ std::vector<SocketHolder> holders_of(std::uint64_t inode,
 
 using SocketEnds = std::pair<SocketAddress, SocketAddress>;
 
-// By their own end and the other, of those that are connected.
+// Connected sockets by their own end and the other.
 std::map<SocketEnds, std::uint64_t> by_ends(
     const std::unordered_map<std::uint64_t, TcpSocket>& sockets) {
   std::map<SocketEnds, std::uint64_t> ends;
@@ -249,7 +249,7 @@ std::map<SocketEnds, std::uint64_t> by_ends(
   return ends;
 }
 
-// In its own namespace, and for what goes out of that in those of the other
+// In its own namespace; for connections that leave it, in those of the other
 // processes here.
 void find_other_ends(SeenNet& net,
                      const ListedSocket& listed,

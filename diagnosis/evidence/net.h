@@ -1,6 +1,5 @@
-// The sockets of a process: both ends, queues, what TCP does about what it has
-// sent, the interface, and the owner of the other end: the facts behind
-// `hangdbg net`.
+// The sockets of a process: both ends, queues, TCP's state for sent data, the
+// interface, and the owner of the other end: the facts behind `hangdbg net`.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@
 
 namespace hangdbg {
 
-// Who has the other end of a connection.
+// The owner of the other end of a connection.
 struct SocketHolder {
   int pid = 0;
   int fd = 0;
   std::string name;  // comm
 };
 
-// How the facts of a socket were had.
+// The source of the facts about a socket.
 enum class SocketSource { SockDiag, Borrowed, Proc };
 std::string_view source_name(SocketSource source);  // "sock_diag", ...
 
@@ -36,10 +35,10 @@ struct SeenSocket {
   SocketSource source = SocketSource::SockDiag;
   std::optional<TcpSocket> inet = {};  // of TCP and UDP
   std::optional<UnixSocket> local = {};
-  std::string interface = {};  // that has its address; "" if none is told
-  std::vector<SocketHolder> others = {};      // that have the other end, here
-  std::optional<SocketOptions> options = {};  // if they were asked for
-  // What is odd about it, the worst first: "SYN_SENT: no answer yet".
+  std::string interface = {};             // that has its address; "" if unknown
+  std::vector<SocketHolder> others = {};  // owners of the other end, here
+  std::optional<SocketOptions> options = {};  // if they were requested
+  // What is unusual about it, the worst first: "SYN_SENT: no answer yet".
   std::vector<std::string> odd = {};
   int oddness = 0;  // the worst's; 0 if nothing is
 };
@@ -48,10 +47,10 @@ struct SeenNet {
   int pid = 0;
   std::string name;                 // comm
   std::uint64_t network = 0;        // the inode of its network namespace
-  bool ours = true;                 // we are in the same one
+  bool ours = true;                 // hangdbg is in the same one
   std::vector<SeenSocket> sockets;  // unusual ones first, then by descriptor
   std::vector<Interface> interfaces;
-  std::size_t unseen = 0;  // processes of which we may not see the sockets
+  std::size_t unseen = 0;  // processes whose sockets may not be read
   std::vector<std::string> skipped;
 };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kThreadsMostFiles = 64;  // of one thread's call
 
 Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again);
-// By what the kernel says alone.
+// From the kernel alone.
 SeenThread seen_by_kernel(int pid, int tid);
 // And by what its process is known to be.
 SeenThread seen_thread(const ProcessSnapshot& of,
@@ -61,7 +61,7 @@ Result<SeenThreads> see(int pid, Deadline deadline, bool looks_again) {
       .pid = pid,
       .title = fmt::format("process {} ({})", pid, printable(status.name)),
       .pending = signal_names(status.signals_pending_for_all)};
-  // Shared, as one who reads memory that does not answer is left behind.
+  // Shared: a reader whose target's memory does not answer is abandoned.
   const auto system = SystemSnapshot::make(deadline);
   system->may_stop = false;
   system->looks_again = looks_again;
@@ -181,7 +181,7 @@ std::string name_policy(unsigned policy) {
   }
 }
 
-// As the rules have it. Who waits in MPI runs, and is not looked for.
+// As the rules find it. A wait in MPI runs, and is not looked for.
 std::optional<CollectiveCall> awaited_collective(const ProcessSnapshot& of,
                                                  const ThreadSnapshot& thread,
                                                  bool waits_for_lock) {

@@ -28,7 +28,7 @@ struct SeenThread {
   ThreadId id;
   std::string name;                   // Python's; "" if it has none
   std::string comm;                   // the kernel's
-  SchedStats runs;                    // before it was looked at
+  SchedStats runs;                    // before it was sampled
   char state = '?';                   // R S D T t Z X
   std::string doing;                  // "asleep in futex for 3 min"
   std::optional<double> asleep_s;     // not run since
@@ -39,8 +39,8 @@ struct SeenThread {
   bool pinned = false;  // to fewer than the main thread, or main to fewer than
                         // this machine has
   int nice = 0;
-  std::string policy;  // "FIFO", "BATCH", ...; "" of usual ones
-  std::string wchan;   // where it sleeps in the kernel; "" if that is not told
+  std::string policy;  // "FIFO", "BATCH", ...; "" if usual
+  std::string wchan;   // where it sleeps in the kernel; "" if unknown
   std::string call;    // its system call; "" when it is in none
   std::vector<std::string> arguments;
   std::vector<Descriptor> files;  // those that the call waits for or is given
@@ -48,7 +48,7 @@ struct SeenThread {
   std::optional<CollectiveCall> collective;  // the same
   std::vector<std::string> pending;          // signals for it alone
   std::vector<std::string> blocked;
-  std::optional<int> tracer;  // who debugs it
+  std::optional<int> tracer;  // its debugger
   bool python = false;        // it runs Python
   bool has_gil = false;
   std::optional<CodePlace> place;  // its innermost Python frame
@@ -59,20 +59,19 @@ struct SeenThreads {
   int pid = 0;
   std::string title;                 // "process 79655 (python train.py)"
   std::string python;                // "3.11.7"; "" of one that is none
-  std::optional<SeenLock> gil;       // if somebody has it
+  std::optional<SeenLock> gil;       // if it is held
   std::vector<std::string> pending;  // signals for any of them
   std::vector<SeenThread> threads;   // main first, then by number
-  std::size_t unseen_pipes = 0;      // processes of which it is not known what
-                                     // pipes they have
+  std::size_t unseen_pipes = 0;      // processes whose pipes are unknown
   std::vector<std::string> skipped;  // what could not be seen, and why
 };
 
-// Also of a process that is no Python, and of one whose memory does not answer:
-// what the kernel says of it then. Errors: NoSuchProcess, NotPermitted.
+// Also for processes without Python, and for those whose memory does not
+// answer: only what the kernel knows. Errors: NoSuchProcess, NotPermitted.
 Result<SeenThreads> see_threads(int pid, Deadline deadline);
 
-// The same by one look alone: a fifth of a second less where threads have just
-// run, and their CPU is not known.
+// From one sample only: a fifth of a second faster where threads have just run,
+// without their CPU usage.
 Result<SeenThreads> see_threads_at_once(int pid, Deadline deadline);
 
 }  // namespace hangdbg

@@ -32,7 +32,7 @@ constexpr double kHungAfterS = 10;
 
 using Children = std::multimap<int, int>;
 
-// What the kernel tells without the process's memory. None: it is gone.
+// What the kernel tells without the process's memory. None: it has ended.
 std::optional<TreeProcess> seen_process(int pid);
 void add_below(int pid,
                std::size_t depth,
@@ -168,9 +168,9 @@ TreeProcess* find_process(SeenTree& tree, int pid) {
   return found == tree.processes.end() ? nullptr : &*found;
 }
 
-// Command lines, and whether it is Python: that is read from its memory. Who
-// reads that of one in state D may wait likewise, and not even SIGKILL ends
-// him.
+// Command lines, and whether it is Python: both are read from its memory. A
+// reader of a process in state D may block likewise, and not even SIGKILL ends
+// it.
 void read_usage(SeenTree& tree, Deadline deadline) {
   struct Memory {
     std::vector<std::string> command_line;
@@ -246,8 +246,7 @@ std::vector<int> waited_for(int pid) {
   return found;
 }
 
-// By system calls, and for the one that was asked for by all that `diagnose`
-// knows.
+// By system calls; for the requested process by all that `diagnose` knows.
 void mark_waited_for(SeenTree& tree, Deadline deadline) {
   for (const TreeProcess& one : std::vector(tree.processes)) {
     for (const int awaited : waited_for(one.pid)) {

@@ -1,6 +1,6 @@
-// The processes around one: who has started it, what it has started, its job;
-// which of them somebody waits for: the facts behind `hangdbg tree`. Nothing is
-// stopped, and no code runs in any.
+// The processes around one: its ancestors, its descendants, its job, and which
+// of them are waited for: the facts behind `hangdbg tree`. Nothing is stopped,
+// and no code runs in any.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TreeProcess {
   int parent = 0;
   std::size_t depth = 0;                  // below the tree's root
   std::string name;                       // comm
-  std::vector<std::string> command_line;  // none: it is not told
+  std::vector<std::string> command_line;  // none: unknown
   unsigned uid = 0;
   char state = '?';   // R S D T t Z
   std::string doing;  // its main thread: "asleep in futex for 3 min"
@@ -34,11 +34,11 @@ struct TreeProcess {
 };
 
 struct SeenTree {
-  int pid = 0;                         // the one that was asked for
+  int pid = 0;                         // the process that was requested
   std::vector<TreeProcess> ancestors;  // of the root, the outermost first
-  // Each below its parent. The first is the root: the launcher of the job that
-  // the process is of, or itself. Ranks that are elsewhere in the machine's
-  // tree come after, with what is below them.
+  // Each below its parent. The first is the root: the launcher of the process's
+  // job, or the process itself. Ranks outside of the launcher's tree come
+  // after, with their descendants.
   std::vector<TreeProcess> processes;
   Jobs jobs;
   std::vector<std::string> skipped;

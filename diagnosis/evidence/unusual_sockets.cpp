@@ -12,7 +12,7 @@
 namespace hangdbg {
 namespace {
 
-// How bad, and in what words.
+// How bad, and its description.
 using Oddity = std::pair<int, std::string>;
 
 std::vector<Oddity> of_sending(const TcpSocket& socket) {
@@ -57,7 +57,7 @@ std::string awaited(std::uint32_t waiting, std::uint32_t backlog) {
   return fmt::format("{} of {} wait to be accepted", waiting, backlog);
 }
 
-// So many are waiting, and so many may.
+// The number of waiting connections, and their limit.
 void add_backlog(std::uint32_t waiting,
                  std::uint32_t backlog,
                  std::vector<Oddity>& odd) {
@@ -74,7 +74,7 @@ std::vector<Oddity> of_queues(const SeenSocket& seen) {
   if (socket.state == TcpState::Listen) {
     if (seen.source != SocketSource::Proc) {
       add_backlog(socket.unread, socket.unacknowledged, odd);
-    } else if (socket.unread > 0) {  // how many may, is not told there
+    } else if (socket.unread > 0) {  // the limit is unknown here
       odd.emplace_back(45,
                        fmt::format("{} wait to be accepted", socket.unread));
     }

@@ -1,4 +1,4 @@
-// What is odd about a socket: what it cannot send, what nobody reads, who does
+// What is unusual about a socket: unsent data, unread data, a peer that does
 // not answer.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace hangdbg {
 
-// Fills `odd` and `oddness`. `interfaces`: those of its namespace; none, if
-// they are not known.
+// Fills `odd` and `oddness`. `interfaces`: those of its namespace; none if
+// unknown.
 void tell_oddities(SeenSocket& socket,
                    const std::vector<Interface>& interfaces);
 

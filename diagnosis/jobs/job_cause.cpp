@@ -35,7 +35,7 @@ struct JobFinder {
   void without_waiters();
 
   const RankDiagnosis* find_rank(int rank) const;
-  // Of those, all that do the same as the worst of them.
+  // All of those that do the same as the worst of them.
   const RankDiagnosis* worst_of(const RankSet& ranks) const;
   RankSet alike(const RankSet& among, const Diagnosis& found) const;
   RankSet waiters() const;
@@ -90,7 +90,7 @@ Meeting meeting_of(const JobDiagnosis& job) {
     }
   }
   Meeting meeting = meet(ranks, job.job.missing);
-  // Who waits for what another rank holds.
+  // Ranks that wait for what another rank holds.
   for (const RankDiagnosis& rank : job.ranks) {
     if (!rank.found || rank.call) {
       continue;
@@ -139,7 +139,7 @@ void JobFinder::find() {
     return blame_cycle(circle);
   }
   if (waiters().size() < job.ranks.size()) {
-    // Who is not there is not awaited there either, or could not be read.
+    // A rank outside of the collectives is not awaited there, or was not read.
     const bool unread = std::ranges::any_of(
         job.ranks, [](const RankDiagnosis& one) { return !one.found; });
     return unread ? blame_unread() : without_waiters();
@@ -158,7 +158,7 @@ void JobFinder::blame_gone(const RankSet& gone) {
   job.hung = some_long_enough(waiting);
   job.cause = {.id = CauseId::RankEnded,
                .progress = Progress::Stuck,
-               // A message may be of another rank that is there.
+               // The message may be due from another rank, which is there.
                .confidence = for_messages(waiting) ? Confidence::Likely
                                                    : Confidence::Certain,
                .summary = fmt::format("{} {} ended; {} in {}", ranks_text(gone),
@@ -272,7 +272,7 @@ void JobFinder::blame_network() {
 
 void JobFinder::blame_nobody() {
   const bool more = !job.job.elsewhere.empty();
-  // Whatever has data may take its time, and does not show it.
+  // A rank that has data may take its time, and does not show it.
   job.stalled = long_enough(waiters()) &&
                 (!stands_in_mpi(job) || waits_in(waiters()) == "MPI_Barrier");
   job.cause = {
@@ -326,7 +326,7 @@ const RankDiagnosis* JobFinder::find_rank(int rank) const {
 
 const RankDiagnosis* JobFinder::worst_of(const RankSet& ranks) const {
   const RankDiagnosis* worst = nullptr;
-  // Of what is equally bad, what the fewest do is odd.
+  // Among equally bad causes, the rarest is the outlier.
   const auto badness = [&](const RankDiagnosis& one) {
     return std::tuple(one.found->stalled, one.found->cause.progress,
                       one.found->cause.confidence,
@@ -382,7 +382,7 @@ bool JobFinder::long_enough(const RankSet& ranks) const {
   });
 }
 
-// Who looks again and again whether others have come tells no time.
+// A rank that polls for others does not tell how long it has waited.
 bool JobFinder::some_long_enough(const RankSet& ranks) const {
   return std::ranges::any_of(ranks.numbers(), [this](int rank) {
     RankSet one;
@@ -391,7 +391,7 @@ bool JobFinder::some_long_enough(const RankSet& ranks) const {
   });
 }
 
-// As MPI does: that tells no time.
+// MPI polls: it does not tell how long it has waited.
 bool JobFinder::looks_again(int rank) const {
   const RankDiagnosis& one = *find_rank(rank);
   return one.call && !one.found->chain.front().waiting_s &&
@@ -411,8 +411,8 @@ bool JobFinder::works(int rank) const {
          one->found->cause.progress == Progress::Running;
 }
 
-// Who works lets nobody hang; who rests does, as others wait for it. Whose
-// message is waited for is not known: it may be that of one who works.
+// A rank that works makes no other hang; an idle one does, as others wait for
+// it. The sender of an awaited message is unknown: it may be at work.
 bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
   if (for_messages(waiting) &&
       std::ranges::any_of(meeting.odd().numbers(),
@@ -423,7 +423,7 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
     case Progress::Running:
       return false;
     case Progress::Idle:
-      // A server's other ranks wait for what it is asked.
+      // A server's other ranks wait for its requests.
       return odd.cause.id != CauseId::Serves &&
              root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
              (long_enough(waiting) ||
@@ -441,7 +441,7 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
   return false;
 }
 
-// " on n3": nothing where all are of this machine.
+// " on n3"; "" where all are on this machine.
 std::string JobFinder::on_hosts(const RankSet& ranks) const {
   constexpr std::size_t kMostNamed = 3;
   std::set<std::string> hosts;

@@ -29,7 +29,7 @@ struct Seen {
   std::optional<MpiWait> mpi = {};
 };
 
-// So much time moves any healthy message but those of tens of gigabytes.
+// Enough time for any healthy message but those of tens of gigabytes.
 constexpr std::chrono::milliseconds kWatchMpi{2000};
 
 Seen read_rank(int pid, double hung_after_s, Deadline deadline);
@@ -57,7 +57,7 @@ JobDiagnosis diagnose_job(const Job& job,
   if (job.launcher && job.find(*job.launcher) == nullptr) {
     pids.push_back(*job.launcher);
   }
-  // Each leaves something for who puts it together.
+  // Each leaves some time to combine the results.
   const Deadline theirs = deadline.capped(deadline.left() * 9 / 10);
   parallel_map<Seen>(
       pids, theirs,
@@ -160,7 +160,7 @@ Seen read_rank(int pid, double hung_after_s, Deadline deadline) {
   return seen;
 }
 
-// What it has called is read once more.
+// The call is read once more.
 void find_call(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
                const std::shared_ptr<SystemSnapshot>& system,
@@ -189,7 +189,7 @@ void find_call(const ProcessSnapshot& of,
   }
 }
 
-// Another thread may be about to send what is waited for.
+// Another thread may be about to send the awaited message.
 bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return std::ranges::all_of(of.python_threads(),
                              [&](const ThreadSnapshot* one) {
@@ -197,7 +197,7 @@ bool only_one_running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                              });
 }
 
-// Who it waits for are its ranks, which are looked at anyhow.
+// It waits for its ranks, which are inspected anyway.
 Seen read_launcher(int pid, double hung_after_s, Deadline deadline) {
   const auto system = SystemSnapshot::make(deadline);
   system->ranks_apart = true;
@@ -219,7 +219,7 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
   std::vector<int> pids;
   for (const RankDiagnosis& rank : job.ranks) {
     if (rank.found && !rank.call) {
-      return;  // who is elsewhere is why they wait
+      return;  // they wait for the rank that is not in a call
     }
     pids.push_back(rank.pid);
   }
@@ -233,7 +233,7 @@ void read_flows(JobDiagnosis& job, Deadline deadline) {
   find_stuck_flows(job);
 }
 
-// Where nobody is to blame, and it is to be told whether they go on.
+// Where no rank is to blame: watches whether they make progress.
 void watch(JobDiagnosis& job, double hung_after_s, Deadline deadline) {
   std::vector<MpiWait> waits;
   for (const RankDiagnosis& rank : job.ranks) {
@@ -264,7 +264,7 @@ bool waits_for_a_rank(const JobDiagnosis& job, const RankDiagnosis& rank) {
              job.ranks.end();
 }
 
-// Nobody else is there who could send them anything.
+// No other program can send them anything.
 bool is_whole(const JobDiagnosis& job, Deadline deadline) {
   constexpr std::size_t kAlone = 1;  // it may have started others
   if (!job.job.launcher || job.job.world_size != job.job.ranks.size() ||
@@ -277,8 +277,7 @@ bool is_whole(const JobDiagnosis& job, Deadline deadline) {
          });
 }
 
-// As the kernel's log has it, or a rank that is left sees it: they may share a
-// cgroup.
+// From the kernel's log, or from a surviving rank: they may share a cgroup.
 void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   const auto left = std::ranges::find_if(
       job.ranks,
@@ -290,7 +289,7 @@ void tell_why_ended(JobDiagnosis& job, Deadline deadline) {
   causes::explain_ended_rank(*system, job.job.zombies, left->pid, job.cause);
 }
 
-// What several could not see is said once.
+// A note that several ranks share is listed once.
 void add_skipped(JobDiagnosis& job) {
   for (const RankDiagnosis& rank : job.ranks) {
     if (!rank.found) {

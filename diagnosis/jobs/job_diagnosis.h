@@ -1,5 +1,5 @@
-// Why a job hangs: the cause of each of its ranks, looked at all at once, and
-// of these the one that the others wait for.
+// Why a job hangs: the causes of all its ranks, inspected at once, and of these
+// the one that the others wait for.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct RankDiagnosis {
   Result<Diagnosis> found;
   std::optional<CollectiveCall> call = {};  // it waits there
   ProcessGroups groups = {};
-  std::optional<MpiWait> mpi = {};  // where it comes back from that
-  std::string host = {};            // of another machine's; "": of this one
+  std::optional<MpiWait> mpi = {};  // where that call returns to
+  std::string host = {};            // of another machine; "": this one
   // Read where all ranks of this machine wait in collectives.
   std::optional<Connections> connections = {};
 };
 
-// Ranks of which the same is to be said.
+// Ranks with the same diagnosis.
 struct AlikeRanks {
   RankSet ranks;
   const Diagnosis* first;  // the lowest one's
@@ -39,19 +39,18 @@ struct JobDiagnosis {
   Job job;
   std::vector<RankDiagnosis> ranks;  // ascending
   std::optional<WaitEdge> launcher;
-  // What does not get through; looked for where all wait in collectives.
+  // Blocked connections; searched where all wait in collectives.
   std::vector<PeerFlow> stuck_flows;
-  // Looked for where all wait for each other, and some of them in MPI.
+  // Searched where all wait for each other, and some of them in MPI.
   std::optional<Result<MpiWatch>> mpi_watch;
   Progress state = Progress::Unknown;
-  // Proved: of what is stuck, or as other ranks are blocked by one that does
-  // not come.
+  // Proved: a rank is stuck, or others are blocked by one that does not come.
   bool hung = false;
   bool stalled = false;  // as of a process (diagnose.h)
-  RankSet odd;           // whose cause it is; empty: all ranks alike
-  Cause cause;           // the sentence says of whom
+  RankSet odd;           // that have the cause; empty: all ranks alike
+  Cause cause;           // its summary names the ranks
   std::vector<std::string> skipped;
-  // Between machines, the rarest first: "NCCL: 2.19.3 on n3, 2.21.5 on n[1-2]".
+  // Between machines, rarest first: "NCCL: 2.19.3 on n3, 2.21.5 on n[1-2]".
   std::vector<std::string> differences;
 
   // Those among these, outliers first.
@@ -62,12 +61,12 @@ JobDiagnosis diagnose_job(const Job& job,
                           double hung_after_s,
                           Deadline deadline);
 
-// Several processes at once, that have nothing to do with each other.
+// Several processes at once that are unrelated.
 struct ProcessDiagnosis {
   int pid = 0;
   Result<Diagnosis> found;
 };
-// Passively: no thread is stopped to be read, nor watched for seconds.
+// Passively: no thread is stopped to be read, or watched for seconds.
 enum class Closely { AsNeeded, Passively };
 std::vector<ProcessDiagnosis> diagnose_all(const std::vector<int>& pids,
                                            double hung_after_s,

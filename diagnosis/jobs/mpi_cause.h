@@ -1,5 +1,5 @@
-// What is said of a job whose ranks all wait in MPI, each for others, as far as
-// it was watched whether they go on.
+// The cause of a job whose ranks all wait in MPI, each for others, as far as
+// their progress was watched.
 #pragma once
 
 #include "diagnosis/jobs/job_diagnosis.h"
@@ -9,14 +9,14 @@ namespace hangdbg {
 bool goes_on_in_mpi(const JobDiagnosis& job);
 bool stands_in_mpi(const JobDiagnosis& job);
 
-// A message of MPI is what one of them waits for.
+// One of them waits for a message of MPI.
 bool message_awaited(const JobDiagnosis& job);
 
 Cause going_on_cause(const JobDiagnosis& job);
-// Each waits for what another one would send or take if it did not wait itself.
+// Each waits for a send or a receive of another rank, which waits itself.
 Cause message_cause(const JobDiagnosis& job, bool hung);
 
-// The evidence that is in the watch.
+// The evidence from the watch.
 void tell_of_watch(const JobDiagnosis& job, Cause& cause);
 
 }  // namespace hangdbg

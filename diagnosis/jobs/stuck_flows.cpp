@@ -12,7 +12,7 @@ void find_stuck_flows(JobDiagnosis& job) {
   std::vector<RankConnections> ends;
   for (const RankDiagnosis& rank : job.ranks) {
     if (rank.found && !rank.call) {
-      return;  // who is elsewhere is why they wait
+      return;  // they wait for the rank that is not in a call
     }
     if (rank.connections) {
       ends.push_back({rank.rank, &*rank.connections});

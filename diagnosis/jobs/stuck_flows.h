@@ -1,4 +1,4 @@
-// What does not get through from one rank to another. Nothing is read here.
+// Data that does not get from one rank to another. Nothing is read here.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ void find_stuck_flows(JobDiagnosis& job);
 // "rank 0 does not reach rank 1: 48 bytes are sent again and again, ..."
 std::string flow_text(const PeerFlow& flow);
 
-// What the other machine says of that connection.
+// What the other machine reports about that connection.
 std::string far_end_text(const PeerFlow& flow);
 
 }  // namespace hangdbg

@@ -1,5 +1,5 @@
-// Cause: why one thread does not go on, with what shows it and what to do. What
-// a rule finds, and what `hangdbg diagnose` says.
+// Cause: why one thread makes no progress, with evidence and next steps: what a
+// rule finds, and what `hangdbg diagnose` reports.
 #pragma once
 
 #include <compare>
@@ -18,13 +18,13 @@ struct ThreadId {
   auto operator<=>(const ThreadId&) const = default;
 };
 
-// What can be said of a thread, from the best to the worst.
+// The progress of a thread, from the best to the worst.
 enum class Progress {
   Running,
-  Idle,     // by design: waits for what may come, as servers and pools do
-  Polling,  // looks again and again whether something has come, and sleeps
+  Idle,     // by design: waits for work or clients, as pools and servers do
+  Polling,  // polls: checks again and again, and sleeps between
   Unknown,  // waits; cause unknown
-  Blocked,  // waits for what somebody may do: whether that is a hang is open
+  Blocked,  // waits for something that may still come
   Stuck,    // nothing that exists can end the wait
 };
 std::string_view progress_name(Progress progress);  // "stuck"
@@ -32,41 +32,39 @@ std::string_view progress_name(Progress progress);  // "stuck"
 enum class Confidence { Possible, Likely, Certain };
 std::string_view confidence_name(Confidence confidence);  // "likely"
 
-// A command to type, and what for.
+// A command to type, and its purpose.
 struct NextStep {
   std::string command;
   std::string why;
 };
 
-// A thread was watched, and did not come back from that function: it has waited
-// for longer than that.
+// A thread was watched, and did not return from that function: it has waited
+// for at least that long.
 struct Watched {
   std::string function;
   double seconds = 0;
-  bool enough = false;  // to call it hung
+  bool enough = false;  // to count as hung
 };
 
 struct Cause {
   CauseId id = CauseId::Unknown;
   Progress progress = Progress::Blocked;
   Confidence confidence = Confidence::Likely;
-  // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...".
-  // As the target names things: whoever prints it makes it safe, and all text
-  // here.
+  // What the thread does: "waits for the lock file /tmp/lock, 2 d old, ...". It
+  // has the target's own names: the printer escapes it, like all text here.
   std::string summary;
   std::vector<std::string> evidence = {};
   std::vector<NextStep> next = {};
-  std::vector<ThreadId> blocked_by = {};  // if that is known
+  std::vector<ThreadId> blocked_by = {};  // if known
   bool any_unblocks = false;              // any one of them can end the wait
-  // It is what the tasks of an event loop are at: more than can be said of the
-  // function in which the loop waits.
+  // It is about the tasks of an event loop, and tells more than the function in
+  // which the loop waits.
   bool of_tasks = false;
-  // It asks again and again, and may stop that for another reason than that it
-  // has got what it waits for.
+  // It tries again and again, and may give up before it gets what it waits for.
   bool may_give_up = false;
   // They hold what this thread wants, and keep it while they are idle.
   bool blocks_others = false;
-  // So long it has waited, where its thread's own sleep does not say.
+  // How long it has waited, where its thread's own sleep does not tell.
   std::optional<double> waited_s = {};
   std::optional<Watched> watched = {};
   double timeout_scale = 1;  // of the time after which it counts as hung

@@ -1,5 +1,5 @@
-// The causes that the diagnosis knows. Scripts read their names: one that has
-// been given stays.
+// The causes that the diagnosis knows. Scripts read their names: a name never
+// changes.
 #pragma once
 
 #include <string_view>

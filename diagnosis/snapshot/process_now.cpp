@@ -1,5 +1,5 @@
-// What a ProcessSnapshot reads once more, since what was seen of a thread is a
-// moment old: with a memory of its own where what was read may have changed.
+// What a ProcessSnapshot reads once more, as its sample of a thread is out of
+// date: by a memory reader of its own where data may have changed.
 #include <thread>
 
 #include "diagnosis/snapshot/process_snapshot.h"

@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t kFrames = 300;  // innermost ones of a thread
 constexpr std::size_t kSnapshotSamples = 5;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(45);
-constexpr double kMoment = 1;  // seconds: who sleeps for longer, sleeps
+constexpr double kMoment = 1;  // seconds: a longer sleep counts as sleep
 constexpr std::size_t kMostMoving = 50;
 
 bool may_move(const ThreadSnapshot& thread) {
@@ -178,7 +178,7 @@ std::vector<int> ProcessSnapshot::handled_signals() const {
   return handled;
 }
 
-// Nothing else wakes it but a signal, whose handler would leave it where it is.
+// Only a signal could wake it otherwise, and its handler resumes the wait.
 bool ProcessSnapshot::makes_progress(const ThreadSnapshot& thread) const {
   return thread.ran && !thread.has_timeout() &&
          (thread.places.size() > 1 || !handles_signals());
@@ -231,7 +231,7 @@ std::vector<const ThreadSnapshot*> ProcessSnapshot::python_threads() const {
 
 const ThreadSnapshot* ProcessSnapshot::other_running_thread(
     const ThreadSnapshot* but) const {
-  constexpr double kPercent = 10;  // who polls or beats takes less
+  constexpr double kPercent = 10;  // polls and heartbeats take less
   const auto with = python_threads();
   const auto found = std::ranges::find_if(with, [&](const ThreadSnapshot* one) {
     return one != but &&
@@ -240,7 +240,7 @@ const ThreadSnapshot* ProcessSnapshot::other_running_thread(
   return found == with.end() ? nullptr : *found;
 }
 
-// ---- looks
+// ---- samples
 
 void ProcessSnapshot::look() {
   if (process_) {
@@ -283,9 +283,8 @@ void ProcessSnapshot::look() {
   }
 }
 
-// The rules read locks, values and bytecode as the versions that we know have
-// them: of another they have the stacks and the system calls alone, and objects
-// that cannot be read.
+// The rules read locks, values and bytecode only in known versions of Python:
+// in another one they have the stacks and the system calls, and no objects.
 void ProcessSnapshot::name_threads_of_unknown() {
   unread = trust_note(process_->python);
   const auto objects =
@@ -333,8 +332,7 @@ void ProcessSnapshot::read_python() {
   }
 }
 
-// At those that have just run, all at once, so that the time is waited for
-// once.
+// Samples all threads that have just run together, to wait only once.
 void ProcessSnapshot::look_again() {
   struct Moving {
     ThreadSnapshot* thread;
@@ -368,7 +366,7 @@ void ProcessSnapshot::look_again() {
       if (!seen->stack.frames.empty()) {
         thread.places.insert(place_of(seen->stack.frames[0]));
       }
-      // Of one that comes and goes, where it sleeps.
+      // For a thread that runs now and then, where it sleeps.
       if (seen->wait.state != 'R' || thread.wait.state == 'R') {
         thread.stack = std::move(seen->stack);
         thread.wait = std::move(seen->wait);
@@ -386,7 +384,7 @@ void ProcessSnapshot::look_again() {
   }
 }
 
-// Of one that has run since it was looked at, only what was seen then.
+// If the thread has run since its sample, only the frames of that sample.
 const std::vector<PythonFrame>& ProcessSnapshot::all_frames_of(
     const ThreadSnapshot& thread) const {
   constexpr std::size_t kWholeStackMostFrames = 20'000;
@@ -476,7 +474,7 @@ std::vector<OpenFile> ProcessSnapshot::open_files() const {
   return read ? std::move(read->files) : std::vector<OpenFile>();
 }
 
-// What the kernel has put on its stack and where, differs from one exec(2) to
+// The addresses that the kernel puts on the stack differ from one exec(2) to
 // the next.
 bool ProcessSnapshot::forked_from(int parent) const {
   const auto ours = read_proc_record(pid, "auxv");

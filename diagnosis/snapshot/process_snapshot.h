@@ -1,11 +1,11 @@
 // ProcessSnapshot: one process as rules see it: its threads, each with its
-// Python stack and what the kernel says of it, from a few looks. The rest
-// (descriptors, C functions, values) is read when a rule asks.
+// Python stack and its state in the kernel, from a few samples. The rest
+// (descriptors, C functions, values) is read when a rule needs it.
 //
-// What rules ask of it is virtual: a test makes one up
+// What rules read of it is virtual: a test makes one up
 // (tests/unit/support/made_up.h).
 //
-// No code runs in the process. A thread that runs is stopped for some tens of
+// No code runs in the process. A running thread is stopped for some tens of
 // microseconds, as by `hangdbg dump`.
 #pragma once
 
@@ -44,28 +44,28 @@ struct ThreadSnapshot {
   std::string name;  // "MainThread"; "" if it has none
   std::optional<PythonThread> python;
   PythonStack stack;
-  WaitSample wait;  // at the last look
-  // Of one that has run while we looked:
+  WaitSample wait;  // in the last sample
+  // Of a thread that has run while it was sampled:
   std::size_t looks = 1;
   bool ran = false;
-  std::set<std::string> places;  // its innermost ones, "train.py:12"
+  std::set<std::string> places;  // its innermost frames, "train.py:12"
   double cpu_percent = 0;
 
   const std::vector<PythonFrame>& frames() const { return stack.frames; }
   bool sleeps_in(std::string_view call) const {
     return wait.state != 'R' && wait.syscall == call;
   }
-  // In a futex(2) that is given a time to come back at.
+  // In a futex(2) with a timeout.
   bool has_timeout() const;
-  // In a call that comes back by itself, in futex(2) or a wait for descriptors.
+  // In a call with a time limit: futex(2) or a wait for descriptors.
   bool has_time_limit() const;
   // The innermost frame of that function in a file that ends so; null if there
   // is none among the `depth` innermost.
   const PythonFrame* find(std::string_view function,
                           std::string_view file,
                           std::size_t depth = 1000) const;
-  // The innermost one that is not the standard library's or an installed
-  // package's; null if there is none.
+  // The innermost frame outside of the standard library and installed packages;
+  // null if there is none.
   const PythonFrame* own_frame() const;
   std::string who() const;    // "MainThread", "thread 12 "worker""
   std::string place() const;  // "lock.py:42 in wait, from train.py:7 in main"
@@ -73,11 +73,11 @@ struct ThreadSnapshot {
 
 class ProcessSnapshot {
  public:
-  // What is read: who reads the memory of a process that waits in the kernel
-  // with a lock on it waits with it.
+  // Whether memory is read: a reader blocks with a process that waits in the
+  // kernel and holds the lock on its memory.
   enum class Memory { Read, Left };
-  // Errors: NoSuchProcess, NotPermitted; of one that is no Python, there are
-  // only its threads.
+  // Errors: NoSuchProcess, NotPermitted. A process without Python has only its
+  // threads.
   static Result<std::unique_ptr<ProcessSnapshot>> open(int pid,
                                                        SystemSnapshot& system,
                                                        Memory memory);
@@ -90,30 +90,29 @@ class ProcessSnapshot {
   std::vector<std::string> command_line;
   std::vector<ThreadSnapshot> threads;  // main first, then by number
   std::optional<GilState> gil;
-  // Why its Python is not read, or not all of it; "" where it is. Where nothing
-  // is, no thread has a stack, and none may be said to be fine.
+  // Why its Python is not read, or only in part; "" if it is. If nothing is
+  // read, no thread has a stack, and none may be reported as well.
   std::string unread;
-  // Of a version that we know: its locks, values and bytecode can be read, too.
+  // Of a known version: its locks, values and bytecode can be read, too.
   bool is_python() const { return process_ && !process_->python.unknown; }
   const PythonProcess& process() const { return *process_; }
   std::string title() const;  // "process 79655 (python train.py)"
-  // A handler of a signal may do what a thread waits for: of other signals than
-  // Ctrl-C and those of crashes.
+  // A signal handler may end a thread's wait. Signals other than Ctrl-C and
+  // those of crashes count.
   bool handles_signals() const { return !handled_signals().empty(); }
   std::vector<int> handled_signals() const;
 
-  // In a wait without a time it has run all the same: it has had what it waits
-  // for, and waits again.
+  // It has run in a wait without a timeout: the wait ended, and it waits again.
   bool makes_progress(const ThreadSnapshot& thread) const;
-  // Of one that is in a futex(2) with a time: seconds until it is over.
+  // For a thread in a futex(2) with a timeout: seconds until it expires.
   std::optional<double> wakes_in_s(const ThreadSnapshot& thread) const;
 
   const ThreadSnapshot* thread(int tid) const;
   const ThreadSnapshot* by_ident(std::uint64_t ident) const;
-  // Those that run Python, without our agent's.
+  // Those that run Python, without the agent's.
   std::vector<const ThreadSnapshot*> python_threads() const;
-  // Another one than `but` that computes: it may do what is waited for when it
-  // is done. Null if there is none.
+  // A thread other than `but` that computes: it may end the wait when it is
+  // done. Null if there is none.
   const ThreadSnapshot* other_running_thread(
       const ThreadSnapshot* but = nullptr) const;
 
@@ -129,11 +128,11 @@ class ProcessSnapshot {
   virtual std::string shown(const PythonFrame& frame,
                             std::string_view expression) const;
 
-  // The loops around what the frame has called; none where its bytecode cannot
-  // be read.
+  // The loops around the frame's current call; none if its bytecode cannot be
+  // read.
   virtual std::optional<FrameLoops> loops(const PythonFrame& frame) const;
 
-  // Of asyncio; none where nothing has imported it.
+  // Of asyncio; none if it is not imported.
   virtual AsyncioTasks asyncio_tasks() const;
 
   // ---- read once more: what a thread does now (process_now.cpp)
@@ -141,8 +140,8 @@ class ProcessSnapshot {
   virtual std::optional<ProcStatus> status_now(int tid) const;
   virtual std::optional<SchedStats> runs_now(int tid) const;
   virtual std::optional<GilState> gil_now() const;
-  // So many samples of its stack, that long apart, without those that could
-  // not be taken as a whole.
+  // `samples` stacks of it, `apart` from each other, without those that could
+  // not be read as a whole.
   virtual std::vector<PythonStack> watch_stack(
       const ThreadSnapshot& thread,
       int samples,
@@ -156,27 +155,27 @@ class ProcessSnapshot {
   virtual std::optional<std::string> variable(std::string_view name) const;
   virtual std::optional<OpenFile> file(int fd) const;
   virtual std::vector<OpenFile> open_files() const;
-  // What held_by() has found (awaited_python_lock.h), by thread: each that
-  // waits for a lock asks who holds it.
+  // Results of held_by() (awaited_python_lock.h), by thread: each waiter for a
+  // lock looks for its holder.
   mutable std::map<int, std::vector<HeldPythonLock>> held_locks;
-  // All frames of threads whose `stack` has the innermost ones only, as far as
-  // all_frames_of() was asked for them.
+  // All frames of threads whose `stack` has only the innermost ones, as far as
+  // all_frames_of() has read them.
   mutable std::map<int, PythonStack> whole_stacks;
   // The same as its frames(), and those further out.
   const std::vector<PythonFrame>& all_frames_of(
       const ThreadSnapshot& thread) const;
   const MemoryReader& memory() const { return *memory_; }
-  // The same memory as that one's: it was forked, and no program was begun.
+  // The same memory as the parent's: it was forked, without an exec since.
   virtual bool forked_from(int parent) const;
-  // With all modules. None if they cannot be read.
+  // With all modules. None: they cannot be read.
   virtual const PythonProcess* whole() const;
-  // Of torch.distributed; none where they cannot be read.
+  // Of torch.distributed; none if they cannot be read.
   virtual const ProcessGroups& process_groups() const;
   // The C functions that a thread's innermost Python function has called, the
   // innermost first, with their modules:
   // "gomp_team_start (libgomp.so.1)". Empty if they cannot be told.
   virtual std::vector<std::string> native(const ThreadSnapshot& thread) const;
-  // The same, with where each of them returns to.
+  // The same, with their return addresses.
   virtual std::vector<StackEntry> native_calls(
       const ThreadSnapshot& thread) const;
 

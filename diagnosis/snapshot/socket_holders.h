@@ -1,4 +1,4 @@
-// Which processes have which sockets, of all that we may see.
+// Which processes hold which sockets, as far as permitted.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SocketFd {
 struct AllSockets {
   std::multimap<std::uint64_t, SocketFd> by_inode;
   std::map<std::uint64_t, int> networks;  // a process of each namespace
-  std::size_t unseen = 0;  // processes of which we may not see them
+  std::size_t unseen = 0;  // processes whose sockets may not be read
 };
 
 AllSockets read_all_sockets(Deadline deadline);

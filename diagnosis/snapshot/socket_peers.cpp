@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-// Each is asked by a thread of ours that goes there.
+// Each is read by a thread of hangdbg that enters it.
 constexpr std::size_t kMostPeerNetworks = 64;
 
 bool is_other_end(const TcpSocket& one, const TcpSocket& ours) {
@@ -21,7 +21,7 @@ bool same_host(const SocketAddress& one, const SocketAddress& other) {
   return one.bytes == other.bytes;
 }
 
-// Of those that could be meant, the ones that are bound to that very address.
+// Of the candidates, those that are bound to that very address.
 std::vector<const TcpSocket*> bound_to(const std::vector<TcpSocket>& sockets,
                                        const SocketAddress& address,
                                        TcpState state,
@@ -40,7 +40,7 @@ std::vector<const TcpSocket*> bound_to(const std::vector<TcpSocket>& sockets,
   if (!exact.empty()) {
     return exact;
   }
-  // One of all IPv6 addresses takes what none of all IPv4 addresses does.
+  // A socket on all IPv6 addresses takes what none on all IPv4 addresses does.
   std::vector<const TcpSocket*> same;
   std::ranges::copy_if(general, std::back_inserter(same),
                        [&](const TcpSocket* one) {
@@ -105,7 +105,7 @@ std::optional<SocketPeer> SocketTables::tcp_peer(int pid,
   }
 }
 
-// Whose accept queue the connection is in, or would be if that had room.
+// The owner of the accept queue that has the connection, or would have it.
 std::optional<SocketPeer> SocketTables::waiting_tcp(int pid,
                                                     const TcpSocket& ours,
                                                     bool seen_there) {
@@ -114,7 +114,7 @@ std::optional<SocketPeer> SocketTables::waiting_tcp(int pid,
   auto listening = bound_to(tcp_of(pid).sockets, ours.remote, TcpState::Listen,
                             of_this_machine);
   if (seen_there) {
-    // With SO_REUSEPORT several listen, and each has a queue of its own.
+    // With SO_REUSEPORT there are several listeners, each with its own queue.
     const auto has_none = [](const TcpSocket* one) { return one->unread == 0; };
     if (!std::ranges::all_of(listening, has_none)) {
       std::erase_if(listening, has_none);
@@ -129,7 +129,7 @@ std::optional<SocketPeer> SocketTables::waiting_tcp(int pid,
   for (const TcpSocket* const one : listening) {
     peer.inodes.push_back(one->inode);
     peer.waiting += one->unread;
-    if (one->progress) {  // else it is not told
+    if (one->progress) {  // else it is unknown
       peer.room = peer.room.value_or(0) + one->unacknowledged;
     }
   }

@@ -1,9 +1,9 @@
 // The other end of a socket, where it is on this machine: which processes hold
 // it, or which listening socket has the connection in its accept queue.
 //
-// A TCP connection is told by its addresses, in the network namespace of the
-// process, and in the others that can be seen where the address is not
-// loopback. Without address translation between them, that is.
+// A TCP connection is found by its addresses, in the network namespace of the
+// process, and in the other visible ones where the address is not loopback.
+// Address translation between them is not supported.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ namespace hangdbg {
 struct SocketPeer {
   // Of its sockets: one; several, where more than one listens on the address.
   std::vector<std::uint64_t> inodes;
-  std::vector<SocketFd> holders;  // of those; none where they are not seen
-  bool all_seen = true;  // of every process it was seen which sockets it has
+  std::vector<SocketFd> holders;  // of those; none if they cannot be seen
+  bool all_seen = true;           // the sockets of all processes could be read
 
-  // False: nobody has accepted the connection. Then that is who listens.
+  // False: the connection is not accepted yet, and this is the listener.
   bool accepted = true;
   std::uint32_t waiting = 0;          // connections in its accept queue
   std::optional<std::uint32_t> room;  // its backlog, if that is known
   std::string name;                   // where it listens
-  // The kernel drops who comes then (sk_acceptq_is_full, net/sock.h).
+  // The kernel drops new connections then (sk_acceptq_is_full, net/sock.h).
   bool is_full() const { return room && waiting > *room; }
 
-  std::uint32_t unread = 0;           // bytes that it was sent and has not read
-  std::optional<std::uint32_t> user;  // whose it is, of TCP and UDP
+  std::uint32_t unread = 0;           // bytes received and not read
+  std::optional<std::uint32_t> user;  // its owner, of TCP and UDP
 };
 
 class SocketTables {
@@ -47,17 +47,17 @@ class SocketTables {
   std::vector<TcpSocket> tcp_of_process(int pid);
   std::optional<TcpSocket> udp(int pid, std::uint64_t inode);
 
-  // None where it is not of this machine, or cannot be seen.
+  // None: it is on another machine, or cannot be seen.
   std::optional<SocketPeer> tcp_peer(int pid, const TcpSocket& socket);
-  // Who has bound the address that a UDP socket is connected to.
+  // The owner of the address that a UDP socket is connected to.
   std::optional<SocketPeer> udp_peer(int pid, const TcpSocket& socket);
 
-  // None: it is no such socket, is not connected, or that is not told.
+  // None: it is no such socket, is not connected, or its peer is unknown.
   std::optional<SocketPeer> unix_peer(int pid, std::uint64_t inode);
-  // Who listens at that name, or receives there.
+  // The socket that listens at that name, or receives there.
   std::optional<SocketPeer> unix_server(int pid, const std::string& name);
 
-  // What could not be read, since the last time.
+  // What could not be read, since the last call.
   std::vector<std::string> take_skipped() {
     return std::exchange(skipped_, {});
   }

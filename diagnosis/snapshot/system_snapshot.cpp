@@ -62,8 +62,8 @@ void SystemSnapshot::take_snapshots(const std::vector<int>& pids) {
   std::vector<int> fresh;
   std::ranges::copy_if(pids, std::back_inserter(fresh),
                        [&](int pid) { return !cases_.contains(pid); });
-  // Who is left behind may still be at it. Then there is time yet for what the
-  // kernel says of it.
+  // An abandoned reader may still be at work. This leaves time to read what the
+  // kernel knows about its target.
   constexpr std::chrono::milliseconds kEnough{2700};  // for a busy machine
   const auto left = deadline_.left();
   const auto time = std::max<Deadline::Clock::duration>(
@@ -86,7 +86,7 @@ void SystemSnapshot::look_anew() {
   sockets_ = SocketTables(deadline_);
 }
 
-// Empty: it was not made in time.
+// Empty: it was not read in time.
 void SystemSnapshot::add(int pid, Made made) {
   if (!made) {
     skipped_.push_back(fmt::format(

@@ -1,7 +1,7 @@
-// SystemSnapshot: what rules ask of the machine around a process, each asked
-// once: other processes, the owner of the other end of a pipe, who holds which
-// file lock, TCP connections. All of it within one deadline, and what could not
-// be had is said.
+// SystemSnapshot: what rules need to know about the machine around a process,
+// each read once: other processes, the owner of the other end of a pipe,
+// holders of file locks, TCP connections. All within one deadline; what could
+// not be read is recorded.
 #pragma once
 
 #include <cstdint>
@@ -25,32 +25,32 @@ struct HostContext;
 
 class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
  public:
-  // Shared: who reads a process whose memory does not answer is left behind,
-  // and keeps it.
+  // Shared: a thread that reads a process whose memory does not answer is
+  // abandoned, and keeps it.
   static std::shared_ptr<SystemSnapshot> make(Deadline deadline);
   virtual ~SystemSnapshot();
   SystemSnapshot(const SystemSnapshot&) = delete;
   SystemSnapshot& operator=(const SystemSnapshot&) = delete;
 
-  // Of a live process; null if it cannot be looked at.
+  // Of a live process; null: it cannot be inspected.
   virtual const ProcessSnapshot* snapshot(int pid);
-  // The same for who wants the reason, by a deadline of its own. Errors: those
-  // of ProcessSnapshot::open.
+  // The same with the reason, and by a deadline of its own. Errors: those of
+  // ProcessSnapshot::open.
   Result<const ProcessSnapshot*> snapshot_before(int pid, Deadline deadline);
-  // At all of them at once.
+  // Takes all of them at once.
   virtual void take_snapshots(const std::vector<int>& pids);
-  // Forgets what was seen of processes and of the machine: who asks next, looks
-  // at it as it is then. No pointer to a snapshot may be kept.
+  // Forgets all processes and the machine: the next call reads them anew. No
+  // pointer to a snapshot may be kept.
   virtual void look_anew();
-  // Its Error, then.
+  // The errors of those that could not be inspected.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
-  // Who has an end of a pipe, of all processes that we may see. `device`: of a
-  // FIFO.
+  // The processes that have an end of a pipe, as far as permitted. `device`: of
+  // a FIFO.
   virtual std::vector<PipeEnd> pipe_ends(std::uint64_t inode,
                                          std::uint64_t device = 0);
   virtual bool saw_all_pipes() const { return unseen_ == 0; }
-  // Processes of which it could not be seen which pipes they have.
+  // Processes whose pipes could not be read.
   std::size_t pipes_unseen() const { return unseen_; }
 
   virtual const std::vector<FileLock>& file_locks();
@@ -60,7 +60,7 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
   virtual std::vector<TcpSocket> tcp_connections(int pid);
   virtual std::optional<TcpSocket> udp_socket(int pid, std::uint64_t inode);
 
-  // Who has the other end, and likewise of UDP and Unix sockets
+  // The owner of the other end, and likewise of UDP and Unix sockets
   // (socket_peers.h).
   virtual std::optional<SocketPeer> tcp_peer(int pid, const TcpSocket& socket);
   virtual std::optional<SocketPeer> udp_peer(int pid, const TcpSocket& socket);
@@ -70,25 +70,25 @@ class SystemSnapshot : public std::enable_shared_from_this<SystemSnapshot> {
 
   virtual const std::multimap<int, int>& children();  // by parent
 
-  // What is around a process, in short; its parts may be missing.
+  // The host of a process, in short; some of it may be missing.
   virtual const HostContext& around(int pid);
 
   Deadline deadline() const { return deadline_; }
 
-  // Each rank of the job is looked at in a snapshot of its own, and who waits for
-  // whom among them is somebody else's business.
+  // Each rank of the job has a snapshot of its own; the caller finds which
+  // ranks wait for which.
   bool ranks_apart = false;
 
-  // Who waits for so long hangs.
+  // A longer wait is a hang.
   double hung_after_s = 10;
 
-  // A thread that runs may be stopped for some tens of microseconds.
+  // A running thread may be stopped for some tens of microseconds.
   bool may_stop = true;
 
-  // At threads that have just run, for a fifth of a second.
+  // Threads that have just run are sampled again, for a fifth of a second.
   bool looks_again = true;
 
-  // A thread that polls may be watched for seconds.
+  // A polling thread may be watched for seconds.
   bool may_watch = true;
 
  protected:

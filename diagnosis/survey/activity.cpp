@@ -21,7 +21,7 @@ std::string innermost(const Sample& sample) {
   return sample.frames.empty() ? "" : line_of(sample.frames.front());
 }
 
-// In hangdbg.wait() and its like, which are then the innermost frames
+// In hangdbg.wait() and its like: these are then the innermost frames
 // (python/hangdbg).
 bool calls_for_us(const Sample& sample) {
   return !sample.frames.empty() &&
@@ -29,8 +29,8 @@ bool calls_for_us(const Sample& sample) {
          sample.frames.front().file.ends_with("/hangdbg/__init__.py");
 }
 
-// " at selectors.py:468 in select, from train.py:88 in main": where it stands,
-// and where the program's own code is.
+// " at selectors.py:468 in select, from train.py:88 in main": the innermost
+// frame, and the program's own.
 std::string where(const Sample& sample) {
   if (sample.frames.empty()) {
     return "";
@@ -67,7 +67,7 @@ Activity asleep(const Observed& observed) {
   return {"asleep", call_of(observed) + where(last), last.wait.asleep_s};
 }
 
-// In percent, from the first look to the last.
+// In percent, from the first sample to the last.
 double cpu_of(const std::vector<Sample>& samples) {
   const std::chrono::duration<double> passed =
       samples.back().at - samples.front().at;
@@ -83,7 +83,7 @@ double cpu_of(const std::vector<Sample>& samples) {
   return std::min(100.0, 100 * ran_s / std::max(passed.count(), 1e-9));
 }
 
-// The thread that has had the GIL in each look, if it is one and the same.
+// The thread that holds the GIL in all samples, if it is one and the same.
 std::optional<int> lasting_holder(const std::vector<Sample>& samples) {
   const auto holder = samples.front().gil_holder;
   const bool lasts = std::ranges::all_of(samples, [&](const Sample& sample) {

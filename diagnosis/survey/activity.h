@@ -1,6 +1,5 @@
-// What a process's thread is doing, from what was seen of it: it sleeps, runs,
-// comes back to one line again and again. Whether it hangs is not told here but
-// by diagnose.h.
+// What a process's thread is doing, from its samples: it sleeps, runs, or loops
+// at one line. diagnose.h tells whether it hangs.
 #pragma once
 
 #include <chrono>
@@ -13,17 +12,17 @@
 
 namespace hangdbg {
 
-// The thread that a person would want to see, at one moment.
+// One sample of the thread to show.
 struct Sample {
   std::chrono::steady_clock::time_point at;
   WaitSample wait;
   std::vector<PythonFrame> frames;  // its innermost
-  std::optional<int> gil_holder;    // another thread, which has the GIL
+  std::optional<int> gil_holder;    // another thread, which holds the GIL
 };
 
 struct Observed {
   std::vector<Sample> samples;  // at least one
-  std::string file;             // to which the call's descriptor leads
+  std::string file;             // what the call's descriptor leads to
 };
 
 struct Activity {
@@ -31,13 +30,13 @@ struct Activity {
                       // "ended"
   std::string waits;  // "futex at file_baton.py:42 in wait"
   std::optional<double> waiting_s;  // has not run since; empty when unknown
-  bool one_line = false;  // it runs, at the same line whenever it is looked at
+  bool one_line = false;            // it runs, at the same line in all samples
 };
 
 Activity activity_of(const Observed& observed);
 
-// Whether one sample is not enough: it has run a moment ago. kSamples are, if
-// they are a moment apart.
+// Whether one sample is not enough: it has just run. kSamples are enough, a
+// moment apart.
 bool wants_more(const WaitSample& wait);
 constexpr std::size_t kSamples = 5;
 

@@ -15,12 +15,12 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kToldFrames = 8;  // of which a place is told
+constexpr std::size_t kToldFrames = 8;  // of which a place is shown
 constexpr std::size_t kMostThreadsSeen = 100;
 constexpr int kProcessSamplerTriesAsleep = 3;
 
-// What the call's first argument leads to, where that is a descriptor of
-// something that can be waited for.
+// What the call's first argument leads to, if that is a descriptor that can be
+// waited for.
 std::string file_of(int pid, const WaitSample& wait) {
   constexpr std::array<std::string_view, 8> kOfFiles = {
       "read",   "write",   "recvfrom", "recvmsg",
@@ -60,7 +60,7 @@ void ProcessSampler::sample() {
 Status ProcessSampler::open() {
   const auto status = TRY(read_status(pid_));
   if (status.state == 'Z' || status.state == 'D') {
-    return {};  // its memory is gone, or may be had only when it wakes
+    return {};  // its memory is gone, or readable only when it wakes
   }
   TRY(check_permission(pid_, status));
   process_ = TRY(open_python(pid_));
@@ -95,8 +95,8 @@ void ProcessSampler::choose(std::vector<PythonThread> threads) {
   }
 }
 
-// Of a thread that comes and goes, where it sleeps: in a loop that polls for a
-// file the line that waits and not, once in a while, the one that looks.
+// For a thread that runs now and then, where it sleeps: in a polling loop, the
+// line that waits and not the one that checks.
 std::optional<Sample> ProcessSampler::see() {
   const int tid = thread_ ? *thread_->tid : pid_;
   Sample sample;
@@ -114,7 +114,7 @@ std::optional<Sample> ProcessSampler::see() {
     sample.frames =
         stack ? std::move(stack->frames) : std::vector<PythonFrame>();
     if (!hangdbg::wants_more(sample.wait)) {
-      return sample;  // as most, and it may be one of thousands
+      return sample;  // the usual case, perhaps for thousands
     }
     const auto after = sample_wait(pid_, tid);
     if (!after || sample.wait.state == 'R' || after->runs == sample.wait.runs) {

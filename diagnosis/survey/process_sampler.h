@@ -1,6 +1,5 @@
-// Looks at one Python process: at the thread that a person would
-// want to see, and as far as that matters at those beside it. Nothing is
-// stopped, and no code runs in it.
+// Samples one Python process: the thread to show, and as far as that matters
+// those beside it. Nothing is stopped, and no code runs in it.
 #pragma once
 
 #include <memory>
@@ -18,11 +17,11 @@ namespace hangdbg {
 
 class ProcessSampler {
  public:
-  // The first look. May wait for as long as the process is in D state. Errors:
-  // NoSuchProcess; NotPython, of one that is called so and is not.
+  // The first sample. Blocks while the process is in D state. Errors:
+  // NoSuchProcess; NotPython, for a process that only has the name.
   static Result<std::unique_ptr<ProcessSampler>> begin(int pid);
 
-  // The next. It may be gone by then: then there is none.
+  // The next sample; none if the process has ended.
   void sample();
 
   int pid() const { return pid_; }
@@ -31,11 +30,11 @@ class ProcessSampler {
   }
   const Observed& observed() const { return observed_; }
   const std::optional<PythonVersion>& version() const { return version_; }
-  // Of a version that is not known: what to trust (trust_note); else "".
+  // For an unknown version: what to trust (trust_note); else "".
   std::string note() const {
     return process_ ? trust_note(process_->python) : "";
   }
-  // Why there is no more than what the kernel tells everybody.
+  // Why only the kernel's public facts are known.
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -50,7 +49,7 @@ class ProcessSampler {
   std::optional<PythonStackReader> stacks_;
   std::optional<PythonVersion> version_;
   std::optional<Error> error_;
-  std::optional<PythonThread> thread_;  // that is shown
+  std::optional<PythonThread> thread_;  // to show
   Observed observed_;
 };
 

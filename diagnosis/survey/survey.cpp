@@ -28,7 +28,7 @@ namespace {
 constexpr auto kBetweenSamples = std::chrono::milliseconds(45);
 constexpr auto kLongestDiagnosis = std::chrono::seconds(5);
 
-// What was found out of one process.
+// What was found about one process.
 struct Found {
   SurveyedProcess process;
   std::unique_ptr<ProcessSampler> sampler;
@@ -52,10 +52,10 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
   if (pids.empty()) {
     pids = TRY(list_processes());
   }
-  // Who is left behind still asks it.
+  // Abandoned readers still use it.
   const auto finder = std::make_shared<PythonFinder>();
   ByPid found;
-  // One whose memory does not answer leaves time for the others.
+  // A process whose memory does not answer leaves time for the others.
   parallel_map<Found>(
       pids, deadline.capped(deadline.left() / 3),
       [finder](int pid) { return examine(*finder, pid); },
@@ -65,7 +65,7 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
           found[pid] = *std::move(one);
         }
       });
-  // Some have to be sampled for a while: all are diagnosed meanwhile.
+  // Some are sampled for a while: all are diagnosed meanwhile.
   std::vector<ProcessDiagnosis> diagnosed;
   const auto diagnose_them = [&, pids = order_of_diagnosis(found)] {
     diagnosed =
@@ -140,7 +140,7 @@ Result<Found> examine(PythonFinder& finder, int pid) {
   return found;
 }
 
-// What can be told without waiting. Errors: NotPython, NoSuchProcess.
+// What can be read without waiting. Errors: NotPython, NoSuchProcess.
 Result<Found> out_of_time(int pid) {
   const auto status = TRY(read_status(pid));
   if (!is_python_name(status.name)) {
@@ -155,7 +155,7 @@ Result<Found> out_of_time(int pid) {
                nullptr};
 }
 
-// All that want it at once, so that the time is waited for once.
+// Samples all that need it together, to wait only once.
 void sample_more(ByPid& found, Deadline deadline) {
   std::vector<ProcessSampler*> moving;
   for (const auto& [pid, one] : found) {
@@ -181,7 +181,7 @@ void tell_activity(Found& one) {
   }
 }
 
-// Should time not suffice for all: who has slept the longest is first.
+// Longest sleepers first, as time may not suffice for all.
 std::vector<int> order_of_diagnosis(const ByPid& found) {
   std::vector<std::pair<double, int>> order;
   for (const auto& [pid, one] : found) {
@@ -194,7 +194,7 @@ std::vector<int> order_of_diagnosis(const ByPid& found) {
     }
     const WaitSample& wait = one.sampler->observed().samples.front().wait;
     if (wait.state != 'Z' &&
-        wait.state != 'X') {  // who has ended does not hang
+        wait.state != 'X') {  // an ended process does not hang
       order.emplace_back(-wait.asleep_s.value_or(0), pid);
     }
   }
@@ -205,8 +205,7 @@ std::vector<int> order_of_diagnosis(const ByPid& found) {
   return pids;
 }
 
-// What the kernel says for certain, also of a process whose memory was not
-// read.
+// Causes that the kernel proves, even if the process's memory was not read.
 bool is_told_by_kernel(CauseId id) {
   constexpr std::array<CauseId, 5> kTold = {CauseId::Stopped, CauseId::Traced,
                                             CauseId::Frozen, CauseId::Mount,
@@ -214,7 +213,7 @@ bool is_told_by_kernel(CauseId id) {
   return std::ranges::find(kTold, id) != kTold.end();
 }
 
-// A hang that was found where not all could be looked at is not claimed.
+// A hang is not claimed if it was found on partial data.
 void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process) {
   if (!one.found) {
     if (!process.error && one.found.error().id != ErrorId::TimedOut) {
@@ -226,7 +225,7 @@ void add_diagnosis(ProcessDiagnosis one, SurveyedProcess& process) {
   }
 }
 
-// The processes at the end of the chain: more than one, where it is a circle.
+// The processes at the root of the chain: several for a deadlock cycle.
 std::set<int> ends_of(const Diagnosis& found) {
   std::set<int> ends;
   const std::size_t count = std::max<std::size_t>(found.cycle, 1);
@@ -247,7 +246,7 @@ void mark_followers(std::vector<SurveyedProcess>& processes) {
     if (!process.stalled()) {
       continue;
     }
-    // By number: of those that wait for each other the first is meant.
+    // By number: the first one of a cycle represents it.
     const std::set<int> ends = ends_of(*process.found);
     const auto first = std::ranges::find_if(
         ends, [&](int pid) { return stalled.contains(pid); });

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kBufferedMostWords = 64;
 constexpr std::size_t kBufferedStackPlaces = 32;
 
-// The words of an object that C code of io made; empty of any other.
+// The fields of an object of io's C code; empty for any other.
 std::vector<std::uint64_t> words_of(const ObjectReader& objects,
                                     Address object,
                                     const Type& type) {
@@ -47,7 +47,7 @@ std::optional<AwaitedBufferedFile> awaited_in(const ObjectReader& objects,
       return AwaitedBufferedFile{object, (*type)->path, words[i + 1]};
     }
   }
-  // A text file has a buffered one, a pair two.
+  // A text file contains a buffered one, a pair two.
   for (const std::uint64_t word :
        depth > 0 ? words : std::vector<std::uint64_t>()) {
     const bool pointer = word > 0x10000 && word % 8 == 0;
@@ -85,8 +85,8 @@ std::vector<Address> standard_streams(const ProcessSnapshot& of) {
   return streams;
 }
 
-// What the frame works with: its value stack, its variables, and attributes of
-// those.
+// What the frame works with: its value stack, its variables, and their
+// attributes.
 std::vector<Address> reached_by(const ObjectReader& objects,
                                 const PythonFrame& frame) {
   constexpr std::size_t kMostReached = 2000;

@@ -1,7 +1,7 @@
 // Which buffered file (io.BufferedWriter and its like) a thread waits for: each
-// has a lock, in C, that a thread keeps while it reads or writes. It says whose
-// it is. Source: struct buffered (Modules/_io/bufferedio.c), where the owner
-// follows the lock.
+// has a lock, in C, that a thread holds while it reads or writes, and records
+// the owner. Source: struct buffered (Modules/_io/bufferedio.c), where the
+// owner follows the lock.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace hangdbg {
 struct AwaitedBufferedFile {
   Address object;
   std::string type;         // "_io.BufferedWriter"
-  std::uint64_t owner = 0;  // threading.get_ident() of it
+  std::uint64_t owner = 0;  // its threading.get_ident()
 };
 
-// Looked for on the thread's innermost frame, and among the standard streams.
-// None: it waits for something else, or for one that is not there.
+// Searched on the thread's innermost frame, and among the standard streams.
+// None: it waits for something else, or the file was not found.
 std::optional<AwaitedBufferedFile> awaited_buffered_file(
     const ProcessSnapshot& of,
     const ThreadSnapshot& thread);

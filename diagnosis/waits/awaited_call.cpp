@@ -17,8 +17,8 @@ bool is_in(const PythonFrame& frame, std::string_view folder) {
   return frame.file.find(folder) != std::string::npos;
 }
 
-// All ranks of a group are to come there (MPI: A Message-Passing Interface
-// Standard, chapter 6), also in the form that takes large counts, "..._c".
+// All ranks of a group must call it (MPI: A Message-Passing Interface Standard,
+// chapter 6); also its form for large counts, "..._c".
 bool is_collective(std::string_view function) {
   constexpr std::array<std::string_view, 16> kBegin = {
       "Allgather", "Allreduce",   "Alltoall", "Barrier",
@@ -31,7 +31,7 @@ bool is_collective(std::string_view function) {
          });
 }
 
-// It returns when a message has come or gone (chapter 3).
+// It returns when a message has been received or sent (chapter 3).
 bool waits_for_message(std::string_view function) {
   constexpr std::array<std::string_view, 8> kBegin = {
       "Mprobe", "Mrecv", "Probe", "Recv", "Rsend", "Send", "Ssend", "Wait"};
@@ -56,8 +56,8 @@ std::optional<CollectiveCall> awaited_call(const ProcessSnapshot& of,
 
 std::optional<CollectiveCall> torch_call(const ProcessSnapshot& of,
                                          const ThreadSnapshot& thread) {
-  // What a collective calls of the program, to pickle an object, is its own
-  // business.
+  // The program's code that a collective calls, to pickle an object, is not
+  // part of the wait.
   const auto& frames = thread.frames();
   const auto inner = std::ranges::find_if(
       frames, [](const PythonFrame& frame) { return is_in(frame, "/torch/"); });
@@ -75,8 +75,8 @@ std::optional<CollectiveCall> torch_call(const ProcessSnapshot& of,
   return std::nullopt;
 }
 
-// By the C function that Python's has called: it runs all the while, to see
-// whether the others have come.
+// By the C function that Python has called: it runs all the time, polling for
+// the others.
 std::optional<MpiCall> mpi_call(const ProcessSnapshot& of,
                                 const ThreadSnapshot& thread) {
   const PythonProcess* const whole = thread.python ? of.whole() : nullptr;
@@ -110,7 +110,7 @@ std::optional<CollectiveCall> pending_call(const ProcessSnapshot& of,
   }
   for (const ProcessGroup& group : of.process_groups().groups) {
     const auto open = std::ranges::find_if(group.backends, &GroupBackend::open);
-    if (open != group.backends.end()) {  // torch calls it "ALLREDUCE" there
+    if (open != group.backends.end()) {  // torch's name there is "ALLREDUCE"
       return CollectiveCall{.function = open->enqueued->name,
                             .group = group.name};
     }

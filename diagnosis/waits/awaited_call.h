@@ -10,8 +10,8 @@
 
 namespace hangdbg {
 
-// By its frames: it has called one, and is inside. Of MPI by its C functions,
-// which tell no group.
+// By its frames: it is inside of such a call. For MPI by its C functions, which
+// tell no group.
 std::optional<CollectiveCall> awaited_call(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread);
 // The first alone.
@@ -23,18 +23,18 @@ struct MpiCall {
   Address returns_to;    // 0 where that is not known
   bool operator==(const MpiCall&) const = default;
 };
-// A collective, or one that waits for a message to come or to go.
+// A collective, or a call that waits to receive or send a message.
 std::optional<MpiCall> mpi_call(const ProcessSnapshot& of,
                                 const ThreadSnapshot& thread);
 
 inline bool is_of_mpi(const CollectiveCall& call) {
   return call.function.starts_with("MPI_");
 }
-// It waits for a message of MPI: from whom is not known.
+// It waits for a message of MPI: the sender is unknown.
 bool is_message(const CollectiveCall& call);
 
-// By what its process has begun and not completed, where the thread waits in C
-// code: for `work.wait()`, and for the gradients in a `backward()`.
+// By what its process has started and not completed, where the thread waits in
+// C code: for `work.wait()`, and for the gradients in a `backward()`.
 std::optional<CollectiveCall> pending_call(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread);
 

@@ -45,7 +45,7 @@ void add_polled(const ProcessSnapshot& of,
   }
 }
 
-// Of those to read, and those to write.
+// The descriptors to read, and those to write.
 void add_selected(const ProcessSnapshot& of,
                   const TaskSyscall& call,
                   AwaitedFiles& into) {
@@ -133,7 +133,7 @@ AwaitedFiles files_of(const ProcessSnapshot& of, const TaskSyscall& call) {
   return awaited;
 }
 
-// The descriptors lie in its memory, and may have been given up since.
+// The descriptors are in its memory, which may have been freed since.
 bool reads_memory(const TaskSyscall& call) {
   return call.number == SYS_poll || call.number == SYS_ppoll ||
          ((call.number == SYS_select || call.number == SYS_pselect6) &&

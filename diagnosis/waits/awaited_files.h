@@ -18,29 +18,29 @@ struct AwaitedFile {
 struct AwaitedFiles {
   std::vector<AwaitedFile> files;
   bool any = false;        // the call waits for descriptors
-  bool with_time = false;  // and comes back by itself some time
+  bool with_time = false;  // and has a time limit
 };
 
 AwaitedFiles awaited_files(const ProcessSnapshot& of,
                            const ThreadSnapshot& thread);
 
-// Without those by which only its own process can wake it: an eventfd, a pair
-// of Unix sockets or a pipe, as event loops have one.
+// Without those that only its own process can write to: an eventfd, a pair of
+// Unix sockets or a pipe, such as an event loop's wakeup descriptor.
 std::vector<AwaitedFile> awaited_from_others(const ProcessSnapshot& of,
                                              const AwaitedFiles& awaited);
 
-// A TCP socket that listens.
+// A listening TCP socket.
 bool accepts_connections(const ProcessSnapshot& of, const OpenFile& file);
 
-// The one socket that a call waits for. Of an event loop: the one of its
-// descriptors by which another process can wake it, if nothing else does, be it
-// a timer or a thread.
+// The one socket that a call waits for. Of an event loop: the only descriptor
+// by which another process can wake it, if there is no timer or thread that
+// can.
 std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread,
                                            const AwaitedFiles& awaited);
 
-// It has run while it was looked at, and not because a time was over: what it
-// waits for comes.
+// It has run while it was sampled, and not because of a timeout: what it waits
+// for arrives.
 bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited);
 
 }  // namespace hangdbg

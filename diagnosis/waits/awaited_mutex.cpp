@@ -12,7 +12,7 @@ namespace hangdbg {
 namespace {
 
 struct Mutex {
-  std::int32_t lock;  // 2: held, and somebody waits
+  std::int32_t lock;  // 2: held, with waiters
   std::uint32_t count;
   std::int32_t owner;
   std::uint32_t users;
@@ -38,7 +38,7 @@ std::optional<AwaitedMutex> awaited_mutex(const ProcessSnapshot& of,
   }
   const Address at{call.args[0]};
   const auto mutex = of.memory().read_value<Mutex>(at);
-  // Locks without an owner, as malloc's, have anything behind them.
+  // Locks without an owner, as malloc's, are followed by arbitrary data.
   constexpr std::int32_t kKinds = 0x3ff;
   if (!mutex || mutex->owner <= 0 || mutex->users == 0 ||
       mutex->users >= 100'000 || (mutex->kind & ~kKinds) != 0) {

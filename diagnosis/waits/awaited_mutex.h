@@ -1,7 +1,6 @@
 // Which mutex of the C library (pthread_mutex_lock(3)) a thread waits for. It
-// keeps its owner's number, as the process knew that when it was taken: after a
-// fork that of a thread of the parent. Source: glibc's struct
-// __pthread_mutex_s.
+// records its owner's TID as the process knew it: after a fork, that of a
+// thread of the parent. Source: glibc's struct __pthread_mutex_s.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@ struct AwaitedMutex {
   Address address;
   std::int32_t owner = 0;  // as the process numbers its threads
   std::string type;        // "normal", "recursive", "error-checking"
-  std::optional<int> tid;  // our number of the owner; none: it is not here
+  std::optional<int> tid;  // the owner's TID here; none: not in this process
 };
 
 // None: it waits for something else.
 std::optional<AwaitedMutex> awaited_mutex(const ProcessSnapshot& of,
                                           const ThreadSnapshot& thread);
 
-// Our number of the thread that had it, if that is one of the process by which
-// this one was forked.
+// TID of the owner in the process that this one was forked from, if it is a
+// thread of that.
 std::optional<int> owner_in_parent(const ProcessSnapshot& of,
                                    const AwaitedMutex& mutex);
 

@@ -7,9 +7,9 @@
 namespace hangdbg {
 namespace {
 
-// While Condition.wait() waits, it has let go of the Condition's lock, which
-// those who have called it are in a `with` of (Lib/threading.py). Before it has
-// made its waiter, it has not.
+// Condition.wait() releases the Condition's lock while it waits, although its
+// callers are in a `with` of it (Lib/threading.py); not before it has made its
+// waiter.
 std::optional<Address> let_go(const ProcessSnapshot& of,
                               const PythonFrame& frame) {
   if (frame.function != "wait" || !frame.file.ends_with("/threading.py") ||
@@ -19,7 +19,7 @@ std::optional<Address> let_go(const ProcessSnapshot& of,
   return of.object(frame, "self._lock");
 }
 
-// A Condition's own __enter__ and __exit__ work for who has called them.
+// A Condition's own __enter__ and __exit__ act for their caller.
 std::size_t whose(const std::vector<PythonFrame>& frames, std::size_t i) {
   const bool own =
       frames[i].function == "__enter__" || frames[i].function == "__exit__";
@@ -31,8 +31,8 @@ std::size_t whose(const std::vector<PythonFrame>& frames, std::size_t i) {
 
 }  // namespace
 
-// The name that the outermost frame has for it says most: a library's own is
-// "self._lock". Frames further out pass it on at most.
+// The outermost frame's name for it says most: a library's own is "self._lock".
+// Frames further out only pass it on.
 std::optional<AwaitedPythonLock> awaited_python_lock(
     const ProcessSnapshot& of,
     const ThreadSnapshot& thread) {
@@ -82,7 +82,7 @@ const std::vector<HeldPythonLock>& held_by(const ProcessSnapshot& of,
   if (!fresh) {
     return all;
   }
-  std::set<Address> without;  // a handler of a signal may wait for it again
+  std::set<Address> without;  // a signal handler may wait for it again
   const auto& frames = of.all_frames_of(thread);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const PythonFrame& frame = frames[i];

@@ -1,4 +1,4 @@
-// Which Lock or RLock of Python a thread waits for, and who holds it.
+// Which Lock or RLock of Python a thread waits for, and its holder.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,24 @@ namespace hangdbg {
 
 struct AwaitedPythonLock {
   NamedLock lock;
-  const PythonFrame* frame = nullptr;  // that has it by its name
+  const PythonFrame* frame = nullptr;  // that has a name for it
 };
-// None: it waits for something else, or nothing that its frames know.
+// None: it waits for something else, or no frame has a name for it.
 std::optional<AwaitedPythonLock> awaited_python_lock(
     const ProcessSnapshot& of,
     const ThreadSnapshot& thread);
 
 struct PythonLockHolder {
   const ThreadSnapshot* thread = nullptr;
-  const PythonFrame* frame = nullptr;  // in whose `with` it is; null: an RLock
-                                       // says who owns it
+  const PythonFrame* frame = nullptr;  // its `with`; null: an RLock's owner
 };
-// Those of that process, as far as it can be told: of an RLock its owner, of a
-// Lock who is in a `with` of it.
+// The holders in that process, as far as known: the owner of an RLock; the
+// threads in a `with` of a Lock.
 std::vector<PythonLockHolder> holders_of(const ProcessSnapshot& of,
                                          const PythonLock& lock);
 
-// All of a thread, but for those that it has let go of to wait for their
-// Conditions. Looked for once.
+// All that a thread holds, without those that it released to wait for their
+// Conditions. Searched once.
 const std::vector<HeldPythonLock>& held_by(const ProcessSnapshot& of,
                                            const ThreadSnapshot& thread);
 

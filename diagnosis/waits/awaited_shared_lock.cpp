@@ -75,8 +75,8 @@ std::optional<SemLock> lock_at(const ProcessSnapshot& of, Address object) {
   return lock ? std::optional(*lock) : std::nullopt;
 }
 
-// The room in a Queue(1) has the numbers of a Lock, and is released by others
-// than who took it. `path`: "lock._semlock".
+// The semaphore of a Queue(1) has the values of a Lock, and is released by
+// other threads than the taker. `path`: "lock._semlock".
 bool is_bounded_semaphore(const ProcessSnapshot& of,
                           const PythonFrame& frame,
                           std::string_view path) {
@@ -91,7 +91,7 @@ bool is_bounded_semaphore(const ProcessSnapshot& of,
   return type && (*type)->name == "BoundedSemaphore";
 }
 
-// By the names that programs and multiprocessing's own classes have for it.
+// By the names that programs and multiprocessing's classes use for it.
 std::optional<Object> object_of(const ProcessSnapshot& of,
                                 const ThreadSnapshot& thread,
                                 const Maps& maps,
@@ -132,7 +132,7 @@ std::optional<Object> object_of(const ProcessSnapshot& of,
   return {};
 }
 
-// Relatives: who shares such a lock got it from a common parent.
+// Relatives: all processes that share such a lock have a common ancestor.
 std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
   std::vector<int> pids = {of.status.ppid};
   for (const int parent : {of.status.ppid, of.pid}) {
@@ -154,7 +154,7 @@ bool waits_for(const ProcessSnapshot& of, const Shared& file, int pid) {
   return main != nullptr && awaited_by(*main, maps_of(pid)) == file;
 }
 
-// How often that process has it. None: that cannot be told.
+// How often that process holds it. None: unknown.
 std::optional<int> count_in(const ProcessSnapshot& of,
                             const Object& object,
                             const Shared& file,

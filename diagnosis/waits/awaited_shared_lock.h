@@ -1,8 +1,7 @@
 // Which lock of multiprocessing a thread waits for: a semaphore in shared
 // memory (Modules/_multiprocessing/semaphore.c), which several processes share.
-// Each process's object says whether that process has it. Processes that were
-// forked have it at the same address; in others it is looked for among what
-// their frames know.
+// Each process's object records whether that process holds it. Forked processes
+// have it at the same address; in others it is searched by their frames' names.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +13,15 @@
 namespace hangdbg {
 
 struct AwaitedSharedLock {
-  std::uint64_t device = 0, inode = 0;  // of the memory that has it
+  std::uint64_t device = 0, inode = 0;  // of its memory
   std::vector<int> sharers;             // other processes that map it
-  bool known = false;        // its object was found: only then the rest is told
+  bool known = false;        // its object was found: else the rest is unknown
   bool is_lock = false;      // else a semaphore: an Event's, a Condition's, ...
   std::vector<int> waiting;  // of a semaphore's sharers: for the same
-  int own_count = 0;         // how often this process has it
+  int own_count = 0;         // how often this process holds it
   const ThreadSnapshot* own_holder = nullptr;  // the thread that took it last
   std::vector<int> holders;                    // of the sharers
-  bool all_told = true;  // of each sharer it could be told whether it has it
+  bool all_told = true;  // it is known for each sharer whether it holds it
 };
 
 // None: it waits for something else.

@@ -21,7 +21,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr double kShortest = 1;
 constexpr double kLongest = 10;
 
-// Leaves something for what comes after it.
+// Leaves time for what comes after it.
 Duration time_to_watch(const SystemSnapshot& system) {
   constexpr std::chrono::seconds kRest{2};
   const auto wanted =
@@ -39,7 +39,7 @@ std::string variables_of(const ProcessSnapshot& of,
   if (!of.is_python()) {
     return text;
   }
-  // With a memory of its own: what was read before may have changed.
+  // By a memory reader of its own: what was read before may have changed.
   const auto objects =
       ObjectReader::open(of.process().memory, of.process().python);
   for (const PythonFrame& frame : thread.frames() | std::views::take(kFrames)) {
@@ -70,7 +70,7 @@ Look look_once(const ProcessSnapshot& of,
   };
   const auto call = std::ranges::find_if(
       calls, [&](const StackEntry& one) { return same(one, from.front()); });
-  // Either look may have ended before the outermost function.
+  // Either stack may end before the outermost function.
   const auto [now, before] =
       std::mismatch(call, calls.end(), from.begin(), from.end(), same);
   return call != calls.end() && (now == calls.end() || before == from.end())
@@ -78,7 +78,7 @@ Look look_once(const ProcessSnapshot& of,
              : Look::Gone;
 }
 
-// A look at a thread that runs may miss functions.
+// A sample of a running thread may miss functions.
 Look look(const ProcessSnapshot& of,
           const ThreadSnapshot& thread,
           const std::vector<StackEntry>& from) {
@@ -139,7 +139,7 @@ CallWatch watch_call(const ProcessSnapshot& of,
                         : variables_of(of, thread) != before ||
                               look(of, thread, from) == Look::Gone;
   }
-  // Who had left before it began to be counted is not there.
+  // A thread that left before counting began is not there.
   came_back = came_back || look(of, thread, from) == Look::Gone;
   const double seconds = Seconds(Deadline::Clock::now() - begun).count();
   const bool enough =

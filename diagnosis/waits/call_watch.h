@@ -1,10 +1,10 @@
-// Whether a thread comes back from the C function that it is in. A thread that
-// polls runs all the while, and only time tells a hang from a wait that is
-// about to end.
+// Whether a thread returns from the C function that it is in. A thread that
+// polls runs all the time, and only time tells a hang from a wait that is about
+// to end.
 //
-// The CPU counts how often the thread comes to the instruction that the
-// function returns to. Where that is not permitted, looks are compared: the
-// callers of the function, and what the thread's Python functions have.
+// The CPU counts how often the thread executes the function's return address.
+// Where that is not permitted, samples are compared: the callers of the
+// function, and the local variables of the thread's Python functions.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ CallWatch watch_call(const ProcessSnapshot& of,
                      const ThreadSnapshot& thread,
                      const StackEntry& call);
 
-// Of a thread that did not come back.
+// For a thread that did not return.
 void say_watched(const CallWatch& watch, Cause& cause);
 
 }  // namespace hangdbg

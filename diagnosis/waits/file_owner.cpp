@@ -19,7 +19,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostOfFile = 1024;
-// A file system that is dead keeps whoever asks: he is left behind then.
+// A dead file system blocks its reader, which is abandoned then.
 constexpr auto kReadPatience = std::chrono::milliseconds(500);
 
 std::optional<std::string> content_of(int pid, const SeenFile& file) {
@@ -33,7 +33,7 @@ std::optional<std::string> content_of(int pid, const SeenFile& file) {
         const std::string full = fmt::format("/proc/{}/root{}", of, path);
         constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
         Fd fd(::open(full.c_str(), kFlags | O_NOATIME));
-        if (!fd) {  // that is for its owner
+        if (!fd) {  // O_NOATIME is for the owner
           fd = Fd(::open(full.c_str(), kFlags));
         }
         std::string read(kMostOfFile, '\0');
@@ -53,7 +53,7 @@ std::optional<std::string> content_of(int pid, const SeenFile& file) {
   return content;
 }
 
-// The host's own name may be followed by the number of a PID namespace.
+// The host's name may be followed by the number of a PID namespace.
 bool names_this_host(std::string_view host) {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) {
@@ -85,7 +85,7 @@ std::optional<FileOwner> file_owner(const ProcessSnapshot& of,
 
 std::optional<FileOwner> parse_file_owner(std::string_view text) {
   if (!text.ends_with('\n')) {
-    return {};  // not all of it is written
+    return {};  // it is not complete yet
   }
   const auto lines = split(text, '\n');
   FileOwner owner;

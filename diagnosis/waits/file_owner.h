@@ -1,5 +1,5 @@
-// Who has made a lock file, where that is written in it: filelock's
-// SoftFileLock does so in its newer versions.
+// The maker of a lock file, if recorded in it: newer versions of filelock's
+// SoftFileLock do that.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,11 @@ struct FileOwner {
   bool alive = false;  // then it is there
 };
 
-// None: nothing is written in it, or not so.
+// None: nothing is recorded in it, or in an unknown form.
 std::optional<FileOwner> file_owner(const ProcessSnapshot& of,
                                     const SeenFile& file);
 
-// What such a file says: "4242\nada\n", or lines "pid=4242" and "host=ada"
+// The content of such a file: "4242\nada\n", or lines "pid=4242" and "host=ada"
 // below "filelock/2".
 std::optional<FileOwner> parse_file_owner(std::string_view text);
 

@@ -34,7 +34,7 @@ std::optional<std::string> bytes_at(const ObjectReader& objects,
   return read ? std::optional(std::move(text)) : std::nullopt;
 }
 
-// pathlib keeps the text once it has made it, as for open().
+// pathlib keeps the text once it was needed, as for open().
 std::optional<std::string> pathlib_at(const ObjectReader& objects,
                                       Address object,
                                       const Type& type) {

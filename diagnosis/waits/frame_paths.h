@@ -21,7 +21,7 @@ struct NamedPath {
 std::vector<NamedPath> paths_known_to(const ProcessSnapshot& of,
                                       const PythonFrame& frame);
 
-// What that expression comes to there: a str, bytes, or a pathlib.Path.
+// The value of that expression there: a str, bytes, or a pathlib.Path.
 std::optional<std::string> path_at(const ProcessSnapshot& of,
                                    const PythonFrame& frame,
                                    const std::string& expression);

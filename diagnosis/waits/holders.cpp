@@ -23,7 +23,7 @@
 namespace hangdbg {
 namespace {
 
-// A file system that is dead keeps whoever asks: he is left behind then.
+// A dead file system blocks its reader, which is abandoned then.
 constexpr auto kHoldersPatience = std::chrono::milliseconds(500);
 
 struct stat stat_of(const std::string& path, bool& found) {
@@ -32,8 +32,8 @@ struct stat stat_of(const std::string& path, bool& found) {
   return file;
 }
 
-// A process's descriptors, as long as `one` (of the descriptor's path and what
-// it leads to) says true. False: we may not see them.
+// Reads a process's descriptors while `one` (of the descriptor's path and its
+// link) returns true. False: not permitted.
 template <class One>
 bool each_link(int pid, One one) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
@@ -50,8 +50,8 @@ bool each_link(int pid, One one) {
   return true;
 }
 
-// Whether the process has a descriptor of it. The links are read, and only who
-// leads to the same name is asked for more. Empty: we may not see them.
+// Whether the process has a descriptor of it. All links are read, and only
+// those with the same name are compared further. Empty: not permitted.
 std::optional<bool> has_open(int pid, const SeenFile& file) {
   const std::string name = file.path.substr(file.path.rfind('/') + 1);
   bool open = false;
@@ -68,15 +68,15 @@ std::optional<bool> has_open(int pid, const SeenFile& file) {
   return read ? std::optional(open) : std::nullopt;
 }
 
-// Those that no other machine has as well.
+// File systems that no other machine shares.
 bool is_local(std::string_view type) {
   constexpr std::array<std::string_view, 7> kTypes = {
       "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay"};
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
-// The kernel names the file system there by another number than stat(2) where
-// that has none of its own (btrfs, overlay).
+// For a file system without a device of its own (btrfs, overlay), the kernel
+// has another number there than stat(2).
 bool is_lock_on_file(const FileLock& lock, const SeenFile& file) {
   if (makedev(lock.major, lock.minor) == file.device) {
     return true;

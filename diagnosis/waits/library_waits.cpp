@@ -56,7 +56,7 @@ bool only_waits(std::string_view file) {
   return ends_with_any(file, kFiles);
 }
 
-// And what other waits go through. A callback or a task is behind
+// What other waits call, too. A callback or a task is behind
 // /asyncio/events.py, which is not among them.
 bool passes_on(std::string_view file) {
   constexpr std::array<std::string_view, 8> kFiles = {
@@ -89,8 +89,8 @@ bool is_in(const PythonFrame& frame, const LibraryWait& row) {
   return frame.function == row.function && frame.file.ends_with(row.file);
 }
 
-// The folder of the row's package, told by where one of its files lies; the
-// file itself, of a single module.
+// The folder of the row's package, found by one of its files; for a single
+// module, the file itself.
 std::string_view package_of(const KnownWait& known) {
   const std::string_view file = known.row->file;
   const std::size_t end = file.find('/', 1);
@@ -99,7 +99,7 @@ std::string_view package_of(const KnownWait& known) {
       .substr(0, end == file.npos ? file.npos : folder + end + 1);
 }
 
-// Whether a frame that does nothing but wait is one of what it waits in.
+// Whether a frame that only waits is in the row's `via`.
 bool names(std::string_view via, const PythonFrame& frame) {
   return std::ranges::any_of(split_words(via), [&](std::string_view one) {
     const std::size_t colon = one.rfind(':');
@@ -108,8 +108,8 @@ bool names(std::string_view via, const PythonFrame& frame) {
   });
 }
 
-// Its own functions may be what such a function calls to wait; what loops, and
-// what waits for its turn, does other things in them.
+// Such functions may wait in other functions of their library; loops and waits
+// for a turn do other things in those.
 bool waits_in_own(WaitKind kind) {
   return kind == Reply || kind == Child || kind == Thread || kind == Peers;
 }
@@ -147,8 +147,8 @@ bool goes_through(const LibraryWait& row, const LibraryWait& inner) {
   });
 }
 
-// Who hands over what it has made, has work; so has who sleeps, or waits for a
-// child, in a C function that was handed over as work.
+// A thread that hands over a result has work; so has one that sleeps, or waits
+// for a child, in a C function that it runs as work.
 bool may_wait_for_work(std::string_view call) {
   constexpr std::array<std::string_view, 8> kOthers = {
       "write",  "sendto",          "sendmsg", "wait4",
@@ -214,8 +214,8 @@ std::string value_of(const ProcessSnapshot& of,
   return "";
 }
 
-// Where the part that begins there with '[' or '{' ends: expressions may have
-// brackets of their own.
+// The end of the part that starts there with '[' or '{': expressions may
+// contain brackets.
 std::size_t end_of_part(std::string_view text, std::size_t begin) {
   const char close = text[begin] == '[' ? ']' : '}';
   bool in_expression = close == '}';
@@ -228,7 +228,7 @@ std::size_t end_of_part(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
-// None if something that it reads cannot be had.
+// None if something that it reads is missing.
 std::optional<std::string> filled(const ProcessSnapshot& of,
                                   const PythonFrame& frame,
                                   std::string_view text) {

@@ -1,12 +1,12 @@
 // What the functions of libraries wait for: one reviewed table, a row each
-// (library_waits_*.inc). A row says what its function waits for; whether that
-// comes is for others to find out.
+// (library_waits_*.inc). A row says what its function waits for; other rules
+// find whether that comes.
 //
-// Of a thread the table is asked with its frames. A row without `via` holds if
+// The table is searched by a thread's frames. A row without `via` applies if
 // all that its function has called is waiting, in the library itself or in the
-// standard library's files for that. A row with `via` says more of a row that
-// holds already: what requests waits for, of what urllib3 does. So a row never
-// speaks for what the program has put between the two.
+// standard library's files for that. A row with `via` refines a row that
+// already applies: what requests waits for, of what urllib3 does. So a row
+// never covers the program's own code between the two.
 #pragma once
 
 #include <optional>
@@ -26,22 +26,22 @@ enum class WaitKind {
   Messages,     // of a broker, another process, the kernel
   Timer,        // the next time of a schedule
   Input,        // of a user
-  // For somebody who owes it:
+  // For a reply or an action that is due:
   Reply,   // of a server
-  Lock,    // a lock that others have
+  Lock,    // held by others
   Slot,    // of a pool that is used up
   Child,   // the end, or the output, of a child process
-  Thread,  // what another thread does
+  Thread,  // the action of another thread
   Peers,   // other processes of the same job
   // For a time:
-  Pause,  // before it tries or looks again
+  Pause,  // before it tries or polls again
 };
 std::string_view kind_name(WaitKind kind);  // "reply"
 bool is_idle_by_design(WaitKind kind);
 
 struct LibraryWait {
   std::string_view library;  // its name on PyPI; "Python" for its own
-  std::string_view file;     // how its path ends
+  std::string_view file;     // the end of its path
   std::string_view function;
   std::string_view versions;  // of the library, in which the function was seen
   WaitKind kind;

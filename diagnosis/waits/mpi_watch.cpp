@@ -15,8 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMpiWatchBetweenLooks{
-    20};  // the kernel wakes nobody for a hit
+constexpr milliseconds kMpiWatchBetweenLooks{20};  // the kernel signals no hit
 
 Result<std::vector<ExecutionCounter>> count_returns(
     const std::vector<MpiWait>& waits);
@@ -27,8 +26,8 @@ Result<std::uint64_t> bytes_moved(const std::vector<MpiWait>& waits,
 
 }  // namespace
 
-// Who was there before, is there once it is counted, and does not come back,
-// has been in one call all the time.
+// A thread that was in the call before, is in it once counting began, and does
+// not return, has been in one call all the time.
 Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
                            milliseconds time,
                            Deadline deadline) {
@@ -44,7 +43,7 @@ Result<MpiWatch> watch_mpi(const std::vector<MpiWait>& waits,
         std::min<Deadline::Clock::duration>(kMpiWatchBetweenLooks, end.left()));
     watch.went_on = TRY(one_has_returned(counters));
   }
-  if (!watch.went_on) {  // who has ended comes back no more
+  if (!watch.went_on) {  // an ended thread never returns
     watch.went_on =
         !all_are_there(waits) || TRY(bytes_moved(waits, deadline)) != before;
   }
@@ -72,7 +71,7 @@ Result<bool> one_has_returned(const std::vector<ExecutionCounter>& counters) {
   return false;
 }
 
-// A look at who runs may fail.
+// A sample of a running thread may fail.
 bool is_there(const MpiWait& wait) {
   constexpr int kTries = 3;
   const ProcessSnapshot* const of = wait.system->snapshot(wait.thread.pid);

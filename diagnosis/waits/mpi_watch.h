@@ -1,6 +1,6 @@
-// Whether ranks that wait in MPI go on. They run all the while, so that their
-// sleep tells no time: it is counted how often each comes back from the call
-// that it is in, and what moves on the connections between them meanwhile.
+// Whether ranks that wait in MPI make progress. They run all the time, so that
+// their sleep tells no time: the watch counts how often each returns from its
+// call, and what data moves on the connections between them meanwhile.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 namespace hangdbg {
 
 struct MpiWait {
-  std::shared_ptr<SystemSnapshot> system;  // to look at it again
+  std::shared_ptr<SystemSnapshot> system;  // to sample it again
   ThreadId thread;
   MpiCall call;
 };
 
 struct MpiWatch {
   std::chrono::milliseconds time;
-  // One came back, and the watch ended, or was not found in its call again, or
+  // One returned, which ended the watch, or was not found in its call again, or
   // data moved.
   bool went_on = false;
 };

@@ -1,6 +1,6 @@
 // What functions of C libraries wait for that a program calls with no function
-// of Python between: a row each. As of library_waits.h, a row says what its
-// function waits for; whether that comes is for others to find out.
+// of Python between: a row each. As in library_waits.h, a row says what its
+// function waits for; other rules find whether that comes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The FIFO that a thread opens: open(2) of one waits until somebody opens it
-// for the other direction (fifo(7)).
+// The FIFO that a thread opens: open(2) waits until it is opened for the other
+// direction (fifo(7)).
 #pragma once
 
 #include <optional>

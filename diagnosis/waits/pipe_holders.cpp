@@ -12,7 +12,7 @@
 namespace hangdbg {
 namespace {
 
-// With all that is asked of them here.
+// With all that is read of them here.
 constexpr std::size_t kMostPipeHolders = 16;
 
 bool has_same(const PipeHolders& all, int asked, int pid, int fd) {
@@ -25,7 +25,7 @@ bool has_same(const PipeHolders& all, int asked, int pid, int fd) {
                         });
 }
 
-// A descriptor keeps its number in a fork. A FIFO may be opened anew.
+// A descriptor keeps its number in a fork. A FIFO may be opened again.
 int inherited_from(const ProcessSnapshot& of,
                    const ProcessSnapshot& holder,
                    const PipeHolder& its,
@@ -37,7 +37,7 @@ int inherited_from(const ProcessSnapshot& of,
              : 0;
 }
 
-// Whether it is a value that leads to no connection.
+// Whether the value leads to no connection.
 bool is_plain(const ProcessSnapshot& of, Address object) {
   const auto type = of.objects().type_of(object);
   if (!type) {
@@ -56,7 +56,7 @@ bool is_plain(const ProcessSnapshot& of, Address object) {
   }
 }
 
-// By what Process.run() gives to its target: a function, and plain values.
+// By the arguments of Process.run()'s target: a function, and plain values.
 bool not_passed(const ProcessSnapshot& holder) {
   if (!holder.is_python()) {
     return false;

@@ -1,6 +1,6 @@
-// The processes that have an end of a pipe open, how they came by it, and
-// whether they are to use it: whoever is forked has each end that its parent
-// had, and an end that nobody uses keeps a reader waiting all the same.
+// The processes that have an end of a pipe open, how they got it, and whether
+// they use it: a forked process inherits each end of its parent, and even an
+// unused end makes a reader wait.
 #pragma once
 
 #include <string>
@@ -14,16 +14,15 @@ namespace hangdbg {
 struct PipeHolder {
   int pid = 0;
   std::vector<int> fds;
-  // The process from which it has them by fork(2), with no program begun since;
-  // 0: that cannot be seen.
+  // The process from which it inherited them by fork(2), without an exec since;
+  // 0: unknown.
   int inherited_from = 0;
-  // A process that multiprocessing has forked, and whose target got no
-  // connection.
+  // A process forked by multiprocessing whose target got no connection.
   bool not_passed = false;
 };
 
 struct PipeHolders {
-  std::vector<int> own;  // descriptors of the process that waits
+  std::vector<int> own;  // descriptors of the waiting process
   std::vector<PipeHolder> others;
   bool all_single = true;               // each of the others has one thread
   std::vector<ThreadId> mains() const;  // of the others
@@ -40,14 +39,13 @@ std::string describe_holder(SystemSnapshot& system,
                             const PipeHolder& holder,
                             bool writes);
 
-// Each of the processes that has it open to write has one thread, which reads
-// that pipe itself.
+// Each process that has the write end open has one thread, which reads that
+// pipe itself.
 bool all_read_it(const ProcessSnapshot& of,
                  const OpenFile& pipe,
                  const PipeHolders& writers);
 
-// By the parents that there are now: one whose parent has ended is none any
-// more.
+// By current parents: a process is no descendant once its parent has ended.
 bool is_descendant(SystemSnapshot& system, int pid, int of);
 
 }  // namespace hangdbg

@@ -98,7 +98,7 @@ std::optional<PolledLock> locked_by_others(const ProcessSnapshot& of,
                     .confidence = confidence};
 }
 
-// Who was forked has each file that the other had open, and the names of its
+// A forked process has each file that its parent had open, and the names of its
 // modules, whatever it does now.
 bool is_relative_of(const ProcessSnapshot& of, const PolledLock& lock) {
   return of.forked_from(lock.holders.front().pid);
@@ -114,7 +114,7 @@ bool has_it_from_holder(const ProcessSnapshot& of,
   return same && same->inode == file.inode && same->device == file.device;
 }
 
-// One that it keeps open between its tries.
+// A file that it keeps open between its tries.
 std::optional<PolledLock> open_and_locked(const ProcessSnapshot& of,
                                           const std::set<std::uint64_t>& inodes,
                                           const std::string& at) {
@@ -136,7 +136,7 @@ std::optional<PolledLock> open_and_locked(const ProcessSnapshot& of,
   return {};
 }
 
-// One that it opens for each try: by the paths that are at hand there.
+// A file that it opens for each try: by the paths in its frame.
 std::optional<PolledLock> named_and_locked(
     const ProcessSnapshot& of,
     std::span<const PythonFrame> frames,

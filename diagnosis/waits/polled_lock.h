@@ -1,5 +1,5 @@
-// Locks of files for which a thread tries again and again, and sleeps between:
-// by a library that is known, or by a loop of the program's own.
+// Locks of files that a thread tries to take again and again, sleeping between:
+// by a known library, or by a loop of the program's own.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace hangdbg {
 
-// What a library's frame that tries and sleeps says of it.
+// What is known from a library's frame that tries and sleeps.
 struct LibraryTry {
   const PythonFrame* frame = nullptr;
   std::string path;
-  // The file is the lock, by being there, and nothing in it is locked.
+  // The file itself is the lock: it exists, and nothing in it is locked.
   bool by_existence = false;
 };
 std::optional<LibraryTry> library_try(const ProcessSnapshot& of,
@@ -25,13 +25,13 @@ struct PolledLock {
   SeenFile file;
   std::vector<ThreadId> holders;
   std::string how;  // evidence
-  // Certain by a library's frame. By what looks so: likely of a file that is
-  // open or at hand where it sleeps, else possible.
+  // Certain by a library's frame. By appearance: likely for a file that is open
+  // or named where it sleeps, else possible.
   Confidence confidence = Confidence::Possible;
-  bool own = false;  // this process itself has it: then it is certain
+  bool own = false;  // this process itself holds it: then it is certain
 };
 
-// Of those that another process has. By existence is none of them.
+// Held by another process. None of these is by existence.
 std::optional<PolledLock> polled_lock(const ProcessSnapshot& of,
                                       const ThreadSnapshot& thread);
 

@@ -1,4 +1,4 @@
-// What is said of the ranks of a job.
+// Texts about the ranks of a job.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ struct Everybody {
 struct Kinds {
   std::map<std::string, RankSet> by_name;
   bool counted = false;                // torch's own numbers are known
-  std::optional<std::int64_t> number;  // if it is one
+  std::optional<std::int64_t> number;  // if it has one
 };
 
 MeetingPlace place_of_rank(const Everybody& all, const RankAtMeeting& rank);
@@ -86,7 +86,7 @@ RankSet Meeting::odd() const {
   return odd;
 }
 
-// Where nobody is odd, whoever waits for somebody leads to a circle.
+// If there is no outlier, each waiting rank leads to a deadlock cycle.
 std::vector<int> Meeting::cycle() const {
   std::vector<int> way;
   for (const auto& [first, awaited] : waits_for) {
@@ -169,8 +169,8 @@ RankSet ranks_awaited_by(const Everybody& all, const RankAtMeeting& rank) {
   return awaited;
 }
 
-// So many collectives, of that place's group. Sends and receives are counted
-// by some, and say nothing then.
+// The number of collectives in that place's group. Some backends count sends
+// and receives, too, and then it tells nothing.
 std::optional<std::int64_t> begun(const Everybody& all,
                                   const MeetingPlace& place,
                                   int rank) {
@@ -193,7 +193,7 @@ bool is_between_two(const CollectiveCall& call) {
   return std::ranges::find(kNames, call.function) != kNames.end();
 }
 
-// Ranks that wait in one group, each in what has to be the same for all.
+// Ranks that wait in one group, in calls that should be the same for all.
 void find_mismatch(const Everybody& all, Meeting& meeting) {
   std::map<std::string, std::vector<const RankAtMeeting*>> groups;
   for (const RankAtMeeting& rank : all.ranks) {
@@ -248,7 +248,7 @@ Kinds kinds_of(const Everybody& all,
       if ((plain != rank->call->function) != in_python) {
         continue;
       }
-      // Of one that waits for what it has begun, no more than this is known.
+      // For a rank that waits for what it has started, no more is known.
       name = in_python ? names.try_emplace(plain, name),
       name             : names.try_emplace(plain, name).first->second;
       if (differ) {

@@ -1,5 +1,6 @@
-// Who of a job waits for whom in the collectives of torch.distributed: each for
-// those of its group that have not come to where it is. Nothing is read here.
+// Which ranks of a job wait for which in the collectives of torch.distributed:
+// each for those of its group that have not reached its call. Nothing is read
+// here.
 #pragma once
 
 #include <map>
@@ -20,25 +21,24 @@ struct RankAtMeeting {
 };
 
 struct Meeting {
-  // By who waits. Of who waits for nobody, all that it needs have come.
+  // By waiting rank. Without awaited ranks, all that it needs have arrived.
   std::map<int, RankSet> waits_for;
 
-  // Ranks that wait in one group, and not in what most of it are in.
+  // Ranks that wait in one group, in another call than most of it.
   RankSet mismatched;
-  std::string what;        // "all_gather (...)": what these are in
+  std::string what;        // "all_gather (...)": the call of these
   RankSet most;            // the others
-  std::string others;      // and what they are in
+  std::string others;      // and their call
   std::string where;       // "as collective 3 of group 0"
-  bool by_number = false;  // torch's own count says that it is one place
+  bool by_number = false;  // torch's own count says that it is one call
 
-  // Waited for, and in no collective themselves.
+  // Awaited, and in no collective themselves.
   RankSet odd() const;
-  // A rank of those that wait for each other; empty if none do.
+  // The ranks of a deadlock cycle; empty if there is none.
   std::vector<int> cycle() const;
 };
 
-// `gone`: ranks of the job that have ended. Ranks of which nothing is known are
-// not waited for.
+// `gone`: ranks of the job that have ended. Unknown ranks are not awaited.
 Meeting meet(const std::vector<RankAtMeeting>& ranks, const RankSet& gone);
 
 }  // namespace hangdbg

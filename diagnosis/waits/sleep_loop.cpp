@@ -12,10 +12,9 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostSleepFrames =
-    6;  // from the one that sleeps outwards
+constexpr std::size_t kMostSleepFrames = 6;  // from the sleeping one outwards
 
-// Loops of libraries that try a function again: which of their variables it is.
+// Library loops that retry a function, with the variable that holds it.
 struct Retrier {
   std::string_view function;
   std::string_view file;
@@ -31,7 +30,7 @@ constexpr Retrier kRetriers[] = {
     {"retry_target", "/google/api_core/retry/retry_unary.py", "target"},
 };
 
-// A flag by which somebody else ends a loop that works.
+// A flag by which another thread ends a working loop.
 bool is_flag(const CallText& call) {
   return call.callee.ends_with(".is_set");
 }
@@ -97,9 +96,9 @@ bool names_sleep(std::string_view text) {
   });
 }
 
-// Whether that call of a C function is how the loop pauses. What it takes from
-// somebody and calls, "func(*args)" or "context.run(func)", is its work, also
-// if that sleeps.
+// Whether that call of a C function is how the loop pauses. A callable that it
+// was given, as in "func(*args)" or "context.run(func)", is its work, even if
+// that sleeps.
 bool is_pause(const ProcessSnapshot& of,
               const PythonFrame& frame,
               const CallText& call,
@@ -167,7 +166,7 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
       loop.asks = loop.tries ? tried : asked(around);
       return loop;
     }
-    // One that does more than sleep is no helper of the loop that calls it.
+    // A function that does more than sleep is no helper of the calling loop.
     if (!read->other_calls.empty()) {
       return pauses;
     }

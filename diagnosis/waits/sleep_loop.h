@@ -1,5 +1,5 @@
-// The loop in which a thread sleeps between rounds: whether it waits for
-// something by asking again and again, or works now and then.
+// The loop in which a thread sleeps between rounds: whether it polls for
+// something, or works now and then.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@ namespace hangdbg {
 bool is_timed_sleep(const TaskSyscall& call);
 
 struct SleepLoop {
-  const PythonFrame* frame = nullptr;  // whose loop it is
-  // It goes on until what it asks for, or a variable that it does not set, is
-  // as wanted, and does not work meanwhile but for `around.work`.
+  const PythonFrame* frame = nullptr;  // that has the loop
+  // It runs until what it polls, or a variable that it does not set, has the
+  // right value, and does no work meanwhile but `around.work`.
   bool polls = false;
   bool certain = false;  // it does nothing else
-  bool timed = false;    // what it calls waits for it, for a limited time
-  bool tries = false;    // a library's loop, which tries a function again
+  bool timed = false;    // its callee waits, for a limited time
+  bool tries = false;    // a library's loop, which retries a function
   LoopAround around;
-  // What it tries again, where a library's loop does so: "load_shard"; or what
-  // it asks, as in the source: "os.path.exists(path)". "" if that is not known.
+  // What a library's loop retries: "load_shard"; or what it polls, as in the
+  // source: "os.path.exists(path)". "" if unknown.
   std::string asks;
 
-  // All that it does is sleeping, as often as a `for` says.
+  // It only sleeps, as often as a `for` says.
   bool pauses() const { return !polls && around.work.empty(); }
-  // Nothing that it calls, but a variable, ends it.
+  // Only a variable ends it, no call.
   bool asks_variable() const {
     return !tries && around.conditions.empty() &&
            !(timed && around.asks_itself);
@@ -36,25 +36,24 @@ struct SleepLoop {
   std::string lines() const;  // "train.py:7-8 in load", safe to print
 };
 
-// None: the thread is in no loop as far as can be told. `sleeper` is the number
-// of the frame that has called what sleeps. Looked at are its frame, and those
-// that it came from while all that they do is sleeping.
+// None: no loop was found. `sleeper` is the index of the frame that has called
+// the sleep. Searched are that frame, and its callers while all that they do is
+// sleeping.
 std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread,
                                     std::size_t sleeper = 0);
-// The same of a coroutine's frames.
+// The same for a coroutine's frames.
 std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
                                     const std::vector<PythonFrame>& frames,
                                     std::size_t sleeper);
 
-// Of a call that waits for something, for a limited time: it ends the loop,
-// too, by what it returns or raises.
+// For a call that waits for a limited time: its result or exception ends the
+// loop, too.
 std::optional<SleepLoop> timed_wait_loop(const ProcessSnapshot& of,
                                          const std::vector<PythonFrame>& frames,
                                          std::size_t caller);
 
-// Makes that cause one of a thread that polls there, or that sleeps between
-// rounds of work.
+// Turns that cause into a poll in that loop, or a sleep between rounds of work.
 void tell_loop(const ProcessSnapshot& of, const SleepLoop& loop, Cause& cause);
 
 }  // namespace hangdbg

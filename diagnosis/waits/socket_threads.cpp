@@ -16,7 +16,7 @@ namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostHolders = 16;
-constexpr std::size_t kMostThreads = 32;     // of a process, that are looked at
+constexpr std::size_t kMostThreads = 32;     // inspected in one process
 constexpr std::size_t kMostFrames = 60;      // of a thread
 constexpr std::size_t kMostAttributes = 60;  // of one variable
 constexpr std::uint64_t kReads = 20'000;     // of its memory, for a thread
@@ -48,7 +48,7 @@ std::optional<SocketUse> use_by_call(const ProcessSnapshot& of,
                                     : SocketUse::Reads;
 }
 
-// It is an inode that counts: the number may be of a socket since.
+// Compared by inode: the number may have been reused since.
 bool has_wanted(const ProcessSnapshot& of, const Wanted& wanted, Address at) {
   const auto fd = socket_descriptor(of.objects(), at);
   if (!fd) {
@@ -90,7 +90,7 @@ bool has_in_variable(const ProcessSnapshot& of,
   return false;
 }
 
-// Who handles one request of a server knows that server, and does not accept.
+// A handler of one request has a reference to its server: it does not accept.
 bool handles_one(const ThreadSnapshot& thread) {
   return thread.find("process_request_thread", "/socketserver.py") != nullptr;
 }
@@ -131,7 +131,7 @@ bool is_in_event_loop(const ProcessSnapshot& of,
          });
 }
 
-// Who is asleep in accept() may still have in a variable what it has accepted.
+// A thread asleep in accept() may still have the accepted socket in a variable.
 bool waits_for_connections(const ProcessSnapshot& of,
                            const ThreadSnapshot& thread) {
   if (thread.sleeps_in("accept") || thread.sleeps_in("accept4")) {
@@ -146,7 +146,7 @@ bool waits_for_connections(const ProcessSnapshot& of,
   });
 }
 
-// Of one process: those that are known to handle it, or those that may.
+// In one process: threads that are known to handle it, and those that may.
 struct Candidates {
   std::vector<SocketThread> known;
   std::vector<SocketThread> possible;
@@ -178,7 +178,7 @@ Candidates candidates(const ProcessSnapshot& of, const Wanted& wanted) {
       }
     }
   }
-  // What waits for connections keeps what it has accepted in its variables.
+  // A thread that waits for connections keeps accepted ones in variables.
   if (wanted.peer.accepted && by_variable.size() > 1) {
     std::erase_if(by_variable, [&](const SocketThread& one) {
       return waits_for_connections(of, *of.thread(one.id.tid));
@@ -187,7 +187,7 @@ Candidates candidates(const ProcessSnapshot& of, const Wanted& wanted) {
   if (wanted.peer.accepted || found.known.empty()) {
     std::ranges::copy(by_variable, std::back_inserter(found.known));
   }
-  if (!found.possible.empty()) {  // it is read: another thread may write there
+  if (!found.possible.empty()) {  // it is read: another thread may write
     std::ranges::copy(others, std::back_inserter(found.possible));
   } else {
     found.possible = {{of.threads.front().id, SocketUse::Unknown}};
@@ -195,7 +195,7 @@ Candidates candidates(const ProcessSnapshot& of, const Wanted& wanted) {
   return found;
 }
 
-// Of the process that asks, whose thread it may itself be.
+// In the waiter's own process, without the waiter.
 void without_asking(const ProcessSnapshot& of,
                     const ThreadSnapshot& asks,
                     Candidates& found) {
@@ -251,7 +251,7 @@ SocketThreads who_handles(const SocketPeer& peer,
     }
   }
   // A child may have inherited the other end of what its parent waits for, and
-  // the parent has it still.
+  // the parent may still have it.
   std::ranges::copy_if(own.known, std::back_inserter(all.known),
                        [&](const SocketThread& one) {
                          return one.id != asks.id || fds.size() == 1;

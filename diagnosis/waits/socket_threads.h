@@ -1,5 +1,5 @@
-// Which threads of a process handle a socket that it holds, as far as that can
-// be told: those that may end somebody's wait at the other end.
+// Which threads of a process handle a socket that it holds, as far as known:
+// those that may end the wait at the other end.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace hangdbg {
 enum class SocketUse {
   Watches,    // asleep in a call that waits for it, among others
   Accepts,    // asleep in accept(2) of it
-  Variable,   // a function that it is in has the socket
+  Variable,   // a function on its stack has the socket
   EventLoop,  // runs a loop of asyncio that watches it
   Reads,      // asleep in a call that waits for that descriptor alone
   OnlyThread,
@@ -27,11 +27,11 @@ struct SocketThread {
 
 struct SocketThreads {
   std::vector<SocketThread> threads;
-  bool exact = false;  // it is this one, as far as the kernel and Python say
+  bool exact = false;  // it is this one, as far as the kernel and Python tell
 };
 
-// `asks` waits for the other end. It is itself among them only where nobody
-// else can be: then it is a self-deadlock.
+// `asks` waits for the other end. It is included only if no other thread can be
+// the one: then it is a self-deadlock.
 SocketThreads who_handles(const SocketPeer& peer,
                           const ProcessSnapshot& of,
                           const ThreadSnapshot& asks);

@@ -35,7 +35,7 @@ bool is_lock_on(const FileLock& lock, const OpenFile& file) {
           (lock.major == 0 && major(file.device) == 0));
 }
 
-// What others have counts for more than what this process has itself.
+// Locks of others count for more than this process's own.
 void add_holder(const ProcessSnapshot& of,
                 const FileLock& lock,
                 SqliteLock kind,

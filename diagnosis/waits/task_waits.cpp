@@ -16,7 +16,7 @@
 namespace hangdbg {
 namespace {
 
-// The functions by which asyncio, anyio and Trio sleep, one in the other.
+// The functions by which asyncio, anyio and Trio sleep, one calling another.
 bool is_of_sleep(const PythonFrame& frame) {
   constexpr std::array<std::string_view, 7> kNames = {"sleep",
                                                       "sleep_until",
@@ -39,8 +39,8 @@ bool is_timed(const PythonFrame& frame) {
          frame.function == "sleep_forever";
 }
 
-// Who has called what waits for a limited time, asyncio.wait_for() or a block
-// with a time limit; from 3.12 on the one is made of the other.
+// The caller of a wait with a time limit: asyncio.wait_for() or a block with a
+// timeout; from 3.12 on, the first uses the second.
 std::optional<std::size_t> caller_of_timed(
     const ProcessSnapshot& of,
     const std::vector<PythonFrame>& frames) {
@@ -131,7 +131,7 @@ std::vector<TaskWait> task_waits(const ProcessSnapshot& of,
     if (!met.insert(task).second) {
       continue;
     }
-    // It asks again itself, whatever it has asked now.
+    // It polls by itself, whatever it awaits now.
     if (TaskWait own = wait_of(of, *task); own.polls() && own.loop->timed) {
       waits.push_back(std::move(own));
       continue;

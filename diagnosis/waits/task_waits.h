@@ -15,8 +15,8 @@ namespace hangdbg {
 struct TaskWait {
   const AsyncioTask* task = nullptr;
   bool sleeps = false;            // for a time
-  std::optional<SleepLoop> loop;  // in which it does
-  // What its own function awaits: "queue.get()"; "" if that is not known.
+  std::optional<SleepLoop> loop;  // in which it sleeps
+  // What its own function awaits: "queue.get()"; "" if unknown.
   std::string awaits;
 
   bool polls() const { return loop && loop->polls; }
@@ -24,14 +24,14 @@ struct TaskWait {
 
 TaskWait wait_of(const ProcessSnapshot& of, const AsyncioTask& task);
 
-// Of those at the end of what that task waits for, itself if it waits for no
-// other. Of none: of all that wait.
+// The ends of that task's chain, itself if it waits for no other task. Null: of
+// all that wait.
 std::vector<TaskWait> task_waits(const ProcessSnapshot& of,
                                  const std::vector<AsyncioTask>& all,
                                  const AsyncioTask* from);
 
-// A thread that would sleep where the task does: what is known of how threads
-// wait for locks between two sleeps can be asked of it.
+// A thread that would sleep where the task does, for rules about threads that
+// poll for locks.
 ThreadSnapshot as_thread(const ThreadSnapshot& loop, const TaskWait& wait);
 
 // The innermost frame that is not a library's; null if there is none.

@@ -9,15 +9,15 @@
 namespace hangdbg {
 namespace {
 
-// Those of concurrent.futures wait in C for their queue, which is filled by who
-// submits work.
+// Threads of concurrent.futures wait in C for their queue, which submitters
+// fill.
 bool is_pool_thread_at_rest(const ThreadSnapshot& thread) {
   const auto loop = worker_loop(thread);
   return loop && loop->frame == &thread.frames().front() &&
          loop->frame->file.ends_with("/concurrent/futures/thread.py");
 }
 
-// From 3.13 on join() waits in C, and has no lock that it could be told by.
+// From 3.13 on join() waits in C, without a lock to recognise it by.
 bool joins_thread(const ThreadSnapshot& thread) {
   return thread.find("join", "/threading.py", 1) != nullptr ||
          thread.find("_shutdown", "/threading.py", 1) != nullptr;
