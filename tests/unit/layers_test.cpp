@@ -1,6 +1,6 @@
-// Which room may include which, held by reading every #include. A room is a
+// Which room may include which, checked by reading every #include. A room is a
 // folder; it may include itself and those above it in kRooms: so there are no
-// circles. Rooms are small, and say what they are for: those of tests as well.
+// cycles. Rooms are small, and say what they are for: those of tests as well.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ const std::vector<std::string> kRooms = {
     "client",
 };
 
-// What the rooms of a folder may not include, though they stand above it.
+// What the rooms of a folder may not include, though it is above them.
 const std::map<std::string, std::set<std::string>> kMayNotInclude = {
     {"agent", {"protocol"}},
     {"tracee", {"protocol", "agent"}},
@@ -143,7 +143,7 @@ std::string room_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Where a room stands in kRooms; none for what is not ours.
+// The index of a room in kRooms; none for foreign files.
 std::optional<std::ptrdiff_t> height(const std::string& room) {
   const auto found = std::ranges::find(kRooms, room);
   if (found == kRooms.end()) {
@@ -220,7 +220,7 @@ std::set<std::string> folders() {
   return found;
 }
 
-// By folder, how many source files lie in it.
+// By folder, its number of source files.
 void expect_small_and_described(const std::map<std::string, int>& rooms) {
   for (const auto& [room, size] : rooms) {
     EXPECT_LE(size, 60) << room << " is crowded";
@@ -254,7 +254,7 @@ TEST(Layers, NoIncludeBreaksThem) {
 }
 
 TEST(Layers, NoFolderOfTestsIsCrowded) {
-  // Has the folders of the packages that it stands in for: one room.
+  // Has the folders of the packages that it replaces: one room.
   const std::string rehearsal = "tests/gpu/rehearsal";
   const fs::path root = source_folder();
   std::map<std::string, int> rooms;

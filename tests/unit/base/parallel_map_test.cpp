@@ -14,7 +14,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// The clock is watched by alarm(2) where no thread can be had: not here.
+// Without threads, alarm(2) watches the clock: not here.
 TEST(InParallel, OfNobodyLeavesTheAlarm) {
   ::alarm(1000);
   EXPECT_TRUE(parallel_map<int>(

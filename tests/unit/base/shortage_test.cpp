@@ -1,4 +1,4 @@
-// Errors that come of descriptors which could not be had.
+// Errors from a shortage of descriptors.
 #include "base/shortage.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What may come next on a command line, told by a parser like ours.
+// What may come next on a command line, from a parser like hangdbg's.
 #include "client/completion/completion.h"
 
 #include <gtest/gtest.h>

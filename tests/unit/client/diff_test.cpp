@@ -1,4 +1,4 @@
-// What is compared of two reports, and what is taken for the same.
+// What is compared in two reports, and what counts as equal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Side parsed(std::string_view text) {
   return side ? *std::move(side) : Side();
 }
 
-// A report of process 7, in which `parts` stand as JSON.
+// A report of process 7 that contains `parts` as JSON.
 std::string report_with(std::string_view parts) {
   return R"({"format":"hangdbg-report","made":"x","hangdbg":"1","machine":
     {"host":"h","kernel":"Linux 6","arch":"x","system":"Debian","cpus":2},

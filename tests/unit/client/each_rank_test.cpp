@@ -1,4 +1,4 @@
-// Questions to ranks: the children are this program, of which each runs one of
+// Questions to ranks: the children are this program, each of which runs one of
 // the tests at the end.
 #include "client/ranks/each_rank.h"
 
@@ -26,11 +26,11 @@ std::vector<JobRank> ranks(int count) {
   return ranks;
 }
 
-// `does`: what each does, one of the tests below.
+// `does`: what each runs, one of the tests below.
 std::vector<RankOutput> run(int count,
                             std::chrono::seconds patience,
                             const std::function<const char*(int rank)>& does) {
-  // Of a part of the tests as well, which would not be that of the child's.
+  // The child runs its test even if this run has only a shard of the tests.
   ::unsetenv("GTEST_TOTAL_SHARDS");
   ::unsetenv("GTEST_SHARD_INDEX");
   return run_for_each(
@@ -56,7 +56,7 @@ TEST(EachRankTest, AnswersAndCodes) {
   EXPECT_EQ(code_of({outputs[0]}, true), 1);
 }
 
-// Killed by somebody else. (Who has started us may have ignored SIGCHLD.)
+// Killed by another process. (SIGCHLD may be ignored since exec.)
 TEST(EachRankTest, OneThatIsKilled) {
   std::signal(SIGCHLD, SIG_IGN);
   const auto outputs = run(1, 20s, [](int) { return "Dies"; });
@@ -64,7 +64,7 @@ TEST(EachRankTest, OneThatIsKilled) {
   EXPECT_EQ(outputs[0].gave_up, std::nullopt);
 }
 
-// More than are asked at once: the last of them never are.
+// More than run at once: the last ones are never started.
 TEST(EachRankTest, TimeIsUp) {
   const auto outputs = run(70, 0s, [](int) { return "Hangs"; });
   for (const RankOutput& output : outputs) {
@@ -75,7 +75,7 @@ TEST(EachRankTest, TimeIsUp) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-// That one has closed its pipes is not its end.
+// A child that has closed its pipes may still be alive.
 TEST(EachRankTest, SilentAndAlive) {
   const auto begun = std::chrono::steady_clock::now();
   const auto outputs =
@@ -85,7 +85,7 @@ TEST(EachRankTest, SilentAndAlive) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
 }
 
-// What holds its pipes open does not hold us up.
+// A process that keeps the pipes open does not delay hangdbg.
 TEST(EachRankTest, OneThatLeavesItsPipesToAnother) {
   const auto outputs = run(1, 60s, [](int) { return "LeavesAChild"; });
   EXPECT_EQ(outputs[0].code, 0);
@@ -94,7 +94,7 @@ TEST(EachRankTest, OneThatLeavesItsPipesToAnother) {
   EXPECT_EQ(::kill(std::stoi(outputs[0].out.substr(at + 6)), SIGKILL), 0);
 }
 
-// Before the first is asked, so that none is.
+// Before the first is started, so that none is.
 TEST(EachRankTest, CtrlC) {
   sigset_t set, before;
   ::sigemptyset(&set);

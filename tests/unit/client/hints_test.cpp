@@ -1,4 +1,4 @@
-// What a node proposes, as it is typed on the asking side.
+// What a node proposes, as typed on the coordinator's side.
 #include "client/nodes/hints.h"
 
 #include <gtest/gtest.h>

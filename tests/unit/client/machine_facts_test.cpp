@@ -1,4 +1,4 @@
-// What is said to differ between the machines of a job.
+// Differences that are reported between the machines of a job.
 #include "client/nodes/machine_facts.h"
 
 #include <gmock/gmock.h>
@@ -51,10 +51,10 @@ TEST(MachineFacts, AClockThatIsCertainlyWrong) {
   EXPECT_THAT(
       differences(nodes),
       ElementsAre("clock: n2 is ahead of the others by at least 120 s"));
-  // Ours is the one that is wrong.
+  // This machine's clock is the wrong one.
   nodes[0] = nodes[2] = nodes[1];
   EXPECT_THAT(differences(nodes), IsEmpty());
-  // One that took long to answer may be right.
+  // A node that took long to answer may be right.
   nodes = alike(3);
   nodes[1].ahead_least_s = -20;
   EXPECT_THAT(differences(nodes), IsEmpty());

@@ -1,4 +1,4 @@
-// What a probe of the network concludes, from nodes that are made up.
+// What a probe of the network concludes, from made-up nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Three ranks: one that sleeps all the time, one that is at one line, one that
-// moves; and a thread beside main, which does not count.
+// Three ranks: one sleeps all the time, one stays at one line, one moves; and a
+// thread beside main, which does not count.
 TEST(OverTime, WhoMovesAndWhoDoesNot) {
   Profile profile(/*runs=*/true, /*processes=*/true);
   const auto main = profile.child(Profile::kRoot, {.function = "main"});

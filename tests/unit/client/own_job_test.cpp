@@ -1,4 +1,4 @@
-// What tells `--via auto` of other nodes.
+// How `--via auto` finds other nodes.
 #include "client/nodes/own_job.h"
 
 #include <gtest/gtest.h>

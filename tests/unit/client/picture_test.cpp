@@ -1,5 +1,5 @@
-// The merged tree as a picture: widths, what is folded, and text from anywhere.
-// (That it is XML is tests/integration/look/test_picture.py's.)
+// The merged tree as a picture: widths, what is folded, and untrusted text.
+// (tests/integration/look/test_picture.py checks that it is XML.)
 #include "client/views/dump/picture.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(IcicleTest, StoppedAndOddAtTheEndOfAWay) {
   EXPECT_EQ(train.children[0].members.text(), "2");
 }
 
-// Who is odd is drawn, whatever is not.
+// The outlier is drawn, whatever is left out.
 TEST(IcicleTest, TooManyToDraw) {
   Merging all;
   for (int rank = 0; rank < 20; ++rank) {
@@ -117,7 +117,7 @@ TEST(PictureTest, OfNothing) {
   EXPECT_NE(none.svg().find("</svg>"), std::string::npos);
 }
 
-// All that is not ours is text, in UTF-8, of characters that XML has.
+// All text from outside is escaped, in UTF-8, of characters that XML has.
 void expect_text(const std::string& svg) {
   EXPECT_EQ(to_utf8(svg), svg);
   for (const char32_t character : to_utf32(svg)) {

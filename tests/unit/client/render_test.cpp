@@ -1,4 +1,4 @@
-// How things look.
+// How output is rendered.
 #include "client/terminal/render.h"
 
 #include <gtest/gtest.h>

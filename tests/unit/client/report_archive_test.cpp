@@ -1,5 +1,5 @@
-// The archive of a report: bytes of ours, and whatever somebody hands us.
-// (That tar(1)'s like reads it is tests/integration/look/test_report.py's.)
+// The archive of a report: hangdbg's own bytes, and untrusted ones.
+// (tests/integration/look/test_report.py checks that tar(1) reads it.)
 #include "client/report/archive.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(ReportArchive, IsRefusedAtEachLengthThatIsNotTheWhole) {
   }
 }
 
-// gzip has a sum of its bytes.
+// gzip has a checksum of its bytes.
 TEST(ReportArchive, WithWrongBytesIsRefusedOrTheSame) {
   std::mt19937 random(1);
   int refused = 0;

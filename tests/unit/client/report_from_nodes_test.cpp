@@ -1,4 +1,4 @@
-// A node's archive becomes a folder, and leads nowhere else.
+// A node's archive becomes a folder, and writes nowhere else.
 #include <gtest/gtest.h>
 
 #include "client/report/from_nodes.h"

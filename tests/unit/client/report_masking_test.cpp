@@ -1,4 +1,4 @@
-// What a report hides, wherever it stands.
+// What a report masks, wherever it occurs.
 #include "client/report/masking.h"
 
 #include <gtest/gtest.h>

@@ -28,8 +28,8 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-// All tests below a folder whose names end so, without this one and the one
-// that asks for the order of the rules.
+// All tests below a folder whose names end so, without this one and the one for
+// the order of the rules.
 std::string tests_below(const std::string& folder, std::string_view end) {
   std::string text;
   for (const auto& entry :

@@ -1,6 +1,6 @@
-// The rules of the diagnosis about what is around a process and may keep it
-// from getting on: cgroups, limits, disks, mounts; and about threads that are
-// stopped. On processes that are made up.
+// The rules of the diagnosis about a process's host, which may block it:
+// cgroups, limits, disks, mounts; and about stopped threads. On processes that
+// are made up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 ThreadSnapshot& sleeps(FakedSystem& system) {
   return system.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
-// In a loop that asks for something.
+// In a loop that polls.
 ThreadSnapshot& polls(FakedSystem& system) {
   ThreadSnapshot& thread = sleeps(system);
   system.at(kOne).frame_loops["load"] = {
@@ -91,7 +91,7 @@ const std::vector<MadeUpCase>& around_cases() {
          system.at(kOne).files[5] = {.fd = 5, .name = "/dev/null"};
        }},
       {"is_held_for_a_moment", CauseId::WriterGone, Stuck, Certain, true, "",
-       [](auto& system) {  // no debugger has it in five looks
+       [](auto& system) {  // no debugger holds it in five samples
          in_state(system, 't');
          system.at(kOne).open_pipe(5, 41);
        }},
@@ -166,7 +166,7 @@ const std::vector<MadeUpCase>& around_cases() {
          sleeps(system);
          throttle(system, 0.9);
        }},
-      // ---- descriptors, disks, processes: who tries again and again
+      // ---- descriptors, disks, processes: a thread that retries
       {"polls_without_a_descriptor", CauseId::DescriptorsUsedUp, Blocked,
        Likely, true, "has all its 64 descriptors open: it polls",
        [](auto& system) {
@@ -232,7 +232,7 @@ const std::vector<MadeUpCase>& around_cases() {
          system.surroundings.limits.at_most.processes = 5;
          system.surroundings.limits.user_threads = 5;
        }},
-      // ---- who has been killed
+      // ---- killed processes
       {"its_writer_was_killed", CauseId::WriterGone, Stuck, Certain, true,
        "the kernel has killed process 99 (worker), as there was no memory left",
        [](auto& system) {
@@ -267,7 +267,7 @@ INSTANTIATE_MADE_UP(Around, around_cases);
 
 namespace {
 
-// Connections that wait are counted by the descriptors that are really open.
+// Waiting connections are counted by the descriptors that are really open.
 TEST(Causes, NoDescriptorIsLeftToAccept) {
   const int pid = ::getpid();
   const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

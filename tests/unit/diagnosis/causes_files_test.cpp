@@ -276,7 +276,7 @@ const std::vector<MadeUpCase>& file_cases() {
        "waits for the lock on /home/ada/lock, held by process",
        [](auto& system) {
          at_file_lock(system);
-         hold_file_lock(system, ::getpid());  // one that is alive
+         hold_file_lock(system, ::getpid());  // a live process
          sleeps(system, ::getpid());
        }},
       {"a_file_lock_of_one_at_work", CauseId::FileLock, Blocked, Certain, false,

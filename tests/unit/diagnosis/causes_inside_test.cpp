@@ -1,7 +1,7 @@
 // The rules of the diagnosis about waits inside of one process, and after a
-// fork: self-deadlock, threads that wait for each other, event
-// loops that nobody wakes, pools, libraries with threads of their own. On
-// processes that are made up.
+// fork: self-deadlock, threads that wait for each other, event loops that
+// nothing wakes, pools, libraries with threads of their own. On processes that
+// are made up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -31,7 +31,7 @@ ThreadSnapshot& sleeps(MadeUpProcess& one) {
   return one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
 
-// ---- a handler of a signal on top of what it has interrupted
+// ---- a signal handler on top of what it has interrupted
 
 // A handler wants the lock; `between` is what it has interrupted, called by a
 // function that is in a `with` of the lock.
@@ -247,7 +247,7 @@ INSTANTIATE_MADE_UP(Inside, inside_cases);
 
 namespace {
 
-// With a thread without Python here, nobody knows that none is in the library.
+// If a thread without Python is here, it may be in the library.
 TEST(CausesInside, OnlyWhoIsAloneAfterAForkCannotGoOn) {
   for (const bool alone : {true, false}) {
     FakedSystem system;
@@ -269,7 +269,7 @@ TEST(CausesInside, OnlyWhoIsAloneAfterAForkCannotGoOn) {
   }
 }
 
-// A process of ours that sleeps, since it is looked at again.
+// A process of this test that sleeps, since it is sampled again.
 class Sleeper {
  public:
   Sleeper() : pid(::fork()) {
@@ -326,7 +326,7 @@ TEST(Causes, ALoopWhoseStopNobodyHasTold) {
   EXPECT_THAT(cause.summary, HasSubstr("stop() was called"));
 }
 
-// It has run since it was looked at: it may be awake.
+// It has run since it was sampled: it may be awake.
 TEST(Causes, ALoopThatIsBeingWoken) {
   const Sleeper sleeper;
   FakedSystem system;

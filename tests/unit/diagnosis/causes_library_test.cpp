@@ -1,6 +1,6 @@
-// The rules of the diagnosis about waits inside the standard library for what
-// another thread does: conditions, futures, joins, imports; and about loops
-// that wait for work. On processes that are made up.
+// The rules of the diagnosis about waits inside the standard library for
+// another thread: conditions, futures, joins, imports; and about loops that
+// wait for work. On processes that are made up.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -327,7 +327,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
        [](auto& system) { imports(system, kNobodys); }},
       {"an_import_that_is_just_over", CauseId::Unknown, Unknown, Possible, true,
        "", [](auto& system) { imports(system, {}); }},
-      // ---- who waits for work
+      // ---- waits for work
       {"a_pool_of_threads_at_rest", CauseId::Idle, Idle, Certain, false,
        "waits for work",
        [](auto& system) { pool_thread(system.python(kOne), false); }},
@@ -390,7 +390,7 @@ TEST(Causes, LoopsThatWaitForWork) {
     in_loop(system, SYS_futex, {{"threading.py", "wait"}, {file, function}});
     EXPECT_EQ(cause_of(system, kOne).id, CauseId::Idle) << function;
     EXPECT_EQ(cause_of(system, kOne).progress, Progress::Idle) << function;
-    // What it calls of the program is work.
+    // The program's code that it calls is work.
     in_loop(system, SYS_semtimedop,
             {{"json/decoder.py", "decode"}, {file, function}});
     EXPECT_EQ(cause_of(system, kOne).id, CauseId::Unknown) << function;

@@ -42,7 +42,7 @@ void has(MadeUpProcess& one, const ThreadSnapshot& thread, const Lock& lock) {
       {.lock = {.object = lock.object, .kind = Kind::Lock, .locked = true},
        .frame = &thread.stack.frames.front()}};
 }
-// That it has none is known, too: nothing is read of its stack.
+// It holds none: nothing is read of its stack.
 void has_none(MadeUpProcess& one) {
   for (const ThreadSnapshot& thread : one.threads) {
     one.held_locks.try_emplace(thread.id.tid);
@@ -56,7 +56,7 @@ MadeUpProcess& alone(FakedSystem& system, std::uint64_t time = 0) {
   return one;
 }
 
-// Beside another, which sleeps with the lock.
+// Beside another thread, which sleeps and holds the lock.
 MadeUpProcess& behind_another(FakedSystem& system,
                               std::vector<PythonFrame> frames = own_frames()) {
   auto& one = system.python(kOne);
@@ -81,7 +81,7 @@ MadeUpProcess& forked(MadeUpProcess& one) {
   return one;
 }
 
-// struct __pthread_mutex_s of glibc, held and waited for.
+// struct __pthread_mutex_s of glibc, held, with waiters.
 struct Mutex {
   std::int32_t lock = 2;
   std::uint32_t count = 0;
@@ -115,7 +115,7 @@ const std::vector<MadeUpCase>& lock_cases() {
   using enum Progress;
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
-      // ---- a Lock, of which there is nobody to release it
+      // ---- a Lock that no thread can release
       {"a_lock_and_no_other_thread", CauseId::PythonLock, Stuck, Certain, true,
        "waits for the Lock `lock`, and no other thread is here",
        [](auto& system) { alone(system); }},
@@ -146,7 +146,7 @@ const std::vector<MadeUpCase>& lock_cases() {
          parent.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
          has(parent, parent.threads[0], lock);
        }},
-      // ---- a Lock that somebody has
+      // ---- a Lock with a holder
       {"a_lock_taken_twice", CauseId::Deadlock, Stuck, Certain, true,
        "already held by this thread (Lock is not reentrant)",
        [](auto& system) {
@@ -184,7 +184,7 @@ const std::vector<MadeUpCase>& lock_cases() {
        [](auto& system) {
          behind_another(system, called({{"logging/__init__.py", "acquire"}}));
        }},
-      // ---- RLocks say who has them
+      // ---- RLocks record their owner
       {"an_rlock_of_another_thread", CauseId::PythonLock, Blocked, Certain,
        true, "waits for the RLock `lock`, held by thread 99999902",
        [](auto& system) { at_rlock_of(system, kSecond); }},
@@ -217,8 +217,8 @@ INSTANTIATE_MADE_UP(Locks, lock_cases);
 
 namespace {
 
-// ---- mutexes of C code: their owners' numbers are looked for in a process
-// that is there, which is this one
+// ---- mutexes of C code: their owners' TIDs are searched in a live process,
+// which is this one
 
 TEST(Causes, AMutexOfAnotherThread) {
   FakedSystem system;
@@ -246,12 +246,12 @@ TEST(Causes, AMutexTakenTwice) {
   EXPECT_TRUE(found->stalled);
 }
 
-// Its own frames were read when it had the lock already.
+// Its own frames were read when it already held the lock.
 TEST(Causes, AMutexOfAThreadThatHasGoneOn) {
   FakedSystem system;
   auto& one = at_mutex(system, {.owner = kPid});
   one.threads[0].wait = one.threads[1].wait;
-  one.threads[0].wait.runs = {.times = 1};  // we have run more often
+  one.threads[0].wait.runs = {.times = 1};  // this thread has run more often
   const auto found = diagnose(system, kPid, 1000);
   EXPECT_EQ(found->state, Progress::Running);
   EXPECT_FALSE(found->stalled);
@@ -300,9 +300,9 @@ TEST(Causes, WhatIsNoMutex) {
   EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Unknown) << "not held";
 }
 
-// ---- in circles, ...
+// ---- in deadlock cycles, ...
 
-// ... and what is at the end of a chain.
+// ... and at the root of a chain.
 TEST(Causes, ALockOfAThreadThatReadsAPipe) {
   FakedSystem system;
   auto& reads = behind_another(system).threads[1];
@@ -341,7 +341,7 @@ TEST(Causes, LocksCrosswise) {
   }
 }
 
-// One of them may let go when its time is up.
+// One of them may release the lock at its timeout.
 TEST(Causes, LocksCrosswiseOneWithATimeLimit) {
   FakedSystem system;
   auto& one = system.python(kOne);

@@ -23,7 +23,7 @@ MadeUpProcess& in_library(FakedSystem& system,
                           const std::string& library,
                           const std::vector<std::string>& functions,
                           long call = SYS_semtimedop) {
-  system.may_watch = true;  // its own sleep tells for how long
+  system.may_watch = true;  // its own sleep tells how long
   auto& one = system.python(kOne);
   one.sleeps_in(call, {}, own_frames());
   one.loads("/usr/lib/" + library);
@@ -68,7 +68,7 @@ MadeUpProcess& in_openmp(FakedSystem& system,
   return one;
 }
 
-// A thread of it has the GIL, and its first waits for that.
+// One thread of it holds the GIL, and its first waits for that.
 MadeUpProcess& at_gil(FakedSystem& system, std::uint64_t futex_at) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, {futex_at, FUTEX_WAIT_BITSET_PRIVATE}, own_frames());
@@ -171,7 +171,7 @@ const std::vector<MadeUpCase>& native_cases() {
        [](auto& system) { in_library(system, kNccl, {"pncclCommDestroy"}); }},
       {"nccl_enqueues", CauseId::Unknown, Unknown, Possible, true, "",
        [](auto& system) { in_library(system, kNccl, {"ncclAllReduce"}); }},
-      // ---- collectives of which no frame tells
+      // ---- collectives without a frame that tells
       {"a_collective_in_c_code", CauseId::Collective, Blocked, Likely, true,
        "waits in ALLREDUCE of group 0 for the other ranks",
        [](auto& system) {

@@ -1,10 +1,10 @@
-// Which causes depend on the order in which rules are asked: each rule of the
-// diagnosis is asked alone about each process that is made up in
-// causes_*_test.cpp.
+// Which causes depend on the order of the rules: each rule of the diagnosis is
+// run alone on each process that is made up in causes_*_test.cpp.
 //
-// Where two say different things of one process, the order decides; kBefore has
-// these pairs, and nothing else of the order matters. Rules that weigh what
-// they know of a wait would leave no pair; a rule that is added should add few.
+// Where two rules find different causes for one process, the order decides;
+// kBefore has these pairs, and nothing else of the order matters. Rules that
+// weigh what they know about a wait would leave no pair; a new rule should add
+// few.
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@
 namespace hangdbg {
 namespace {
 
-// The first is asked before the second, or another cause is named.
+// The first runs before the second, or another cause is named.
 using Before = std::pair<std::string_view, std::string_view>;
 const std::set<Before> kBefore = {
-    // Who cannot run: what the thread was at does not matter then.
+    // The thread cannot run: what it was doing does not matter then.
     {"frozen cgroup", "busy"},
     {"stopped", "terminal"},
     {"stopped", "events"},
@@ -48,7 +48,7 @@ const std::set<Before> kBefore = {
     {"DNS", "UDP"},
     {"manager", "connection"},
     {"manager", "events"},
-    // "events" is said of any wait for descriptors.
+    // "events" applies to any wait for descriptors.
     {"terminal", "pipe"},
     {"terminal", "events"},
     {"pseudo-terminal", "events"},
@@ -59,32 +59,32 @@ const std::set<Before> kBefore = {
     {"store", "events"},
     {"UDP", "events"},
     {"events", "time"},
-    // "time" is said of whoever sleeps between two tries.
+    // "time" applies to any thread that sleeps between two tries.
     {"SQLite", "time"},
     {"file lock", "time"},
-    // "busy" is said of whoever has run while it was looked at.
+    // "busy" applies to any thread that has run while it was sampled.
     {"file lock", "busy"},
     {"condition", "busy"},
     {"Python lock", "busy"},
     {"resource pool", "busy"},
     {"events", "busy"},
     {"GIL", "busy"},
-    // Who keeps the GIL meanwhile is told by the rule that knows in what call.
+    // CUDA's rule knows the call in which the GIL is held.
     {"CUDA", "GIL"},
 };
 
-// What is said of it, as far as anybody reads that: "pipe-read blocked".
+// The part of a cause that users read: "pipe-read blocked".
 std::string outcome(const std::optional<Cause>& cause) {
   return cause ? fmt::format("{} {}", cause_name(cause->id),
                              progress_name(cause->progress))
                : "";
 }
 
-// Of those that ask others themselves (exit, asyncio, the GIL) these keep their
+// Of the rules that call others (exit, asyncio, the GIL), these keep their
 // order.
 struct Answers {
   std::string name;
-  std::map<std::string_view, std::string> by_rule;  // "" of who says nothing
+  std::map<std::string_view, std::string> by_rule;  // "" if it finds nothing
 };
 
 const std::vector<Answers>& all_answers() {
@@ -120,7 +120,7 @@ std::string first_of(const Order& order, const Answers& answers) {
   return rule == order.end() ? "unknown" : answers.by_rule.at(*rule);
 }
 
-// At random, but for what kBefore says.
+// At random, except for kBefore.
 Order shuffled(unsigned seed) {
   std::mt19937 random(seed);
   Order left = as_is();

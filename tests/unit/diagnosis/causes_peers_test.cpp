@@ -49,7 +49,7 @@ MadeUpProcess& receives(FakedSystem& system,
   return one;
 }
 
-// Nobody has accepted that connection.
+// That connection is not accepted yet.
 MadeUpProcess& is_not_accepted(FakedSystem& system,
                                std::vector<SocketFd> holders = {{kOther, 3}}) {
   auto& one = receives(system, std::move(holders));
@@ -62,8 +62,8 @@ MadeUpProcess& is_not_accepted(FakedSystem& system,
   return one;
 }
 
-// Its main thread waits for connections and what comes on them, another one for
-// nothing that is known.
+// Its main thread waits for connections and their data, another one for
+// something unknown.
 MadeUpProcess& is_idle_server(FakedSystem& system) {
   auto& other = system.process(kOther);
   other.sleeps_in(SYS_epoll_wait, {6, 0, 0, kForever});
@@ -73,7 +73,7 @@ MadeUpProcess& is_idle_server(FakedSystem& system) {
   return other;
 }
 
-// A thread of Python in which `request` is that socket, as it handles it.
+// A thread of Python that handles that socket, in its variable `request`.
 ThreadSnapshot& handles(FakedSystem& system, MadeUpProcess& of, int fd) {
   auto& thread = of.sleeps_in(SYS_semtimedop, {}, own_frames());
   system.objects.give(thread.stack.frames.front(),
@@ -81,7 +81,7 @@ ThreadSnapshot& handles(FakedSystem& system, MadeUpProcess& of, int fd) {
   return thread;
 }
 
-// It waits for a UDP socket, by poll() with a time.
+// It waits for a UDP socket, by poll() with a timeout.
 MadeUpProcess& at_udp(FakedSystem& system,
                       std::uint16_t port,
                       std::vector<PythonFrame> frames = own_frames()) {
@@ -99,8 +99,7 @@ MadeUpProcess& at_udp(FakedSystem& system,
   return one;
 }
 
-// An event loop with the pair of sockets by which it wakes itself, and one
-// connection.
+// An event loop with its wakeup pair of sockets, and one connection.
 MadeUpProcess& at_loop(FakedSystem& system, std::uint64_t time = kForever) {
   auto& one = receives(system);
   one.threads.clear();
@@ -134,7 +133,7 @@ const std::vector<MadeUpCase>& peer_cases() {
   using enum Progress;
   using enum Confidence;
   static const std::vector<MadeUpCase> kCases = {
-      // ---- the process that has the other end, and its thread
+      // ---- the owner of the other end, and its thread
       {"of_a_server_that_is_idle", CauseId::PeerSilent, Blocked, Likely, false,
        "waits for what process 99999902 sends over TCP (127.0.0.1:6379), which "
        "waits for events",
@@ -434,7 +433,7 @@ TEST(CausesOfPeers, WhoIsStoppedDoesNotWait) {
   EXPECT_EQ(diagnose(system, kOne, 1000)->cause.id, CauseId::Stopped);
 }
 
-// It accepts, and still has in a variable what another thread handles.
+// It accepts, and still has a socket in a variable that another thread handles.
 TEST(CausesOfPeers, WhoAcceptsDoesNotHandle) {
   FakedSystem system;
   receives(system);
@@ -479,7 +478,7 @@ TEST(CausesOfPeers, AThreadLooksANameUpForALoop) {
   EXPECT_EQ(cause.confidence, Confidence::Possible);
 }
 
-// Over a time that may end the wait no circle is a deadlock.
+// A cycle is no deadlock if a timeout may end one of its waits.
 TEST(CausesOfPeers, WhoGivesUpByItselfIsInNoDeadlock) {
   FakedSystem system;
   is_not_accepted(system, {{kOne, 3}});

@@ -52,7 +52,7 @@ MadeUpProcess& sleeps(FakedSystem& system, int pid) {
   return one;
 }
 
-// A child that multiprocessing has forked from kOne, with so many plain
+// A child that multiprocessing has forked from kOne, with that many plain
 // arguments and one of `argument`.
 void sleeps_in_target(FakedSystem& system, int pid, Address argument = {}) {
   auto& one = system.python(pid);
@@ -215,7 +215,7 @@ TEST(Causes, OpensAFifo) {
   struct stat file {};
   ASSERT_EQ(::stat(path.c_str(), &file), 0);
   const auto opens = [&](FakedSystem& system, std::uint64_t flags) {
-    const int pid = ::getpid();  // in whose root the file is looked for
+    const int pid = ::getpid();  // the file is searched in its root
     system.python(pid).sleeps_in(
         SYS_openat,
         {static_cast<std::uint64_t>(AT_FDCWD),

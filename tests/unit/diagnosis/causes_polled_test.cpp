@@ -1,4 +1,4 @@
-// The rules of the diagnosis about locks for which a thread tries again and
+// The rules of the diagnosis about locks that a thread tries to take again and
 // again, about SQLite's, and about calls to a manager, on processes that are
 // made up.
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ MadeUpProcess& in_sqlite(FakedSystem& system, bool logged = false) {
   return one;
 }
 
-// kOne calls Queue.get() of a manager, kOther, whose thread for it does
+// kOne calls Queue.get() of a manager, kOther, whose thread for it is in
 // `serves`.
 MadeUpProcess& calls_manager(FakedSystem& system,
                              std::vector<PythonFrame> serves) {

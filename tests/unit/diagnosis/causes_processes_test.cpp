@@ -74,7 +74,7 @@ constexpr const char* kAgent =
     "site-packages/torch/distributed/elastic/agent/server/api.py";
 constexpr const char* kLoader = "site-packages/torch/utils/data/dataloader.py";
 
-// Who wants a batch of these workers.
+// A process that waits for a batch of these workers.
 MadeUpProcess& at_loader(FakedSystem& system, const std::vector<int>& workers) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_poll, {0, 0, 5000},
@@ -181,7 +181,7 @@ const std::vector<MadeUpCase>& process_cases() {
        }},
       {"a_pool_that_was_just_done", CauseId::Condition, Blocked, Possible, true,
        "",
-       [](auto& system) {  // kOne is not there: it has run since
+       [](auto& system) {  // kOne is missing: it has run since
          at_pool(system);
          pool_worker(system, false).threads.front().wait.syscall = "futex";
          system.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
@@ -234,7 +234,7 @@ const std::vector<MadeUpCase>& process_cases() {
          system.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
                                        called({{kAgent, "_rendezvous"}}));
        }},
-      // ---- DataLoaders: workers that are there are real
+      // ---- DataLoaders: live workers are real
       {"a_worker_that_has_ended_unnoticed", CauseId::DataLoaderWorkerDead,
        Stuck, Likely, true, "of 1 workers 1 have ended, which it does not know",
        [](auto& system) { at_loader(system, {kOther}); }},
@@ -270,7 +270,7 @@ INSTANTIATE_MADE_UP(Processes, process_cases);
 
 namespace {
 
-// ---- what is lost, by a thread that has not run since: this one is real
+// ---- lost batches, by a thread that has not run since: this one is real
 
 class Sleeper {
  public:
@@ -324,7 +324,7 @@ TEST(Causes, ABatchThatIsLost) {
               HasSubstr("none of its 1 workers is at: it was lost"));
 }
 
-// ---- who is behind it
+// ---- its blocker
 
 TEST(Causes, AResultThatAStuckWorkerHas) {
   FakedSystem system;

@@ -1,6 +1,6 @@
-// The rules of the diagnosis that read a thread once more, since what was seen
-// of it is a moment old: threads that run, that keep the GIL, that are traced;
-// and tasks of an event loop. On processes that are made up.
+// The rules of the diagnosis that read a thread once more, since its sample is
+// out of date: threads that run, that keep the GIL, that are traced; and tasks
+// of an event loop. On processes that are made up.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -32,10 +32,10 @@ ThreadSnapshot& spins(FakedSystem& system) {
 
 // ---- the GIL
 
-// The flag, and behind it how often the GIL has changed hands.
+// The flag, and behind it how often the GIL has changed its holder.
 std::uint64_t gil_words[2] = {1, 7};
 
-// Its first thread has the GIL, its second waits for that.
+// Its first thread holds the GIL, its second waits for that.
 ThreadSnapshot& keeps_gil(FakedSystem& system) {
   auto& one = system.python(kOne);
   const Address flag{reinterpret_cast<std::uintptr_t>(&gil_words[0])};

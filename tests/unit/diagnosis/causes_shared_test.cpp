@@ -1,6 +1,6 @@
 // The rule of the diagnosis about locks that processes share: a made-up thread
-// of this process waits for one that lies in memory which its real children
-// share, since whose memory has it is asked of the kernel.
+// of this process waits for one in memory that its real children share, since
+// the kernel is queried for the sharers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -140,10 +140,10 @@ TEST_F(CausesShared, WhatIsWaitedForUntilAnotherProcessDoesSomething) {
   EXPECT_THAT(cause.summary, HasSubstr("acquire() of a Semaphore"));
   EXPECT_THAT(cause.blocked_by, ElementsAre(other.threads.front().id));
   EXPECT_FALSE(diagnose(system, pid, 10)->stalled) << "the other one naps";
-  // Who waits for the same cannot end it.
+  // A waiter for the same cannot end it.
   other.threads.front().wait = system.at(pid).threads.front().wait;
   EXPECT_THAT(cause_of(system, pid).blocked_by, IsEmpty());
-  // A thread of that one which computes may.
+  // A thread of that process that computes may.
   other.python().sleeps_in(SYS_read, {}, own_frames()).wait.state = 'R';
   EXPECT_THAT(cause_of(system, pid).blocked_by,
               ElementsAre(other.threads.back().id));
@@ -180,7 +180,7 @@ TEST_F(CausesShared, TheRoomInAQueueOfOneIsNoLock) {
   EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
 }
 
-// Another process may wake it: it waits for nobody that a fork left behind.
+// Another process may wake it: its wait is not for a thread lost in a fork.
 TEST_F(CausesShared, ALibrarysOwnAfterAFork) {
   const ThreadSnapshot& thread =
       waits_for(system.objects.semlock(handle, 0, 1 << 20));

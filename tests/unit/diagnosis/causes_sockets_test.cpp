@@ -56,7 +56,7 @@ MadeUpProcess& at_epoll(FakedSystem& system,
   return one;
 }
 
-// What the program has called is called by asyncio.
+// asyncio calls the program's function.
 void in_event_loop(ThreadSnapshot& thread) {
   thread.stack.frames.push_back(
       frame("/usr/lib/python3.11/asyncio/events.py", "_run"));
@@ -204,7 +204,7 @@ const std::vector<MadeUpCase>& socket_cases() {
       {"an_event_loop_of_none", CauseId::Idle, Idle, Likely, false,
        "waits for events on 0 descriptors",
        [](auto& system) { at_epoll(system, {}); }},
-      // ---- an event loop of asyncio that waits elsewhere
+      // ---- an event loop of asyncio that waits in another call
       {"asyncio_is_blocked", CauseId::AsyncioBlocked, Blocked, Likely, true,
        "blocks its event loop: waits for 10.0.0.2:29500",
        [](auto& system) {

@@ -1,6 +1,6 @@
-// The rules of the diagnosis about what the tasks of an event loop are at, the
+// The rules of the diagnosis about the tasks of an event loop, about
 // descriptors that only their own process, a timer or the kernel makes ready,
-// and terminals that a process serves; on processes that are made up.
+// and about terminals that a process serves; on processes that are made up.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
 // The diagnosis on processes that are made up: each row of causes_*_test.cpp,
-// and who waits for whom among several. That real programs hang so is seen by
-// tests/integration/verdicts/test_diagnose*.py.
+// and wait chains between several. tests/integration/verdicts/test_diagnose*.py
+// checks real programs.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_P(MadeUpCauses, IsNamed) {
   EXPECT_EQ(found->stalled, expected.stalled) << summary_line(*found);
 }
 
-// ---- who waits for whom
+// ---- wait chains
 
 TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
   FakedSystem system;
@@ -123,7 +123,7 @@ TEST(Causes, ALockFile) {
       std::filesystem::temp_directory_path() / "made_up.lock";
   std::ofstream(path) << "";
   FakedSystem system;
-  const int pid = ::getpid();  // in whose root the file is looked for
+  const int pid = ::getpid();  // the file is searched in its root
   auto& one = system.process(pid).python();
   one.sleeps_in(SYS_clock_nanosleep, {},
                 {frame("/torch/utils/file_baton.py", "wait")});

@@ -1,5 +1,5 @@
 // The rules of the diagnosis about sleeps, signals and threads that run, and
-// what is said where no rule knows; on processes that are made up.
+// the cause where no rule applies; on processes that are made up.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -204,8 +204,8 @@ INSTANTIATE_MADE_UP(Time, time_cases);
 namespace hangdbg {
 namespace {
 
-// Of such a call the time is that of one sleep: up to 3.10 time.sleep() selects
-// from nothing.
+// The time of such a call is that of one sleep: up to 3.10 time.sleep() selects
+// from no descriptors.
 TEST(CausesOfTime, ASleepIsANap) {
   const std::vector<std::tuple<long, std::vector<std::uint64_t>, bool>> kCalls =
       {{SYS_clock_nanosleep, {}, true},

@@ -1,6 +1,6 @@
-// The rules of the diagnosis about who waits for a limited time and asks again,
-// and about waits that only their own process, a terminal or a database could
-// end; on processes that are made up.
+// The rules of the diagnosis about polls by waits with a time limit, and about
+// waits that only their own process, a terminal or a database could end; on
+// processes that are made up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -327,9 +327,9 @@ INSTANTIATE_MADE_UP(Timed, timed_cases);
 
 namespace {
 
-// Who asks again may stop that for another reason: what it asks for is proved
-// to never come, and that it hangs is not.
-// What poll(2) was given is gone when it is read: it has called it again.
+// A polling thread may stop for another reason: it is proved that what it polls
+// for never comes, and not that it hangs.
+// poll(2)'s arguments are gone when they are read: it was called again.
 TEST(CausesOfTimedWaits, WhatIsPolledIsReadAnew) {
   FakedSystem system;
   auto& one = system.python(kOne);

@@ -1,4 +1,4 @@
-// The one cause of a job, of ranks that are made up.
+// The one cause of a job, from made-up ranks.
 #include "diagnosis/jobs/job_cause.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class JobOfFour {
     return *this;
   }
 
-  // Not there, as its process has ended.
+  // Missing, as its process has ended.
   JobOfFour& ended(int rank) {
     job_.job.missing.add(rank);
     return *this;

@@ -1,5 +1,5 @@
-// The table of what libraries wait for: each row is well formed, and of a
-// thread with its frames its sentence is said.
+// The table of what libraries wait for: each row is well formed, and its
+// sentence is reported for a thread with its frames.
 #include "diagnosis/waits/library_waits.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::string folder_of(const LibraryWait& row) {
                                  : "/usr/lib/python3.11/site-packages";
 }
 
-// What the row's function has called last, of what it waits in.
+// The innermost call of the row's function, in one of its waiting functions.
 std::vector<PythonFrame> inner_frames(const LibraryWait& row) {
   std::vector<PythonFrame> frames;
   std::string_view via = row.via;
@@ -118,7 +118,7 @@ TEST(LibraryWaits, RowsAreWellFormed) {
   }
 }
 
-// By library in each file, so that a row is found by who looks for it.
+// By library in each file, so that rows are easy to find.
 TEST(LibraryWaits, RowsAreInOrder) {
   std::string_view library, file;
   std::set<std::string> libraries;
@@ -135,7 +135,7 @@ TEST(LibraryWaits, RowsAreInOrder) {
   EXPECT_GE(libraries.size(), 60U);
 }
 
-// A thread of each row is said to wait for what the row says.
+// For a thread of each row, the row's wait is reported.
 TEST(LibraryWaits, EachRowIsSaid) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
@@ -152,7 +152,7 @@ TEST(LibraryWaits, EachRowIsSaid) {
   }
 }
 
-// What the program does in between is not the library's.
+// The program's own code in between is not the library's.
 TEST(LibraryWaits, NothingOfTheProgramIsTakenForIt) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
@@ -184,7 +184,7 @@ TEST(LibraryWaits, LeavesOutWhatItCannotRead) {
   one.numbers[{"parse_response", "connection.port"}] = 6379;
   EXPECT_EQ(said_of(system),
             "waits for the reply of Redis at 127.0.0.1:6379 to GET");
-  // What it cannot do without: another row is said, of what it calls.
+  // Without a value that it needs, the row of its callee is reported.
   one.texts.erase({"parse_response", "command_name"});
   EXPECT_EQ(said_of(system), "waits for the reply of Redis");
 }
@@ -211,7 +211,7 @@ TEST(LibraryWaits, ValuesAreShortAndSafe) {
   EXPECT_LT(said_of(system).size(), 300U);
 }
 
-// ---- what is said of the whole thread
+// ---- reports about the whole thread
 
 struct Said {
   CauseId id;
@@ -236,7 +236,7 @@ TEST(LibraryWaits, AWaitForWorkIsNoHang) {
       continue;
     }
     SCOPED_TRACE(name_of(row));
-    // Of which nothing else is known.
+    // Nothing else is known about it.
     EXPECT_EQ(cause_in(row, SYS_semtimedop, {}).progress, Progress::Idle);
   }
 }
@@ -252,7 +252,7 @@ TEST(LibraryWaits, AReplyIsWaitedForFromSomebody) {
   }
 }
 
-// It may be a task that was handed over as a function of C.
+// It may be a task that was submitted as a function of C.
 TEST(LibraryWaits, AWorkerThatSleepsHasWork) {
   const LibraryWait& row =
       row_of("/concurrent/futures/thread.py", "_worker", WaitKind::Work);
@@ -260,7 +260,7 @@ TEST(LibraryWaits, AWorkerThatSleepsHasWork) {
   EXPECT_EQ(cause_in(row, SYS_clock_nanosleep, {}).id, CauseId::Sleeps);
 }
 
-// Who is waited for, and what shows it, stays.
+// The blocker and its evidence stay.
 TEST(LibraryWaits, KeepsWhoIsWaitedFor) {
   FakedSystem system;
   MadeUpProcess& one = waits_in(

@@ -1,5 +1,5 @@
-// Who of a job waits for whom, from the calls that its ranks are in and the
-// numbers of their groups.
+// Which ranks of a job wait for which, from their calls and the numbers of
+// their groups.
 #include "diagnosis/waits/rendezvous.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(Meeting, WhoHasBeenThereIsNotWaitedFor) {
   job.add(0, "broadcast", 7);
   job.add(1, "broadcast", 7);
   job.add(2, "", 6);
-  job.add(3, "", 7);  // the root, which has gone on
+  job.add(3, "", 7);  // the root, which has left
   EXPECT_EQ(job.meeting().odd().text(), "2");
 }
 

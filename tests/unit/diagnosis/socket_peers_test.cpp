@@ -1,4 +1,4 @@
-// Who has the other end of real sockets of this process.
+// The owner of the other end of real sockets of this process.
 #include "diagnosis/snapshot/socket_peers.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The control channel and how its ends are fetched; the agent at the other
-// end is a socket pair of this process.
+// The control channel and how its ends are fetched; the agent at the other end
+// is a socket pair of this process.
 #include "injector/channels.h"
 
 #include <gtest/gtest.h>
@@ -198,11 +198,11 @@ TEST_F(Handshake, AnAgentThatHasLeft) {
   EXPECT_EQ(refusal(), ErrorId::ChannelClosed);
   region_.stage = HD_STAGE_SERVING;
   region_.offers[0] = offer();
-  region_.magic = 0;  // somebody else's memory by now
+  region_.magic = 0;  // reused memory by now
   EXPECT_EQ(refusal(), ErrorId::ChannelClosed);
 }
 
-// The region at the first look, and the same without the offer after it.
+// The region at the first read, and the same without the offer after it.
 class Withdrawn final : public MemoryReader {
  public:
   explicit Withdrawn(const HdRegion& region) : region_(region) {}
@@ -218,7 +218,7 @@ class Withdrawn final : public MemoryReader {
   mutable HdRegion region_;
 };
 
-// Its descriptors may be the program's own by the time that we have them.
+// Its descriptors may be reused by the program before hangdbg has them.
 TEST_F(Handshake, AnOfferWithdrawnMeanwhileIsNotTaken) {
   region_.offers[0] = offer();
   send(agent_, HdControlRecord{HD_CONTROL_STAGE, 0});

@@ -11,7 +11,7 @@
 namespace hangdbg {
 namespace {
 
-// The error that check_reachable answers, which must be one.
+// The error of check_reachable, which must fail.
 Error refusal(int pid) {
   const auto reachable = check_reachable(pid);
   return reachable ? Error{ErrorId::System, "it is reachable"}
@@ -82,7 +82,7 @@ TEST(CheckReachable, ATracedOneNamesItsTracer) {
 }
 
 TEST(CheckReachable, AKernelThread) {
-  // PID 2 is the father of them all, where it can be seen.
+  // PID 2 is the parent of all kernel threads, where it is visible.
   const auto stat = read_status(2);
   if (!stat || stat->name != "kthreadd") {
     GTEST_SKIP() << "no kernel threads are visible in this PID namespace";

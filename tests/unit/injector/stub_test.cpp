@@ -51,7 +51,7 @@ TEST(StubStack, LiesBelowTheRedZoneAndIsAligned) {
       EXPECT_EQ(stack.sp.value % 64, 0);
       EXPECT_LE(stack.state.value + sizeof(StubState), sp - kRedZone);
       EXPECT_LE(stack.sp.value + extended, stack.state.value);
-      // What is left is for pthread_create.
+      // The rest is for pthread_create.
       EXPECT_LE(sp - stack.sp.value, StubStack::kNeeded / 2);
     }
   }

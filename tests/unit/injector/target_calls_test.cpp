@@ -1,5 +1,5 @@
-// The list of calls that the target makes because of us, and what is made of a
-// filter's answers to it.
+// The list of system calls that an injection makes in the target, and what a
+// filter's answers to it mean.
 #include "injector/checks/target_calls.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr CallVerdict kKills{CallOutcome::Kills, 0};
 
-// What a filter leaves that answers so to this call, and allows the rest.
+// What a filter permits that has `verdict` for this call, and allows the rest.
 Result<AllowedCalls> without(long number,
                              CallVerdict verdict,
                              Libc libc = Libc::Glibc) {

@@ -1,5 +1,5 @@
-// The loops of real functions, as each interpreter has compiled them, beside
-// what their source says; and the instructions beside what `dis` says of them.
+// The loops of real functions, as each interpreter has compiled them, compared
+// with their source; and the instructions, compared with `dis`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 class CodeLoops : public OnEachPython {};
 
-// One of each shape; what it calls last of all is `sleep()`. Printed: of each
-// its name, its code object, the offset of that call, and the line before which
-// its loop begins (0: it has none); all instructions by `dis`, of the first.
+// One of each shape; its last call is `sleep()`. Printed for each: its name,
+// its code object, the offset of that call, and the line before which its loop
+// begins (0: it has none); for the first, all instructions by `dis`.
 constexpr const char* kShapes = R"py(
 import dis, os
 SOURCE = '''
@@ -196,7 +196,7 @@ std::map<std::string, Told> told(const std::string& said) {
   return all;
 }
 
-// "polls f(1); work()" of the innermost loop: what it asks, what it does.
+// "polls f(1); work()" of the innermost loop: what it polls, what it does.
 std::string described(const FrameLoops& read) {
   if (read.loops.empty()) {
     return "no loop";
@@ -247,7 +247,7 @@ const std::map<std::string, std::string> kExpected = {
     {"long_one", "asks f(x3)"},
 };
 
-// 3.6 computes `not (a and b)` as one value: its first call is told.
+// 3.6 computes `not (a and b)` as one value: its first call is shown.
 std::string expected_on(const std::string& version,
                         const std::string& name,
                         const std::string& expected) {

@@ -1,5 +1,5 @@
-// Objects of C++ told by the names of their classes: those of this program, as
-// it is compiled; and of functions that return a word, the offset of that.
+// Objects of C++ recognised by the names of their classes: those of this
+// program, as compiled; and for functions that return a word, its offset.
 #include "inspector/jobs/torch/cpp_object.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(CppObjects, WordsEndWhereTheNextOneBegins) {
   const auto words = objects.words_of(address_of(&two[0]), 500);
   EXPECT_EQ(words.size(), sizeof(Descendant) / 8);
   EXPECT_EQ(objects.words_of(address_of(&two[0]), 2).size(), 2U);
-  // What it shares with others is found among them.
+  // What it shares with others is found among theirs.
   EXPECT_NE(std::ranges::find(words, address_of(two[0].beside.get())),
             words.end());
   EXPECT_TRUE(objects.words_of(Address{8}, 500).empty());

@@ -1,4 +1,4 @@
-// Names that compilers made, as people say them.
+// Compilers' mangled names, as readable ones.
 #include "inspector/native/demangle.h"
 
 #include <gtest/gtest.h>

@@ -116,7 +116,7 @@ TEST(Gil, OfPython36IsTheCurrentThreads) {
   fake.put(kPthread + 0x2d0, kTid, 4);
   constexpr Address kCurrent = kRuntime + 0x100;
   EXPECT_EQ(read_gil(fake.memory(), fake.python, kTasks).error().id,
-            ErrorId::Unreadable);  // it is nowhere told
+            ErrorId::Unreadable);  // it is recorded nowhere
 
   fake.python.current_thread = kCurrent;
   fake.put(kCurrent, kState.value);

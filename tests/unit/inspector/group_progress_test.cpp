@@ -1,4 +1,4 @@
-// Which rank of a group is behind, told by the numbers of all.
+// Which rank of a group is behind, by the counts of all.
 #include "inspector/jobs/torch/group_progress.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Job {
   }
 };
 
-// As torch 2.13's gloo has it; `sent`: so many sends and receives as well.
+// As torch 2.13's gloo counts; `sent`: that many sends and receives, too.
 GroupBackend counted(std::uint64_t begun,
                      std::uint64_t over,
                      const char* name = "ALLREDUCE",
@@ -112,7 +112,7 @@ TEST(GroupProgress, WhoIsThroughProvesNothingOfTheOthers) {
   const GroupProgress group = job.progress();
   EXPECT_TRUE(group.apart);
   EXPECT_TRUE(group.behind().empty());
-  // Of a broadcast the root may be through.
+  // The root of a broadcast may have completed.
   Job root;
   root.add(0, counted(8, 8, "BROADCAST"));
   root.add(1, counted(7, 7, "BROADCAST"));

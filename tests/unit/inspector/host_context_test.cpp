@@ -1,4 +1,4 @@
-// What /proc and cgroups say, taken apart; versions of libraries.
+// /proc and cgroup files, parsed; versions of libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The inspector on real interpreters: each one found is hung in a known way,
-// and looked at.
+// and inspected.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -168,8 +168,8 @@ TEST_P(InspectorLive, HungInALock) {
   }
 }
 
-// What is on the stack of a sleeping thread besides return addresses may or
-// may not look dangerous; that a dangerous one is seen must be certain.
+// Words on the stack of a sleeping thread besides return addresses may or may
+// not look dangerous; a dangerous one must be found for certain.
 TEST_P(InspectorLive, DangerousFramesAreSeen) {
   const PythonChild target(path_, kHungInALock);
   ASSERT_TRUE(sleeps_in(target.pid(), target.pid(), "futex"));
@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(Pythons,
                          testing::ValuesIn(kSupported),
                          python_name);
 
-// Asked before an injection: of 3.6 never.
+// Checked before an injection: never for 3.6.
 INSTANTIATE_TEST_SUITE_P(Pythons,
                          ReadinessLive,
                          testing::ValuesIn(kSupported.begin() + 1,

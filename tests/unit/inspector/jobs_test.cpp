@@ -1,4 +1,4 @@
-// Ranks told by their environment, and jobs by their ranks.
+// Ranks recognised by their environment, and jobs by their ranks.
 #include "inspector/jobs/grouping.h"
 
 #include <gtest/gtest.h>
@@ -187,7 +187,7 @@ TEST(JobsTest, TasksOfSlurmThatLaunchAreNoRanks) {
   EXPECT_EQ(jobs[0].kind, "torch");
 }
 
-// Each meets at a 127.0.0.1 of its own.
+// Each rendezvous is at a 127.0.0.1 of its own.
 TEST(JobsTest, OfTwoContainers) {
   auto one = rank_of(20, 0), other = rank_of(21, 0);
   one.identity->job = other.identity->job = "127.0.0.1:29500";
@@ -222,7 +222,7 @@ TEST(JobsTest, WithoutANameByWhoHasStartedThem) {
   EXPECT_EQ(jobs[0].ranks.size(), 2);
 }
 
-// By mp.spawn: known by their place among its processes, until they have a
+// By mp.spawn: known by their index among its processes, until they have a
 // name.
 TEST(JobsTest, SpawnedAndWithoutAName) {
   auto all = under_launcher({20, 21});
@@ -240,7 +240,7 @@ TEST(JobsTest, SpawnedAndWithoutAName) {
   EXPECT_EQ(jobs[1].id, "11");
   EXPECT_EQ(jobs[0].missing.text(), "2,3");
 
-  // One has found it.
+  // One has found its rendezvous.
   pythons[1].identity->job = "127.0.0.1:1";
   pythons[1].identity->spawned = false;
   jobs = group_jobs(pythons, all);
@@ -250,8 +250,8 @@ TEST(JobsTest, SpawnedAndWithoutAName) {
   EXPECT_EQ(jobs[1].ranks.size(), 2);
 }
 
-// It has not come to its number; a DataLoader's worker of the launcher never
-// does.
+// It does not have its number yet; a DataLoader's worker of the launcher never
+// gets one.
 TEST(JobsTest, SpawnedAndNotNumberedYet) {
   const PythonOfJob late{.pid = 23, .spawned = true};
   auto pythons = std::vector{rank_of(20, 0), rank_of(21, 1), late};
@@ -264,8 +264,8 @@ TEST(JobsTest, SpawnedAndNotNumberedYet) {
   EXPECT_TRUE(jobs[0].unnumbered.empty());
 }
 
-// Dealt out in turns, which of them a node was to have is not known; Slurm says
-// it.
+// If ranks are dealt out in turns, those of a node are unknown; Slurm records
+// them.
 TEST(JobsTest, RanksInTurns) {
   auto one = rank_of(20, 0), other = rank_of(21, 2);
   for (auto* const rank : {&one, &other}) {
@@ -290,7 +290,7 @@ TEST(JobsTest, RanksInTurns) {
   EXPECT_EQ(jobs[0].elsewhere.text(), "1,3,5");
 }
 
-// Of another node's ranks nothing can be said.
+// Nothing is known about another node's ranks.
 TEST(JobsTest, RanksOfOtherMachines) {
   auto one = rank_of(20, 4), other = rank_of(21, 5);
   one.identity->local_rank = 0;

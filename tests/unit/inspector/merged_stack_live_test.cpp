@@ -1,5 +1,5 @@
 // C and Python frames of one stack on real interpreters: the Python frames must
-// be those that the interpreter tells, and between them the C functions that
+// be those that the interpreter reports, and between them the C functions that
 // the script has called.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -24,8 +24,8 @@ namespace {
 
 class MergedStackLive : public OnEachPython {};
 
-// A thread for each way to come from Python to C and back. Then the interpreter
-// says what it sees: threads by \x1d, fields by \x1e: number, name, frames.
+// A thread for each way from Python to C and back. Then the interpreter prints
+// its own view: threads by \x1d, fields by \x1e: number, name, frames.
 constexpr const char* kShapes = R"py(
 import functools, time
 gate = threading.Lock()
@@ -124,8 +124,8 @@ say("\x1d".join(map(said, threads)))
 gate.acquire()
 )py";
 
-// What must stand between two Python functions, where the C function has a name
-// in all builds; "|" for others that some versions have instead.
+// What must be between two Python functions, if the C function has a name in
+// all builds; "|" for others that some versions have instead.
 struct Between {
   std::string inner;
   std::string c;

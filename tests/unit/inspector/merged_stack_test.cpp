@@ -1,5 +1,4 @@
-// The merge of stacks that were made by hand: what is placed where, and when
-// nothing is.
+// The merge of hand-made stacks: what is placed where, and when nothing is.
 #include "inspector/snapshot/merged_stack.h"
 
 #include <fmt/ranges.h>
@@ -29,7 +28,7 @@ std::vector<NamedFrame> native(const std::vector<std::string>& names) {
 }
 
 // "f" is a frame; "f!" one that a C frame begins with, and "f!1234" one that
-// tells the address in that C frame.
+// records the address in that C frame.
 PythonStack python(const std::vector<std::string>& names) {
   PythonStack stack;
   for (const std::string& name : names) {

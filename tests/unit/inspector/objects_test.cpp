@@ -1,5 +1,5 @@
-// Objects read out of process, beside what the interpreter itself prints of
-// them: its repr() where that runs no code of the program, else what we say.
+// Objects read out of process, compared with what the interpreter prints: its
+// repr() where that runs no code of the program, else hangdbg's text.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 class ObjectsLive : public OnEachPython {};
 
-// Values by name; one that Python prints otherwise has its text beside it.
-// Then the interpreter says name, address and text of each.
+// Values by name; one that Python prints otherwise has its text beside it. Then
+// the interpreter prints name, address and text of each.
 constexpr const char* kZoo = R"py(
 import collections, enum, functools, time, types, weakref
 class Text(str): pass
@@ -204,8 +204,8 @@ TEST_P(ObjectsLive, ReadAsTheInterpreterPrintsThem) {
   EXPECT_GT(compared, 100);
 }
 
-// Of all kinds of keys, and one that cannot be read among them. Its lines: what
-// is sought, and the address of its value or 0.
+// With all kinds of keys, and one that cannot be read among them. Its lines:
+// what is searched, and the address of its value or 0.
 constexpr const char* kManyKeys = R"py(
 class Text(str): pass
 class Wild(object): __slots__ = ()
@@ -247,8 +247,8 @@ TEST_P(ObjectsLive, KeysAreFoundAmongMany) {
   EXPECT_EQ(sought, 39);
 }
 
-// Objects whose memory has been written over: each comes to an end, and says
-// what it is as far as that can be told.
+// Objects whose memory is overwritten: each ends, and reports its type as far
+// as that can be read.
 constexpr const char* kBroken = R"py(
 import collections, gc
 gc.disable()  # it would find them

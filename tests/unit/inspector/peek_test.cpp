@@ -1,4 +1,4 @@
-// What peek understands, and what it answers, beside what Python does.
+// What peek understands, and its answers, compared with Python's.
 #include "inspector/cpython/expressions/peek.h"
 
 #include <gtest/gtest.h>
@@ -105,8 +105,8 @@ TEST(PeekExpression, IsNotUnderstood) {
 
 class PeekLive : public OnEachPython {};
 
-// The frame says what each expression is to it, or the exception's name, or
-// "code" where peek would have to run some.
+// The frame prints the value of each expression there, or the exception's name,
+// or "code" where peek would have to run some.
 constexpr const char* kFrame = R"py(
 import collections
 class Base:

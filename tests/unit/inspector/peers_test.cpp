@@ -1,4 +1,4 @@
-// The two ends of a connection, and what of it stands still.
+// The two ends of a connection, and what is stuck on it.
 #include "inspector/jobs/torch/peers.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(Peers, ThatAreGone) {
     return flow.flow == Flow::Closed;
   };
   ASSERT_EQ(std::ranges::count_if(flows, is_closed), 2);
-  // Who has gone cannot be told, or it is rank 1.
+  // The end that has closed is unknown, or is rank 1.
   EXPECT_EQ(flows[0].to.has_value() ? flows[0].to : flows[1].to, 0);
   EXPECT_TRUE(flows[0].from == 1 || flows[1].from == 1);
 }

@@ -41,7 +41,7 @@ void expect_true(const ProvedLayout& proved) {
   EXPECT_EQ(at.str_length, 16);
   EXPECT_EQ(at.str_ascii_data, 40);
   EXPECT_EQ(proved.code_type.value, MadeUpUnknown::kCodeType);
-  // Or it is not told.
+  // Or the table does not have it.
   EXPECT_TRUE(at.interpreter_gil == 16 ||
               at.interpreter_gil == CPythonLayout::kAbsent);
   EXPECT_TRUE(at.gil_locked == 16 || at.gil_locked == CPythonLayout::kAbsent);
@@ -62,8 +62,8 @@ TEST(ProvedLayout, OfAVersionToComeWithTheWordsOfOneBefore) {
   EXPECT_EQ(proved->objects.code_names, 96);
 }
 
-// Wherever new words are put in, and whatever they say: what is found is true,
-// or nothing is.
+// Wherever new words are inserted, and whatever they contain: the result is
+// right, or there is none.
 TEST(ProvedLayout, IsTrueOrNoneWhereverThereAreNewWords) {
   int found = 0, tried = 0;
   for (std::size_t place = MadeUpUnknown::kHeader + 1;

@@ -1,4 +1,4 @@
-// Locals read out of process, beside what the interpreter itself says of them.
+// Locals read out of process, compared with the interpreter's own view.
 #include "inspector/cpython/stacks/python_locals.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ namespace {
 
 class PythonLocalsLive : public OnEachPython {};
 
-// A thread for each shape, asleep in the lock. Then the interpreter says what
-// it sees: threads by \x1c, frames by \x1d, variables by \x1e, fields by \x1f.
+// A thread for each shape, asleep in the lock. Then the interpreter prints its
+// view: threads by \x1c, frames by \x1d, variables by \x1e, fields by \x1f.
 constexpr const char* kShapes = R"py(
 import time
 gate = threading.Lock()

@@ -1,5 +1,5 @@
-// Python stacks read out of process, beside what the interpreter itself says of
-// them: functions, files and lines of many shapes of code.
+// Python stacks read out of process, compared with the interpreter's own view:
+// functions, files and lines of many shapes of code.
 #include "inspector/cpython/stacks/python_stack.h"
 
 #include <fmt/core.h>
@@ -22,8 +22,8 @@ namespace {
 
 class PythonStackLive : public OnEachPython {};
 
-// A thread for each shape, all asleep in the lock. Then the interpreter says
-// what it sees: threads by \x1d, frames by \x1e, their fields by \x1f.
+// A thread for each shape, all asleep in the lock. Then the interpreter prints
+// its view: threads by \x1d, frames by \x1e, their fields by \x1f.
 constexpr const char* kShapes = R"py(
 import functools, time
 gate = threading.Lock()

@@ -1,4 +1,4 @@
-// Sets of ranks, and what --ranks takes.
+// Sets of ranks, and the values of --ranks.
 #include "inspector/ranks/rank_set.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// The search without symbols, on interpreters that have some: it must find the
-// very same.
+// The search without symbols, on interpreters that have some: both must agree.
 #include "inspector/cpython/runtime/scanned_python.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ constexpr Address kStack{0x7000'0000};
 constexpr Address kMain{kImage.value + 0x1000};
 constexpr Address kCaller{kImage.value + 0x1100};
 constexpr Address kOther{kImage.value + 0x1200};
-constexpr Address kByBase{kImage.value + 0x1300};  // its frame is told by rbp
+constexpr Address kByBase{kImage.value + 0x1300};  // its frame is found by rbp
 constexpr Address kLeaf{kImage.value + 0x1400};    // calls nothing, nor jumps
 
 // "A call at 0x20 that returns to".
@@ -152,7 +152,7 @@ constexpr Address kMadeAt = kMade + 0x80;
 
 TEST(FrameTable, IsMadeOfTheRecords) {
   Program program;
-  // kMain stands in no gap: its own record says that it is the last.
+  // kMain is in no gap: its own record says that it is the last.
   const auto stack = program.unwind(kMain + 8);
   EXPECT_EQ(code_of(stack), Code{kMain + 8});
   EXPECT_TRUE(stack.complete);

@@ -1,4 +1,4 @@
-// Many stacks as one tree: who is where, and who is odd.
+// Many stacks as one tree: the place of each rank, and the outliers.
 #include "inspector/jobs/stack_tree.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(StackTreeTest, AnotherWayToTheSamePlace) {
   EXPECT_EQ(tree.odd[0].here.members.text(), "0");
 }
 
-// Those that go round in a loop are met at this line or at that.
+// Threads in a loop are sampled at this line or at that.
 TEST(StackTreeTest, LinesOfALoopAreOnePlace) {
   Merging all;
   for (int rank = 0; rank < 4; ++rank) {
@@ -94,7 +94,7 @@ TEST(StackTreeTest, NobodyIsOddWithoutAMajority) {
   EXPECT_TRUE(tree.odd.empty());
 }
 
-// It does not say where its rank is, but may be what that waits for.
+// It does not show where its rank is, but its rank may wait for it.
 TEST(StackTreeTest, AStoppedChild) {
   StackMerger merger;
   const std::vector<Place> rank = {merger.place({"train", "a.py", 1})};

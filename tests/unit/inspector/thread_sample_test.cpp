@@ -1,5 +1,5 @@
-// Stacks of threads that run, on real interpreters: each has to be one that the
-// program can have had, and the thread must hardly feel it.
+// Stacks of running threads, on real interpreters: each must be a possible one
+// of the program, and the thread must hardly be delayed.
 #include "inspector/cpython/stacks/thread_sample.h"
 
 #include <fmt/ranges.h>
@@ -85,7 +85,7 @@ struct HotLoop {
   PythonThread thread;
 };
 
-// "" if the program can be there, else what it was seen to do.
+// "" if the program can be there, else what is wrong.
 std::string impossible(const PythonStack& stack) {
   std::vector<std::string> names;
   for (const PythonFrame& frame : stack.frames) {
@@ -115,8 +115,8 @@ std::string impossible(const PythonStack& stack) {
   return {};
 }
 
-// How much of the loop's time the looks find in leaf_a (its caller's time is
-// part of it), and for how long they stopped the thread, in microseconds.
+// The share of leaf_a in the samples of the loop (its caller's time is part of
+// it), and for how long they stopped the thread, in microseconds.
 struct Sampled {
   double share = 0;
   std::vector<double> pauses;
@@ -165,8 +165,8 @@ TEST_P(ThreadSampleLive, OfOneThatRunsIsFromOneMoment) {
   FAIL() << "the leaves are not seen as often as they run";
 }
 
-// The kernel lets go of what a thread traces when it ends: one that stops too
-// late must find nobody who keeps it.
+// The kernel releases tracees when their tracer thread ends: one that stops
+// too late must have no tracer left.
 TEST_P(ThreadSampleLive, IsStoppedByAThreadOfItsOwn) {
   const HotLoop hot(path_);
   PythonStackReader stacks(hot.look.memory, hot.runtime);

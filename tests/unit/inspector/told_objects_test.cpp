@@ -42,7 +42,7 @@ TEST(ToldObjects, ComeFromTheTableWhereAPatchReleaseMovedThem) {
   EXPECT_EQ(told->interpreter_modules, 7664);
   EXPECT_EQ(told->interpreter_gc, 7392);
   EXPECT_EQ(told->interpreter_collecting, 7392 + 192);
-  // What no table tells, and lies behind what has moved.
+  // Fields in no table, behind those that have moved.
   EXPECT_EQ(told->interpreter_tasks, ObjectLayout::kAbsent);
   EXPECT_EQ(told->thread_tasks, ObjectLayout::kAbsent);
 }

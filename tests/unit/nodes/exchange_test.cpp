@@ -24,7 +24,7 @@ ProbeTarget at(std::uint16_t port, std::optional<int> node) {
   return {.address = "127.0.0.1", .port = port, .node = node};
 }
 
-// A listener of nobody's that has answered each that came with `words`.
+// A foreign listener that has answered each connection with `words`.
 struct Stranger {
   ProbeListener listener = *open_probe_listener(0);
   std::string words;
@@ -94,7 +94,7 @@ TEST(Exchange, AServiceIsConnectedToAndLeft) {
   EXPECT_EQ(seen[2].reach, Reach::NoRoute);
 }
 
-// Its backlog takes the connection; nobody accepts it.
+// Its backlog takes the connection, which is never accepted.
 TEST(Exchange, WhoDoesNotSpeakIsSilentAtTheDeadline) {
   const auto silent = *open_probe_listener(0);
   const auto seen = exchange_with_nodes(

@@ -101,14 +101,14 @@ TEST(Frame, ALabelIsTakenOff) {
   }
 }
 
-// But where it means the same: a capital digit of the sum, bits behind the last
+// Unless it means the same: a capital digit of the sum, bits behind the last
 // byte.
 TEST(Frame, AnyChangedByteIsSeen) {
   const std::string line = hello();
   FrameReader whole;
   const Frame right = std::get<Frame>(whole.feed(line)[0]);
   const std::size_t mark = line.find('~') + 1;
-  // But for an "a" of the checksum and the spare bits of the last byte.
+  // Except an "a" of the checksum and the spare bits of the last byte.
   int means_the_same = 0;
   for (std::size_t at = mark; at + 1 < line.size(); ++at) {
     std::string changed = line;

@@ -1,4 +1,4 @@
-// What each launcher is told, and that no word of ours passes a shell unquoted.
+// The arguments of each launcher, of which none passes a shell unquoted.
 #include "nodes/launchers/launcher.h"
 
 #include <gmock/gmock.h>

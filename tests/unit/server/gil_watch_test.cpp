@@ -90,7 +90,7 @@ TEST_F(FakePython, AHolderThatMoves) {
   EXPECT_EQ(watch.look(), Verdict::Moves);
 }
 
-// Whoever takes it after that is looked at for the first time.
+// The next holder is seen for the first time.
 TEST_F(FakePython, ReleasedAndTakenAgain) {
   GilWatch watch(target_);
   hold();

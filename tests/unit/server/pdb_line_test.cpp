@@ -1,4 +1,4 @@
-// A typed line of the prompt taken apart.
+// A line typed at the prompt, parsed.
 #include "server/session/pdb_line.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A session whose agent is a thread of this process: what becomes of its events
+// A session whose agent is a thread of this process: what happens to its events
 // while a call waits and while none does.
 #include "server/session/session_loop.h"
 
@@ -147,7 +147,7 @@ TEST_F(FakeAgent, TheTargetsEndEndsAWait) {
   EXPECT_EQ(ended.error().id, ErrorId::TargetDied);
 }
 
-// Who takes nothing holds the agent up, and has all in its order after that.
+// A slow reader blocks the agent, and gets everything in order after that.
 TEST(AgentConnection, IsReadNoFurtherThanItIsTaken) {
   boost::asio::io_context io;
   auto [agent, ours] = channel();

@@ -1,4 +1,4 @@
-// The target's source files, here our own process's.
+// The target's source files, here this process's.
 #include "server/session/source_text.h"
 
 #include <gmock/gmock.h>

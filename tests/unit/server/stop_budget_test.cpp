@@ -61,13 +61,13 @@ TEST(StopBudget, GoesOnUntilNobodyIsLeftWhereTheyWaited) {
   EXPECT_TRUE(stop_budget.asked().empty());
   EXPECT_TRUE(stop_budget.end());
   EXPECT_EQ(stop_budget.wants(), Ask::Nothing) << "not so soon again";
-  // It stops anew before it has come there: it has the rest, and is told so.
+  // It stops again before that: it gets the remaining time, and is told that.
   const auto end = stop_budget.end()->at();
   const auto again = stop_budget.follow({7});
   ASSERT_EQ(again.size(), 1);
   EXPECT_LE(again[0].left, kLong);
   EXPECT_EQ(stop_budget.end()->at(), end);
-  // What was asked before that does not count.
+  // Earlier requests do not count.
   stop_budget.follow({});
   ASSERT_EQ(stop_budget.wants(), Ask::Begin);
   stop_budget.left().begin(0, begun(5));

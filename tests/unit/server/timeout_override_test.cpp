@@ -80,7 +80,7 @@ TEST(TimeoutOverride, WithoutGroupsNothingIsSaid) {
   raised.take(0, dap::ProcessGroups::Body());
   EXPECT_EQ(raised.longest(), seconds(60));
   EXPECT_THAT(raised.text(), IsEmpty());
-  // A rank may make some later.
+  // A rank may make more later.
   const auto found = raised.shorter(0, said());
   ASSERT_EQ(found.size(), 1);
   EXPECT_EQ(found[0].time, seconds(10));

@@ -1,4 +1,4 @@
-// What the calling thread computes, for bounds that mind no busy machine.
+// The CPU time of the calling thread, for bounds that hold on a busy machine.
 #pragma once
 
 #include <chrono>

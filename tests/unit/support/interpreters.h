@@ -1,8 +1,8 @@
-// Real interpreters for tests to look at: each one found is started with a
+// Real interpreters for tests to inspect: each one found is started with a
 // script that hangs in a known way.
 //
 // HANGDBG_PYTHONS (paths, separated by colons) or pyenv's, the system's and
-// those of scripts/get-pythons. A version that is not there is skipped by name.
+// those of scripts/get-pythons. A missing version is skipped by name.
 #pragma once
 
 #include <fcntl.h>
@@ -54,8 +54,8 @@ inline std::vector<std::string> candidates() {
 }
 
 // "3.7", or "system" for /usr/bin/python3, which has no libpython of its own
-// (a statically linked interpreter is the other shape there is). Those of
-// get-pythons go by the name of their folder.
+// (the other shape is a statically linked interpreter). Those of get-pythons
+// have the name of their folder.
 inline std::optional<std::string> python_named(const std::string& wanted) {
   for (const std::string& path : candidates()) {
     std::error_code error;
@@ -153,7 +153,7 @@ inline const std::vector<std::string> kSupported = {
     "3.6",  "3.7",  "3.8",  "3.9",  "3.10",  "3.11",
     "3.12", "3.13", "3.14", "3.15", "system"};
 
-// Those without a GIL too, whose objects are laid out otherwise.
+// Those without a GIL, too, whose objects have another layout.
 inline const std::vector<std::string> kEveryBuild = [] {
   auto names = kSupported;
   names.insert(names.end(), {"3.13t", "3.14t", "3.15t"});

@@ -1,4 +1,4 @@
-// Processes and a machine that a test makes up, for what asks a ProcessSnapshot
+// Processes and a machine that a test makes up, for users of a ProcessSnapshot
 // and a SystemSnapshot: no process is started, and nothing is read from one.
 // The memory of such a process is the test's own: made_up_objects.h puts
 // objects there.
@@ -40,14 +40,14 @@ class MadeUpProcess : public ProcessSnapshot {
   std::map<int, std::vector<StackEntry>> calls;  // of C, by thread
   ProcessGroups groups;
   std::map<std::string, FrameLoops> frame_loops;  // by a function's name
-  int parent = 0;                                 // forked from that one
+  int parent = 0;                                 // its parent by fork
   std::map<std::string, std::string> environment;
   AsyncioTasks tasks;
   std::optional<AsyncioTasks> tasks_at_first;  // if they change after that
-  // What is read once more is what was seen before, but for these: the state of
-  // a traced thread, and what variables are at each of several samples.
+  // A second read gives what was read before, except the state of a traced
+  // thread, and the values of variables in each of several samples.
   std::map<int, ProcStatus> statuses;
-  std::map<int, WaitSample> waits_later;  // of a thread that has gone on
+  std::map<int, WaitSample> waits_later;  // of a thread that has resumed
   std::function<std::map<std::string, std::string>(int)> locals;
 
   // CPython 3.11.

@@ -1,5 +1,5 @@
-// What a made-up process says, and what is to be said of it: a row each, by
-// target (causes_*_test.cpp). causes_test.cpp checks them one by one, and
+// A made-up process and its expected cause: a row each, by target
+// (causes_*_test.cpp). causes_test.cpp checks them one by one, and
 // causes_order_test.cpp by rules in another order.
 #pragma once
 
@@ -20,7 +20,7 @@ struct MadeUpCase {
   Confidence confidence = Confidence::Likely;
   // Of the whole process, asleep for a minute, where ten seconds are a hang.
   bool stalled = false;
-  std::string says;  // in its sentence
+  std::string says;  // in its summary
   std::function<void(FakedSystem&)> make;
 };
 

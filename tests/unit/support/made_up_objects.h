@@ -18,14 +18,14 @@ namespace hangdbg {
 
 class MadeUpObjects {
  public:
-  // An object of a class of that name; what a module of C has made has a dot.
+  // An object of a class of that name; a class of a C module has a dot.
   Address of_class(const std::string& name, std::uint64_t size = 64) {
     const Address object = block();
     put(object + layout_.object_type, type(name, 0, size).value);
     return object;
   }
 
-  // Held, if it is not of `nobody`: by that thread's ident an RLock.
+  // Held, unless the owner is `nobody`: an RLock by that thread's ident.
   struct MadeUpLock {
     Address object;
     Address word;  // which futex(2) is given
@@ -79,7 +79,7 @@ class MadeUpObjects {
   }
 
   // Its function, which has variables, is in a `with` of that: its value is the
-  // only one on the stack, and one handler is there for all of it.
+  // only one on the stack, and one handler covers all of it.
   void in_with(const PythonFrame& frame, Address value) {
     constexpr std::string_view kEntry("\0\x3f\0\x02", 4);  // depth 1
     const Address table = block();

@@ -1,5 +1,5 @@
-// Processes for tests to look at: children that end with the test, the pipes
-// that they answer through, and waits for what the kernel shows of them.
+// Processes for tests to inspect: children that end with the test, pipes for
+// their answers, and waits for what the kernel shows of them.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 namespace hangdbg {
 
-// What a healthy machine does at once, and a busy one within this.
+// What a healthy machine does at once, and a busy one within this limit.
 inline Deadline patience() {
   return Deadline::in(std::chrono::seconds(60));
 }
@@ -62,7 +62,7 @@ class Child {
   pid_t pid_ = -1;
 };
 
-// A number that no process has: its last one has just gone.
+// A number without a process: its last one has just ended.
 inline int dead_pid() {
   Child child([] {});
   child.end();
@@ -90,7 +90,7 @@ void send(const Fd& to, const T& value) {
   }
 }
 
-// Empty when nothing came in time or the other side has gone.
+// Empty: nothing came in time, or the other side has closed.
 template <class T>
 std::optional<T> receive(const Fd& from, Deadline deadline = patience()) {
   static_assert(std::is_trivially_copyable_v<T>);

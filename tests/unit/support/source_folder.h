@@ -1,4 +1,4 @@
-// Where the sources are that the tests look at.
+// Where the sources are that the tests read.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A socket of a process, had for a moment: here of this one.
+// A socket borrowed from a process: here from this one.
 #include "tracee/net/borrowed_socket.h"
 
 #include <dirent.h>
@@ -46,7 +46,7 @@ TEST(BorrowedSocket, OfOneThatListens) {
   EXPECT_EQ(seen->tcp.state, TcpState::Listen);
   EXPECT_EQ(seen->tcp.local.host_text(), "127.0.0.1");
   EXPECT_EQ(seen->tcp.unread, 0U);
-  EXPECT_EQ(seen->tcp.unacknowledged, 5U);  // so many may wait
+  EXPECT_EQ(seen->tcp.unacknowledged, 5U);  // the backlog
   EXPECT_FALSE(seen->options.keeps_alive);
   EXPECT_EQ(seen->options.receive_timeout, std::chrono::milliseconds(3500));
   EXPECT_FALSE(seen->options.send_timeout);

@@ -1,4 +1,4 @@
-// System calls in words, from bytes that the test made.
+// System calls as text, from bytes that the test made.
 #include "tracee/syscalls/call_text.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ using testing::ElementsAre;
 
 constexpr std::uint64_t kAt = 0x10000;
 constexpr std::uint64_t kElsewhere = 0x20000;
-constexpr int kNoFd = 999'999;  // of nobody
+constexpr int kNoFd = 999'999;  // open in no process
 
 // A call of a process that has what the test put into its memory.
 struct TestedCall {

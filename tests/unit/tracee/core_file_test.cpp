@@ -1,4 +1,4 @@
-// Core files by hand: what is in them, what is missing, what is no core file.
+// Hand-made core files: complete, truncated, and files that are no core files.
 // Those of real interpreters: tests/integration/look/test_core.py.
 #include "tracee/elf/core_file.h"
 

@@ -1,5 +1,5 @@
 // ElfImage on this process's own libraries, whose symbols dlsym(3) knows too,
-// and on images that lie.
+// and on corrupt images.
 #include "tracee/elf/elf_symbols.h"
 
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ struct FakeSymbol {
 };
 
 // An image of one segment; all symbols are in one hash bucket. Its fields may
-// be spoilt before memory() is asked for.
+// be corrupted before memory() is called.
 class FakeImage {
  public:
   explicit FakeImage(Hash hash,
@@ -138,7 +138,7 @@ class FakeImage {
   std::vector<std::byte> bytes_;
 };
 
-// Counts the reads: what bounds a search is how often it looks, not the time
+// Counts the reads: a search is bounded by its number of reads, not by the time
 // that a busy machine takes for it.
 class CountingMemory final : public MemoryReader {
  public:
@@ -151,7 +151,7 @@ class CountingMemory final : public MemoryReader {
     return memory_.read(from, out);
   }
   int reads() const { return reads_; }
-  std::size_t most() const { return most_; }  // bytes asked for at once
+  std::size_t most() const { return most_; }  // bytes read at once
 
  private:
   FakeMemory memory_;
@@ -159,7 +159,7 @@ class CountingMemory final : public MemoryReader {
   mutable std::size_t most_ = 0;
 };
 
-// A symbol's address, 0 when it is not found or the image cannot be read.
+// A symbol's address; 0: it is not found, or the image cannot be read.
 std::uint64_t look_up(const CountingMemory& memory, std::string_view name) {
   const auto image = ElfImage::read(memory, kBase);
   if (!image) {
@@ -221,7 +221,7 @@ TEST_P(EitherHash, SegmentsAndBias) {
   EXPECT_EQ(image->find(memory, "exit")->address, kBase + 0x2220 - 0x40'0000);
 }
 
-// Everything is bounded whatever the image claims of itself.
+// Everything is bounded, whatever the image claims.
 void expect_bounded(FakeImage& image, const char* what) {
   const CountingMemory memory(image.bytes());
   look_up(memory, "printf");
@@ -338,7 +338,7 @@ TEST(ElfImage, WithoutAHashTableHasNoSymbols) {
   EXPECT_EQ(look_up(image, "exit"), 0);
 }
 
-// This process's own libc, and what the loader says of it.
+// This process's own libc, compared with the loader.
 class OwnLibc : public testing::Test {
  protected:
   void SetUp() override {

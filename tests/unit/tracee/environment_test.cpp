@@ -1,4 +1,4 @@
-// What a live process has for variables now, and not what it was started with.
+// The current variables of a live process, not those of its start.
 #include "tracee/program/environment.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(EnvironmentTest, Cleared) {
   EXPECT_EQ(named_after([] { ::clearenv(); }), std::nullopt);
 }
 
-// What hangs before main() has what it was started with.
+// A process that hangs before main() has those of its start.
 TEST(EnvironmentTest, StillBeingLoaded) {
   const std::string fifo =
       testing::TempDir() + "fifo-" + std::to_string(::getpid());

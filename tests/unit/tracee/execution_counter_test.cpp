@@ -1,4 +1,4 @@
-// How often a thread comes to an instruction, as the kernel counts it.
+// How often a thread executes an instruction, as the kernel counts it.
 #include "tracee/ptrace/execution_counter.h"
 
 #include <gtest/gtest.h>

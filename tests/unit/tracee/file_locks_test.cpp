@@ -1,4 +1,4 @@
-// /proc/locks and mountinfo, taken apart.
+// /proc/locks and mountinfo, parsed.
 #include "tracee/proc/file_locks.h"
 
 #include <gtest/gtest.h>

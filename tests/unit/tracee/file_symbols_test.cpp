@@ -1,5 +1,5 @@
-// FileSymbols on this process's own program, which exports nothing, and files
-// that lie or are somebody else's.
+// FileSymbols on this process's own program, which exports nothing, and on
+// files that are corrupt or belong to another program.
 #include "tracee/elf/file_symbols.h"
 
 #include <elf.h>
@@ -35,7 +35,7 @@ class FileSymbolsTest : public testing::Test {
     image_ = ElfImage::read(memory_, module_.base).value();
   }
 
-  // With the number of no process only the path leads anywhere.
+  // Without a process of that number, only the path leads to the file.
   Result<FileSymbols> read_by_path(const MemoryReader& memory,
                                    const std::string& path) {
     Module module = module_;
@@ -156,7 +156,7 @@ TEST_F(FileSymbolsTest, TakesNoOtherCodeWhereThereIsNoBuildId) {
   EXPECT_FALSE(read_by_path(memory, copy.path()));
 }
 
-// Neither notes nor code can be read: that it is mapped is proof enough.
+// Neither notes nor code can be read: the mapping is proof enough.
 TEST_F(FileSymbolsTest, TakesTheMappedFileItself) {
   if (!open_file(module_.path)->is_of(module_.segments.front())) {
     GTEST_SKIP() << "the file system tells another device in /proc/PID/maps";

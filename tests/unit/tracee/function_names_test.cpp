@@ -1,4 +1,4 @@
-// Functions by their addresses: in tables made by hand, and of this process.
+// Functions by their addresses: in hand-made tables, and in this process.
 #include "tracee/elf/function_names.h"
 
 #include <elf.h>

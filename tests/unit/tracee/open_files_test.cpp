@@ -1,4 +1,4 @@
-// Descriptors, as the kernel tells them: its texts as a test made them, and
+// Descriptors, as the kernel shows them: its texts as a test made them, and
 // those of this process.
 #include "tracee/proc/open_files.h"
 

@@ -1,4 +1,4 @@
-// Which of the kernel's rules it was, from facts: each of them alone, since a
+// Which of the kernel's rules refused, from facts: each of them alone, since a
 // test's machine has few of them.
 #include "tracee/access/permission.h"
 
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A process of our own that may be traced but for one thing.
+// A process of this user that may be traced except for one fact.
 TraceFacts facts() {
   TraceFacts facts;
   facts.pid = 79655;

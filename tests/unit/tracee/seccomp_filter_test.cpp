@@ -1,4 +1,4 @@
-// Filters run by us give what the kernel would give, and never less than the
+// Filters run by hangdbg give the kernel's result, and never less than the
 // worst where an argument is unknown.
 #include "tracee/ptrace/seccomp_filter.h"
 
@@ -123,7 +123,7 @@ TEST(SeccompFilter, WhatTheKernelWouldNotTakeKills) {
             kKilled);
 }
 
-// 60 forks in the road: all ways are not followed, and that is no answer.
+// 60 branches: not all paths are followed, and that is no answer.
 TEST(SeccompFilter, TooManyWaysKill) {
   FilterProgram program;
   for (int i = 0; i < 60; i++) {
@@ -136,7 +136,7 @@ TEST(SeccompFilter, TooManyWaysKill) {
   EXPECT_EQ(judge({program}, 1, {{{1, 0}}}), kAllowed);
 }
 
-// The kernel itself is asked, by a child that installs the filter.
+// Compared with the kernel, by a child that installs the filter.
 TEST(SeccompFilter, TheKernelSaysTheSame) {
   FilterProgram program = {load_number(),
                            jump(BPF_JEQ, SYS_getppid, 0, 3),

@@ -121,7 +121,7 @@ TEST(SectionReader, CutOffOrDamaged) {
       EXPECT_FALSE(reader && reader->read(all)) << packing << ", " << size;
     }
     File file(plain, packing);
-    file.bytes().resize(100'000);  // the section says more
+    file.bytes().resize(100'000);  // the section claims more
     auto reader = file.open();
     Bytes all(plain.size());
     EXPECT_FALSE(reader && reader->read(all)) << packing;
@@ -129,7 +129,7 @@ TEST(SectionReader, CutOffOrDamaged) {
   for (const std::uint32_t packing : {ELFCOMPRESS_ZLIB, 2, 3}) {
     File file(plain, packing == 3 ? kZstd : packing);
     if (packing == 3) {
-      file.bytes()[0] = std::byte{3};  // nobody knows it
+      file.bytes()[0] = std::byte{3};  // an unknown type
     } else {
       const auto packed = file.bytes().begin() + sizeof(Elf64_Chdr);
       std::fill_n(packed, 100, std::byte{0xff});
@@ -140,7 +140,7 @@ TEST(SectionReader, CutOffOrDamaged) {
   }
 }
 
-// More is claimed than was packed, and there are other bytes behind.
+// More is claimed than was packed, and other bytes follow.
 TEST(SectionReader, EndsBeforeItSays) {
   for (const std::uint32_t packing : {ELFCOMPRESS_ZLIB, 2}) {
     File file(content(1000), packing);

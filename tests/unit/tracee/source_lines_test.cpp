@@ -1,4 +1,4 @@
-// DWARF line tables made by hand, and of junk. Those that compilers make are in
+// DWARF line tables, hand-made and of junk. Those of compilers are in
 // tests/integration/look/test_native.py.
 #include "tracee/elf/source_lines.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kBias = 0x5000'0000;
 
-// Bytes of a table, written as the standard tells them.
+// Bytes of a table, written as in the standard.
 class Bytes {
  public:
   template <class T>
@@ -187,7 +187,7 @@ TEST(SourceLines, OfUnitsWithOtherCodeAreNotRead) {
       }
       return place(table, 0x1008, all);
     };
-    // What is not true shows that it is believed.
+    // A wrong value shows that it is trusted.
     EXPECT_EQ(line_at_0x1008({{{0x1000, 8}}}), "");
     EXPECT_EQ(line_at_0x1008({{{0x3000, 8}, {0x1000, 8}}}), "");
     EXPECT_EQ(line_at_0x1008({{{0x1000, 8}}, {{0x3000, 8}}}), "");

@@ -1,4 +1,4 @@
-// What the kernel says of sockets: its texts and datagrams as a test made them,
+// The kernel's view of sockets: its texts and datagrams as a test made them,
 // and real connections of this process and of another network namespace.
 #include "tracee/net/tcp_sockets.h"
 
@@ -25,8 +25,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// /proc/net/tcp of a machine, one line each: one listens, one is connected with
-// bytes in both queues, one waits for its number to be forgotten.
+// /proc/net/tcp of a machine, one line each: a listener, a connection with
+// bytes in both queues, and one in TIME_WAIT.
 constexpr const char* kTcp =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when "
     "retrnsmt"
@@ -72,8 +72,7 @@ TEST(TcpSockets, OfProcWithIPv6) {
   EXPECT_EQ(sockets[0].state, TcpState::CloseWait);
 }
 
-// Those that wait to be accepted have no inode; no more has one that was
-// closed.
+// Connections that are not accepted yet have no inode; nor has a closed one.
 TEST(TcpSockets, OfProcThatNobodyHasAccepted) {
   const auto all = parse_proc_tcp(
       "0: 0100007F:733C 0200007F:9C40 01 00000000:0000004E 00:00000000 0 0 0 "
@@ -117,7 +116,7 @@ struct Datagram {
   }
 };
 
-// With so much of TCP_INFO.
+// With that much of TCP_INFO.
 std::vector<std::byte> message_with(std::size_t info_size) {
   inet_diag_msg message{};
   message.idiag_family = AF_INET;
@@ -207,7 +206,7 @@ TEST(TcpSockets, OfDiagThatIsRefused) {
   EXPECT_EQ(refused.error().errno_value, EPERM);
 }
 
-// Cut anywhere, or with any byte another: an answer or an error.
+// Cut anywhere, or with any byte changed: an answer or an error.
 TEST(TcpSockets, OfDiagThatIsBroken) {
   Datagram whole;
   whole.add(20, message_with(sizeof(tcp_info)));
@@ -304,12 +303,12 @@ TEST(TcpPeer, IsFoundWhileItIsOpen) {
   peer = find_tcp_peer(ours, peers);
   ASSERT_TRUE(peer) << peer.error().text();
   EXPECT_FALSE(*peer);
-  // And where nothing is left of either end, but who listens.
+  // Also where nothing is left of either end but the listener.
   both.server.reset();
   EXPECT_FALSE(find_tcp_peer(ours, peers).value().has_value());
 }
 
-// Nobody is at the other end; the kernel finds who listens there.
+// There is no peer; the kernel finds the listener at that address.
 TEST(TcpPeer, IsNotWhoListens) {
   const Connected both;
   const SocketAddress listener = local_of(both.listener);
@@ -372,7 +371,7 @@ TEST(Connections, OfThisProcess) {
 TEST(Connections, WithoutTheKernelsList) {
   const Connected both;
   ASSERT_EQ(::send(both.client.get(), "hello", 5, 0), 5);
-  // What is read where it cannot be asked for.
+  // Read from /proc where sock_diag is not available.
   const auto inodes = socket_descriptors(::getpid());
   ASSERT_TRUE(inodes);
   std::string text;
@@ -399,7 +398,7 @@ TEST(Connections, OfAnotherNetwork) {
       send(ready.write, 'n');
       ::pause();
     }
-    // Its loopback is down: nobody answers, and it listens all the same.
+    // Its loopback is down: nothing answers, and it listens all the same.
     const Fd listener(::socket(AF_INET, SOCK_STREAM, 0));
     (void)::listen(listener.get(), 3);
     send(ready.write, 'y');
@@ -417,7 +416,7 @@ TEST(Connections, OfAnotherNetwork) {
   EXPECT_FALSE(theirs->why_no_progress);
   ASSERT_EQ(theirs->connections.size(), 1U);
   EXPECT_EQ(theirs->connections[0].socket.state, TcpState::Listen);
-  // We ourselves have not moved.
+  // This process is still in its own namespace.
   EXPECT_EQ(network_namespace(::getpid()).value(), all.at(::getpid())->network);
 }
 
@@ -428,7 +427,7 @@ TEST(Connections, OfNobody) {
   EXPECT_EQ(all.at(pid).error().id, ErrorId::NoSuchProcess);
 }
 
-// A thousand connections are found in one question, and in no long time.
+// A thousand connections are found in one query, and quickly.
 TEST(Connections, OfMany) {
   std::vector<Connected> many(400);
   if (!many.back().server) {

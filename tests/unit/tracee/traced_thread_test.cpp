@@ -1,4 +1,4 @@
-// TracedThread on real children: what a stop leaves behind in them is nothing.
+// TracedThread on real children: a stop leaves nothing behind in them.
 #include "tracee/ptrace/traced_thread.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ bool waits_in_pause(const Child& child) {
   return sleeps_in(child.pid(), child.pid(), "pause");
 }
 
-// What the kernel shows of a child comes true sooner or later.
+// The kernel shows the state of a child sooner or later.
 template <class Condition>
 bool comes_true(const Child& child, const Condition& condition) {
   for (const auto deadline = patience(); !deadline.expired();) {
@@ -87,7 +87,7 @@ TEST(TracedThread, ATimedSleepEndsOnTime) {
   ASSERT_TRUE(slept);
   EXPECT_EQ(slept->result, 0);
   EXPECT_GE(slept->time, kSleep);
-  // Restarted from the beginning it would be the whole time more.
+  // Restarted from the beginning, it would take the whole time again.
   EXPECT_LT(slept->time, 2 * kSleep);
 }
 
@@ -210,7 +210,7 @@ TEST(TracedThread, SignalsThatComeFirstArePassedOn) {
   auto thread = TracedThread::seize(child.pid());
   ASSERT_TRUE(thread) << thread.error().text();
   ::kill(child.pid(), SIGUSR1);
-  // Now it stands before the signal's delivery.
+  // Now it is stopped before the signal's delivery.
   ASSERT_TRUE(comes_true(
       child, [](const ProcStatus& status) { return status.state == 't'; }));
   const auto stopped = thread->interrupt(patience());

@@ -1,4 +1,4 @@
-// Real children that wait, are stopped by us, and are looked at again.
+// Real children that wait, are stopped by hangdbg, and are sampled again.
 #include "tracee/ptrace/wait_keeper.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class Folder {
   fs::path path_;
 };
 
-// Waits in read(2) of a pipe, and says when it got on last.
+// Waits in read(2) of a pipe, and records when it last resumed.
 class Reader {
  public:
   Reader()

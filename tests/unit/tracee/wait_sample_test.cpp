@@ -33,7 +33,7 @@ TEST(SampleWait, AThreadAsleep) {
   EXPECT_GE(*second->asleep_s, *first->asleep_s);
 }
 
-// Each CPU has a clock of its own, which loses what a hypervisor takes from it.
+// Each CPU has a clock of its own, which lacks time taken by a hypervisor.
 TEST(SampleWait, NobodySleepsForLongerThanItLives) {
   cpu_set_t all;
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
@@ -60,7 +60,7 @@ TEST(SampleWait, NobodySleepsForLongerThanItLives) {
   }
 }
 
-// As before, with the arguments that it had.
+// As before, with its arguments.
 TEST(SampleWait, AWaitThatGoesOnAfterAStop) {
   const Child child([] { ::poll(nullptr, 0, 1'000'000); });
   ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "poll"));
