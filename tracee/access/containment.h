@@ -10,7 +10,7 @@ enum class Containment { Machine, Container, Pod };
 
 Containment containment();
 
-// The command that gets somebody in who may trace `pid` (a number, or "PID").
+// The command that enters as a user who may trace `pid` (a number, or "PID").
 std::string way_to_more_rights(Containment where, const std::string& pid);
 
 }  // namespace hangdbg

@@ -203,7 +203,7 @@ std::string way_past_yama(int scope,
   return way;
 }
 
-// PID 0 is nobody, and no memory is asked for.
+// PID 0 is no process, and no memory is read.
 Status check_trace_calls() {
   errno = 0;
   ::ptrace(PTRACE_SEIZE, 0, nullptr, nullptr);

@@ -51,7 +51,7 @@ std::unexpected<Error> has_ended(int pid, const ProcStatus& status) {
                     pid, others, others == 1 ? "goes" : "go"),
         fmt::format("cat /proc/{}/task/*/stack", pid));
   }
-  // It is 0, too, for who may not know it (proc_pid_stat(5)).
+  // It reads as 0 without permission, too (proc_pid_stat(5)).
   const auto stat = read_task_stat(pid, pid);
   const std::string how = stat && stat->exit_code != 0
                               ? fmt::format(" ({})", end_text(stat->exit_code))
@@ -148,7 +148,7 @@ Status check_tracer(int pid, const ProcStatus& status) {
   if (status.tracer_pid == 0) {
     return {};
   }
-  // The kernel names a thread; who is to be ended is its process.
+  // The kernel names a thread; the process is the one to end.
   const auto tracer = read_status(status.tracer_pid);
   const int by = tracer ? tracer->tgid : status.tracer_pid;
   return fail(ErrorId::TracedAlready,

@@ -1,5 +1,5 @@
 // Whether a process is in a state in which a thread of it can be stopped for a
-// moment: asked only of the kernel, and without touching the process.
+// moment: read only from the kernel, and without touching the process.
 #pragma once
 
 #include "base/result.h"

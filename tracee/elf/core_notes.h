@@ -27,7 +27,7 @@ struct CoreSignal {
   int number = 0;
   int code = 0;                    // si_code
   std::optional<Address> address;  // of the fault, where it is one
-  std::optional<int> sender;       // who has sent it
+  std::optional<int> sender;       // PID of the sender
 };
 
 struct CoreNotes {

@@ -68,7 +68,7 @@ class FileBytes final : public MemoryReader {
   Fd file_;
 };
 
-// A regular file or none: opening waits for nobody, as it would with a pipe.
+// A regular file or none: the open never blocks, as that of a pipe would.
 Result<FileBytes> open_file(const std::string& path);
 
 }  // namespace hangdbg

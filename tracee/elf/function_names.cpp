@@ -112,7 +112,7 @@ class Search {
   std::size_t names_read_ = 0;
 };
 
-// What one module's tables say; each is asked for what those before lack.
+// What one module's tables say; each is searched for what those before lack.
 class Tables {
  public:
   Tables(std::uint64_t bias, std::span<const Address> code)

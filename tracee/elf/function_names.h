@@ -1,8 +1,8 @@
 // The names of functions by their addresses, many at once.
 //
 // A library may have half a million symbols and 80 MB of names, so its table is
-// read once, in pieces, for all addresses that are asked; of the names only
-// those that are found. Tables are asked in the order of their size: what a
+// read once, in pieces, for all requested addresses; of the names only
+// those that are found. Tables are searched in the order of their size: what a
 // module exports, what its file has beside, its debug file, what is compressed.
 #pragma once
 

@@ -33,7 +33,7 @@ class SectionReader::Unpacker {
 
 class SectionReader::Zlib final : public Unpacker {
  public:
-  // Its checksum is of all of it, and we seldom come to the end.
+  // Its checksum is of all of it, and we seldom reach the end.
   Zlib()
       : usable_(::inflateInit(&stream_) == Z_OK &&
                 ::inflateValidate(&stream_, 0) == Z_OK) {}

@@ -1,6 +1,6 @@
-// A section of an ELF file from its first byte on, unpacked only as far as it
-// is asked for: debug information is megabytes, and what one looks for in it
-// may come early.
+// A section of an ELF file from its first byte on, unpacked only as far as
+// needed: debug information is megabytes, and what one looks for in it may come
+// early.
 #pragma once
 
 #include <elf.h>

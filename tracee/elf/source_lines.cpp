@@ -57,7 +57,7 @@ std::string_view text_at(Bytes section, std::uint64_t offset) {
                                  : std::string_view();
 }
 
-// An address that is asked, as the file has it.
+// A requested address, as the file has it.
 struct WantedAddress {
   std::uint64_t code = 0;
   std::uint64_t file = 0;  // in the tables of its unit
@@ -229,7 +229,7 @@ class Program {
   Row last_;
   bool begun_ = false;    // with a sequence of rows
   bool dropped_ = false;  // its function
-  bool idle_ = false;     // the unit has nothing of what is asked for
+  bool idle_ = false;     // the unit has nothing that is requested
 };
 
 // The folders and files that a unit's rows name by number.

@@ -1,8 +1,8 @@
 // The source lines of code, from DWARF's line tables (DWARF 5, section 6.2;
 // versions 2 to 5).
 //
-// A module's tables are gone through once, up to the last of the addresses that
-// are asked; those of units that have none of them (unit_ranges.h) are passed
+// A module's tables are gone through once, up to the last of the requested
+// addresses; those of units that have none of them (unit_ranges.h) are passed
 // over. Nothing else of its debug information is read: what it says of
 // functions and types is ten times as much. Each size is bounded before it is
 // used, as in ElfImage.

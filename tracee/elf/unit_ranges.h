@@ -11,7 +11,7 @@
 
 namespace hangdbg {
 
-// The units that have no code that is asked for.
+// The units that have no requested code.
 class OtherUnits {
  public:
   // `asked` is sorted; its addresses are those of the file.

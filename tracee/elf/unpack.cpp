@@ -26,7 +26,7 @@ std::unexpected<Error> damaged_archive(const char* what) {
               fmt::format("a {} file is damaged or cut off", what));
 }
 
-// A plain file that nobody else sees, and that is gone when we are.
+// A plain file that no other process sees, and that is gone when we are.
 class Output {
  public:
   static Result<Output> create() {

@@ -18,14 +18,14 @@ struct CgroupMemory {
   std::string folder;  // of the group whose limit it is
   bool unified = false;
   std::uint64_t current = 0;          // bytes
-  std::uint64_t inactive_files = 0;   // of those: let go of where there is need
+  std::uint64_t inactive_files = 0;   // of those: reclaimed where there is need
   std::optional<std::uint64_t> max;   // none: no limit
   std::optional<std::uint64_t> high;  // above it the kernel slows it down; v2
   std::uint64_t reached = 0;          // so often the limit was reached
   std::uint64_t oom_kills = 0;        // in the process's own group
   bool waits_for_memory = false;      // version 1 without its OOM killer
 
-  // The part of the limit that is used and cannot simply be let go of.
+  // The part of the limit that is used and cannot simply be reclaimed.
   double used() const;
 };
 

@@ -29,8 +29,8 @@ class Cgroups {
   // Errors: those of read_proc_file.
   static Result<Cgroups> read(int pid);
 
-  // Of /proc/PID/cgroup, and of the mountinfo of who reads the files. What does
-  // not parse, or is mounted nowhere, is left out.
+  // From /proc/PID/cgroup and the reader's own mountinfo. Omits what does not
+  // parse or is not mounted.
   static Cgroups parse(std::string_view groups, std::string_view mountinfo);
 
   // That in which a controller is: "memory", "cpu", "pids", "freezer". Version

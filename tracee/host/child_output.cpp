@@ -71,7 +71,7 @@ std::optional<int> reap(int pid, Deadline deadline) {
       return status;
     }
     if (done < 0 && errno != EINTR) {
-      return 0;  // somebody else has it
+      return 0;  // another process has it
     }
     if (deadline.expired()) {
       return {};

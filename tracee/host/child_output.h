@@ -1,5 +1,5 @@
-// What a program of somebody else's prints, within a time: nvidia-smi, which
-// may hang with the driver that it asks.
+// The output of an external program, with a time limit: nvidia-smi may hang
+// with the driver that it queries.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ struct KernelEvent {
   double at_s = 0;  // since boot
   int pid = 0;      // 0: not said; as the machine counts, not a container
   std::string name;
-  std::string cgroup;  // of who was killed: "/jobs/7"; "": for the machine's
+  std::string cgroup;  // of the killed process: "/jobs/7"; "": the machine's
   int xid = 0;         // of a GPU's error: which (NVIDIA, "XID Errors")
   std::string text;    // the whole line
 };

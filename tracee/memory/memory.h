@@ -65,9 +65,9 @@ class LiveMemory final : public MemoryReader {
   int pid_;
 };
 
-// The same by /proc/PID/mem, for who holds the process up meanwhile: where a
-// thread of it waits in the kernel with the lock on its memory, we wait as
-// well, but can be ended (access_remote_vm). Opened at the first read.
+// The same by /proc/PID/mem, for a caller that suspends the process meanwhile:
+// where a thread of it waits in the kernel with the lock on its memory, the
+// read blocks too, but can be killed (access_remote_vm). Opened at first read.
 class MemoryFile final : public MemoryReader {
  public:
   explicit MemoryFile(int pid) : pid_(pid) {}

@@ -1,7 +1,7 @@
-// A socket of another process, had for a moment by pidfd_getfd(2): for what the
-// kernel tells of a socket to nobody but who holds it.
+// A socket of another process, borrowed for a moment by pidfd_getfd(2): for
+// what the kernel tells about a socket only to a process that has it open.
 //
-// What is had is the same socket, not a copy. It is closed again within
+// It is the same socket, not a copy. It is closed again within
 // microseconds, before anything else is done: if the process closes its own
 // meanwhile, the connection ends that much later, and is watched by its epoll
 // sets that much longer. Nothing is read from it, written to it or set.

@@ -20,12 +20,12 @@ struct Connection {
 
 struct Connections {
   std::uint64_t network = 0;             // the inode of its network namespace
-  std::vector<Connection> connections;   // by descriptor; also who listens
+  std::vector<Connection> connections;   // by descriptor; also listeners
   bool complete = true;                  // false: some could not be read
   std::optional<Error> why_no_progress;  // where TCP_INFO could not be had
 };
 
-// Of each of them. What a namespace has is asked for once. Errors: those of
+// Of each of them. A namespace is queried once. Errors: those of
 // socket_descriptors, read_tcp_sockets.
 std::map<int, Result<Connections>> read_connections(
     const std::vector<int>& pids,

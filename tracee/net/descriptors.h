@@ -1,5 +1,5 @@
 // What a process's descriptors lead to: files, the two ends of a connection,
-// and who else has the other end of a pipe.
+// and the processes at the other end of a pipe.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Descriptor {
 struct Descriptors {
   std::vector<Descriptor> descriptors;  // by number
   bool complete = true;                 // false: there are more than we read
-  // Processes of which we may not see who has which pipe, or not in time.
+  // Processes whose pipes could not be read: no permission, or not in time.
   std::size_t unseen = 0;
 };
 

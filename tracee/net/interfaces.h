@@ -15,7 +15,7 @@ namespace hangdbg {
 struct Interface {
   int index = 0;
   std::string name;      // "eth0"
-  bool up = false;       // somebody has switched it on
+  bool up = false;       // administratively up
   bool running = false;  // and it can carry something: a cable is in it
   int mtu = 0;
   std::vector<SocketAddress> addresses;  // without ports

@@ -1,5 +1,5 @@
 // Netlink sockets (netlink(7)) in the network namespace of another process, and
-// what is asked by them.
+// queries by them.
 #pragma once
 
 #include <cstddef>

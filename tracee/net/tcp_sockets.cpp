@@ -26,7 +26,7 @@ constexpr std::size_t kMostSockets = 200'000;
 constexpr std::size_t kMostDescriptors = 200'000;
 // The kernel answers before send(2) returns.
 constexpr auto kOneAnswer = std::chrono::seconds(1);
-// All but those that wait for their number to be forgotten: nobody has them.
+// All but TIME_WAIT: no process has those open.
 constexpr std::uint32_t kStates =
     0xfff & ~(1U << static_cast<unsigned>(TcpState::TimeWait));
 
@@ -62,7 +62,7 @@ Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline) {
   return read_sockets(pid, IPPROTO_UDP, "net/udp", deadline);
 }
 
-// A kernel that cannot be asked says that no socket is there. Of our own end
+// A kernel without such queries says that no socket is there. Of our own end
 // that is not true: where it has been closed, the one that listens there is
 // found in its place.
 Result<std::optional<TcpSocket>> find_tcp_peer(const SocketAddress& ours,
@@ -265,7 +265,7 @@ struct DiagRequest {
   inet_diag_req_v2 body{};
 };
 
-// What the kernel has between these two; else who listens at the first.
+// The kernel's sockets between these two; else the listeners at the first.
 Result<std::vector<TcpSocket>> ask_for_one(const SocketAddress& local,
                                            const SocketAddress& remote) {
   const Fd diag = TRY(open_netlink(::getpid(), NETLINK_SOCK_DIAG));

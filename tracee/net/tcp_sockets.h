@@ -71,11 +71,11 @@ struct TcpProgress {
 
 struct TcpSocket {
   std::uint64_t inode = 0;
-  std::uint32_t user = 0;  // who made it
+  std::uint32_t user = 0;  // its creator
   SocketAddress local;
   SocketAddress remote;
   TcpState state = TcpState::Unknown;
-  std::uint32_t unread = 0;          // bytes that came, and nobody has read
+  std::uint32_t unread = 0;          // bytes received, not yet read
   std::uint32_t unacknowledged = 0;  // written, and not known to have arrived
   std::uint32_t retransmits = 0;     // of what is not acknowledged
   std::optional<TcpProgress> progress;
@@ -100,7 +100,7 @@ Result<TcpSockets> read_tcp_sockets(int pid, Deadline deadline);
 Result<TcpSockets> read_udp_sockets(int pid, Deadline deadline);
 
 // The other end of a connection of ours, if that is in our network namespace,
-// and open. Of a kernel that can be asked for one socket this costs the same
+// and open. Where the kernel can be queried for one socket this costs the same
 // however many there are. Errors: those of read_proc_file.
 Result<std::optional<TcpSocket>> find_tcp_peer(const SocketAddress& ours,
                                                const SocketAddress& peers);

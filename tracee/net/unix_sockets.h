@@ -1,8 +1,8 @@
-// The sockets of AF_UNIX of a network namespace (unix(7)): their names, who is
-// connected with whom, what lies in their queues.
+// The AF_UNIX sockets of a network namespace (unix(7)): their names, peers and
+// queues.
 //
-// By unix_diag (sock_diag(7)); where that cannot be had, by
-// /proc/PID/net/unix: without the other ends and the queues then.
+// By unix_diag (sock_diag(7)); where that is not available, by
+// /proc/PID/net/unix, without peers and queues.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct UnixSocket {
   // Of one that listens: the inodes of those that wait to be accepted. Until
   // then, they are told of no other end.
   std::vector<std::uint64_t> waiting;
-  // Bytes that nobody has read; of one that listens: who waits to be accepted.
+  // Bytes not yet read; of a listener: connections not yet accepted.
   std::optional<std::uint32_t> unread;
   // Bytes sent and not read; of one that listens: so many may wait.
   std::optional<std::uint32_t> unsent;

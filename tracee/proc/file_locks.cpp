@@ -38,7 +38,7 @@ namespace {
 std::optional<FileLock> parse_file_lock(std::string_view line) {
   auto words = split_words(line);
   FileLock lock;
-  // Who waits for one who waits is indented further: an arrow is its own word.
+  // A waiter of a waiter is indented further: an arrow is a word of its own.
   lock.waits = words.size() > 1 && words[1] == "->";
   if (lock.waits) {
     words.erase(words.begin() + 1);

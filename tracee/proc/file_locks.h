@@ -13,11 +13,11 @@
 namespace hangdbg {
 
 struct FileLock {
-  std::uint64_t number = 0;  // who waits has that of the lock that he waits for
+  std::uint64_t number = 0;  // a waiter has the number of its lock
   bool waits = false;
   std::string type;  // "FLOCK", "POSIX", "OFDLCK", "LEASE"
   bool write = false;
-  int pid = 0;                    // who took it; 0 or -1: none that we can see
+  int pid = 0;                    // the owner; 0 or -1: none that we can see
   unsigned major = 0, minor = 0;  // of the file's device
   std::uint64_t inode = 0;
   std::uint64_t start = 0;

@@ -1,7 +1,7 @@
-// KeptTask: a thread's files in /proc, opened once for who asks often.
+// KeptTask: a thread's files in /proc, opened once for frequent readers.
 //
-// A sampler asks each thread hundreds of times a second whether it has run. To
-// open and close a file costs more than to read it.
+// A sampler checks hundreds of times a second whether each thread has run.
+// Opening and closing a file costs more than reading it.
 #pragma once
 
 #include "base/fd.h"

@@ -43,7 +43,7 @@ bool is_only_ours(const Fd& fd, mode_t kind) {
          (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-// No link is followed at the last step: in /tmp anybody could have made one.
+// No link is followed at the last step: in /tmp any user could have made one.
 Fd open_own_folder() {
   Fd folder(::open(folder_path().c_str(),
                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -1,8 +1,8 @@
-// Since when a thread waits that was stopped by us meanwhile, and whose wait
-// has gone on: the kernel tells of its last run only, and that was ours.
+// The start of a thread's wait that continued after a stop by us: the kernel
+// tells of the thread's last run only, and that was ours.
 //
-// Who has stopped it notes the wait in a folder of their own, for whoever looks
-// later: $XDG_RUNTIME_DIR/hangdbg, /run/hangdbg of root, else
+// The process that stopped it notes the wait in its user's own folder, for
+// later runs: $XDG_RUNTIME_DIR/hangdbg, /run/hangdbg of root, else
 // /tmp/hangdbg-UID. One small file a thread.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The open files of a process, as /proc/PID/fd and fdinfo tell them (proc(5)):
 // what each descriptor is, how it may be used, and what can be reached from it.
 //
-// No file system is asked for anything: a file on a dead mount holds nobody up.
+// No file system is queried: a file on a dead mount delays nothing.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct OpenFile {
   FileKind kind = FileKind::Other;
   std::string name;      // a path, or what the kernel calls it: "[eventfd]"
   bool deleted = false;  // that path names it no more
-  // Of a pipe or socket: who has the same has its end. Of a path, with the
-  // number of its file system.
+  // Of a pipe or socket: descriptors with the same number are its ends. Of a
+  // path, with the number of its file system.
   std::uint64_t inode = 0;
   std::uint64_t device = 0;
   std::uint32_t flags = 0;  // O_RDONLY, O_NONBLOCK, ... (open(2))

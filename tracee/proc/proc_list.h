@@ -11,7 +11,7 @@ namespace hangdbg {
 // Errors: System.
 Result<std::vector<int>> list_processes();
 
-// Who was started by whom. Errors: System.
+// The children of each parent. Errors: System.
 Result<std::multimap<int, int>> children_by_parent();
 
 // Those that it has started, and they in turn; ordered by number.

@@ -17,7 +17,7 @@ struct ProcStatus {
   char state = '?';  // R S D T t Z X I
   int tgid = 0;
   int ppid = 0;
-  int tracer_pid = 0;              // 0: nobody
+  int tracer_pid = 0;              // 0: none
   std::array<unsigned, 4> uids{};  // real, effective, saved, file system
   int threads = 0;
   int seccomp = 0;                     // 0 none, 1 strict, 2 filter

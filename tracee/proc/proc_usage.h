@@ -1,5 +1,5 @@
-// What a process uses, and which signals wait for it: of /proc/PID/status, what
-// only who looks at its surroundings asks for.
+// Resource usage and pending signals of a process: what only the host context
+// needs of /proc/PID/status.
 #pragma once
 
 #include <cstdint>

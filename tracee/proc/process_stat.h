@@ -14,7 +14,7 @@ struct ProcessStat {
   std::uint64_t cpu_ticks = 0;    // of all threads: user + system
   std::uint64_t start_ticks = 0;  // after boot
   int exit_status =
-      0;  // of a zombie, as wait(2) tells it; 0 to who may not know
+      0;  // of a zombie, as wait(2) gives it; 0 without permission
 };
 
 // Errors: those of read_proc_file; Unreadable.

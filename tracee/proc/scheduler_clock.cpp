@@ -40,7 +40,7 @@ std::optional<double> ahead_there_s(int cpu) {
   CPU_SET(static_cast<std::size_t>(cpu), &only);
   std::optional<double> said;
   visit_cpus(only, {}, kPatience, [&] { said = ahead_here_s(cpu); });
-  return said;  // of nothing, where it did its work elsewhere
+  return said;  // of nothing, where it worked on another CPU
 }
 
 }  // namespace

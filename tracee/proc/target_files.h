@@ -1,5 +1,5 @@
-// Where the files of a process are to be looked for: those of a live one in its
-// own root, those of a core file in a root that somebody names.
+// Where to look for the files of a process: those of a live one in its own
+// root, those of a core file in a root that the caller names.
 #pragma once
 
 #include <string>

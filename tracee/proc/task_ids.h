@@ -3,8 +3,8 @@
 //
 // What is written in a target's memory (native_thread_id, struct pthread's
 // tid) is a number of the target's own PID namespace, and may be stale after
-// a fork. /proc/PID/task gives ours. This translates, and says no to a number
-// that is nobody's.
+// a fork. /proc/PID/task gives ours. This translates, and rejects a number
+// that belongs to no thread.
 #pragma once
 
 #include <map>

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kLongAsleep = 1;  // seconds: less is no news
 
-// A wait with a time limit that a stop has interrupted goes on as
-// restart_syscall(2), with the arguments of the call that it was. Where the
-// kernel waits tells which (include/linux/restart_block.h: who has one).
+// A wait with a time limit that a stop has interrupted continues as
+// restart_syscall(2), with the arguments of the original call. Where the kernel
+// waits tells which (include/linux/restart_block.h: the calls that have one).
 long restarted_call(int pid, int tid, const TaskSyscall& call) {
   constexpr std::uint64_t kClocks = 4096;  // below are clocks, above pointers
   const std::string in = read_task_wchan(pid, tid).value_or("");

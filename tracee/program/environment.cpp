@@ -69,9 +69,8 @@ std::optional<std::string_view> Environment::find(std::string_view name) const {
 namespace {
 
 Result<std::vector<std::string>> live_entries(int pid) {
-  // Where its memory does not answer, who reads it by process_vm_readv(2)
-  // cannot be ended, not by SIGKILL either, and so we could not end; here he
-  // can be (mmap_read_lock_killable).
+  // Where its memory does not answer, a process_vm_readv(2) of it cannot be
+  // killed, not by SIGKILL either; this read can (mmap_read_lock_killable).
   TRY(read_proc_file(pid, "cmdline"));
   const LiveMemory memory(pid);
   const CachedMemory cached(memory);

@@ -9,21 +9,21 @@
 
 namespace hangdbg {
 
-// Stops the thread, calls `read`, and lets the thread go. How long it was
+// Stops the thread, calls `read`, and resumes the thread. How long it was
 // stopped: no longer than this. One without a CPU stops when it gets one; as
 // long as it does not run, it is not held up.
 //
 // On a tracer thread (run_as_tracer). After TimedOut that thread of ours must
-// end at once: only then does the kernel let go of what has not stopped.
+// end at once: only then does the kernel release what has not stopped.
 // Errors: those of TracedThread, and of `read`.
 Result<std::chrono::nanoseconds> while_stopped(
     int tid,
     std::chrono::nanoseconds patience,
     const std::function<Status(const TracedThread&)>& read);
 
-// While a thread stands still for us, nobody is to run in our place, if we may
-// ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread and of
-// those that it starts).
+// While a thread is stopped by us, no other thread should run in our place, if
+// we may ask for that (CAP_SYS_NICE; setpriority(2) is of the calling thread
+// and of those that it starts).
 class Urgent {
  public:
   Urgent();

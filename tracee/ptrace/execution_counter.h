@@ -1,10 +1,10 @@
-// How often a thread comes to an instruction: a breakpoint of the CPU's, at
-// which the kernel counts and nobody stops. Nothing is written into the
-// process, and the kernel takes it away with us, however we end.
+// How often a thread reaches an instruction: a hardware breakpoint at which the
+// kernel counts and no thread stops. Nothing is written into the process, and
+// the kernel removes it with us, however we end.
 //
 // By perf_event_open(2), PERF_TYPE_BREAKPOINT. kernel.perf_event_paranoid above
-// 2 (Debian's is 3) leaves it to who has CAP_PERFMON, and the seccomp filters
-// of many containers to nobody.
+// 2 (Debian's is 3) requires CAP_PERFMON, and the seccomp filters of many
+// containers deny it to all.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // What a stop does to a system call in which a thread sleeps (signal(7),
 // "Interruption of system calls and library functions by stop signals").
 //
-// Most calls are entered again by the kernel itself, and nobody notices. Some
-// return EINTR though no handler has run; some have done a part, and return
-// that.
+// Most calls are restarted by the kernel, and the program does not notice. Some
+// return EINTR though no handler has run; some return a partial result.
 #pragma once
 
 #include "tracee/arch/x86_64/registers_x86_64.h"
@@ -16,8 +15,7 @@ namespace hangdbg {
 // that anew.
 bool may_be_entered_again(long number);
 
-// The call would come back with a part of what it was asked for: a thread in it
-// must not be stopped.
+// The call would return a partial result: a thread in it must not be stopped.
 bool returns_a_part(const TaskSyscall& call);
 
 // Stopped in a call that has returned EINTR.

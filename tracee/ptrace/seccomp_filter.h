@@ -40,7 +40,7 @@ struct CallArgument {
 
 using FilterProgram = std::vector<sock_filter>;
 
-// All filters of a thread together; they are asked one after the other and the
+// All filters of a thread together; they are run one after the other and the
 // strictest answer counts. A program that breaks the kernel's rules, or has
 // more ways through than we follow, is taken to kill.
 CallVerdict judge_call(std::span<const FilterProgram> filters,

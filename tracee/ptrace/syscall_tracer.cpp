@@ -52,7 +52,7 @@ SyscallTracer::SyscallTracer(TraceObserver& observer, bool children)
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, kWake);
-  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // as who began us may have it
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // our parent may block it
 }
 
 Status SyscallTracer::attach(int pid, Deadline deadline) {
@@ -80,8 +80,8 @@ Status SyscallTracer::attach(int pid, Deadline deadline) {
 
 // One stop after the other. The kernel looks for them in the same order each
 // time, so of several threads that are quick the first would keep the others
-// waiting: in each kTurn-th turn all that stand still are fetched before any
-// goes on.
+// waiting: in each kTurn-th turn all stopped ones are fetched before any
+// resumes.
 //
 // A stop is looked at, and not fetched, as far as possible: had that of a
 // signal been fetched when we are killed, the signal would be lost.
@@ -182,8 +182,8 @@ Result<bool> SyscallTracer::seize(int pid, int tid, Deadline deadline) {
   return true;
 }
 
-// A seized thread runs on as before. It has to stop once, to go on from call to
-// call; one that a signal has stopped does so by itself.
+// A seized thread runs on as before. It has to stop once, to continue from call
+// to call; one that a signal has stopped does so by itself.
 void SyscallTracer::begin(Thread& thread) {
   const auto status = read_task_status(thread.id.pid, thread.id.tid);
   const bool stopped = status && (status->state == 'T' || status->state == 't');
@@ -225,7 +225,7 @@ bool SyscallTracer::must_wait(int pid, int tid) {
 }
 
 // One that runs may have been woken to put more of its bytes: that it has come
-// out is sure when it is seen elsewhere, or has run for long.
+// out is sure when it is seen at another place, or has run for long.
 bool SyscallTracer::still_waits(int tid, Waits& one) {
   constexpr int kLong = 25;  // looks, of which there are 50 a second
   const auto status = read_task_status(one.pid, tid);

@@ -2,11 +2,11 @@
 // they happen.
 //
 // Each thread is seized and goes from the entry of a call to its exit
-// (PTRACE_SYSCALL, ptrace(2)). Signals, stops and calls that are interrupted
-// come to the process as it would without hangdbg: see docs/decisions/0065.
+// (PTRACE_SYSCALL, ptrace(2)). Signals, stops and interrupted calls reach the
+// process as they would without hangdbg: see docs/decisions/0065.
 //
 // Two threads of ours: the tracer makes it, calls `attach` and `run`, and ends;
-// with that the kernel lets go of everything that it traces, in whatever state
+// with that the kernel releases everything that it traces, in whatever state
 // that is, as it does when we are killed. Any other may call `stop` and `look`.
 #pragma once
 
@@ -31,8 +31,7 @@
 
 namespace hangdbg {
 
-// What is told on the tracer's thread, while that thread of the target stands
-// still.
+// Called on the tracer's thread, while that thread of the target is stopped.
 class TraceObserver {
  public:
   virtual ~TraceObserver() = default;
@@ -127,8 +126,8 @@ class SyscallTracer {
   std::unordered_map<int, Thread> threads_;
   std::map<int, Waits> waiting_;     // threads that are not seized yet
   std::map<int, Waits> left_alone_;  // seized, and not begun
-  std::set<int> told_;     // of whom the observer knows that they wait
-  std::set<int> stopped_;  // processes
+  std::set<int> told_;               // reported to the observer as waiting
+  std::set<int> stopped_;            // processes
   std::atomic<bool> stop_ = false;
   std::atomic<Clock::rep> busy_since_ = 0;
   std::atomic<bool> leaves_alone_ = false;

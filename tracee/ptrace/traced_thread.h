@@ -36,7 +36,7 @@ class TracedThread {
   bool stopped() const { return stopped_; }
 
   // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
-  // passed on. If there is a `later`, those that somebody has sent are put
+  // passed on. If there is a `later`, those that a process has sent are put
   // there, and only SIGSTOP and the CPU's are passed on. Errors: TimedOut (the
   // stop may still come), TargetDied, Stopped (a group stop: the thread is
   // stopped and can be detached).
@@ -66,7 +66,7 @@ class TracedThread {
 
   // Whether the kernel gives the stopped thread's system calls to the program's
   // own handler (syscall user dispatch: prctl(2),
-  // PR_SET_SYSCALL_USER_DISPATCH). Before Linux 6.4 nobody can tell: false.
+  // PR_SET_SYSCALL_USER_DISPATCH). Unknown before Linux 6.4: false.
   bool dispatches_calls() const;
 
   // Of the signal that it was about to get.

@@ -46,8 +46,8 @@ Result<std::optional<WaitStatus>> next_stop(TracedThread& thread,
   }
 }
 
-// A wait without an end for which EINTR is returned, though no handler has run:
-// who is in it calls again, and learns nothing else.
+// A wait without a time limit that returns EINTR though no handler has run: the
+// caller calls again, and learns nothing else.
 bool is_called_again(const Registers& registers) {
   return was_interrupted(registers) &&
          registers.syscall_number() == SYS_epoll_wait &&
@@ -93,9 +93,9 @@ WaitKeeper::WaitKeeper(int pid, int tid) : pid_(pid), tid_(tid) {
   runs_ = wait->runs.times;
 }
 
-// It has run once, and given its CPU away once: to come into this stop. Either
-// alone does not prove it: who is woken, gets on, loses its CPU on the way into
-// the next wait and is stopped there has given it away but once.
+// It has run once, and given its CPU away once: for this stop. Either alone
+// does not prove it: a thread that is woken, continues, loses its CPU on the
+// way into the next wait and is stopped there has given it away only once.
 void WaitKeeper::stopped(const TracedThread& thread,
                          const Registers& registers) {
   if (before_ && thread.tid() == tid_ && registers.in_syscall() &&

@@ -1,7 +1,7 @@
-// WaitKeeper: a thread that we stop in a wait, and whose wait then goes on, has
-// waited all the time (tracee/proc/kept_wait.h).
+// WaitKeeper: a thread that we stop in a wait, and whose wait then continues,
+// has waited all the time (tracee/proc/kept_wait.h).
 //
-// That it goes on is proved, or nothing is noted: the thread's next step is the
+// It is noted only if that is proved: the thread's next step is the
 // same call with the same arguments, at the same place of the same stack, and
 // it falls asleep in it. So no code of the program has run in between.
 #pragma once

@@ -25,7 +25,7 @@ class DescriptorNames {
   // The same, and "AT_FDCWD".
   std::string folder_text(std::int64_t fd);
 
-  // The same of one that has just come to be.
+  // The same of one that was just made.
   std::string new_text(std::int64_t fd);
 
   // Forgets what the call changes: at its entry and at its exit, since other
