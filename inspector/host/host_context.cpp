@@ -67,7 +67,7 @@ Result<Put> read_cgroup(int pid, Depth) {
   if (unified != nullptr) {
     state.memory_pressure = read_pressure(unified->folder + "/memory.pressure");
   }
-  // Only who has been throttled ever, or is near its limit, may be so now.
+  // Only a group that was throttled before, or is near its limit, may be now.
   const bool throttled =
       state.cpu && state.cpu->cpus && state.cpu->throttled_periods > 0;
   if (throttled || (state.memory && is_full(*state.memory))) {
@@ -173,7 +173,7 @@ Result<Put> read_kernel_part(int pid, Depth) {
   if (!kernel_log_has_our_pids()) {
     for (KernelEvent& event : events) {
       if (event.kind != KernelEvent::Kind::KilledForMemory) {
-        event.pid = 0;  // somebody else's
+        event.pid = 0;  // of another namespace
       }
     }
   }

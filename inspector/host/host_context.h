@@ -1,6 +1,6 @@
-// HostContext: what is around a process and may keep it from getting on:
-// limits of its cgroups and its own, libraries, variables, file systems,
-// signals, the machine.
+// HostContext: what is around a process and may block its progress: limits of
+// its cgroups and its own, libraries, variables, file systems, signals, the
+// machine.
 //
 // Each part is read by a thread of ours: one whose files do not answer costs
 // itself and no other, and is named among what was skipped. Nothing is stopped,

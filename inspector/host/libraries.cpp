@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-// One whose file name begins so, and goes on with no letter: a wheel's has a
+// One whose file name begins so, not followed by a letter: a wheel's has a
 // number of its own there, "libgomp-a34b3233.so.1.0.0".
 struct Known {
   std::string_view file;

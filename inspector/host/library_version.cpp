@@ -15,7 +15,7 @@
 namespace hangdbg {
 namespace {
 
-// What stands before its version in a library's constants.
+// What precedes its version in a library's constants.
 struct Marker {
   std::string_view family;
   std::string_view text;

@@ -20,7 +20,7 @@ struct FileSystem {
   std::string type;
   std::string use;               // "fd 5, /data/log.txt"; "" of /dev/shm
   std::uint64_t bytes = 0;       // 0: it has no such limit
-  std::uint64_t bytes_left = 0;  // for who is not root
+  std::uint64_t bytes_left = 0;  // for users but root
   std::uint64_t files = 0;
   std::uint64_t files_left = 0;
 

@@ -144,7 +144,7 @@ void tell_machine(const HostContext& around, Said& lines) {
     lines.push_back(fmt::format("its {} threads may use 1 of {} CPUs",
                                 around.status.threads, machine.cpus));
   }
-  constexpr double kBusy = 8;  // who wants to run, for each CPU
+  constexpr double kBusy = 8;  // load for each CPU
   if (machine.cpus > 0 && machine.load >= kBusy * machine.cpus) {
     lines.push_back(fmt::format("machine: load {:.0f} on {} CPUs", machine.load,
                                 machine.cpus));

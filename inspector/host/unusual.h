@@ -8,7 +8,7 @@
 
 namespace hangdbg {
 
-// As the target names things: whoever prints it makes it safe.
+// As the target names things, untrusted: the caller escapes them.
 std::vector<std::string> environment_warnings(const HostContext& around);
 
 }  // namespace hangdbg

@@ -14,7 +14,7 @@ namespace hangdbg {
 struct JobOptions {
   std::string job;    // its name, a process of it, or "auto"
   std::string ranks;  // as RankChoice takes it
-  // Those of them that are not here are on another machine, which is asked,
+  // Those of them that are not here are on another machine, which is queried,
   // too.
   bool some_elsewhere = false;
 

@@ -101,7 +101,7 @@ JobKey job_key(const PythonOfJob& python, const ProcessTree& all) {
 void join_siblings(Groups& groups,
                    std::map<int, JobKey>& keys,
                    const ProcessTree& all) {
-  std::map<int, JobKey> named;  // by who has started them
+  std::map<int, JobKey> named;  // by their parent
   for (const auto& [pid, key] : keys) {
     if (std::get<0>(key) == kTorchKind && !std::get<1>(key).empty()) {
       named.emplace(all.at(pid).parent, key);
@@ -125,7 +125,7 @@ void join_siblings(Groups& groups,
 }
 
 // The nearest mpiexec above it; on another node there is none, and the proxy
-// that it has started there stands for it.
+// that it has started there takes its place.
 std::uint64_t starter_of(int pid, const ProcessTree& all) {
   int found = 0;
   bool proxy = false;
@@ -195,7 +195,7 @@ Job job_of_rank(const std::vector<JobMember>& members,
     return job;
   }
   job.kind = members.front().identity().kind;
-  // Who has no name yet may be among them.
+  // Processes without a name yet may be among them.
   job.id = std::ranges::max(
                members, {},
                [](const JobMember& member) { return member.identity().job; })

@@ -17,7 +17,7 @@ struct PythonOfJob {
   std::optional<RankIdentity> identity;
   std::uint64_t network = 0;  // the inode of its network namespace
   bool worker = false;        // of multiprocessing, whose parent has ended
-  // By multiprocessing, as a new interpreter; who has no `identity` may get
+  // By multiprocessing, as a new interpreter; without an `identity` it may get
   // one.
   bool spawned = false;
 };

@@ -29,8 +29,8 @@ std::uint64_t network_of(int pid);
 
 }  // namespace
 
-// What is in D state may hold up who reads it for all the time that there is:
-// it comes last, and leaves most of that to who asks.
+// A process in D state may block its reader for all the time that there is: it
+// comes last, and leaves most of that to the caller.
 Result<Jobs> find_jobs(Deadline deadline) {
   const auto pids = TRY(list_processes());
   const auto finder = std::make_shared<PythonFinder>();

@@ -18,7 +18,7 @@ namespace hangdbg {
 struct JobRank {
   int rank = 0;
   int pid = 0;
-  bool orphan = false;        // who has started it is gone
+  bool orphan = false;        // its starter is gone
   std::vector<int> children;  // Python processes below it: DataLoader's workers
 };
 
@@ -33,14 +33,14 @@ struct Job {
   RankSet missing;  // that this machine should have
   // Of the rest of the world: not on this machine, or no Python.
   RankSet elsewhere;
-  // Started by mp.spawn as the others, and not come to its number yet; if one
-  // is missing.
+  // Started by mp.spawn as the others, without its number yet; if one is
+  // missing.
   std::vector<int> unnumbered;
   // Ended children of its launcher, which has not taken notice; if one is
   // missing.
   std::vector<int> zombies;
 
-  const JobRank* find(int pid) const;  // the rank, or whose child it is
+  const JobRank* find(int pid) const;  // also by a child's PID
 };
 
 struct Jobs {

@@ -1,4 +1,4 @@
-// Who else is in a job of MPI: programs that are no Python, and those that
+// The other members of an MPI job: programs that are no Python, and those that
 // ranks have started by MPI_Comm_spawn.
 #pragma once
 
@@ -14,8 +14,7 @@ namespace hangdbg {
 bool is_mpi_library(std::string_view path);
 
 // All below that process that have a library of MPI, by number; without those
-// in D state, which may hold up who reads what they have. Errors: System,
-// TimedOut.
+// in D state, which may block their reader. Errors: System, TimedOut.
 Result<std::vector<int>> mpi_programs_below(int launcher, Deadline deadline);
 
 }  // namespace hangdbg

@@ -61,8 +61,8 @@ bool is_orphan(int pid, const ProcessTree& tree) {
 
 namespace {
 
-// Who is given the processes that nobody waits for: whatever is process 1, but
-// what is known to start ranks, as in a container.
+// Whether orphans are reparented to it: whatever is process 1, but what is
+// known to start ranks, as in a container.
 bool takes_orphans(int pid, const ProcessTree& tree) {
   constexpr std::array<std::string_view, 6> kTakers = {
       "systemd", "init", "tini", "dumb-init", "docker-init", "catatonit"};

@@ -1,5 +1,5 @@
-// Who was started by whom, of the processes that a look at jobs is about:
-// Python's and all above them.
+// The parents of the processes that job discovery needs: Python's and all their
+// ancestors.
 #pragma once
 
 #include <map>
@@ -16,17 +16,17 @@ struct AnyProcess {
 
 using ProcessTree = std::map<int, AnyProcess>;
 
-// It, and who is above it.
+// It, and its ancestors.
 void add_with_ancestors(ProcessTree& tree, int pid);
 
 // The nearest one first.
 std::vector<int> ancestors(int pid, const ProcessTree& tree);
 
-// Of all of them; not who only takes orphans.
+// Of all of them; not one that only adopts orphans.
 std::optional<int> common_ancestor(const std::vector<int>& pids,
                                    const ProcessTree& tree);
 
-// Who has started it is gone.
+// Its starter is gone.
 bool is_orphan(int pid, const ProcessTree& tree);
 
 }  // namespace hangdbg

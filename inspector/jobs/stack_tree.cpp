@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-// Who reads the tree, we and others, goes down it by recursion.
+// Readers of the tree, ours and others, descend it by recursion.
 constexpr std::size_t kMostLevels = 400;
 
 // Asleep in one call for less than that, a thread may just come round.
@@ -167,8 +167,8 @@ int StackMerger::child(int node, Place place) {
   return known->second;
 }
 
-// Who moves is of the class at rest there, if there is one. None is odd where
-// no class has more than half.
+// A moving process is of the class at rest there, if there is one. There are no
+// outliers where no class has more than half.
 void StackMerger::find_classes(StackTree& tree) const {
   std::size_t members = 0;
   for (auto [key, mains] : mains_) {

@@ -1,6 +1,6 @@
-// Many stacks as one tree: where all agree there is one branch, and who does
-// something else stands out (the idea is STAT's: stack traces of a parallel
-// program as a prefix tree with sets of processes).
+// Many stacks as one tree: where all agree there is one branch, and outliers
+// stand out (the idea is STAT's: stack traces of a parallel program as a prefix
+// tree with sets of processes).
 //
 // Linear in the number of frames: a hundred thousand ranks take part of a
 // second.
@@ -133,7 +133,7 @@ class StackMerger {
   std::vector<StoppedMember> stopped_;
 };
 
-// Whose number a process goes by in a tree.
+// The number of a process in a tree.
 using MemberOf = int (*)(const ProcessDump&);
 
 StackTree merge_dumps(const std::vector<ProcessDump>& dumps, MemberOf member);

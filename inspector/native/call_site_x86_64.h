@@ -1,5 +1,5 @@
-// What calls what, read from machine code: the call that stands before a return
-// address, and the jumps by which a function ends in another.
+// What calls what, read from machine code: the call before a return address,
+// and the jumps by which a function ends in another.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostOfSegment = 64U << 20;
 
 // Behind a CIE's length: its mark, version 1, augmentation "zR" (how code
 // addresses are written), code and data alignment, rip's number, the size of
-// what augments, addresses as 4 bytes from where they stand. So compilers for
+// what augments, addresses as 4 bytes, PC-relative. So compilers for
 // x86-64 write it for C.
 constexpr std::array<unsigned char, 13> kCie = {0, 0, 0,    0,    1, 'z', 'R',
                                                 0, 1, 0x78, 0x10, 1, 0x1b};

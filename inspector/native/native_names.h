@@ -1,6 +1,6 @@
 // What the frames of native stacks are called: function, module, source line.
 //
-// All stacks of a process are asked at once, so that each table of symbols is
+// All stacks of a process are named at once, so that each table of symbols is
 // read one time, however many threads there are.
 #pragma once
 

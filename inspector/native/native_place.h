@@ -1,4 +1,4 @@
-// In which native function a thread stands, in words for a person.
+// The native function that a thread is in, in words for a person.
 #pragma once
 
 #include <sys/user.h>
@@ -35,7 +35,7 @@ std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const HiddenName& hidden,
                                         Deadline deadline);
 
-// Of a thread that was at `pc` a moment ago and has gone on since.
+// Of a thread that was at `pc` a moment ago and has run since.
 std::optional<NativePlace> native_place(const MemoryReader& memory,
                                         const std::vector<Module>& modules,
                                         Address pc,

@@ -118,7 +118,7 @@ struct NativeUnwinder::Impl {
   std::uint64_t reads_ = 0;
   unw_cursor_t* cursor_ = nullptr;
   bool lost_ = false;      // no unwind information for some frame
-  bool baseless_ = false;  // rbp was asked for, and is not known
+  bool baseless_ = false;  // rbp was needed, and is not known
   unw_word_t base_ = 0;    // rbp there
 };
 
@@ -333,7 +333,7 @@ Result<NativeStack> NativeUnwinder::Impl::unwind(
     stack.untabled = lost_;
     stack.base = Address{base_};
     if (stack.untabled || rc < 0 || reads_ > kMaxReads) {
-      // Where DWARF ends libunwind goes on by frame pointers; we do not.
+      // Where DWARF ends libunwind continues by frame pointers; we do not.
       stack.baseless = !stack.untabled && rc < 0 && baseless_;
       break;
     }
@@ -407,7 +407,7 @@ int NativeUnwinder::Impl::find_proc_info(unw_word_t ip,
     }
   }
   lost_ = true;
-  // libunwind will change it in the same step: it goes on by frame pointers.
+  // libunwind will change it in the same step: it continues by frame pointers.
   if (cursor_ != nullptr) {
     unw_get_reg(cursor_, UNW_X86_64_RBP, &base_);
   }

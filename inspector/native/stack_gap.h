@@ -4,7 +4,7 @@
 // Nothing says how large its frames are. But the code that called into it has
 // unwind information, and its return address lies on the stack: the nearest
 // word that does not contradict what the code says, and from which the unwinder
-// comes to the stack's end. Older calls have left return addresses too; most of
+// reaches the stack's end. Older calls have left return addresses too; most of
 // them lead nowhere, or to a call that calls something else.
 //
 // Of a thread asleep, which is not stopped for a look, rbp is not known. Where
@@ -33,9 +33,9 @@ class GapCrosser {
              const std::vector<Module>& modules,
              NativeUnwinder& unwinder);
 
-  // Goes on with a stack that ends `untabled` or `baseless`, and marks what it
+  // Continues a stack that ends `untabled` or `baseless`, and marks what it
   // adds behind code without unwind information. Where no word leads to the end
-  // the stack stays as it is; where none is there at all, it has come to its
+  // the stack stays as it is; where there is none at all, it has reached its
   // end.
   void cross(NativeStack& stack, const StackCopy& copy, Deadline deadline);
 

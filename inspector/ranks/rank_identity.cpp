@@ -146,7 +146,7 @@ std::string first_variable(const Environment& environment, Names names) {
 }
 
 // Without a rendezvous a run is called "none" (torch/distributed/run.py). A
-// number alone is nobody's rank: there must be a store to meet at.
+// number alone is no rank: there must be a store to meet at.
 std::string torch_job(const Environment& environment) {
   std::string run = first_variable(environment, {"TORCHELASTIC_RUN_ID"});
   if (!run.empty() && run != "none") {

@@ -11,7 +11,7 @@
 
 namespace hangdbg {
 
-// More than anybody has: a number beyond is no rank.
+// More than any job has: a number beyond is no rank.
 constexpr int kMostRanks = 1'000'000;
 
 constexpr std::string_view kTorchKind = "torch";
@@ -21,7 +21,7 @@ struct RankIdentity {
   std::string kind;
   // What all its ranks have in common, and no other job here: a run's name,
   // "HOST:PORT" of its store, the launcher's number for it.
-  // "": it has none, and is that of who has started it.
+  // "": it has none, and is that of its starter.
   std::string job;
   int rank = 0;
   std::optional<int> world_size;
@@ -44,7 +44,7 @@ struct RankOfProcess {
   bool child = false;  // of that rank
 };
 
-// PyTorch's own wins: who starts torchrun by mpirun or srun means its ranks.
+// PyTorch's own wins: torchrun started by mpirun or srun sets the ranks.
 std::optional<RankIdentity> rank_identity(const Environment& environment);
 
 // "HOST:PORT" of the store where torch's ranks meet; "" if it does not say.

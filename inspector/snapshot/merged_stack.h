@@ -5,7 +5,7 @@
 // 3.11 on those that this one called as well (its `entry` is the outermost).
 // From 3.12 on Python's frames say which C frame that is, by an address in it;
 // before, both are counted, and must be as many. What cannot be placed with
-// certainty is not merged: then the stacks stand one below the other.
+// certainty is not merged: then one stack is below the other.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kNativeDumpPatience = std::chrono::seconds(1);
 
-// A builtin's own frame and those that may stand between it and the eval loop.
+// A builtin's own frame and those that may be between it and the eval loop.
 constexpr std::size_t kFramesOfCall = 4;
 
 // Of a stack, in bytes.

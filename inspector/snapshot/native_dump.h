@@ -1,5 +1,5 @@
 // The C half of a dump: each thread's stack is copied while it does not run,
-// and unwound when it goes on; all of them are named at once and then merged.
+// and unwound when it resumes; all of them are named at once and then merged.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class NativeDump {
   Status copy(const Registers& registers);
 
   // Unwinds what was copied last, if this look at the thread was exact: what
-  // was copied of a thread that went on is worth nothing.
+  // was copied of a thread that ran on is worth nothing.
   void unwind(const PythonStack& python);
 
   // The stacks in the order in which they were unwound.

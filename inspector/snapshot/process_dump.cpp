@@ -222,7 +222,7 @@ Result<DumpedThread> dump_thread(const Target& target,
 
 namespace {
 
-// It was running, and let go on; or it slept, and no longer does.
+// It was running, and was resumed; or it slept, and no longer does.
 bool has_run_since(const Target& target,
                    const PythonThread& thread,
                    const ThreadSample& look) {

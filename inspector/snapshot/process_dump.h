@@ -69,10 +69,10 @@ struct DumpedGil {
   std::optional<int> holder;  // a thread; empty if it could not be told
 };
 
-// How a process came to its end, which has left a core file.
+// How a process ended that has left a core file.
 struct DumpedEnd {
   std::string signal;              // "SIGSEGV"
-  int tid = 0;                     // who got it
+  int tid = 0;                     // its receiver
   std::optional<Address> address;  // of the fault, where it is one
   std::optional<int> sender;       // a process, where one has sent it
 };

@@ -1,5 +1,5 @@
-// Where the Python of a traced thread stands, while it is stopped at a system
-// call: the line that made the call.
+// The Python place of a traced thread that is stopped at a system call: the
+// line that made the call.
 #pragma once
 
 #include <chrono>

@@ -326,7 +326,7 @@ Result<Fields> TaskReader::fields_of(Address object) {
   return Fields{};
 }
 
-// A number, while nobody has asked for the name; from 3.12 on.
+// From 3.12 on a number, until the program reads the name.
 std::string TaskReader::name_of(Address name) {
   const auto type = name ? objects.type_of(name) : nothing_at("name", name);
   if (type && (*type)->kind == Kind::Int) {

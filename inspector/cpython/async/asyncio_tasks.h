@@ -1,5 +1,5 @@
-// The asyncio tasks of a process that are not done, and who waits for whom,
-// read out of process.
+// The unfinished asyncio tasks of a process, and which waits for which, read
+// out of process.
 //
 // asyncio keeps its tasks in sets, from 3.14 on in lists as well; their fields
 // are told by what is in them. docs/decisions/0033 says how.

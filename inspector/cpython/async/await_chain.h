@@ -1,4 +1,4 @@
-// Where a suspended coroutine stands: its own frame, and those of the
+// The place of a suspended coroutine: its own frame, and those of the
 // coroutines that it awaits.
 //
 // No thread's stack has these frames. Each is found in its coroutine, and what

@@ -24,7 +24,7 @@ struct Greenlet {
   std::string state;       // "suspended", "runs", "not begun", "dead"
   bool main = false;       // its thread's first: what runs outside of others
   std::optional<int> tid;  // its thread, where that could be told
-  Address parent;          // one of these: who goes on when it ends
+  Address parent;          // one of these: resumes when it ends
   PythonStack stack;       // of one that is suspended
 };
 

@@ -1,5 +1,5 @@
-// The tasks of Trio that are not done, and who waits for whom, read out
-// of process: those of the run that a thread is in, without Trio's own.
+// The unfinished Trio tasks, and which waits for which, read out of process:
+// those of the run that a thread is in, without Trio's own.
 #pragma once
 
 #include <vector>

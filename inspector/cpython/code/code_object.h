@@ -29,7 +29,7 @@ struct CodeObject {
 };
 
 // Errors: Unreadable, also when that is no code object, when its bytecode is
-// none, or when it is longer than anybody writes.
+// none, or when it is implausibly long.
 Result<CodeObject> read_code_object(const ObjectReader& objects, Address code);
 
 }  // namespace hangdbg

@@ -18,8 +18,7 @@ struct CallText {
   std::vector<std::string> arguments;  // names among them: "path", "self.path"
 };
 
-// From where the last statement has ended, or somebody jumps to, up to an
-// instruction.
+// From the end of the last statement, or a jump target, up to an instruction.
 struct Statement {
   std::int32_t first = 0;
   std::vector<CallText> calls;

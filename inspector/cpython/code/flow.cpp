@@ -145,7 +145,7 @@ Edges backwards(const BytecodeFlow& flow) {
   return before;
 }
 
-// All that come to one of `from` without passing `stop`.
+// All that reach one of `from` without passing `stop`.
 std::vector<bool> coming_to(const Edges& before,
                             std::vector<std::int32_t> from,
                             std::int32_t stop) {

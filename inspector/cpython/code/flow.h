@@ -1,5 +1,5 @@
-// Where each instruction of a function may go on: the next one, the target of a
-// jump, the handler of what it raises.
+// The successors of each instruction of a function: the next one, the target of
+// a jump, the handler of what it raises.
 #pragma once
 
 #include <array>

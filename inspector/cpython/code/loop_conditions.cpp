@@ -404,8 +404,8 @@ class LoopReader {
   std::vector<std::pair<std::string, std::int32_t>> stores_;
 };
 
-// The call whose result a suspended coroutine awaits there: before it stands
-// what makes an awaitable of that, and hands its values on.
+// The call whose result a suspended coroutine awaits there. Between the two is
+// what makes an awaitable of that, and passes its values on.
 std::int32_t awaited_call(const CodeObject& code, std::int32_t at) {
   constexpr std::array kOfAwait = {
       Op::SEND,       Op::YIELD_VALUE,          Op::YIELD_FROM, Op::RESUME,

@@ -1,5 +1,5 @@
-// The loops around a call that a frame is in: on what it depends whether they
-// go on, and what else they call.
+// The loops around a call that a frame is in: what decides whether they
+// continue, and what else they call.
 //
 // A condition is found by the flow of the bytecode: of a jump in the loop one
 // way leads out of it and the other does not, or a call that raises is tried

@@ -2,7 +2,7 @@
 // interpreter specializes or instruments it, and its inline caches.
 //
 // The rows are made by scripts/generate-opcodes from real interpreters
-// (opcodes.inc); only the names that somebody here asks for are listed.
+// (opcodes.inc); only the names used here are listed.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ namespace hangdbg {
 
 enum class Op : std::uint8_t {
   Unknown,  // no opcode has that number
-  Other,    // one of which nobody here asks
+  Other,    // not used here
   Binary,   // BINARY_ADD, INPLACE_ADD and so on, which were one each up to 3.10
 #define HANGDBG_ENUMERATOR(name) name,
   HANGDBG_OPCODES(HANGDBG_ENUMERATOR)

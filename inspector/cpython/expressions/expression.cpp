@@ -192,7 +192,7 @@ Result<Expression> Parser::subscript(Expression of) {
   return Expression{ItemPart{part(std::move(of)), part(std::move(index))}};
 }
 
-// Of a slice; what is no number is left for who asks next.
+// Of a slice; what is no number is left to the caller.
 Result<std::optional<std::int64_t>> Parser::bound() {
   const Parser before = *this;
   skip_space();

@@ -81,7 +81,7 @@ struct Expression {
       is;
 };
 
-// What to type where peek ends; PID and EXPR are whoever's who shows it.
+// What to type where peek ends; the caller fills in PID and EXPR.
 constexpr const char* kEvalHint = "hangdbg eval PID EXPR";
 
 // Error: Usage, with what it cannot understand.

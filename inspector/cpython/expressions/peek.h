@@ -18,7 +18,7 @@ namespace hangdbg {
 // its end.
 constexpr std::uint64_t kReadsOfASearch = 30'000'000;
 
-// For one value that a person asked for.
+// For one value that the user requested.
 constexpr ReprLimits kFullRepr{.depth = 3,
                                .items = 100,
                                .text = 10'000,
@@ -29,7 +29,7 @@ struct Peeked {
   std::string text;
 };
 
-// What the expression comes to. Errors: as peek().
+// The value of the expression. Errors: as peek().
 Result<Value> evaluate(const ObjectReader& objects,
                        const PythonFrame& frame,
                        const Expression& expression);

@@ -1,4 +1,4 @@
-// What an expression came to while peek follows it.
+// The value of an expression while peek follows it.
 #pragma once
 
 #include <optional>

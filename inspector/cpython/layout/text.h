@@ -13,7 +13,7 @@
 namespace hangdbg {
 
 struct CodePoints {
-  std::u32string text;       // as many as were asked for
+  std::u32string text;       // as many as were requested
   std::uint64_t length = 0;  // of the whole str
 };
 

@@ -15,7 +15,7 @@ namespace {
 // (Include/internal/pycore_debug_offsets.h; 3.13: pycore_runtime.h)
 struct ToldGroups {
   int minor;
-  std::size_t words;  // of the table, up to the last group that is asked for
+  std::size_t words;  // of the table, up to the last group that is needed
   std::size_t gc_in_interpreter;
   std::size_t frame, code;
   std::size_t type, heap_type, tuple, list, set, dict, floats, integer, gc,

@@ -192,7 +192,7 @@ std::optional<Address> lock_of_entered(const ObjectReader& objects,
 
 // Condition.__enter__ and __exit__ return what those of its lock do
 // (Lib/threading.py): while True lies where the callable was, the first has
-// taken the lock. The second lets go of it in its only call.
+// taken the lock. The second releases it in its only call.
 std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
                                             const PythonFrame& frame) {
   // Before it the stack has nothing yet. From 3.15 on RESUME is longer.

@@ -1,5 +1,5 @@
 // Locks of Python: the objects of Modules/_threadmodule.c, read out of process.
-// Which one a thread waits for, where a program keeps it, and who holds it.
+// Which one a thread waits for, where a program keeps it, and its holder.
 //
 // An RLock knows its owner. A Lock does not: but `with lock:` leaves the call
 // that will release it on its frame's value stack, below where the block's
@@ -45,7 +45,7 @@ struct HeldPythonLock {
 
 // The locks whose `with` blocks a frame is in; a Condition's is its own. Also
 // one that it is interrupted at, by a handler of a signal or the garbage
-// collector: its __enter__ has taken it, or its __exit__ has not yet let go of
+// collector: its __enter__ has taken it, or its __exit__ has not yet released
 // it. Unreadable ones are left out.
 std::vector<PythonLock> held_by_with(const ObjectReader& objects,
                                      const PythonFrame& frame);

@@ -7,7 +7,7 @@
 namespace hangdbg {
 
 // A thread whose innermost frame is there waits for other threads (join, a
-// pool, a queue), and so is rarely what somebody looks for.
+// pool, a queue), and so is rarely the thread to look at.
 bool is_stdlib_blocking_file(std::string_view file);
 
 // The standard library, and what is installed beside it.

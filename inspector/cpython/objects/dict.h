@@ -17,7 +17,7 @@ struct DictEntry {
   Address value;
 };
 
-// Says whether to go on.
+// Returns whether to continue.
 using VisitEntry = std::function<bool(const DictEntry&)>;
 
 constexpr bool is_dict(Kind kind) {

@@ -1,8 +1,8 @@
 // ObjectReader: Python objects in a target's memory, and the types that tell
-// what is in them. What the readers in this folder stand on.
+// what is in them. The base of the readers in this folder.
 //
 // The target may run, and its memory may lie: nothing read here is trusted.
-// Each walk is bounded, and a ObjectReader lives for one look, no longer.
+// Each walk is bounded, and an ObjectReader lives for one look, no longer.
 #pragma once
 
 #include <cstdint>
@@ -145,8 +145,8 @@ class ObjectReader {
   static Result<ObjectReader> open(const MemoryReader& memory,
                                    const PythonRuntime& python);
 
-  // For who shows what variables are, and concludes nothing from it: of a
-  // version that is not known too. Its types are `opaque` unless proved.
+  // For callers that only show variables, and conclude nothing from them: also
+  // of an unknown version. Its types are `opaque` unless proved.
   // Errors: UnsupportedPython where nothing is.
   static Result<ObjectReader> open_values(const MemoryReader& memory,
                                           const PythonRuntime& python);

@@ -1,5 +1,5 @@
 // The text of an object as repr() would print it, made from its memory alone:
-// no code of the target runs, so a class's own __repr__ is never asked. An
+// no code of the target runs, so a class's own __repr__ is never called. An
 // instance of such a class shows its attributes instead, <Point x=1, y=2>.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The objects that an interpreter's garbage collector knows: all that may hold
-// others, whoever else can reach them.
+// others, whatever else can reach them.
 //
 // They lie in rings, one a generation and, from 3.7 on, one of what
 // gc.freeze() set aside.

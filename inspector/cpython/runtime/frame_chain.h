@@ -1,10 +1,10 @@
-// FrameChain: where a thread stands, as the few raw words of its frames and of
+// FrameChain: the place of a thread, as the few raw words of its frames and of
 // their code objects that may change while it runs.
 //
 // The words fit together only if all of them are from one moment. So this is
-// what is read of a thread that stands still for us: as little as possible, in
-// as few system calls as possible. All else (names, lines) follows from it at
-// leisure (python_stack.h).
+// what is read of a thread that we have stopped: as little as possible, in as
+// few system calls as possible. All else (names, lines) is derived later
+// (python_stack.h).
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct CodeWords {
 struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   std::unordered_map<Address, CodeWords> codes;
-  bool complete = true;  // false: it is deeper than was asked for
+  bool complete = true;  // false: deeper than was requested
 };
 
 // The `most` innermost frames, without those that the interpreter keeps for

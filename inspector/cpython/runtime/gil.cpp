@@ -74,7 +74,7 @@ std::optional<int> thread_tid(const MemoryReader& memory,
                               const GilBlock& state,
                               const TaskIds& tasks) {
   if (at.thread_native_id != CPythonLayout::kAbsent) {
-    // Before 3.11.2 a forked child keeps its parent's; then it is nobody's.
+    // Before 3.11.2 a forked child keeps its parent's; then it has no holder.
     if (const auto tid =
             tasks.outer(state.get<std::uint64_t>(at.thread_native_id))) {
       return tid;
@@ -114,8 +114,8 @@ Result<Address> gil_address(const MemoryReader& memory,
   return memory.read_address(owner->state + at.interpreter_gil);
 }
 
-// 3.6 makes its GIL with the second thread. Who runs Python is told with and
-// without it.
+// 3.6 makes its GIL with the second thread. The running thread is known with
+// and without it.
 Result<GilState> read_gil_36(const MemoryReader& memory,
                              const PythonRuntime& python,
                              const TaskIds& tasks) {

@@ -1,4 +1,4 @@
-// Who has the GIL, and which threads Python knows.
+// The GIL's holder, and the threads that Python knows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct GilState {
   bool enabled = true;  // false in a free-threaded process, unless switched on
   bool locked = false;
   Address locked_word;  // an int in the target: 1 while held; from 3.7
-  Address holder;       // PyThreadState of who holds it; 0 when nobody
+  Address holder;       // PyThreadState of its holder; 0: none
   std::optional<int> holder_tid;  // our number; empty if it could not be told
 };
 
@@ -34,7 +34,7 @@ Result<GilState> read_gil(const MemoryReader& memory,
 // Whether a thread in that call waits for the GIL.
 bool is_gil_wait(const GilState& gil, const TaskSyscall& call);
 
-// A thread that has a PyThreadState, and where its Python code stands.
+// A thread that has a PyThreadState, and the place of its Python code.
 struct PythonThread {
   Address state;                 // PyThreadState
   std::int64_t interpreter = 0;  // 0 is the main one
@@ -57,7 +57,7 @@ struct PythonThread {
 
 // All of all interpreters, newest first as CPython keeps them. The list is
 // read while the target runs; one that changes under us is read again. Without
-// `places` it is not read where they stand. Errors: NotInitialized, Unreadable.
+// `places` their frames are not read. Errors: NotInitialized, Unreadable.
 Result<std::vector<PythonThread>> python_threads(const MemoryReader& memory,
                                                  const PythonRuntime& python,
                                                  const TaskIds& tasks,

@@ -26,7 +26,7 @@ struct PythonProcess {
 Result<PythonProcess> open_process(int pid,
                                    const MemoryReader* pages = nullptr);
 
-// For who asks for Python's stacks and values alone, no C stacks, tasks or
+// For callers that need Python's stacks and values alone, no C stacks, tasks or
 // greenlets: where the program exports its Python, `maps` and `modules` stay
 // empty. They cost more than all the rest where hundreds of libraries are
 // loaded. Errors: the same.

@@ -51,7 +51,7 @@ struct PythonRuntime {
   std::optional<ObjectLayout> objects;
 
   // Of 3.6 alone, 0 where that is not known: variables beside interp_head.
-  Address current_thread;  // &_PyThreadState_Current: who holds the GIL
+  Address current_thread;  // &_PyThreadState_Current: the GIL's holder
   Address collecting;      // the garbage collector's, as the next
   Address generations;     // the lists of its objects
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxSegment = 1U << 28;
 constexpr int kScannedPythonMaxInterpreters = 64;
-constexpr int kScannedPythonMaxThreads = 64;  // that are asked for a frame
+constexpr int kScannedPythonMaxThreads = 64;  // that are searched for a frame
 constexpr std::size_t kMaxTypeName = 8;
 constexpr std::size_t kMaxVersion = 16;
 constexpr std::string_view kCookie = "xdebugpy";

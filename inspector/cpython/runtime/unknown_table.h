@@ -53,7 +53,7 @@ std::vector<TableGroups> possible_groups(const UnknownTable& table);
 std::vector<TableTexts> possible_texts(const UnknownTable& table,
                                        const TableGroups& groups);
 // What the groups of containers and numbers say, where they are found: to be
-// proved by who reads such objects.
+// proved by the readers of such objects.
 void take_told_objects(const UnknownTable& table,
                        const TableGroups& groups,
                        ObjectLayout& objects);

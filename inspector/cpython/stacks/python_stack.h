@@ -1,9 +1,9 @@
 // The Python stack of a thread, read out of process: nothing runs in the
-// target, so it can be had whoever has the GIL.
+// target, so it does not depend on the GIL.
 //
 // What a thread's words say (frame_chain.h) becomes names and lines here. Of a
-// thread that runs meanwhile the words may be torn, from two moments; who must
-// not be, see thread_sample.h.
+// thread that runs meanwhile the words may be torn, from two moments;
+// thread_sample.h avoids that.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ std::string place_of(const PythonFrame& frame);
 
 struct PythonStack {
   std::vector<PythonFrame> frames;  // innermost first
-  bool complete = true;             // false: it is deeper than was asked for
+  bool complete = true;             // false: deeper than was requested
   bool exact = false;               // all of it is from one moment
 };
 

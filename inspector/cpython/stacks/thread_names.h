@@ -22,7 +22,7 @@ using ThreadNames =
 ThreadNames read_thread_names(const ObjectReader& objects,
                               const PythonRuntime& python);
 
-// Whether threading has been told that the program has come to its end
+// Whether threading has been told that the program has reached its end
 // (threading._shutdown): what its main thread runs from then on are handlers of
 // atexit and the like. No, where that cannot be read.
 bool is_at_exit(const ObjectReader& objects, const PythonRuntime& python);

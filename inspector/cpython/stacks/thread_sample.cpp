@@ -91,9 +91,9 @@ Result<ThreadSample> Sampler::asleep() const {
 }
 
 // By a thread of ours that ends with it: one that does not stop in time would
-// else stop later, and stand still for as long as we go on with others.
+// else stop later, and stay stopped for as long as we continue with others.
 Result<ThreadSample> Sampler::stopped() const {
-  // Nearly all of its frames will be the same when it stands: they are fetched
+  // Nearly all of its frames will be the same once stopped: they are fetched
   // at once then, and their code objects are known by name already.
   const auto expected = chain();
   if (expected) {

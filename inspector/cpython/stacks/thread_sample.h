@@ -2,8 +2,8 @@
 //
 // A thread that sleeps is read as it is, and it is seen afterwards that it did
 // not run meanwhile. One that runs is stopped for the few system calls that
-// read its words (frame_chain.h), and let go. Reading twice instead would be no
-// substitute: a hot loop comes back to the same words between two looks.
+// read its words (frame_chain.h), and resumed. Reading twice instead would not
+// do: a hot loop comes back to the same words between two looks.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace hangdbg {
 struct ThreadSample {
   PythonStack stack;
   WaitSample wait;  // just before; empty if its number is unknown
-  std::chrono::nanoseconds stopped{};  // it stood still for us no longer
+  std::chrono::nanoseconds stopped{};  // upper bound of its stop
 };
 
 struct SampleOptions {

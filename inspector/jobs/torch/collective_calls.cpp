@@ -104,7 +104,7 @@ std::optional<CollectiveCall> read_collective_call(
   if (inner == frames.end()) {
     return std::nullopt;
   }
-  // Whoever is not torch's has called what counts.
+  // The first frame outside of torch has called what counts.
   const std::string torch =
       inner->file.substr(0, inner->file.size() - kCollectiveCallsFile.size())
           .append(kCollectiveCallsTorch);

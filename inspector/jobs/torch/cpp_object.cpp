@@ -27,7 +27,7 @@ bool CppObjects::Class::is_a(std::string_view wanted) const {
 
 const CppObjects::Class* CppObjects::class_of(Address object) const {
   const auto table = memory_.read_address(object);
-  // Tables are part of a library: what points elsewhere is no object.
+  // Tables are part of a library: what points outside is no object.
   if (object.value % kWord != 0 || !table || table->value % kWord != 0 ||
       std::ranges::none_of(modules_, [&](const Module& module) {
         return module.contains(*table);

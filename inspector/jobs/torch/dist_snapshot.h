@@ -29,7 +29,7 @@ struct DistSnapshot {
   std::string python;  // "3.11.7"
   ProcessGroups groups;
   std::optional<Error> why_no_groups;
-  std::vector<DistThread> threads;  // main first, then who is in a call
+  std::vector<DistThread> threads;  // main first, then those in a call
 };
 
 // May wait for as long as the process is in D state. Errors: those of

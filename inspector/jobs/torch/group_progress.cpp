@@ -15,7 +15,7 @@ using Key = std::tuple<std::string, std::vector<int>, std::string>;
 // the buckets of a large model's gradients are some dozens.
 constexpr std::int64_t kMostApart = 200;
 
-// Nobody is through one of these before all have begun it. The names are those
+// No rank completes one of these before all have begun it. The names are those
 // of torch's opTypeToString.
 bool waits_for_all(std::string_view name) {
   return name.starts_with("ALL") || name.starts_with("_ALL") ||

@@ -1,5 +1,5 @@
-// How far the ranks of each process group have come, beside each other: who is
-// behind, and who is in another collective than the rest. Nothing is read here.
+// The progress of the ranks of each process group, compared: which are behind,
+// and which are in another collective than the rest. Nothing is read here.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct GroupProgress {
   // send and receive as well.
   bool apart = false;
 
-  // Who has begun less than the farthest. Empty if they are `apart`.
+  // Ranks that have begun less than the farthest. Empty if they are `apart`.
   RankSet behind() const;
-  // Of those that have begun the farthest, who is in another one than most.
+  // Of those that have begun the farthest, the ranks in another one than most.
   RankSet mismatched() const;
 };
 

@@ -116,7 +116,7 @@ std::vector<PeerFlow> match_peers(const std::vector<RankConnections>& ranks,
     const auto& [network, local, remote] = key;
     const auto found = ends.find({network, remote, local});
     const PeerEnd* const other = found == ends.end() ? nullptr : &found->second;
-    // Who launches speaks to others as well; that is not the job's.
+    // A launcher has other connections as well, not the job's.
     if (!end.rank && (other == nullptr || !other->rank)) {
       continue;
     }

@@ -1,6 +1,6 @@
-// Who of a job is connected with whom, and which of these connections stand
-// still: the two ends of a connection, of which each process has one, put
-// together. Nothing is read here.
+// The connections within a job, and which of them make no progress: the two
+// ends of a connection, of which each process has one, put together. Nothing is
+// read here.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ const char* flow_name(Flow flow);  // "unread"
 
 // One direction of one connection.
 struct PeerFlow {
-  std::optional<int> from, to;  // ranks; empty: who it is cannot be told
+  std::optional<int> from, to;  // ranks; empty: unknown
   SocketAddress sender;         // addresses of the two ends
   SocketAddress receiver;
   std::optional<int> from_fd, to_fd;
