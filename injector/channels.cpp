@@ -146,7 +146,7 @@ Result<Channels> take_channels(const MemoryReader& memory,
   channels.control =
       TRY(fetch_channel(fetcher, offer.control_read, offer.control_write));
   channels.dap = TRY(fetch_channel(fetcher, offer.dap_read, offer.dap_write));
-  // An offer that nobody takes is withdrawn, and its numbers may be those of
+  // An offer that is not taken is withdrawn, and its numbers may be those of
   // the program's own files before we fetch them.
   TRY(still_offered(memory, region, nonce));
   checkpoint("channels-taken");

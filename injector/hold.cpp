@@ -26,7 +26,7 @@ namespace {
 // Python runs on the thread's own stack below its call.
 constexpr std::uint64_t kStackNeeded = 192 * 1024;
 constexpr auto kStopTimeout = std::chrono::milliseconds(500);
-// Who waits for the GIL wakes once in a switch interval, of 5 ms.
+// A waiter for the GIL wakes once in a switch interval, of 5 ms.
 constexpr auto kStandsStill = std::chrono::milliseconds(12);
 
 struct Blocked {
@@ -140,7 +140,7 @@ Status send(const Blocked& blocked,
   interrupted.extended = TRY(thread.extended_state());
   interrupted.signal_mask = TRY(thread.signal_mask());
   const auto frame = TRY(SignalFrame::make(interrupted, sigreturn));
-  // Below the stack pointer and the red zone nothing is anybody's.
+  // Below the stack pointer and the red zone nothing is in use.
   TRY(target.memory.write(frame.at, frame.bytes));
   checkpoint("hold-frame-written");
   // If we die from here on, the agent waits for it, and stays.

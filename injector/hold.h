@@ -18,8 +18,8 @@ struct HoldPlace {
   Address held;   // its argument (HdHeld)
 };
 
-// Errors: NoSafeThread with the reason: it runs, or waits for the GIL, holds
-// it, or stands where our code could wait for what it has itself (a lock of the
+// Errors: NoSafeThread with the reason: it runs, waits for the GIL, holds it,
+// or is where our code could wait for what it holds itself (a lock of the
 // allocator's, say); those of preflight. In all of these nothing has changed.
 Status enter_thread(int pid,
                     int tid,

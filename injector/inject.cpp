@@ -29,8 +29,8 @@ constexpr auto kEnding = std::chrono::milliseconds(100);
 constexpr auto kFirstBackOff = std::chrono::milliseconds(1);
 constexpr auto kLongestBackOff = std::chrono::milliseconds(10);
 
-// Ctrl-Z waits while a thread of the target stands still for us, and would
-// stand for as long as we are stopped.
+// Ctrl-Z waits while a thread of the target is stopped by us: it would stay
+// stopped for as long as we are.
 class NoJobControl {
  public:
   NoJobControl() {
@@ -184,8 +184,8 @@ Result<Address> start_agent(const AttachTarget& target,
         continue;
       }
       steps.done("choose");
-      // A tracer for each: with its end the kernel lets go of a thread that
-      // did not stop.
+      // A tracer for each: with its end the kernel releases a thread that did
+      // not stop.
       WaitKeeper wait(target.pid, tid);
       auto region = run_as_tracer([&] {
         return start_agent_on(target, tid, image, proc_mem, unwinder, wait,

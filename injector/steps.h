@@ -15,7 +15,7 @@ class Steps {
   // The time since the last call (or construction) belongs to `name`.
   void done(std::string name);
 
-  // A duration that overlaps the steps, such as how long a thread stood still.
+  // A duration that overlaps the steps, such as that of a thread's stop.
   void add(std::string name, Clock::duration duration);
 
   const std::vector<std::pair<std::string, double>>& microseconds() const {

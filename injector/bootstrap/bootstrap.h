@@ -6,13 +6,13 @@
  *   give_up.c   what does not react to its end is not waited for
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
- *   hold.c      threads of the program that stand still for a client
+ *   hold.c      threads of the program that a client has suspended
  *   trace.c     the trace function of threads that are stepped or have
  *               breakpoints, up to 3.11
  *   breaks.c    breakpoints: which frames, which lines
  *   answers.c   what the agent says of code
  *   evaluator.c frames that begin
- *   pause.c     all other threads stand still, where no GIL sees to that
+ *   pause.c     stops all other threads, where there is no GIL
  *   forks.c     no fork while a thread state is made
  *   python.c    the agent: loading it, calling it, clearing it away
  *   builtins.c  the builtins that the agent has in C
@@ -26,8 +26,8 @@
  * executor; a canceller exists while an evaluation is being cancelled. The
  * control thread joins them all before it unmaps the region, so no code of
  * ours can be on any stack then. Fields are written by the thread named beside
- * them; those marked GIL, by whoever holds it; those of an agent that is being
- * loaded or unloaded, by whoever has set `changing`. */
+ * them; those marked GIL, by its holder; those of an agent that is being
+ * loaded or unloaded, by the thread that has set `changing`. */
 #ifndef HANGDBG_BOOTSTRAP_H
 #define HANGDBG_BOOTSTRAP_H
 
@@ -73,8 +73,8 @@ struct HdState;
 
 /* A descriptor of ours in a table that is the program's: it may close all that
  * it finds there and use the number for a file of its own. So each use looks
- * first whether it is still what we opened. A poll that waits is not told, and
- * goes on with the number: it must end now and then. */
+ * first whether it is still what we opened. A blocked poll does not notice, and
+ * continues with the number: it must end now and then. */
 #define HD_LONGEST_POLL_MS 1000
 struct HdFile {
   int number; /* -1: none */
@@ -101,10 +101,9 @@ struct HdSession {
   uint32_t enter_now_for;    /* control: for this message alone */
   uint32_t messages;         /* executor: so many have come */
   uint32_t used_agent;       /* executor: the main interpreter's */
-  uint32_t
-      in_detach_handshake; /* executor: nobody gives permissions any more */
-  uint32_t wanted;         /* control: the interpreter for the next request */
-  uint32_t interpreter;    /* executor: for this one; 0 is the main one */
+  uint32_t in_detach_handshake; /* executor: no permissions come any more */
+  uint32_t wanted;      /* control: the interpreter for the next request */
+  uint32_t interpreter; /* executor: for this one; 0 is the main one */
 
   uint32_t spare; /* control: what hd_start_spare's thread is to do */
   uint32_t
@@ -118,11 +117,11 @@ struct HdSession {
   struct HdRunning* evaluation; /* control: one of HdState's */
   uint64_t lowest_stack;        /* executor: for the code that it runs */
 
-  /* So long its threads stand at most, in ns, and until when those do that
-   * stand now; 0: no limit, none stands. GIL. */
+  /* How long its threads may be suspended, in ns, and the deadline of those
+   * suspended now; 0: no limit, none suspended. GIL. */
   int64_t hold_for, hold_until;
 
-  uint32_t writing; /* who has set it writes to the DAP channel */
+  uint32_t writing; /* its setter writes to the DAP channel */
   char* buffer;     /* executor: what has been read and not yet handled */
   uint64_t capacity;
   uint64_t filled;
@@ -134,11 +133,11 @@ enum HdHeldPhase {
   HD_HELD_CLAIMED = 1, /* the injector is about to send a thread */
   HD_HELD_STANDS = 2,
   HD_HELD_LEAVES = 3, /* gone, as soon as it has written HD_LEFT */
-  HD_HELD_LOST = 4,   /* nobody waits for it any more: if it comes, it goes */
+  HD_HELD_LOST = 4,   /* no longer waited for: if it arrives, it leaves */
 };
 
-/* A thread of the program that stands still for a session: its own code goes
- * on when ours returns. Its fields are changed with the GIL, but where said. */
+/* A thread of the program that a session has suspended: its own code resumes
+ * when ours returns. Its fields are changed with the GIL, but where said. */
 struct HdHeld {
   /* Injector, in the stop in which it sends the thread: which, by the program's
    * number; 0 until then. The first word, whose address it has. */
@@ -152,7 +151,7 @@ struct HdHeld {
   uint32_t done;    /* thread: with so many; a futex */
   uint32_t let_go;
   int32_t signal;            /* thread: to be sent to it when it goes; 0 none */
-  struct HdRunning debugged; /* which it was let go for */
+  struct HdRunning debugged; /* which it was resumed for */
   /* What the thread leaves by: a pthread_attr_t, never used as one. The libc
    * writes HD_LEFT into it, and returns to where none of our code is. */
   uint64_t attributes[8];
@@ -176,7 +175,7 @@ struct HdTraced {
 struct HdBreaks {
   HdPyObject* on_line; /* 0: there are none */
   HdPyObject* classify;
-  HdPyObject* on_error; /* 0: exceptions are not asked for */
+  HdPyObject* on_error; /* 0: exceptions are not wanted */
   uint32_t
       generation;     /* which on_line and classify; what is older counts not */
   uint32_t calls;     /* of them that have not returned */
@@ -214,7 +213,7 @@ struct HdState {
   int pid; /* not that of a process that a user's expression forks */
   struct HdFile rendezvous_read;
   struct HdFile rendezvous_write;
-  uint64_t no_frames[4]; /* 0: a struct _PyCFrame for who has none any more */
+  uint64_t no_frames[4]; /* 0: a struct _PyCFrame for a thread without one */
   uint32_t tid_offset; /* of the kernel's tid in a struct pthread; 0 unknown */
   struct HdSession sessions[HD_MAX_SESSIONS];
   struct HdRunning evaluations[HD_MAX_SESSIONS]; /* one for each of them */
@@ -264,7 +263,7 @@ static inline int hd_uses_pipes(const struct HdState* state) {
 /* control.c */
 void hd_first_main(uint64_t base, struct HdExit* out);
 void hd_control_main(uint64_t base, struct HdExit* out);
-/* It looks after what is due. */
+/* It does what is due. */
 void hd_wake_control(struct HdState* state);
 
 /* sessions.c: in the control thread */
@@ -318,21 +317,21 @@ int hd_may_enter(struct HdSession* session);
 void hd_hold_entry(void);
 /* How many threads may still run our code for that session, or for any. */
 int hd_held_left(struct HdState* state, const struct HdSession* session);
-/* How many may still come, although nobody waits for them; which those are the
- * region says from now on. */
+/* How many may still arrive, although no longer waited for; from now on the
+ * region says which. */
 int hd_held_lost(struct HdState* state);
 /* Whether one runs what its client debugs. */
 int hd_held_debugged(const struct HdSession* session);
-/* One that stands, by the number that the agent has; 0 with an exception. */
+/* A suspended one, by the agent's number for it; 0 with an exception. */
 struct HdHeld* hd_held_of(HdPyObject* number);
-/* This thread comes to stand for that session; 0: that is not to be. It leaves
- * by HD_HELD_FREE. */
+/* Suspends this thread for that session; 0: not allowed. It leaves by
+ * HD_HELD_FREE. */
 struct HdHeld* hd_come(struct HdState* state, unsigned long index);
 /* Whether a message of some KB can be written to that session's client now. */
 int hd_has_room(struct HdState* state, unsigned long index);
-/* Wakes those that stand for a session which is leaving; without the GIL. */
+/* Wakes those suspended for a session that is leaving; without the GIL. */
 void hd_held_wake(struct HdSession* session);
-/* A session that this thread stands for, or 0. */
+/* The session that this thread is suspended for, or 0. */
 struct HdSession* hd_held_session(struct HdState* state, uint64_t thread);
 /* What the executor does of its session's before the agent goes; waits. */
 void hd_held_end(struct HdSession* session);
@@ -354,8 +353,8 @@ void hd_nap(struct HdState* state); /* a moment without the GIL */
 
 /* breaks.c */
 HdPyObject* hd_builtin_break_lines(HdPyObject* self, HdPyObject* args);
-/* Before the agent goes: no breakpoints, and nobody in our code; waits for
- * those that are called. Who will still return through our evaluator keeps the
+/* Before the agent goes: no breakpoints, and no thread in our code; waits for
+ * running calls. A frame that will still return through our evaluator keeps the
  * region. */
 void hd_breaks_leave(struct HdState* state);
 /* Regions that have stayed for such, and are on no stack any more. */
@@ -435,10 +434,10 @@ int hd_guard_stack(struct HdSession* session);
 void hd_stop_tracing(struct HdState* state, int guarded);
 
 /* builtins.c, python.c: with the GIL */
-/* Whose executor that thread is; 0: nobody's. */
+/* The session whose executor that thread is; 0: none. */
 struct HdSession* hd_executors_session(struct HdState* state, uint64_t thread);
-/* Whose executor this very thread is, or for which it stands; 0 with an
- * exception set. */
+/* The session whose executor this thread is, or for which it is suspended; 0
+ * with an exception set. */
 struct HdSession* hd_this_session(struct HdState* state);
 HdPyObject* hd_none(struct HdState* state);
 HdPyObject* hd_raise(struct HdState* state, const char* message);
@@ -510,7 +509,7 @@ void hd_free_buffer(struct HdSession* session);
   __atomic_compare_exchange_n(&(field), &(seen), (value), 0, __ATOMIC_ACQ_REL, \
                               __ATOMIC_ACQUIRE)
 
-/* Its client asked for it, or is no more. */
+/* Its client requested it, or is gone. */
 static inline int hd_wants_cancel(const struct HdSession* session) {
   const uint32_t number = HD_LOAD(session->cancel_for);
   return (number && number == HD_LOAD(session->messages)) ||

@@ -4,11 +4,11 @@
  * The agent says which lines of a code object have them (`classify`), once
  * each, before it is run; what it said is kept by the code's address. The
  * evaluator has frames of such code traced, and no others; those that run
- * already are found on the stacks. Where exceptions are asked for, all threads
+ * already are found on the stacks. Where exceptions are wanted, all threads
  * are traced. on_line and on_error are called in the program's own thread, and
  * may keep it for hours.
  *
- * Whoever holds the GIL may change all this while others are in classify or
+ * The GIL's holder may change all this while other threads are in classify or
  * on_line: `generation` says which answers count. */
 #include "injector/bootstrap/tracing.h"
 
@@ -97,8 +97,7 @@ void hd_breaks_leave(struct HdState* state) {
   while (state->breaks.calls) {
     hd_nap(state);
   }
-  /* Who has a frame of ours is mostly out of it soon, and then nothing stays.
-   */
+  /* Most threads leave our frames soon, and then nothing stays. */
   const int64_t until = hd_now() + LONGEST_WAIT_NS;
   while (state->breaks.frames && hd_now() < until) {
     hd_nap(state);
@@ -120,9 +119,9 @@ void hd_unmap_left(struct HdState* state) {
   }
 }
 
-/* An image of the same build, with nobody in it, nor on his way there: who
- * leaves such a frame has the GIL, as we do, until he is out of it. Another
- * agent may have unmapped it. */
+/* An image of the same build, with no thread in it or on its way there: a
+ * thread that leaves such a frame holds the GIL, as we do, until it is out of
+ * it. Another agent may have unmapped it. */
 static int is_left(const struct HdState* state, uint64_t base) {
   const struct HdImageHeader* own = (const struct HdImageHeader*)state->base;
   const uint64_t here = base - state->base;

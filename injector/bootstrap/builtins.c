@@ -227,7 +227,7 @@ static HdPyObject* builtin_run_cancellable(HdPyObject* self, HdPyObject* work) {
   return raised ? take_cancelled(state, result, cancelled) : result;
 }
 
-/* (number, work): on a thread that was let go for it. Cancelled comes up there
+/* (number, work): on a thread that was resumed for it. Raises Cancelled there
  * when the client has gone. */
 static HdPyObject* builtin_run_debugged(HdPyObject* self, HdPyObject* args) {
   (void)self;
@@ -309,7 +309,7 @@ static HdPyObject* take_cancelled(struct HdState* state,
   return 0;
 }
 
-/* Up to 3.12 that has set the flag that all threads look at. Who is blocked
+/* Up to 3.12 that has set the flag that all threads look at. A blocked thread
  * sets it again when it takes the GIL (take_gil in Python/ceval_gil.h). */
 void hd_take_flag(struct HdState* state, HdPyObject* cancelled) {
   if (!hd_is_free_threaded(state)) {

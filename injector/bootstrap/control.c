@@ -1,5 +1,5 @@
-/* The control thread. It never touches Python and so always answers, whoever
- * holds the GIL. Clients come by the rendezvous pipe, are offered two
+/* The control thread. It never touches Python and so always answers, whichever
+ * thread holds the GIL. Clients connect by the rendezvous pipe, are offered two
  * channels, and are gone when theirs close; with the last one everything here
  * goes. */
 #define _GNU_SOURCE /* O_DIRECT */
@@ -59,7 +59,7 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
   HD_STORE(region->stage, HD_STAGE_SERVING);
   do {
     serve(state);
-    /* Whoever wrote before this is served; who comes later sees the stage,
+    /* A client that wrote before this is served; a later one sees the stage,
      * or finds the rendezvous pipe closed. */
     HD_STORE(region->stage, HD_STAGE_CLOSING);
     answer_door(state);
@@ -72,7 +72,7 @@ void hd_control_main(uint64_t base, struct HdExit* out) {
 
 static void leave_target(struct HdState* state, struct HdExit* out) {
   /* The stage first: a client that has fetched the rendezvous pipe looks at it
-   * again, lest the number was somebody else's by then. */
+   * again, lest the number was another file's by then. */
   HD_STORE(state->region->stage, HD_STAGE_CLOSED);
   hd_close(&state->rendezvous_read);
   hd_close(&state->rendezvous_write);
@@ -208,7 +208,7 @@ static void offer(struct HdState* state, uint32_t nonce) {
   }
 }
 
-/* What is due, whoever woke us. */
+/* What is due, whatever woke us. */
 static void look_after(struct HdState* state) {
   hd_let_fork_if_late(state);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {

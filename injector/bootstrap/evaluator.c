@@ -1,5 +1,5 @@
 /* The frame evaluator (PEP 523): every frame that begins, or a generator that
- * goes on, comes through here, in all threads of the interpreter.
+ * resumes, comes through here, in all threads of the interpreter.
  *
  * A frame whose code has breakpoints is traced, and what it calls is not: so
  * code without costs a look into a table a call, and a loop nothing. Where

@@ -2,10 +2,10 @@
  * waits for the GIL, lets the agent answer, writes the answer.
  *
  * PyGILState_Ensure cannot time out and cannot be left, so the executor does
- * not enter it while somebody holds the GIL: it watches the GIL's own word
- * until that is 0, or until the injector - who sees out of process whether the
- * holder makes progress in Python and so will let go when asked - says
- * "enter now". A client that leaves in between costs the target nothing. */
+ * not enter it while the GIL is held: it watches the GIL's own word until that
+ * is 0, or until the injector - which sees out of process whether the holder
+ * makes progress in Python and so will release it on request - says "enter
+ * now". A client that leaves in between costs the target nothing. */
 #include <poll.h>
 
 #include "injector/bootstrap/bootstrap.h"
@@ -84,8 +84,8 @@ void* hd_canceller_main(void* argument) {
 }
 
 /* While it is HD_CANCELLING the thread does not get out of such code; before,
- * the executor may have gone on to another message, or another interpreter than
- * ours. */
+ * the executor may have moved on to another message, or another interpreter
+ * than ours. */
 static void raise_cancelled(struct HdSession* session,
                             struct HdRunning* running,
                             uint32_t interpreter) {
@@ -264,8 +264,8 @@ int hd_may_enter(struct HdSession* session) {
   return gil_may_be_taken(session, 0);
 }
 
-/* Running its source may let go of the GIL, where there is one. Who does not
- * succeed must leave Python before the next try. */
+/* Running its source may release the GIL, where there is one. A caller that
+ * fails must leave Python before the next try. */
 static int begin_change(struct HdSession* session) {
   uint32_t seen = 0;
   return HD_EXCHANGE(hd_agent(session)->changing, seen, 1);
@@ -307,7 +307,7 @@ static void detach_handshake(struct HdSession* session) {
       return;
     }
   }
-  /* Who has not done the detach handshake has not forgotten what calls the
+  /* An executor without a detach handshake has not forgotten what calls the
    * agent. */
   int last = !HD_LOAD(state->lost_executor);
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
@@ -326,7 +326,7 @@ static void detach_handshake(struct HdSession* session) {
 }
 
 /* Back to the main interpreter. If the other one has ended, what we had there
- * ended with it, but for what somebody else may have kept. */
+ * ended with it, but for what others may have kept. */
 static void leave_interpreter(struct HdSession* session) {
   if (!session->interpreter) {
     return;
@@ -346,10 +346,9 @@ static void leave_interpreter(struct HdSession* session) {
 }
 
 /* Waits until the GIL is free, or we were told to enter, or `queue_at` (unless
- * 0) has come: then whoever needs it waits in a blocking acquire. 0: the
+ * 0) has passed: then the caller waits in a blocking acquire. 0: the
  * interpreter is ending, or the client has gone, which with `queue_at` is
- * known. Without a GIL there is nobody then who would see whether a pause can
- * be had. */
+ * known. Without a GIL nothing then checks whether a pause is possible. */
 static int gil_may_be_taken(struct HdSession* session, int64_t queue_at) {
   struct HdState* state = session->state;
   for (int i = 0;; i++) {

@@ -3,27 +3,27 @@
  *
  * PyThreadState_New holds the lock on CPython's list of thread states
  * (HEAD_LOCK, Python/pystate.c) without the GIL. A child that is forked at this
- * moment has that lock as nobody's who would ever release it, and waits for it
- * for ever (PyOS_AfterFork_Child). The moment is not short: fork keeps whoever
- * touches a page waiting until all of them are copied. 3.12 makes the lock anew
+ * moment inherits the lock without an owner to release it, and waits for it for
+ * ever (PyOS_AfterFork_Child). The moment is not short: fork blocks a thread
+ * that touches a page until all of them are copied. 3.12 makes the lock anew
  * in the child, and 3.13 takes it before it forks.
  *
  * Free-threaded, PyThreadState_New has a lock for a moment that the child would
  * need, before it asks for HEAD_LOCK: that of the numbers of the copies of
  * bytecode
- * (_Py_ReserveTLBCIndex, Python/index_pool.c). Who is about to fork has stopped
- * all threads that are attached; ours is not yet.
+ * (_Py_ReserveTLBCIndex, Python/index_pool.c). A thread about to fork has
+ * stopped all threads that are attached; ours is not yet.
  *
  * glibc's fork takes the lock on its list of open files before it begins, and
- * so that lock keeps forks waiting. musl has none that can be had out of
+ * so that lock keeps forks waiting. musl has none that can be taken out of
  * process.
  *
  * An allocator that has locked itself for a fork by then, in a handler of
  * pthread_atfork, would wait for that fork, which waits for us, while we wait
- * for the allocator: after LONGEST_NS the control thread lets the fork go on.
- * So would, free-threaded, who has HEAD_LOCK and is about to fork. All threads
- * stand still then, so the control thread looks sooner; by that time our thread
- * waits for HEAD_LOCK, and has no other.
+ * for the allocator: after LONGEST_NS the control thread lets the fork proceed.
+ * So would, free-threaded, a thread that holds HEAD_LOCK and is about to fork.
+ * All threads are stopped then, so the control thread looks sooner; by that
+ * time our thread waits for HEAD_LOCK, and has no other.
  */
 #include "injector/bootstrap/bootstrap.h"
 
@@ -47,7 +47,7 @@ int64_t hd_hold_forks(struct HdState* state) {
   return since;
 }
 
-/* Once, whoever comes first: the lock does not ask who took it. */
+/* Once, by the first caller: the lock may be released by any thread. */
 void hd_let_fork(struct HdState* state, int64_t since) {
   int64_t seen = since;
   if (since && HD_EXCHANGE(state->forks_held_since, seen, 0)) {

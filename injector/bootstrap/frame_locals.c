@@ -1,8 +1,8 @@
 /* The locals of a frame, read and written.
  *
  * Up to 3.12 f_locals is a snapshot that stays with the frame, and with it the
- * values of that moment: tensors, perhaps, which the program has long let go
- * of. So what reading it made is dropped again; what was there before (the
+ * values of that moment: tensors, perhaps, which the program has long dropped.
+ * So what reading it made is dropped again; what was there before (the
  * program called locals(), or is being traced) is left alone. From 3.13 on it
  * is a view of the frame, which without a GIL is to be used in a pause. */
 #include "injector/bootstrap/bootstrap.h"

@@ -1,6 +1,6 @@
 /* An evaluation that was cancelled and does not react, since it is inside a C
  * call: its thread moves to a session of its own, whose client has gone, and is
- * cancelled there when that call returns. The client goes on with another
+ * cancelled there when that call returns. The client continues with another
  * executor, which is there before anything is changed. What the thread began
  * ends as it does for any client that has gone. */
 #include "injector/bootstrap/bootstrap.h"

@@ -1,8 +1,8 @@
-/* Threads of the program that stand still for a client, and run what it asks.
+/* Threads of the program that a client has suspended; they run its requests.
  *
  * A thread comes here out of the call in which it was stopped (the injector has
  * put hd_hold_entry on top of it, as the kernel does with a signal's handler),
- * takes the GIL, and the agent's stand() keeps it until it is let go. Its own
+ * takes the GIL, and the agent's stand() keeps it until it is resumed. Its own
  * thread state, locals and context are around it. All signals but the CPU's are
  * blocked; the way back, which restores them, is the kernel's rt_sigreturn.
  *
@@ -23,7 +23,7 @@
 
 /* A size that no thread has, and every libc takes for one. */
 #define HD_LEFT 0x48440000UL
-/* A wait looks so often at what nobody says: that the other side has ended. */
+/* How often a wait polls for the end of the other side, which sends nothing. */
 #define LONGEST_WAIT_S 1
 /* A thread that was sent comes as soon as it gets a CPU. */
 #define COMES_NS 300000000L
@@ -87,7 +87,7 @@ void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
 }
 
 /* A signal that came while all were blocked would have ended the call. Its
- * handler runs on our way out, before the call is made again, and nobody would
+ * handler runs on our way out, before the call is made again, and nothing would
  * wake that. */
 static void look_for_signals(struct HdSignalFrame* frame) {
   uint64_t pending = 0;
@@ -152,7 +152,7 @@ static void stand(struct HdSession* session, struct HdHeld* held) {
 }
 
 /* What a signal's handler has raised, which Python ran while we had the main
- * thread, is the program's: it comes up when its own code goes on. */
+ * thread, is the program's: it is raised when its own code resumes. */
 static void keep_for_later(struct HdState* state, const struct HdHeld* held) {
   HdPyObject* parts[3] = {0, 0, 0}; /* type, value, traceback */
   HD_CALL(state, PyErr_Fetch, FetchFunction)(&parts[0], &parts[1], &parts[2]);
@@ -234,9 +234,9 @@ void hd_held_end(struct HdSession* session) {
     }
     if (mine && !HD_LOAD(held->sent)) {
       if (may_come(session, held)) {
-        HD_STORE(state->must_stay, 1); /* nobody will know which it was */
+        HD_STORE(state->must_stay, 1); /* which one it was is lost */
       } else {
-        HD_STORE(held->phase, HD_HELD_FREE); /* nobody was sent */
+        HD_STORE(held->phase, HD_HELD_FREE); /* none was sent */
       }
     }
   }
@@ -299,7 +299,7 @@ HdPyObject* hd_builtin_claim(HdPyObject* self, HdPyObject* none) {
   return place;
 }
 
-/* One that is nobody's; 0 when there is none. */
+/* A free one; 0 when there is none. */
 static struct HdHeld* claim(struct HdState* state, uint32_t session) {
   for (int i = 0; i < HD_MAX_HELD; i++) {
     struct HdHeld* held = &state->held[i];
@@ -328,8 +328,8 @@ struct HdHeld* hd_come(struct HdState* state, unsigned long index) {
   return HD_EXCHANGE(held->phase, seen, HD_HELD_STANDS) ? held : 0;
 }
 
-/* A thread of the program comes to stand by itself, for that session: the
- * number, or None if that is not to be. */
+/* A thread of the program suspends itself for that session: the number, or None
+ * if not allowed. */
 HdPyObject* hd_builtin_come(HdPyObject* self, HdPyObject* index) {
   (void)self;
   struct HdState* state = hd_state();
@@ -368,9 +368,9 @@ int hd_has_room(struct HdState* state, unsigned long index) {
              POLLOUT;
 }
 
-/* The thread waits until there is work (1), or it may go (0): it was let go,
+/* The thread waits until there is work (1), or it may go (0): it was resumed,
  * its time is up or its client gone. The work that it was given before is done;
- * what it is asked before it has come here is not. */
+ * requests from before it has arrived here are not. */
 HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();
@@ -402,7 +402,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(work);
 }
 
-/* Until when its threads may stand; 0: for ever. The first to ask after a
+/* Until when its threads may be suspended; 0: for ever. The first call after a
  * change of the limit begins the time, without the GIL. */
 static int64_t hold_until(struct HdSession* session) {
   for (;;) {
@@ -419,8 +419,8 @@ static int64_t hold_until(struct HdSession* session) {
   }
 }
 
-/* index << 32 | milliseconds: so long that session's threads stand at most,
- * from now on, or from when the first comes to. 0: for ever. */
+/* index << 32 | milliseconds: how long that session's threads may be suspended,
+ * from now on, or from when the first is. 0: for ever. */
 HdPyObject* hd_builtin_limit(HdPyObject* self, HdPyObject* limit) {
   (void)self;
   struct HdState* state = hd_state();
@@ -460,8 +460,8 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
   return hd_none(state);
 }
 
-/* The thread goes on, also when it is still to come; or, if none was sent, the
- * claim is given up. */
+/* Resumes the thread, also one that is still to arrive; or, if none was sent,
+ * gives up the claim. */
 HdPyObject* hd_builtin_let_go(HdPyObject* self, HdPyObject* number) {
   (void)self;
   struct HdState* state = hd_state();

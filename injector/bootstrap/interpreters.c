@@ -81,9 +81,9 @@ void hd_exit(struct HdSession* session, struct HdEntry entry) {
 }
 
 /* Its thread has ended in the middle of them. Some are on its stack, which the
- * libc writes over at the thread's end, and gives back but for the end: whoever
- * goes through all threads' frames (sys._current_frames, a collection in a
- * free-threaded Python) must not come there. */
+ * libc writes over at the thread's end, and gives back but for the end: code
+ * that walks all threads' frames (sys._current_frames, a collection in a
+ * free-threaded Python) must not reach them. */
 void hd_forget_frames(struct HdSession* session) {
   struct HdState* state = session->state;
   const struct HdApi* api = &state->region->api;

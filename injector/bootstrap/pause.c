@@ -1,9 +1,9 @@
-/* All other threads of an interpreter stand still, where no GIL sees to that.
+/* Stops all other threads of an interpreter, where there is no GIL.
  *
- * A frame of a thread that runs may be taken down while it is read. So all that
- * needs one to stand happens here, in C, and all at once: CPython's own pause,
+ * A frame of a running thread may be taken down while it is read. So all that
+ * needs one stopped happens here, in C, and all at once: CPython's own pause,
  * as the garbage collector makes it (stop_the_world in Python/pystate.c). It
- * has no deadline: it waits until each thread has come to its next bytecode.
+ * has no deadline: it waits until each thread has reached its next bytecode.
  * The client has seen out of process that they all do (HD_CONTROL_ENTER_NOW).
  *
  * Within a pause no Python may run and nothing may be destroyed: the collector,

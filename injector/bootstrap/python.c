@@ -188,9 +188,9 @@ static void give_module(struct HdState* state,
 
 /* In a free-threaded interpreter an object belongs to the thread that made it,
  * and a reference that another drops may be left for that thread to drop: which
- * has ended, or is another one with its number by now. What belongs to nobody
- * is counted at once. As _Py_ExplicitMergeRefcount does it, which is not
- * exported, on an object that nobody else knows yet. (struct _object and
+ * has ended, or is another one with its number by now. An object without an
+ * owner is counted at once. As _Py_ExplicitMergeRefcount does it, which is not
+ * exported, on an object that no other thread knows yet. (struct _object and
  * _Py_REF_MERGED, CPython's Include/object.h and Include/refcount.h) */
 static void share(struct HdState* state, HdPyObject* object) {
   typedef uint64_t (*SelfFunction)(void);
@@ -307,9 +307,8 @@ static long refcount(struct HdState* state, HdPyObject* object) {
   return (uint32_t)words[at];
 }
 
-/* The exception that is set goes; what it was stays for the client to see, and
- * who raised it: of what happens here only an audit hook of the program's can,
- * but for want of memory. */
+/* Clears the exception; keeps its text and origin for the client: apart from
+ * lack of memory, only an audit hook of the program can raise here. */
 static void keep_failure(struct HdState* state) {
   typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
   typedef HdPyObject* (*StrFunction)(HdPyObject*);

@@ -14,8 +14,7 @@
 #define PY_TRACE_CALL 0 /* PyTrace_CALL, Include/pystate.h */
 #define PY_TRACE_C_CALL 4
 
-/* Of the 8 MiB that the executor has; and a limit with which nobody gets there.
- */
+/* Of the executor's 8 MiB; and a limit that stays below that. */
 #define MOST_STACK (6UL << 20)
 #define HARMLESS_RECURSION 3000
 

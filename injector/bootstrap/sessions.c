@@ -235,8 +235,8 @@ void hd_session_leave(struct HdSession* session) {
   }
 }
 
-/* Its offer, if nobody took it; what runs for it, if that is to be cancelled;
- * its threads, when they are done. */
+/* Its offer, if not taken; what runs for it, if that is to be cancelled; its
+ * threads, when they are done. */
 void hd_session_look_after(struct HdSession* session) {
   struct HdState* state = session->state;
   if (session->phase == HD_PHASE_OFFERED &&
@@ -279,7 +279,7 @@ int hd_has_to_cancel(const struct HdSession* session) {
 }
 
 /* By a pthread_exit in an expression, and not as it should. Its PyThreadState
- * is still there: so nobody joins it, and its stack stays.
+ * is still there: so it is not joined, and its stack stays.
  */
 static int has_ended(const struct HdSession* session) {
   const int* tid = HD_LOAD(session->executor_tid);

@@ -142,7 +142,7 @@ struct HdApi {
   uint32_t thread_next;
   uint32_t thread_ident;
   uint32_t thread_frame;
-  /* What leads to a thread's frames: the first of them, or where that stands
+  /* What leads to a thread's frames: the first of them, or a pointer to it
    * (3.11 and 3.12, struct _PyCFrame). */
   uint32_t thread_frames;
   uint32_t frames_are_behind;
@@ -203,7 +203,7 @@ enum HdStage {
   HD_STAGE_STARTING = 0,
   HD_STAGE_SERVING = 1,
   HD_STAGE_CLOSING = 2, /* the last client has gone; join no more */
-  HD_STAGE_CLOSED = 3,  /* nobody reads at the rendezvous pipe any more */
+  HD_STAGE_CLOSED = 3,  /* the rendezvous pipe has no reader any more */
 };
 
 /* Whether the region stays for threads of the program: those with frames of our

@@ -3,7 +3,7 @@
  *
  * It is in C and asks the agent only about the frame that counts, or a line
  * that has a breakpoint: else a line costs some compares. A program's own
- * tracer goes on working: ours goes before it and ends in a jump into it, with
+ * tracer keeps working: ours goes before it and ends in a jump into it, with
  * the object that it was set with, so that sys.gettrace() answers as ever. What
  * it is follows from which of our functions is set (`tracers`): nothing is kept
  * by thread.
@@ -138,8 +138,8 @@ static void name_tracers(struct HdState* state) {
   *next++ = (uint64_t)on_event_7;
 }
 
-/* Whoever is asked about a breakpoint answers for the step as well. Nothing of
- * ours is on the stack while the program's own tracer runs. */
+/* The answer about a breakpoint covers the step as well. Nothing of ours is on
+ * the stack while the program's own tracer runs. */
 static int on_event(HdPyObject* object,
                     HdPyObject* frame,
                     int what,

@@ -54,7 +54,7 @@ static inline struct HdAnswer* hd_place(const struct HdBreaks* breaks,
     }
   }
 }
-/* 0: it has not been asked. */
+/* 0: there is no answer yet. */
 static inline const struct HdAnswer* hd_answer(const struct HdState* state,
                                                uint64_t code) {
   if (!state->breaks.answers) {
@@ -92,7 +92,7 @@ int hd_reach_error(struct HdState* state,
                    HdPyObject* frame_object,
                    HdPyObject* error);
 /* Whether all threads are: for exceptions, until the evaluator is set, or since
- * a thread may go on in a frame of a greenlet's at any time. */
+ * a thread may resume in a frame of a greenlet's at any time. */
 static inline int hd_traces_all(const struct HdState* state) {
   return state->breaks.on_error || state->breaks.waits ||
          state->breaks.switches;

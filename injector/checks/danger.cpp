@@ -53,7 +53,7 @@ constexpr std::array kLifecycle = {
     "__cxa_atexit",   "__register_atfork",
 };
 
-// In these a plain FUTEX_WAIT is the wait that the program asked for, not one
+// In these a plain FUTEX_WAIT is the wait that the program called, not one
 // of libc's own locks: pthread_join before glibc 2.34, mutexes, conditions
 // before 2.33.
 constexpr std::array kPlainWaits = {

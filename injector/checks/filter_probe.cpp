@@ -1,7 +1,7 @@
 // The child writes each answer into a page that it shares with us; one that was
 // killed by a call is followed by another, which begins with the next call. The
 // first has nothing but prctl to try: where that is allowed, the others end
-// with us, also in a call that nobody ever answers.
+// with us, also in a call that is never answered.
 #include "injector/checks/filter_probe.h"
 
 #include <sys/mman.h>

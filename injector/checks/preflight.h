@@ -30,7 +30,7 @@ struct AttachTarget : PythonProcess {
 // calls_known_unread (seccomp.h); NotInitialized, Finalizing.
 Result<std::unique_ptr<AttachTarget>> preflight(int pid);
 
-// For who only reads: that there is such a process, with memory, and that we
+// For readers: checks that there is such a process, with memory, and that we
 // may. Errors: NoSuchProcess, Zombie, KernelThread, check_permission's.
 Status check_readable(int pid);
 

@@ -174,7 +174,7 @@ Result<TakenCpus> check_cpus(int pid) {
 }
 
 // What a thread starts is of its own class. At the same priority one of
-// SCHED_FIFO gives way to nobody; one of SCHED_RR does, by turns.
+// SCHED_FIFO never yields; one of SCHED_RR does, by turns.
 const TakenCpus::value_type* starved_by(int pid,
                                         int tid,
                                         const TakenCpus& taken) {

@@ -29,7 +29,7 @@ using TakenCpus = std::map<int, RealTimeThread>;
 // elsewhere.
 Result<TakenCpus> check_cpus(int pid);
 
-// Who keeps what such a thread starts from running; null: nobody, for good.
+// What keeps a thread that such a one starts from ever running; null: none.
 const TakenCpus::value_type* starved_by(int pid,
                                         int tid,
                                         const TakenCpus& taken);

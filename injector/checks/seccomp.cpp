@@ -27,8 +27,8 @@ bool may_read_filters(const ProcStatus& own) {
 
 // Filters are inherited, and only ever added. A container's runtime puts the
 // same ones on the first process and on what is started in the container later.
-// So where that process, the target and we have the same number of them, nobody
-// has added any. Outside of a container no such process is there.
+// So where that process, the target and we have the same number of them, none
+// was added. Outside of a container there is no such process.
 bool same_filters(int pid, const ProcStatus& own, const ProcStatus& theirs) {
   const auto first = read_status(1);
   if (!first || own.seccomp != SECCOMP_MODE_FILTER || !own.seccomp_filters ||

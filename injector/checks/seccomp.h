@@ -9,7 +9,7 @@
 //   neither               nothing is known, and the target is left alone
 //
 // Threads may have different filters, and a new thread has that of the thread
-// that made it; so this is asked of the thread that is to be borrowed.
+// that made it; so this is checked of the thread that is to be borrowed.
 #pragma once
 
 #include <optional>

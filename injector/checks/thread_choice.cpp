@@ -221,7 +221,7 @@ Status judge(const AttachTarget& target,
 }
 
 // Our channels would be made among them, and it is the main thread's that can
-// be fetched. Where nobody may compare (kcmp(2) fails), they are the same.
+// be fetched. Where comparing is forbidden (kcmp(2) fails), they are the same.
 bool has_own_descriptors(const AttachTarget& target, int tid) {
   return tid != target.pid &&
          ::syscall(SYS_kcmp, target.pid, tid, KCMP_FILES, 0, 0) > 0;
@@ -301,7 +301,7 @@ const Mapping* mapping_of(const AttachTarget& target, Address address) {
 }
 
 // A signal's alternate stack, or a coroutine's, is a few KB of some bigger
-// mapping, and what is below it is somebody else's. A thread's own stack has
+// mapping, and what is below it is in other use. A thread's own stack has
 // its control block on top, in glibc and musl; main's has a name.
 bool is_on_own_stack(const AttachTarget& target, const Registers& registers) {
   if (is_look(registers)) {

@@ -40,9 +40,9 @@ Status check_safe(const AttachTarget& target,
                   Deadline deadline,
                   std::uint64_t stack_needed = StubStack::kNeeded);
 
-// Whether the thread may be in that code, or come there yet: it is out only if
-// it is seen asleep elsewhere, with no way back on its stack, as those have who
-// were called from there, and handlers of signals that came there.
+// Whether the thread may be in that code, or return to it: it is out only if it
+// is seen asleep outside of it, with no return address into it on its stack,
+// such as callees and signal handlers have.
 bool may_be_inside(const AttachTarget& target, int tid, AddressRange code);
 
 }  // namespace hangdbg

@@ -68,7 +68,7 @@ Result<BorrowedThread> BorrowedThread::borrow(const AttachTarget& target,
   parameters.may_yield = plan.may_yield ? 1 : 0;
   save_registers(parameters, registers);
 
-  // Below the stack pointer and the red zone nothing is anybody's.
+  // Below the stack pointer and the red zone nothing is in use.
   TRY(write_proc_mem(proc_mem, stack.state, bytes_of(state)));
   auto code_cave = TRY(
       CodeCave::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
@@ -254,7 +254,7 @@ Status BorrowedThread::pass_on_events() {
   return thread_->resume();
 }
 
-// The thread stands in its own code again: there they come as they would have.
+// The thread is in its own code again: the late signals are delivered there.
 Status BorrowedThread::detach() {
   for (const int signal : std::exchange(late_signals_, {})) {
     ::syscall(SYS_tgkill, target_->pid, thread_->tid(), signal);

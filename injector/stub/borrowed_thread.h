@@ -1,6 +1,6 @@
 // BorrowedThread: one thread of the target for a fraction of a millisecond.
 //
-// From `borrow` on the thread stands in our stub instead of in its own code;
+// From `borrow` on the thread is in our stub instead of in its own code;
 // `give_back`, and the destructor on every other path, puts registers, vector
 // state and signal mask back and resumes it. If we die in between, the stub
 // does the same as soon as its deadline passes (stub_x86_64.S).
@@ -52,7 +52,7 @@ class BorrowedThread {
   BorrowedThread& operator=(BorrowedThread&&) = delete;
   ~BorrowedThread();
 
-  // Where the stub has mapped the region. The thread stands still from then
+  // Where the stub has mapped the region. The thread is stopped from then
   // on, so that the region stays while it is filled. Errors: NoRoom with the
   // target's errno, TargetDied, TimedOut, Stopped.
   Result<Address> wait_until_mapped(Deadline deadline);

@@ -74,8 +74,8 @@ Result<CodeCave> CodeCave::write(const AttachTarget& target,
       if (may_be_inside(target, static_cast<int>(marker.tid), room)) {
         continue;
       }
-      // Nobody knows any more what was there before; zeros, in every build
-      // that was looked at.
+      // What was there before is lost; zeros, in every build that was looked
+      // at.
       std::ranges::fill(code_cave.original_, std::byte{0});
     }
     marker = Marker{};

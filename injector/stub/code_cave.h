@@ -1,4 +1,4 @@
-// CodeCave: room for the stub in the target that nobody uses.
+// CodeCave: unused room for the stub in the target.
 //
 // The last page of an executable segment is mapped whole, but the segment ends
 // somewhere within it. Writing there through /proc/PID/mem works whatever the

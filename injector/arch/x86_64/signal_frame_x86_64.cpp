@@ -54,7 +54,7 @@ T at(const std::vector<std::byte>& bytes, std::size_t offset) {
 }
 
 // Where the last of these features ends in the standard layout; all machines
-// of one kernel have it alike, so ours may be asked (CPUID leaf 0xd).
+// of one kernel have it alike, so ours may be read (CPUID leaf 0xd).
 std::size_t size_of(std::uint64_t features) {
   std::size_t end = kHeaderEnd;
   for (unsigned i = 2; i < 63; ++i) {

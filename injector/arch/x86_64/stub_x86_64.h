@@ -21,7 +21,7 @@ struct StubParameters {
   std::uint64_t pthread_attr_init = 0;
   std::uint64_t pthread_attr_setstacksize = 0;
   std::uint64_t pthread_create = 0;
-  // From here on: what the stub puts back if nobody else does.
+  // From here on: what the stub restores if the injector does not.
   std::uint64_t signal_mask = 0;
   std::uint64_t rax = 0, rbx = 0, rcx = 0, rdx = 0, rsi = 0, rdi = 0, rbp = 0,
                 rsp = 0, r8 = 0, r9 = 0, r10 = 0, r11 = 0, r12 = 0, r13 = 0,
@@ -34,7 +34,7 @@ enum class StubPhase : std::uint32_t {
   Mapped = 1,   // waits for `go`; seen while stopped: the region is there
   Started = 2,  // the new thread runs; waits to be restored
   Failed = 3,   // `error` says why; nothing is left; waits to be restored
-  Left = 4,     // restores itself: nobody has beaten for `patience`
+  Left = 4,     // restores itself: no heartbeat for `patience`
 };
 
 struct StubState {
