@@ -56,7 +56,7 @@ def attribute(value, name):
 
 
 def class_attribute(kind, name):
-    """What a class and its bases have by that name, as it stands there."""
+    """What a class and its bases have by that name, unevaluated."""
     for base in mro_of(kind):
         names = dict_of_class(base)
         if name in names:

@@ -59,7 +59,7 @@ class Breakpoint:
             if self.condition is not None and not self.condition(frame):
                 return False
         except Exception as error:
-            # To stop is what pdb does too: nobody wants to miss the place.
+            # It stops, as pdb does: the user does not want to miss the place.
             _say(self.session, frame, "the breakpoint's condition: %s: %s" % (
                 type_name(type(error)), error))
         self.hits += 1
@@ -116,7 +116,7 @@ def read_count(text):
 
 
 def read_message(text):
-    """The text, and code for what stands in braces; doubled, they are braces."""
+    """The text, and code for what is in braces; doubled, they are braces."""
     parts, at = [""], 0
     while at < len(text):
         if text[at:at + 2] in ("{{", "}}"):
@@ -217,7 +217,7 @@ def let_live(session, after):
 
 
 def give_up_breakpoints(session):
-    """Nobody may be there to let go what stops."""
+    """No client may be there to resume what stops."""
     for breakpoint in list(_breakpoints):
         if breakpoint.session is session:
             breakpoint.error = "the time for which ranks may be held was over: set it anew"

@@ -170,7 +170,7 @@ def _has_exact_repr(key):
 
 
 def _attribute_name(expression, name, is_free):
-    """is_free: nothing in the class stands before the instance's own."""
+    """is_free: nothing in the class shadows the instance's own."""
     if is_free and is_name(name):
         return _then(expression, "." + name)
     return _then(expression, ".__dict__[%r]" % name)

@@ -10,7 +10,7 @@ def completions(session, arguments):
     before = sum([_units(above) + 1 for above in line[:-1]])
     text = _first_units(line[-1], max(field(arguments, "column", int) - 1, 0))
     owner = None
-    if means_more(session, text + "a"):  # as one that goes on
+    if means_more(session, text + "a"):  # as one that continues
         scopes, owner = visible_names(session, arguments)
     else:
         scopes = frame_names(session, arguments)
@@ -65,7 +65,7 @@ def _first_units(text, count):
 
 
 def _open_key(text):
-    """Where the [ of a dict key stands whose string is not closed, or None."""
+    """The place of the [ of a dict key whose string is not closed, or None."""
     for at in range(len(text) - 2, -1, -1):
         if text[at] == "[" and text[at + 1] in "'\"":
             return None if text[at + 1] in text[at + 2:] else at

@@ -1,12 +1,12 @@
-# Sessions that may not hold threads as they please, since other ranks wait for one
-# that stands.
+# Sessions that may not suspend threads freely, since other ranks wait for a suspended
+# one.
 #
-# A session may look after others in its process: that of an editor for a whole job,
-# after the one that it has for this rank (server/dap/job_session.cpp). These, its
-# members, stop no thread before it lets them, nor at a breakpoint before it has let
-# that: so ranks come to stop in the same round of a loop, although each is told of the
-# breakpoint at another moment. It hears how many stand; and when it ends, however that
-# is, they go on.
+# A session may coordinate others in its process: that of an editor for a whole job
+# coordinates the one that it has for this rank (server/dap/job_session.cpp). These, its
+# members, stop no thread before it permits that, nor at a breakpoint before it has
+# permitted that one: so ranks stop in the same round of a loop, although each learns of
+# the breakpoint at another moment. It is told how many are suspended; when it ends,
+# however that is, they resume.
 
 _coordinators = {}  # session -> its Coordinator
 
@@ -17,7 +17,7 @@ class Coordinator:
         self.job = job  # by which its members know it
         self.live = False  # they may hold threads
         self.milliseconds = 0  # for so long; 0: for ever
-        self.told = 0  # so many times it was told how many stand
+        self.told = 0  # how often it was told the number of suspended threads
 
     def members(self):
         return [one for one in list(_sessions.values()) if one.coordinator is self]
@@ -41,7 +41,7 @@ def coordinate(session, arguments):
 
 
 def join(session, arguments):
-    """As a member of who coordinates this process as `job`."""
+    """As a member of the coordinator of this process for `job`."""
     job = field(arguments, "job", str)
     for coordinator in list(_coordinators.values()):
         if coordinator.job == job:
@@ -52,9 +52,9 @@ def join(session, arguments):
 
 
 def limit_hold(session, arguments):
-    """So long its threads stand at most, or those of its members; from now on, or from
-    when the first comes to stand; 0: for ever. Then they go on, and `continued` says
-    so: the session's breakpoints are gone with that."""
+    """How long its threads, or those of its members, may be suspended; from now on, or
+    from when the first is; 0: for ever. Then they resume, and `continued` says so: the
+    session's breakpoints are gone with that."""
     milliseconds = field(arguments, "milliseconds", int)
     coordinator = _coordinators.get(session)
     if coordinator is not None:

@@ -1,7 +1,7 @@
-# debug: what the client has typed runs in a thread that stands, and is stopped in from
-# its first line on. Then the thread stands where it stood.
+# debug: what the client has typed runs in a suspended thread, and is stopped in from
+# its first line on. Then the thread is suspended where it was.
 #
-# The thread was let go for it: so the executor is free meanwhile, and its stops are
+# The thread is resumed for it: so the executor is free meanwhile, and its stops are
 # like any other. On its stack what runs lies above our code, and that above the
 # program's (frames.py, _programs).
 
@@ -26,7 +26,7 @@ def debug(session, arguments):
 
 
 def debugged(session, number, ident, standing):
-    """On the thread, until it goes on. What it is to raise then."""
+    """On the thread, until it resumes. What it is to raise then."""
     said = run_debugged(session, number, ident, *standing.debugs)
     return stand_here(session, ident, "step", text=said, error=standing.error,
                       in_call=standing.in_call)

@@ -50,8 +50,8 @@ class Session:
         self.has_device = False  # its thread has the program's GPU (tensors.py)
         self.claims = {}  # number -> ident of a thread that is to be held (engine.py)
         self.standing = {}  # ident -> Parked, of one that is
-        self.limited = False  # its threads stand for some time at most (coordination.py)
-        self.coordinator = None  # without whose leave none stands (coordination.py)
+        self.limited = False  # its threads are suspended for a limited time (coordination.py)
+        self.coordinator = None  # permits each stop (coordination.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
 
     def runs_on(self, ident):
@@ -158,7 +158,7 @@ def described(error):
 
 
 def raised_by(error):
-    """Who raised it, if it was none of ours: an audit hook, where we have called
+    """The code that raised it, if not ours: an audit hook, where we have called
     nothing else of the program's. "" where one forbids us to see that."""
     code, trace = None, error.__traceback__
     try:

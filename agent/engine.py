@@ -1,8 +1,8 @@
-# Threads of the program that stand still for a client: what they do meanwhile,
-# and how they are let go. Sent when the first is to be held (dispatch.py, load).
+# Threads of the program that a client has suspended: what they do meanwhile, and
+# how they are resumed. Sent when the first is to be held (dispatch.py, load).
 #
 # A thread comes into stand() from bootstrap/hold.c, out of the call in which it
-# was blocked. What is asked about its frames then runs on itself: with its own
+# was blocked. Requests about its frames then run on itself: with its own
 # thread-locals, context variables and CUDA device.
 
 
@@ -111,7 +111,7 @@ def held(session, arguments):
 
 
 def let_go(session, arguments):
-    """A thread that stands goes on; one that was to come is not waited for."""
+    """Resumes a suspended thread; one that is still to arrive is not waited for."""
     ident = _ident_of(session, field(arguments, "threadId", int))
     for number in [number for number, of in session.claims.items() if of == ident]:
         del session.claims[number]
@@ -130,8 +130,8 @@ def goes_on(session, ident):
 
 
 def time_is_up(session, ident):
-    """Nobody has let it go: so long it may stand, or its client has gone. Nothing else
-    is to stop for a client that may be asleep."""
+    """It was not resumed in the time allowed, or its client has gone. Nothing else is
+    to stop for a client that may be asleep."""
     goes_on(session, ident)
     if session.limited and "give_up_breakpoints" in globals():  # breakpoints.py
         give_up_breakpoints(session)
@@ -173,7 +173,7 @@ def places_of_error(error, frame):
 
 
 class Parked:
-    """A thread that stands, and the work that it is asked for."""
+    """A suspended thread, and its requests."""
 
     def __init__(self, number, error, in_call, returned):
         self.number = number

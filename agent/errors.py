@@ -7,7 +7,7 @@ def explain(error, id="expression-failed", most=100):
     and traceback lines, of so many frames at most. Runs its __str__."""
     name, lines = described(error)
     where = _syntax(error) if issubclass(type(error), SyntaxError) else _traceback(error, most)
-    by = raised_by(error) if id == "agent-failed" else ""  # whose frames nobody sees
+    by = raised_by(error) if id == "agent-failed" else ""  # whose frames are hidden
     return id, " ".join(lines) + by, name, where + lines
 
 

@@ -1,13 +1,13 @@
 # Exceptions at which threads of the program stop: where they are raised; where
-# nobody has caught them; where they leave the user's own code.
+# they were not caught; where they leave the user's own code.
 #
-# Nobody can say beforehand that an exception will not be caught. So where it was
-# not, the functions that it has left are shown by its traceback, which keeps them.
+# Whether an exception will be caught is not known beforehand. So where it was not,
+# the functions that it has left are shown by its traceback, which keeps them.
 
 _FILTERS = ("raised", "uncaught", "userUnhandled")
 _BREAK_MODES = {"raised": "always", "uncaught": "unhandled",
                 "userUnhandled": "userUnhandled"}
-# With these generators end, and loops: not what anybody looks for.
+# These end generators and loops: not what the user looks for.
 _USUAL = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 

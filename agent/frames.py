@@ -4,7 +4,7 @@
 # A frame is known to the client by a small number. We keep no frame between
 # requests (a kept frame keeps its locals alive), only a fingerprint, and look
 # the frame up again. The fingerprint covers the frame and where each of its
-# callers stands: a new call of the same function by the same instruction
+# callers is: a new call of the same function by the same instruction
 # cannot be told from the old one and counts as the same frame.
 #
 # Without a GIL a frame of a thread that runs may not be touched but by the
@@ -127,7 +127,7 @@ def is_library(code):
 
 
 def _line(frame, code, lasti):
-    """Of a frame that an exception has left and that goes on, where it was left."""
+    """Of a frame that an exception has left and that resumes, where it was left."""
     if "t" not in getattr(sys, "abiflags", "") and lasti == frame.f_lasti:
         return frame.f_lineno or 0
     return line_at(code, lasti)
@@ -186,8 +186,8 @@ def _other_frames(session):
 
 
 def _programs(frame):
-    """Without what stands on top of it: a held thread runs our code, and for us
-    what it was asked; one that waits for a debugger, our package. What is debugged
+    """Without what lies on top of it: a held thread runs our code and our requests;
+    one that waits for a debugger, our package. What is debugged
     stays, although it runs on our code. None, or [], if all is ours."""
     if type(frame) is list:
         return frame[_count_on_top([(code, names) for _, code, _, names in frame]):]
@@ -219,7 +219,7 @@ def _is_on_top(code, names):
 
 
 def is_our_code(frame):
-    """Nobody steps through it: also what `hangdbg run` has below a script."""
+    """Steps pass by it: also what `hangdbg run` has below a script."""
     return frame.f_code.co_filename == "<hangdbg run>" or (
         _is_on_top(frame.f_code, frame.f_globals))
 

@@ -69,7 +69,7 @@ def _execute_parts(body, place, names, local, extra):
 def _with_convenience_names(session, place, text):
     """The text as in Python, and a dict of the names that this puts in it."""
     given = {}
-    if "$_" in text and not _is_python(text):  # else it stands in a string
+    if "$_" in text and not _is_python(text):  # else it is in a string
         known = _convenience_values(session, place)
         for word, name in _CONVENIENCE.items():
             if word in text:

@@ -134,7 +134,7 @@ def _is_stepped(code):
 
 
 def _on_start(code, offset, thrown=None):
-    """A function begins, or a generator goes on, also by what it is to raise; in some
+    """A function begins, or a generator resumes, also by what it is to raise; in some
     thread."""
     raised = None
     try:
@@ -156,7 +156,7 @@ def _on_start(code, offset, thrown=None):
 
 
 def _on_jump(code, offset, to):
-    """Back to the same line, which is not reported as one: for who steps, it is."""
+    """Back to the same line, which is not reported as one: for a step, it is."""
     if to > offset or not _plans:
         return _monitoring.DISABLE
     plan = _plans.get(_ident())

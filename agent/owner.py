@@ -1,16 +1,16 @@
-# The class in whose body a frame's function stands: with it code that is typed there means
+# The class whose body contains a frame's function: with it code that is typed there means
 # by `self.__name` and by `super()` what the function's own would. Sent when the first text
 # needs it (means_more in dispatch.py). Runs no code of the program.
 
 
 def is_private(name):
-    """Whether Python adds the class's name to it where it stands in a class."""
+    """Whether Python adds the class's name to it where it is in a class."""
     return name.startswith("__") and not name.endswith("__") and "." not in name
 
 
 def owner_of(place, local):
     """(its name for private names, the class or None, the name of the function's first
-    argument or ""); None: the function stands in no class. local: a dict of the frame's
+    argument or ""); None: the function is in no class. local: a dict of the frame's
     locals."""
     if not of_function(place):
         return None

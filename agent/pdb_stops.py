@@ -21,16 +21,16 @@ class Events:
         elif kind == "stepIn":
             self.stop_frame = None
         elif kind == "stepOut" and innermost.f_code.co_flags & _CAN_SUSPEND:
-            self.stop_frame = 0  # lines alone: who runs it gets StopIteration
+            self.stop_frame = 0  # lines alone: its caller gets StopIteration
         else:
             self.stop_frame = id(innermost.f_back if kind == "stepOut" else innermost)
 
     def was_typed_at(self, frame, line):
-        """From 3.14 on a line is no new one that goes on in itself."""
+        """From 3.14 on a line that continues in itself is no new one."""
         return sys.version_info >= (3, 14) and self.typed_at == (id(frame), line)
 
     def on_call(self, frame):
-        """What a function that begins, or a generator that goes on, raises in the program."""
+        """What a function that begins, or a generator that resumes, raises in the program."""
         if self.stop_frame is None and not is_our_code(frame):
             return self._stand(frame, "--Call--")
 
@@ -68,7 +68,7 @@ class Events:
             _returning.pop(ident, None)
         plan = _plans.get(ident)
         if plan is not None and plan.session is self.plan.session and plan.returned is None:
-            plan.returned = returned  # $_retval, where it has come to
+            plan.returned = returned  # $_retval, once known
         return raised
 
 

@@ -71,8 +71,8 @@ _PATIENCE = 3  # seconds
 
 def is_due(collectives, seen):
     """Whether this rank has come as far as any of these: {"group", "device", "number"}.
-    By that several ranks stop in the same round of a loop, although each is asked at
-    another moment. `seen`: between two looks. If none of them goes on while the thread
+    By that several ranks stop in the same round of a loop, although each is queried at
+    another moment. `seen`: between two looks. If none of them advances while the thread
     comes by again and again, they do not say how far the loop is."""
     now = sys.modules["time"].monotonic()
     begun = [_begun(one) for one in collectives]
@@ -135,15 +135,15 @@ def _inside(session):
     return inside
 
 
-_RECORDED = 3  # the last ones of each group, and who is not over: so many
+_RECORDED = 3  # the last ones of each group, and so many unfinished ones
 _NOT_OVER = 30
 
 
 def _recorded():
     """The last collectives in torch's Flight Recorder; None where it has none.
 
-    Asked is only the recorder of the host's backends: it takes a lock that nobody holds
-    for longer than a copy. That of NCCL asks the GPU, which may never answer."""
+    Only the recorder of the host's backends is queried: it takes a lock that is never
+    held for longer than a copy. That of NCCL queries the GPU, which may never answer."""
     dump = getattr(sys.modules.get("torch._C._distributed_c10d"), "_dump_fr_trace_json", None)
     json = sys.modules.get("json")
     if dump is None or json is None:

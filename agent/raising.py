@@ -1,6 +1,6 @@
 # raise: an exception of the client's choice is raised in a thread that is held.
 #
-# Where it stands at a line, it comes up there. Out of a call in which the main
+# Where it is at a line, it is raised there. Out of a call in which the main
 # thread is blocked (lock.acquire, sleep) it is broken by a signal whose handler, for
 # this once, raises it; other threads' calls cannot be broken, and raise it when they
 # return.

@@ -104,7 +104,7 @@ def _run_as_class_body(body, last, names, local):
 
 
 def _run_as_function(body, last, kinds, names, local, declared):
-    """local None: the code stands in a module, and what it binds is global."""
+    """local None: the code is in a module, and what it binds is global."""
     kept = [name for name in local or () if type(name) is str and
             name.isidentifier() and name not in declared]
     code = _function_code(body, last, kinds, kept, [])

@@ -2,7 +2,7 @@
 #
 # They are read from the syntax tree of the source, which the client sends: the agent
 # opens no file. A call is known again, when it is made, by the instruction at which
-# its caller stands. From 3.11 on bytecode says which columns it is of; before, the
+# its caller is. From 3.11 on bytecode says which columns it is of; before, the
 # calls of a statement and its call instructions are in the same order.
 
 
@@ -70,7 +70,7 @@ def _starts(node):
     return True
 
 
-# What of a node is evaluated where it stands, and in which order; else all fields.
+# What of a node is evaluated in place, and in which order; else all fields.
 _HEADS = {"FunctionDef": ("decorator_list", "args"), "arguments": ("defaults", "kw_defaults"),
           "ClassDef": ("decorator_list", "bases", "keywords"), "For": ("iter", "target"),
           "While": ("test",), "If": ("test",), "With": ("items",), "Try": (), "TryStar": (),
@@ -105,7 +105,7 @@ def _calls_of(node):
 
 
 def _makes(call, position):
-    """A chain of calls over several lines stands at its last name, from 3.12 on."""
+    """A chain of calls over several lines is at its last name, from 3.12 on."""
     line, end_line, column, end_column = position
     start = call.lineno, getattr(call, "awaited_at", call.col_offset)
     return end_column is not None and (end_line, end_column) == (

@@ -1,4 +1,4 @@
-# Stepping: a thread that was held goes on and is stopped again, at a line of its
+# Stepping: a held thread resumes and is stopped again, at a line of its
 # own; and halting one that runs. A frame is known by its id while it is on the
 # stack: none is kept.
 
@@ -18,12 +18,12 @@ class Plan:
         self.reason = reason
         self.returned = None  # (name, value) of the last of them that has returned
         self.leaves_it = False  # the innermost is not to be stopped in
-        self.suspended = None  # the frame, by id, that has to go on or to end first
+        self.suspended = None  # the frame, by id, that has to resume or to end first
         self.events = None  # what it stops for besides lines (pdb_stops.py)
 
     def yields(self, frame):
-        """A generator or coroutine suspends itself. Whether the step stays with it: whoever
-        runs meanwhile, an event loop or who takes what it yields, is not stopped."""
+        """A generator or coroutine suspends itself. Whether the step stays with it: what
+        runs meanwhile, an event loop or the consumer of what it yields, is not stopped."""
         if self.suspended is not None or self.reason != "step":
             return self.suspended == id(frame)
         is_first = id(frame) == self.innermost
@@ -37,7 +37,7 @@ class Plan:
         return True
 
     def ends(self, frame):
-        """It returns, or an exception leaves it. Whether the step goes on in its callers."""
+        """It returns, or an exception leaves it. Whether the step continues in its callers."""
         if self.suspended is None or self.suspended != id(frame):
             return False
         self.suspended = None
@@ -74,7 +74,7 @@ class Plan:
 
 
 def step(session, ident, kind, line, call=None, events=False):
-    """On the thread, which goes on now: "next", "stepIn" (into a call: offsets of its
+    """On the thread, which resumes now: "next", "stepIn" (into a call: offsets of its
     instructions, first and last line of its statement), "stepOut", "until"."""
     innermost = _programs(sys._getframe())
     is_over = events and is_returning(ident, innermost)
@@ -96,7 +96,7 @@ def step(session, ident, kind, line, call=None, events=False):
 
 
 def plan_entry(session, ident):
-    """On the thread, which goes on: to the first line of the program (start.py)."""
+    """On the thread, which resumes: to the first line of the program (start.py)."""
     if ident not in _plans:
         plan = _plans[ident] = Plan(session, None, {}, 0, 0, "entry")
         plan_made(plan, None)
@@ -173,7 +173,7 @@ def goto_targets(session, arguments):
 
 
 def goto(session, arguments):
-    """Its innermost function goes on at another line: up to Python whether it can."""
+    """Its innermost function continues at another line, if Python allows that."""
     ident = _ident_of(session, field(arguments, "threadId", int))
     line = field(arguments, "targetId", int)
     standing = session.standing.get(ident)

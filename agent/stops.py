@@ -1,4 +1,4 @@
-# Where threads of the program come to stand by themselves: at the next line of one
+# Where threads of the program stop by themselves: at the next line of one
 # that is stepped (stepping.py), at breakpoints (breakpoints.py) and exceptions
 # (exceptions.py). What is reported at all is up to monitoring.py, or before 3.12 to
 # tracing.py.
@@ -21,7 +21,7 @@ def watch(codes=()):
             if _watcher.setdefault(None, mine) == mine:
                 break
             _nap()
-        else:  # whoever that was, it has not come to delete it
+        else:  # its setter has not deleted it
             _watcher[None] = mine
         watch_for(codes)
     finally:
@@ -93,7 +93,7 @@ def speak(session, event, **body):
 
 
 def is_ours(ident):
-    """Whether it is an executor, or stands: what it runs was asked for."""
+    """Whether it is an executor, or suspended: what it runs was requested."""
     for session in list(_sessions.values()):
         if ident == session.ident or ident in session.standing or (
                 ident in session.given_up):
@@ -114,8 +114,8 @@ def end_stops(session):
     if "end_waits" in globals():
         end_waits(session)
     end_breakpoints(session)
-    # The last one takes all that is here with it. Nobody is told of lines any more: who
-    # is not in our code now does not come into it.
+    # The last one takes all that is here with it. Lines are no longer reported: a thread
+    # that is not in our code now does not get into it.
     calls_us = was_watching() or "end_waits" in globals()
     while not _sessions and calls_us and any(map(_runs_our_code, _stacks())):
         _nap()

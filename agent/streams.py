@@ -3,7 +3,7 @@
 #
 # A thread of the program can be inside of the stand-in, or of a print() that has
 # only borrowed it (CPython before 3.13.3, gh-130163), at any moment, and can keep
-# it. So it is never freed and never stands for another stream: there is one for
+# it. So it is never freed and never replaces another stream: there is one for
 # each that was ever found as sys.stdout or sys.stderr, used again by each later
 # session, in sys.__hangdbg_streams_1__. It uses nothing of the agent and nothing of the
 # bootstrap: no global, no builtin, only itself and the defaults of its methods.
@@ -103,7 +103,7 @@ def _leave(stream, name, before):
 
 
 def _alone(stream, work, name, what):
-    # A child of fork() may have inherited the lock with nobody to open it.
+    # A child of fork() may have inherited the lock without an owner to release it.
     locked = stream._lock.acquire(True, 1)
     try:
         return work(stream, name, what)

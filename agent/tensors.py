@@ -3,7 +3,7 @@
 # The repr of a tensor on a GPU copies its values, and waits for the GPU: where
 # that hangs, for ever, in C, where nothing cancels it. So while our thread shows
 # a value, such a tensor shows what it is and not what is in it, wherever in the
-# value it stands. What the user typed runs as typed: t.tolist(), print(t).
+# value it is. What the user typed runs as typed: t.tolist(), print(t).
 
 
 def with_metadata_only(show, *arguments):

@@ -2,7 +2,7 @@
 # (bootstrap/trace.c), in frames whose code has breakpoints (bootstrap/breaks.c) and
 # in threads that are stepped. It asks only about lines that have one, and about the
 # one frame that counts for a step. Where exceptions are raised is seen only by
-# tracing all threads; that nobody has caught one, by the hooks that Python calls then.
+# tracing all threads; that one was not caught, by the hooks that Python calls then.
 
 _GENERATORS = 0x20 | 0x80 | 0x200  # Include/code.h: coroutines too
 _YIELD_FROM, _YIELD_VALUE = 72, 86  # Include/opcode.h
@@ -207,7 +207,7 @@ def _on_event(frame, returned):
 
 def _yields(frame):
     """Whether what looks like a return is none. (Up to 3.10 a frame that waits for
-    another one stands before the instruction by which it does.)"""
+    another one is before the instruction by which it does.)"""
     if not frame.f_code.co_flags & _GENERATORS:
         return False
     code, at = frame.f_code.co_code, frame.f_lasti

@@ -1,6 +1,6 @@
 # Threads of the program that wait for a debugger by the package hangdbg (python/hangdbg)
 # or by breakpoint(), and the end of those that `hangdbg run` watches: they call us, and
-# stand for the clients that have said that they want them.
+# are suspended for the clients that have said that they want them.
 
 _takers = {}  # session -> whether the program stops for it at its first line
 _hooks_of_breakpoint = []  # ours, while it is in sys
@@ -30,7 +30,7 @@ class Hook:
 
 def take_waiting(session, arguments):
     """Those that wait, and from now on those that would."""
-    if is_dormant(session):  # they go on waiting
+    if is_dormant(session):  # they continue to wait
         raise Failure("not-permitted", DORMANT)
     _takers[session] = field(arguments, "entry", bool, True)
     sys.__dict__[_STAND] = process_id(), stand_for_debugger
@@ -57,7 +57,7 @@ def _package():
 
 
 def _take_breakpoint():
-    """Unless the program, or who has started it, wants another debugger."""
+    """Unless the program, or its starter, wants another debugger."""
     builtin = sys.__dict__.get("__breakpointhook__")
     if builtin is None or sys.breakpointhook is not builtin or _named_by_environment():
         return
@@ -93,7 +93,7 @@ def program_ends(error):
 
 
 def stand_for_debugger(reason, error):
-    """On the thread. (Whether it has stood, what the program is to raise then)."""
+    """On the thread. (Whether it was suspended, what the program is to raise then)."""
     stood, raised = False, None
     try:
         ident = _ident()
