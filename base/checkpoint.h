@@ -4,7 +4,7 @@
 // With HANGDBG_TEST_DIE_AT=name in the environment, checkpoint("name") raises
 // SIGKILL; with HANGDBG_TEST_STOP_AT=name, SIGSTOP, once. The target must live
 // whichever name that is. With HANGDBG_TEST_LAST_POINT=file, the file's first
-// byte says how many names have been passed when somebody else kills us.
+// byte says how many names have been passed when another process kills us.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Fd: a file descriptor that somebody owns, and only one.
+// Fd: a file descriptor with one owner.
 #pragma once
 
 #include <unistd.h>

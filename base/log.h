@@ -2,7 +2,7 @@
 //
 // `--log=injector:debug,dap:trace` chooses what reaches stderr; everything
 // from debug up goes to the ring regardless, and is shown when a command
-// fails in a way that nobody foresaw. spdlog is behind this header and in no
+// fails in an unforeseen way. spdlog is behind this header and in no
 // other file, so that its headers cost one compile.
 #pragma once
 

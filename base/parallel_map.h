@@ -1,8 +1,7 @@
 // The same work for many processes at once, the results in order.
 //
 // Some processes at a time, a thread of ours each. Work that is not done by the
-// deadline is left behind: a process in D state can hold whoever reads it, for
-// ever.
+// deadline is left behind: a process in D state can block its reader for ever.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +42,7 @@ bool parallel_map(
     std::function<Result<R>(int)> work;
     std::vector<std::optional<Result<R>>> results;
     std::size_t next = 0;
-    std::size_t awaited = 0;  // who waits is woken for that one alone
+    std::size_t awaited = 0;  // the waiter is woken for that one alone
   };
   const auto shared = std::make_shared<Shared>();
   shared->pids = pids;

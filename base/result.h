@@ -33,7 +33,7 @@ inline std::unexpected<Error> fail(
       Error{id, std::move(message), std::move(hint), 0, place});
 }
 
-// For a system call that failed: takes errno as it stands.
+// For a system call that failed: takes the current errno.
 inline std::unexpected<Error> fail_errno(
     std::string message,
     ErrorId id = ErrorId::System,

@@ -37,8 +37,7 @@ constexpr std::array kClients = {
     Client{"curl", 'u', true, ':'},       Client{"smbclient", 'U', true, '%'},
 };
 
-// How tokens of those who give many away begin, and how long they are at least
-// with that.
+// The prefixes of big issuers' tokens, and the least lengths with these.
 struct Shape {
   std::string_view begin;
   std::size_t least;
@@ -309,7 +308,7 @@ bool Masker::name() {
   return true;
 }
 
-// "Bearer ab12...", wherever it stands.
+// "Bearer ab12...", anywhere.
 bool Masker::scheme(std::string_view name) {
   constexpr std::size_t kLeast = 8;
   const std::string small = lower(name);

@@ -3,8 +3,8 @@
 //
 // What is secret is told by its name (API_KEY, --password), by its place
 // (user:password@host, an Authorization header) and by its shape (AKIA...,
-// ghp_..., a private key). A secret without any of these is not seen: whoever
-// passes such texts on should say so.
+// ghp_..., a private key). A secret without any of these is not seen: commands
+// that pass such texts on should say so.
 #pragma once
 
 #include <string>

@@ -27,8 +27,8 @@ inline std::vector<std::thread> spawn_up_to(std::size_t count,
   return threads;
 }
 
-// What stands for the thread that would watch the clock: the kernel ends us
-// (alarm(2)) within a second after `deadline`.
+// Instead of a thread that watches the clock: the kernel ends us (alarm(2))
+// within a second after `deadline`.
 inline void end_at(Deadline deadline) {
   ::alarm(
       static_cast<unsigned>(

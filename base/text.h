@@ -34,7 +34,7 @@ std::string shell_quote(std::string_view word);
 // A command line to copy and paste.
 std::string shell_quote(const std::vector<std::string>& words);
 
-// What stands behind the last slash.
+// What follows the last slash.
 std::string_view base_name(std::string_view path);
 
 // Without white space at both ends.
