@@ -50,7 +50,7 @@ struct Ran {
   std::string out, err;
   int code = 0;
   std::optional<std::string> failed;
-  bool read = true;  // by somebody
+  bool read = true;  // has a reader
 };
 
 // Whether the other end is still there.
@@ -134,7 +134,7 @@ int answer_as_node(const NodeRequest& request,
                    std::vector<std::string> variables) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
-  // Also where nobody reads, and keeps the pipe open.
+  // Also where the reader does not read, and keeps the pipe open.
   ::alarm(static_cast<unsigned>(request.seconds) + kToWriteS);
   FrameWriter frames;
   const NodeHello hello{

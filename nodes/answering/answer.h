@@ -1,5 +1,5 @@
-// A node's side: runs the command that it was asked for, and writes what that
-// has printed as frames. It ends when nobody reads them any more.
+// A node's side: runs the requested command, and writes its output as frames.
+// It ends when they have no reader any more.
 #pragma once
 
 #include <functional>

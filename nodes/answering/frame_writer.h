@@ -13,7 +13,7 @@ class FrameWriter {
  public:
   FrameWriter();
 
-  // Whether somebody reads it.
+  // Returns whether there is a reader.
   bool write(FrameType type, std::string_view payload);
   bool write_pieces(FrameType type, std::string_view bytes);
 

@@ -4,7 +4,7 @@
 //
 // Whatever becomes of the asking side, the command ends: when the orders end,
 // when none came for a while (the asking side sends one each second), and when
-// nobody reads.
+// there is no reader.
 #pragma once
 
 #include <string>

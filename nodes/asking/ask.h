@@ -1,4 +1,4 @@
-// One command, asked of all nodes at once: starts the launchers, reads what
+// One command, run on all nodes at once: starts the launchers, reads what
 // comes back, sends the program where it is not, and gives up each node at its
 // own deadline.
 #pragma once

@@ -27,7 +27,7 @@ class Connection {
 
   // What has come by now. `program`: the ID that is expected.
   void read(const std::string& program);
-  // A node of it has asked for the program, which is not sent yet.
+  // A node of it has requested the program, which is not sent yet.
   bool wants_program() const;
   // Sends it, and then the end of the stream; may take until `deadline`.
   void send(std::string_view program, Deadline deadline);

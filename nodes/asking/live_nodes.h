@@ -40,12 +40,12 @@ class LiveNodes {
     std::string line;
   };
   // What was said by the deadline, once there is anything. Errors: Interrupted;
-  // else why a node, which the message names, does not go on: NodeFailed,
+  // else why a node, which the message names, does not continue: NodeFailed,
   // TimedOut, ChannelClosed, BadMessage.
   Result<std::vector<Said>> hear(Deadline deadline);
 
-  // The orders end, and the commands with them. Who has not ended by then is
-  // ended by its launcher.
+  // The orders end, and the commands with them. A node that has not ended by
+  // then is ended by its launcher.
   void end(Deadline deadline);
 
  private:

@@ -37,7 +37,7 @@ std::string label_of(std::string_view before) {
   if (before.ends_with(':')) {
     before.remove_suffix(1);
   }
-  // A login's noise without an end of line may stand before it.
+  // A login's noise without an end of line may precede it.
   const auto space = before.find_last_of(" \t:");
   return printable(
              before.substr(space == std::string_view::npos ? 0 : space + 1))

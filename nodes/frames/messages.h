@@ -1,4 +1,4 @@
-// What a node is asked, and what it says of itself.
+// The request to a node, and what it says of itself.
 #pragma once
 
 #include <cstdint>

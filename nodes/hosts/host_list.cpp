@@ -54,7 +54,7 @@ bool is_host_name(std::string_view name) {
 
 using Names = std::vector<std::string>;
 
-// "[1-3,07]" with what stands before and behind it.
+// "[1-3,07]" with what precedes and follows it.
 Status unfold(std::string_view piece, std::string_view list, Names& into) {
   const auto open = piece.find('[');
   if (open == std::string_view::npos) {

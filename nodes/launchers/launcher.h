@@ -33,7 +33,7 @@ class Launcher {
   // one_for_all().
   virtual std::vector<std::string> words(const std::vector<std::string>& nodes,
                                          const std::string& script) const = 0;
-  // The same on one node, with the terminal of who asks; empty: it has no way
+  // The same on one node, with the asking side's terminal; empty: it has no way
   // to give one.
   virtual std::vector<std::string> terminal_words(
       const std::string& /*node*/,
@@ -55,7 +55,7 @@ std::string launcher_forms();
 // ---- what the launchers' files have
 
 using MadeLauncher = Result<std::unique_ptr<Launcher>>;
-// Of what stands behind the colon.
+// Of what follows the colon.
 MadeLauncher make_ssh(std::string_view hosts);
 MadeLauncher make_pdsh(std::string_view hosts);
 MadeLauncher make_clush(std::string_view hosts);

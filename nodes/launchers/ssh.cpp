@@ -11,7 +11,7 @@ class Ssh : public Launcher {
  public:
   using Launcher::Launcher;
 
-  // Nobody is there to type a password; a host that is silent is given up.
+  // There is no user to type a password; a host that is silent is given up.
   std::vector<std::string> words(const std::vector<std::string>& nodes,
                                  const std::string& script) const override {
     return with_options("-T", nodes.front(), script);

@@ -15,9 +15,9 @@ class ProbeConnector {
   ProbeConnector(const ProbeTarget& target, const ProbeParty& party)
       : target_(&target), party_(&party) {}
 
-  // Goes on as far as it can without waiting.
+  // Continues as far as it can without waiting.
   void go_on();
-  // Time is up: what it has come to is its outcome.
+  // Time is up: its state is its outcome.
   void give_up();
 
   bool over() const { return over_; }

@@ -11,7 +11,7 @@ namespace hangdbg {
 int segment_size(int socket);
 
 // Sends what is left of `text` and then of kProbeBulk bytes, without waiting;
-// `sent` is moved on. Returns errno, or 0 where it can go on later.
+// `sent` is moved on. Returns errno, or 0 where it can continue later.
 int send_segments(int socket, std::string_view text, std::size_t& sent);
 
 // Into `sockaddr_storage`, of which it returns the size; 0: it is no address.

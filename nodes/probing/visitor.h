@@ -1,5 +1,5 @@
-// The listening side of one pair (wire.h). Whoever connects may be anybody:
-// what has no greeting of this probe gets no byte.
+// The listening side of one pair (wire.h). Any client may connect: one without
+// a greeting of this probe gets no byte.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // A process of ours with its three streams: a launcher, or the command that a
-// node was asked for. It ends when we do.
+// node is to run. It ends when we do.
 #pragma once
 
 #include <sys/types.h>
