@@ -1,7 +1,7 @@
 // A profile: all stacks that were seen, as one tree, each with its weight.
 //
-// The unit of a weight is one sample at the rate that was asked for. A sample
-// that was taken at half that rate weighs two.
+// The unit of a weight is one sample at the requested rate. A sample at half
+// that rate weighs two.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace hangdbg {
 
-// What a node of the tree stands for.
+// What a node of the tree represents.
 struct ProfilePlace {
   enum class Kind { Frame, Process, Thread, Wait };
   Kind kind = Kind::Frame;
@@ -99,7 +99,7 @@ class Profile {
             std::uint32_t to,
             std::uint64_t since,
             std::uint64_t weight);
-  // Of a thread, for who asks for them (SamplingOptions::tallies).
+  // Of a thread, if requested (SamplingOptions::tallies).
   ThreadTally& tally(std::uint32_t thread) { return tallies_[thread]; }
 
   const std::vector<ProfilePlace>& places() const { return places_; }

@@ -62,8 +62,8 @@ std::vector<int> Recording::pids() {
   return pids_;
 }
 
-// A tracer that could not stop a thread ends, for the kernel to let go of it,
-// and another goes on.
+// A tracer that could not stop a thread ends, for the kernel to release it, and
+// another continues.
 void Recording::run() {
   {
     const std::lock_guard lock(mutex_);

@@ -1,8 +1,8 @@
 // A recording: samples of some processes at fixed moments, until it is over.
 //
 // One thread of ours takes all samples. It is a tracer, so when it ends, for
-// whatever reason, the kernel lets go of what it has stopped. Who calls this
-// adds processes, asks how it goes, and ends it, from another thread.
+// whatever reason, the kernel resumes what it has stopped. The caller adds
+// processes, queries the state, and ends it, from another thread.
 #pragma once
 
 #include <atomic>

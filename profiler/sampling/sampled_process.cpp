@@ -93,7 +93,7 @@ Result<std::vector<Address>> SampledProcess::newest_threads() const {
 }
 
 // A thread state is in the list before its thread has begun and said which it
-// is. One that was left over by a fork never does: it is asked less and less.
+// is. One that was left over by a fork never does: it is read less and less.
 bool SampledProcess::awaits_number() {
   return has_nameless_ && (++nameless_looks_ < kEagerLooks ||
                            nameless_looks_ % kEagerLooks == 0);
@@ -145,7 +145,7 @@ Status SampledProcess::list_threads(const SampleSink& sink) {
   return {};
 }
 
-// As threading has named them. Asked only where they are shown.
+// As threading has named them. Read only where they are shown.
 void SampledProcess::name_threads(const SampleSink& sink) {
   if (!options_.threads && !options_.waits) {
     return;
@@ -221,8 +221,8 @@ void SampledProcess::cover(Thread& thread,
   add(thread, sink.at - sink.missed * sink.weight, known * sink.weight, sink);
 }
 
-// Nearly all of its frames will be the same when it stands: they are fetched at
-// once then.
+// Nearly all of its frames will be the same once it is stopped: they are
+// fetched at once then.
 SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
                                                   const SampleSink& sink,
                                                   Outcome& outcome) {

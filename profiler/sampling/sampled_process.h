@@ -27,7 +27,7 @@ namespace hangdbg {
 
 struct SamplingOptions {
   bool idle = false;             // blocked threads, too
-  bool gil = false;              // only who holds the GIL
+  bool gil = false;              // only the GIL's holder
   bool threads = false;          // by thread
   bool processes = false;        // by process
   bool whole_functions = false;  // without lines

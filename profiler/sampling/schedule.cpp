@@ -43,7 +43,7 @@ void Schedule::adapt(Clock::time_point now) {
   // One that was held up by others says little: half of it is what was before.
   const double now_one = seconds / static_cast<double>(samples_);
   one_ = one_ == 0 ? now_one : (one_ + now_one) / 2;
-  // The cost of all samples that are asked for, as a share of the time.
+  // The cost of all requested samples, as a share of the time.
   const double heaviest = std::max(1.0, rate_ / kLowestRate);
   const double weight = std::ceil(one_ * rate_ / most_cost_);
   weight_ = static_cast<std::int64_t>(std::clamp(weight, 1.0, heaviest));

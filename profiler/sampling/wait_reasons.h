@@ -1,8 +1,8 @@
 // Why threads that are recorded do not run.
 //
-// What a system call waits for takes longer to find out than a sample: somebody
-// else does that, meanwhile. A reason belongs to one sleep, which the thread's
-// counters tell from all others: it counts for the samples of that one alone.
+// What a system call waits for takes longer to find out than a sample: another
+// thread does that, meanwhile. A reason belongs to one sleep, which counters
+// of the thread tell from all others: it counts for that one's samples alone.
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ namespace hangdbg {
 
 class WaitReasons {
  public:
-  // ---- whoever finds them out
+  // ---- the thread that finds them out
   // Those of which threads sleep for a reason that is not known, each once.
   std::set<int> take_wanted();
   // `since`: its counters, before the thread was looked at and after that.
   void tell(int tid, const SchedStats& since, std::string reason);
   void forget(int tid);
 
-  // ---- who samples
+  // ---- the sampler
   void want(int pid);
   std::optional<std::string> of(int tid, const SchedStats& since) const;
 
