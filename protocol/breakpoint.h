@@ -1,4 +1,4 @@
-// Breakpoints as a client wants them, and as they came to be.
+// Breakpoints as a client wants them, and as they were set.
 #pragma once
 
 #include <cstdint>

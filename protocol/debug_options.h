@@ -1,5 +1,5 @@
 // What `attach` and `launch` have in common, by debugpy's names, so that what
-// people have in their launch.json goes on working. Ours are the flags of the
+// people have in their launch.json keeps working. Ours are the flags of the
 // command line.
 #pragma once
 

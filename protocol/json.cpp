@@ -70,8 +70,8 @@ bool is_low_surrogate(int unit) {
   return unit >= 0xDC00 && unit < 0xE000;
 }
 
-// With "\ufffd" for each surrogate that stands alone: JavaScript and Python
-// write them, the library refuses them.
+// With "\ufffd" for each lone surrogate: JavaScript and Python write them, the
+// library refuses them.
 std::string without_lone_surrogates(std::string_view text) {
   std::string mended;
   mended.reserve(text.size());

@@ -1,4 +1,4 @@
-// What the requests that let a thread go on have in common.
+// What the requests that resume a thread have in common.
 #pragma once
 
 #include <cstdint>

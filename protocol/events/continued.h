@@ -1,4 +1,4 @@
-// A thread goes on, and not because of a request that says so itself.
+// A thread resumes, and not because of a request that says so itself.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The session that looked after this one has ended
+// The session that coordinated this one has ended
 // (protocol/requests/coordinate.h).
 #pragma once
 

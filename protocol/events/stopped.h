@@ -1,4 +1,4 @@
-// A thread stands still for the user: hung, or stopped by us.
+// A thread is stopped for the user: hung, or suspended by us.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// So many threads stand for the sessions that this one looks after, and so many
-// of their breakpoints wait for it (protocol/requests/coordinate.h).
+// How many threads are suspended for the sessions that this one coordinates,
+// and how many of their breakpoints wait for it
+// (protocol/requests/coordinate.h).
 #pragma once
 
 #include <cstdint>

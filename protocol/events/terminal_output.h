@@ -1,4 +1,4 @@
-// What `hangdbg attach` prints for a person elsewhere.
+// What `hangdbg attach` prints for a user of another machine.
 #pragma once
 
 #include <optional>

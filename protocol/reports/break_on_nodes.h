@@ -1,8 +1,8 @@
 // What the two ends of `break --via` say to each other, a line of JSON each.
 //
 // The asking side orders, all nodes the same: "raise" the timeouts, "look" how
-// far your ranks are, "arm" the breakpoint, "shorten" how long threads stand,
-// "end". A node tells the events of `break --json`, and these.
+// far your ranks are, "arm" the breakpoint, "shorten" the limit of suspension,
+// "end". A node sends the events of `break --json`, and these.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace hangdbg::reports {
 
 struct BreakOrder {
   std::string what;
-  // raise: by so much. arm: threads stand for so long at most. shorten: now.
+  // raise: by how much. arm: limit of suspension. shorten: to that, from now.
   std::int64_t ms = 0;
   std::int64_t number = 0;  // look: of the question
 

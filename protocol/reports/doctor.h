@@ -8,8 +8,8 @@
 
 namespace hangdbg::reports {
 
-// One thing that was looked at. `state`: "ok", "note" (a limit, nothing is
-// missing) or "missing"; `mend` is the command that helps.
+// One check. `state`: "ok", "note" (a limit, nothing is missing) or "missing";
+// `mend` is the command that helps.
 struct Check {
   std::string name;
   std::string state;

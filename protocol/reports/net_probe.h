@@ -138,7 +138,7 @@ struct OwnNetwork {
   }
 };
 
-// The second question: whom to connect to.
+// The second question: the peers to connect to.
 struct ProbePeer {
   std::string node, host;
   std::vector<std::string> addresses;
@@ -155,7 +155,7 @@ struct ProbePeer {
 struct ProbePlan {
   std::string secret;
   double seconds = 0;
-  std::vector<ProbePeer> peers;  // all nodes; whoever is asked is one of them
+  std::vector<ProbePeer> peers;  // all nodes, the receiver included
   std::vector<std::string> services;
 
   template <class V>

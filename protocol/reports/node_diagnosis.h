@@ -1,6 +1,5 @@
-// What a node tells of the ranks that it has, so that who asks all nodes can
-// find the cause of the whole job: `diagnose --evidence`, which hangdbg alone
-// reads.
+// What a node reports about its ranks, so that the asking side can find the
+// cause of the whole job: `diagnose --evidence`, which hangdbg alone reads.
 #pragma once
 
 #include <cstdint>

@@ -34,9 +34,9 @@ struct Attach {
     std::optional<LooseText> job;
     std::optional<LooseText> ranks;
     std::optional<std::int64_t>
-        hold_for;  // s, that ranks of a job stand at most
+        hold_for;  // s, the limit for suspended ranks of a job
     std::optional<std::string>
-        coordinator;  // coordinate.h: of who has asked for it
+        coordinator;  // coordinate.h: of the session that asks for it
     std::optional<LooseText> thread;
     std::optional<std::string> way;
     std::optional<std::string> token;  // of the server, where it wants one

@@ -1,4 +1,4 @@
-// The client has set all its breakpoints: the program may go on.
+// The client has set all its breakpoints: the program may continue.
 #pragma once
 
 #include <string_view>

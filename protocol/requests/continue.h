@@ -1,4 +1,4 @@
-// Lets a thread go on.
+// Resumes a thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// This session looks after others in the same process, which join it by the
-// name of a job: they hold no thread before it lets them, and let all go when
-// it ends (agent/coordination.py). Its `hangdbg/limit` is theirs.
+// This session coordinates others in the same process, which join it by the
+// name of a job: they hold no thread before it permits that, and resume all
+// when it ends (agent/coordination.py). Its `hangdbg/limit` is theirs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Has a thread go on at another line of its function.
+// Makes a thread continue at another line of its function.
 #pragma once
 
 #include <cstdint>

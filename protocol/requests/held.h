@@ -1,4 +1,4 @@
-// Whether a thread stands that was to be held, or is still to come.
+// Whether a thread that was to be held is suspended, or is still to arrive.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A place in the agent for a thread that the injector is about to send there
-// (injector/hold.h). The thread says that it stands by the event `stopped`.
+// (injector/hold.h). The thread reports its stop by the event `stopped`.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The first request of a DAP client: who it is, and what we can do.
+// The first request of a DAP client: its name, and our capabilities.
 #pragma once
 
 #include <optional>

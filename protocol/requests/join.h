@@ -1,5 +1,5 @@
-// This session is looked after by the one that coordinates the process under
-// that name (coordinate.h).
+// This session joins the one that coordinates the process under that name
+// (coordinate.h).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// So long the threads that stand for this session do so at most: from now on,
-// or from when the first comes to stand. Then they go on by themselves, and the
-// event `continued` says so; also while we do nothing, and after our death.
+// How long threads may be suspended for this session: from now on, or from when
+// the first is. Then they resume by themselves, and the event `continued` says
+// so; also while we do nothing, and after our death.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An exception is raised in a thread that is held, which goes on with it.
+// An exception is raised in a thread that is held, which resumes with it.
 #pragma once
 
 #include <cstdint>

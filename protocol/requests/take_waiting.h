@@ -1,5 +1,5 @@
-// The threads that wait for a debugger (python/hangdbg) stand for this client,
-// and so do those that come to wait later.
+// The threads that wait for a debugger (python/hangdbg) are suspended for this
+// client, and so are those that wait later.
 #pragma once
 
 #include <optional>
