@@ -1,7 +1,7 @@
 // Queue: what one coroutine makes and another takes, at most so many at once.
-// Who puts one into a full queue waits: so a reader that is slow slows the
-// writer down, back to the peer. Several who wait put theirs in in their order,
-// before whoever comes later.
+// A writer to a full queue waits: so a reader that is slow slows the writer
+// down, back to the peer. Several waiting writers are served in their order,
+// before later ones.
 //
 // Threads: only the one that runs the executor.
 #pragma once
@@ -79,8 +79,8 @@ class Queue {
   boost::asio::steady_timer went_;  // never expires: to set it ends all waits
   std::deque<T> items_;
   std::size_t most_;
-  std::uint64_t next_turn_ = 0;  // of who comes
-  std::uint64_t turn_ = 0;       // whose it is
+  std::uint64_t next_turn_ = 0;  // of the next writer
+  std::uint64_t turn_ = 0;       // of the one served
   bool closed_ = false;
 };
 

@@ -59,8 +59,7 @@ Result<std::string> token_in(const std::string& file) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// A uid that no user has here is shown as this one, whoever it is
-// (user_namespaces(7)).
+// Any uid that no user has here is shown as this one (user_namespaces(7)).
 std::optional<uid_t> uid_of_strangers() {
   std::uint64_t inside = 0;
   std::uint64_t outside = 0;
@@ -135,8 +134,7 @@ std::optional<uid_t> user_of_tcp_peer(const asio::ip::tcp::endpoint& peer,
 }
 
 // Not the owner of the connection's other end: before accept(2) that is listed
-// as root's. Who listens on all addresses is there as well, and by IPv6
-// perhaps.
+// as root's. Also listeners on all addresses, perhaps by IPv6.
 std::vector<uid_t> users_who_listen(const asio::ip::tcp::endpoint& endpoint) {
   const SocketAddress here = place_of(endpoint);
   const auto all = read_tcp_sockets(::getpid(), Deadline::in(kListPatience));

@@ -1,5 +1,5 @@
-// Who may have a session: the same user, whom the kernel knows; and whoever has
-// the token, since what comes through a forwarded port comes as somebody else.
+// Who may have a session: the same user, whom the kernel knows; and a client
+// with the token, since a forwarded port's connection is another user's.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace hangdbg {
 // 256 random bits, as hexadecimal digits. Error: System.
 Result<std::string> make_token();
 
-// What the file holds, which nobody else may read, or HANGDBG_TOKEN does;
+// What the file holds, which no other user may read, or HANGDBG_TOKEN does;
 // nothing, if neither is there. Error: Usage.
 Result<std::optional<std::string>> given_token(const std::string& file);
 
@@ -35,7 +35,7 @@ std::optional<uid_t> user_of_tcp_peer(
 std::vector<uid_t> users_who_listen(
     const boost::asio::ip::tcp::endpoint& endpoint);
 
-// We, or root; not who has no name in our user namespace.
+// We, or root; not a user without a name in our user namespace.
 bool is_trusted(std::optional<uid_t> user);
 
 }  // namespace hangdbg

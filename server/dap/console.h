@@ -16,8 +16,8 @@
 
 namespace hangdbg {
 
-// What is left to evaluate: all of it, if it is no command, or what stands
-// behind `p`. Or what the command has to say.
+// What is left to evaluate: all of it, if it is no command, or what follows
+// `p`. Or the command's answer.
 using ConsoleAnswer = std::variant<dap::Evaluate::Arguments, std::string>;
 
 // Errors: Usage, those of what it does.

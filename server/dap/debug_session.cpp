@@ -123,8 +123,8 @@ std::unexpected<Error> DebugSession::refuse_token() {
               "\"token\": \"...\" in the attach request");
 }
 
-// A stranger has to go whatever is under way, also where he does not read; who
-// is known may be about to attach.
+// A stranger has to go whatever is under way, also one that does not read; a
+// known client may be about to attach.
 asio::awaitable<void> DebugSession::end_unless_attached() {
   for (;;) {
     const bool was_admitted = admitted_;
@@ -155,7 +155,7 @@ void DebugSession::stop() {
   requests_.close();
 }
 
-// Whoever waits for the agent waits no longer.
+// Ends all waits for the agent.
 void DebugSession::hurry() {
   leaving_ = true;
   if (agent_) {
@@ -446,7 +446,7 @@ asio::awaitable<void> DebugSession::tell_early_stops() {
   }
 }
 
-// A rank's session is over with the job's: nobody keeps the others alive now.
+// A rank's session is over with the job's: nothing keeps the others alive now.
 asio::awaitable<void> DebugSession::tell_coordinator_left() {
   co_await note("the session of the whole job has ended, and this one with it");
   dap::Terminated::Body last;

@@ -52,7 +52,7 @@ class DebugSession {
     boost::asio::io_context& io;
     boost::asio::thread_pool& pool;
     Deadline::Clock::duration timeout;  // of one request
-    DetachedChildren* left = nullptr;   // who takes those, if anybody
+    DetachedChildren* left = nullptr;   // takes those, if not null
   };
 
   // How far the editor has come.
@@ -60,8 +60,8 @@ class DebugSession {
 
   DebugSession(Machine machine, std::unique_ptr<Transport> transport);
 
-  // For who came by a socket: attach needs this token (none, if empty), and is
-  // to come soon. Who has not shown it may send little; `on_token`: he has.
+  // For a client by a socket: attach needs this token (none, if empty), and is
+  // to come soon. Before that it may send little; `on_token`: it was shown.
   void guard(std::string token, std::function<void()> on_token);
 
   // Ends when the editor has left, and the agent with it.
@@ -136,7 +136,7 @@ class DebugSession {
   // Ends a request that waits or is under way.
   void cancel(std::int64_t request);
 
-  // Threads that stand in our hands, by the editor's numbers. A hold is over
+  // Threads that we have suspended, by the editor's numbers. A hold is over
   // when the agent has said so.
   bool holds(std::int64_t thread) const { return held_.contains(thread); }
   boost::asio::awaitable<Status> hold(std::int64_t thread);
@@ -146,7 +146,7 @@ class DebugSession {
   // Whether the agent may have breakpoints of ours.
   void set_breaking() { breaking_ = true; }
   bool breaking() const { return breaking_; }
-  // It is let go on by the running request.
+  // The running request resumes it.
   void goes_on(std::int64_t thread);
   void stays(std::int64_t thread) { held_.insert(thread); }
 
@@ -182,7 +182,7 @@ class DebugSession {
                      : std::unexpected(answer.error());
   }
 
-  // For that long, or until the session's end. Whether it goes on.
+  // For that long, or until the session's end. Whether the session continues.
   boost::asio::awaitable<bool> nap(Deadline::Clock::duration time);
   boost::asio::awaitable<bool> nap(boost::asio::steady_timer& timer);
 

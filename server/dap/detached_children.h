@@ -1,5 +1,5 @@
 // DetachedChildren: what sessions have launched and left alone. Each is ours to
-// reap, and what it prints is read, and dropped, so that it can go on printing.
+// reap, and what it prints is read, and dropped, so that it can keep printing.
 //
 // Threads: only the one that runs the io_context.
 #pragma once
@@ -23,7 +23,7 @@ class DetachedChildren {
   // `ended` can be read when it has; the others are what it prints to.
   void take(Program program, Stream ended, Stream out, Stream err);
 
-  // They go on; their pipes are closed.
+  // They keep running; their pipes are closed.
   void stop();
   boost::asio::awaitable<void> join() { return keeping_.join(); }
 

@@ -36,7 +36,7 @@ std::unexpected<Error> of_a_stranger(const ListenAddress& address) {
               "token: env -u HANGDBG_TOKEN hangdbg connect ...");
 }
 
-// It may have been taken by somebody else before the server came.
+// Another process may have taken it before the server started.
 bool is_ours(const Tcp::endpoint& endpoint) {
   const auto users = users_who_listen(endpoint);
   return !users.empty() && std::ranges::all_of(users, [](uid_t user) {

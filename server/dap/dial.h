@@ -17,9 +17,9 @@ namespace hangdbg {
 // Whether what is sent is for the server's eyes only.
 enum class Sends { Nothing, Secret };
 
-// Secret: only to who is known by `tls`, or is root or we on this machine.
-// Errors: System (nobody listens), NotPermitted (it is another server than the
-// one that is asked for), TimedOut, ChannelClosed.
+// Secret: only to a server known by `tls`, or of root or us on this machine.
+// Errors: System (no listener), NotPermitted (it is another server than the
+// requested one), TimedOut, ChannelClosed.
 boost::asio::awaitable<Result<std::unique_ptr<Transport>>> dial(
     boost::asio::io_context& io,
     const ListenAddress& address,

@@ -61,14 +61,14 @@ constexpr Handler own() {
 
 // ---- those that the agent answers
 
-// What is to be there before the agent is asked.
+// What has to be done before the agent's request.
 using Prepare = asio::awaitable<Status> (*)(DebugSession& session);
 
 asio::awaitable<Status> with_completions(DebugSession& session) {
   return session.agent().need("completions", session.deadline());
 }
 
-// A thread may come to one before we have said what its number is.
+// A thread may reach one before we have said what its number is.
 asio::awaitable<Status> with_breakpoints(DebugSession& session) {
   session.answer_before_stops();
   session.set_breaking();
@@ -244,7 +244,7 @@ constexpr Handler sets(void (*declare)(dap::Capabilities&) = nullptr) {
           nullptr};
 }
 
-// None is on by itself: that would cost a program that nobody wants to stop.
+// None is on by default: that would cost a program that is not to stop.
 std::vector<dap::ExceptionFilter> exception_filters() {
   const auto filter = [](const char* id, const char* label,
                          const char* description) {

@@ -211,7 +211,7 @@ struct TerminateHandler {
   static Answer<Pair> handle(DebugSession& session, Pair::Arguments arguments);
 };
 
-// While a target is there; whether it stands does not matter.
+// While there is a target, suspended or not.
 struct VerdictHandler {
   using Pair = dap::Verdict;
   static constexpr auto kNeeds = DebugSession::Phase::Attached;

@@ -389,7 +389,7 @@ asio::awaitable<void> JobSession::let_live() {
 }
 
 // From a collective on that no rank has begun when all have been told: that is
-// their own clock. While one stands, at once: it may be its very next line.
+// their own clock. While one is suspended, at once: it may be its next line.
 asio::awaitable<void> JobSession::let_live_together() {
   const Deadline deadline = session_.deadline();
   auto before = co_await how_far();

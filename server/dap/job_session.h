@@ -3,10 +3,10 @@
 // The editor is asked to open a session for each rank that it wants to see
 // (startDebugging); those are sessions like any other, perhaps of other
 // servers. This one sees to it that the job survives them: it attaches to all
-// ranks, raises the timeouts of their process groups, lets nobody hold a thread
-// while a collective is under way that began before, keeps the time for which
-// ranks may stand, and has all go on when it ends, however that is. It meets
-// the ranks' sessions in the agents (agent/coordination.py;
+// ranks, raises the timeouts of their process groups, lets no session hold a
+// thread while a collective is under way that began before, limits the time for
+// which ranks may be suspended, and resumes all when it ends, however that is.
+// It meets the ranks' sessions in the agents (agent/coordination.py;
 // docs/decisions/0061).
 //
 // Threads: only the one that runs the io_context.
@@ -38,7 +38,7 @@ class DebugSession;
 
 class JobSession {
  public:
-  // `parent`: by which the editor has asked for it. `id`: nobody else has it.
+  // `parent`: by which the editor has asked for it. `id`: unique.
   JobSession(DebugSession& session,
              ChosenRanks chosen,
              dap::Attach::Arguments parent,
@@ -53,7 +53,7 @@ class JobSession {
   // What the editor asks a session that has no process of its own.
   static dap::Response answer(const dap::Request& request);
 
-  // Whoever waits for an agent waits no longer.
+  // Ends all waits for an agent.
   void interrupt();
   // Leaves all of them.
   boost::asio::awaitable<void> close();
@@ -115,7 +115,7 @@ class JobSession {
   boost::asio::steady_timer wake_;
   Deadline next_watch_ = Deadline::in({});
   std::optional<std::chrono::seconds> said_left_;
-  Deadline settled_ = Deadline::in({});  // who waits then has all breakpoints
+  Deadline settled_ = Deadline::in({});  // until all breakpoints are there
   TaskGroup tasks_;
 };
 

@@ -266,7 +266,7 @@ asio::awaitable<std::optional<int>> LaunchedProgram::end(Deadline deadline) {
   if (!code()) {
     co_await wait_readable(ended_, deadline);
   }
-  // What it has started may go on, and print.
+  // What it has started may keep running, and print.
   const Deadline patience = deadline.capped(kLastWords);
   while (code() && output_.running() > 0 && !patience.expired()) {
     all_said_.expires_at(patience.at());

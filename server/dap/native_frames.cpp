@@ -21,7 +21,7 @@ bool is_python(const StackEntry& entry) {
   return entry.kind == StackEntry::Kind::Python;
 }
 
-// Without what a thread that stands does for us, which is innermost.
+// Without what a suspended thread does for us, which is innermost.
 std::span<const StackEntry> programs(const DumpedThread& thread,
                                      std::span<const StackEntry> entries) {
   const auto frames = thread.stack.frames;
@@ -58,7 +58,7 @@ dap::StackFrame native_frame(const NativeSymbol& symbol,
     frame.source =
         dap::Source{.name = symbol.file.substr(symbol.file.rfind('/') + 1),
                     .presentation_hint = "deemphasize"};
-    if (symbol.file.starts_with('/')) {  // else who built it knows where it was
+    if (symbol.file.starts_with('/')) {  // else relative to its build folder
       frame.source->path = symbol.file;
     }
     frame.line = symbol.line;

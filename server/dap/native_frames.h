@@ -14,9 +14,8 @@
 namespace hangdbg {
 
 // A thread's Python frames, all of them, with the C functions between them.
-// Where the thread has gone on meanwhile, or its two stacks cannot be brought
-// together, the C functions stand below the others, and a line in between says
-// why.
+// Where the thread has run meanwhile, or its two stacks cannot be merged, the C
+// functions are below the others, and a line in between says why.
 std::vector<dap::StackFrame> with_native_frames(
     const AttachTarget& target,
     std::int64_t thread,

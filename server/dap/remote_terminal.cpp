@@ -106,7 +106,7 @@ std::vector<std::string> client_environment(
     const dap::Terminal::Arguments& wanted) {
   auto variables = variables_for_child();
   std::erase_if(variables, [](const std::string& variable) {
-    // No program of the server's user runs for who types from elsewhere.
+    // No program of the server's user runs for a user of another machine.
     return variable.starts_with("TERM=") || variable.starts_with("PAGER=");
   });
   if (wanted.screen) {

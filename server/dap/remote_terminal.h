@@ -1,6 +1,6 @@
-// RemoteTerminal: a `hangdbg attach` of this machine for a person at another,
-// on a pseudo terminal; or on pipes, where he has none. A process of its own:
-// it ends as if somebody had closed its terminal, and lets all it held go.
+// RemoteTerminal: a `hangdbg attach` of this machine for a user at another, on
+// a pseudo terminal; or on pipes, if the user has none. A process of its own:
+// it ends as if its terminal was closed, and resumes all that it held.
 //
 // Threads: only the one that runs the io_context.
 #pragma once

@@ -14,7 +14,7 @@ std::string badge_of(std::string_view wait);
 
 }  // namespace
 
-// Those that wait for a debugger say themselves where they stand, when they do.
+// Those that wait for a debugger report their place themselves, once suspended.
 asio::awaitable<void> show_hung_thread(DebugSession& session) {
   AgentSession& agent = session.agent();
   const bool entry =
@@ -22,7 +22,7 @@ asio::awaitable<void> show_hung_thread(DebugSession& session) {
   const auto hello = co_await agent.hello(session.deadline());
   const bool waits = hello && hello->waits;
   const bool read_only = co_await agent.read_only();
-  // Also those that will come to a breakpoint() of the program's own.
+  // Also those that will reach a breakpoint() of the program's own.
   Status taken;
   if (waits || !read_only) {
     taken = co_await take_waiting(agent, session.deadline(), entry);

@@ -1,4 +1,4 @@
-// How threads are let go on, by requests and by commands.
+// How threads are resumed, by requests and by commands.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -8,14 +8,14 @@
 namespace hangdbg {
 namespace {
 
-// Who has the token shows it in some milliseconds.
+// A client that has the token shows it in some milliseconds.
 constexpr std::size_t kMostStrangers = 64;
 
 }  // namespace
 
 Strangers::One::One(Strangers& all, int socket)
     : all_(all), socket_(::fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
-  if (!socket_) {  // no descriptor is left, and nobody could end it later
+  if (!socket_) {  // no descriptor is left, and nothing could end it later
     ::shutdown(socket, SHUT_RDWR);
   }
   if (all.waiting_.size() >= kMostStrangers) {
@@ -31,7 +31,7 @@ Strangers::One::~One() {
   --all_.count_;
 }
 
-// Whatever is waited for by who serves it ends.
+// Ends all waits of its session.
 void Strangers::One::end() const {
   ::shutdown(socket_.get(), SHUT_RDWR);
 }

@@ -1,6 +1,5 @@
-// Strangers: connections of which it is not known yet whose they are. There are
-// only so many at once: for one more the first that came has to go, so that who
-// says nothing keeps nobody out.
+// Strangers: connections of clients not known yet. Their number is limited: for
+// one more the oldest has to go, so that a silent client keeps no other out.
 //
 // Threads: only the one that runs the io_context.
 #pragma once
@@ -27,7 +26,7 @@ class Strangers {
 
     Strangers& all_;
     // Its own: the connection may be closed, and the number another's, before
-    // whoever serves it has noticed.
+    // its session has noticed.
     Fd socket_;
   };
 

@@ -2,7 +2,7 @@
 // by exec. For each the editor is asked to open a session (startDebugging).
 //
 // They are found out of process, in /proc: nothing is put into the target for
-// it. What was there before is left to who wants it.
+// it. What was there before is left to the caller.
 //
 // Threads: only the one that runs the io_context.
 #pragma once

@@ -14,8 +14,7 @@ constexpr auto kBetweenPolls = std::chrono::seconds(1);
 
 }  // namespace
 
-// What the kernel lists costs little; what Python makes of it is asked only
-// when that has changed.
+// The kernel's list costs little; Python's is read only when that has changed.
 asio::awaitable<void> ThreadWatch::follow() {
   const int pid = session_.agent().target().pid;
   auto tasks = list_tasks(pid);

@@ -61,7 +61,7 @@ Result<Tls> Tls::server(const std::string& certificate_file,
                   "a PEM file is wanted");
     }
   }
-  // Nobody is asked for a password.
+  // No password prompt.
   tls.context_->set_password_callback(
       [](std::size_t, Context::password_purpose) { return std::string(); },
       error);
@@ -112,7 +112,7 @@ Result<Tls> Tls::client_of(const std::string& fingerprint) {
   }
   Tls tls(make_context(Context::tls_client));
   tls.context_->set_verify_mode(asio::ssl::verify_peer);
-  // Whoever has signed it, whatever is in it: it is the one.
+  // Whatever its signer and its content: it is the right one.
   tls.context_->set_verify_callback([digits](bool,
                                              asio::ssl::verify_context& chain) {
     X509_STORE_CTX* const handle = chain.native_handle();

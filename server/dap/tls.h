@@ -22,8 +22,8 @@ class Tls {
   static Result<Tls> server(const std::string& certificate_file,
                             const std::string& key_file);
 
-  // Whom a client takes for the server: who has a certificate for `address`
-  // that one in that file has signed, or that is in it ...
+  // What a client accepts as the server: a certificate for `address` that one
+  // in that file has signed, or that is in it ...
   static Result<Tls> client_of(const std::string& authorities_file,
                                const boost::asio::ip::address& address);
   // ... or whose certificate has this fingerprint. Error: Usage.

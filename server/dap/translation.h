@@ -5,9 +5,8 @@
 //   translation.inward(arguments);  // from the editor
 //   translation.outward(body);      // for it
 //
-// It goes through the fields of any typed message; where which of them stands
-// need not be known. A file that the editor cannot see gets a reference, for
-// the request `source`.
+// It goes through the fields of any typed message, whatever their places. A
+// file that the editor cannot see gets a reference, for the request `source`.
 #pragma once
 
 #include <concepts>

@@ -30,7 +30,7 @@ using Upgrade = http::request<http::empty_body>;
 
 constexpr auto kWebsocketTransportHandshake = std::chrono::seconds(5);
 constexpr std::size_t kLargestHeader = 8192;
-constexpr bool kMayCompress = false;  // nobody has asked for it
+constexpr bool kMayCompress = false;  // not requested
 
 class WebSocketTransport final : public Transport {
  public:

@@ -1,10 +1,10 @@
 // Messages over a WebSocket, each a text message of its own.
 //
 // A browser runs as the same user and connects wherever a page tells it to. So
-// before the upgrade: whoever names an Origin, as each browser does, is
+// before the upgrade: a client that names an Origin, as each browser does, is
 // refused; and so is a Host that is not a literal loopback address, which a
 // page that has its name resolved to us could not avoid to send; over TLS the
-// certificate stands for the name.
+// certificate vouches for the name.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

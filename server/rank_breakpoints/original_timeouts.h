@@ -28,7 +28,7 @@ struct OldCollective {
   std::string group;  // "group 0", or the function that a rank is in
   std::int64_t number = 0;
   RankSet inside;   // they have begun it
-  RankSet awaited;  // they have not; empty: who they are cannot be told
+  RankSet awaited;  // they have not; empty: unknown
   std::chrono::milliseconds timeout{};
 };
 
@@ -52,7 +52,7 @@ class CollectivesWithOriginalTimeout {
  private:
   using Key = std::tuple<std::string, std::string, std::vector<std::int64_t>>;
   struct Group {
-    std::int64_t begun = 0;  // by the one who was farthest, at the raise
+    std::int64_t begun = 0;  // by the farthest, at the raise
     std::chrono::milliseconds timeout{};
     std::map<int, std::int64_t> now;  // of each rank
   };

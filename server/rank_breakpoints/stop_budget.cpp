@@ -29,7 +29,7 @@ std::vector<StopBudget::Limit> StopBudget::follow(
     return {};
   }
   left_.reset();
-  // Who comes again is told the rest.
+  // A process that stops again is told the rest.
   std::erase_if(told_, [&](int pid) { return !standing.contains(pid); });
   if (!end_) {
     end_ = Deadline::in(longest_);
@@ -63,7 +63,7 @@ std::vector<StopBudget::Limit> StopBudget::asked() {
   left_.reset();
   end_.reset();
   told_.clear();
-  // Else the next thread that comes to stand goes on at once.
+  // Else the next thread to be suspended resumes at once.
   std::vector<Limit> limits;
   for (const int pid : watched_) {
     limits.push_back({pid, longest_});

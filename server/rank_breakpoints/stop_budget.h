@@ -1,11 +1,11 @@
-// StopBudget: how long threads of a job's ranks may stand, all together. The
-// other ranks wait for these, and their collectives die of it some time. So it
-// begins when the first comes to stand, and is over when none does and nobody
-// is left in a collective that began meanwhile: a rank that goes on and stops
-// again before it has come there has the rest of the time.
+// StopBudget: how long threads of a job's ranks may be suspended, all together.
+// The other ranks wait for these, and their collectives fail some time. So it
+// begins when the first is suspended, and is over when none is and no rank is
+// left in a collective that began meanwhile: a rank that resumes and stops
+// again before that has the rest of the time.
 //
-// Who follows the ranks tells their agents what comes out here, so that a
-// thread goes on also when nobody does anything any more.
+// The caller follows the ranks and tells their agents the result, so that a
+// thread resumes even if the caller does nothing any more.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace hangdbg {
 
 class StopBudget {
  public:
-  // What the agent of a process is to be told: so long its threads may stand.
+  // For the agent of a process: how long its threads may be suspended.
   struct Limit {
     int pid;
     std::chrono::milliseconds left;
@@ -28,7 +28,7 @@ class StopBudget {
 
   explicit StopBudget(std::chrono::milliseconds longest) : longest_(longest) {}
 
-  // A process in which threads may come to stand from now on. Nothing: it is
+  // A process in which threads may be suspended from now on. Nothing: it is
   // known.
   std::optional<Limit> watch(int pid);
   // One that is attached anew.
@@ -36,10 +36,10 @@ class StopBudget {
   // One that could not be told the last limit.
   void missed(int pid) { told_.erase(pid); }
 
-  // Who stands now; to be said again and again.
+  // `standing`: processes with suspended threads; to be called again and again.
   std::vector<Limit> follow(const std::set<int>& standing);
 
-  // Whether all ranks are to be asked how far they are, for left(). After that,
+  // Whether to query the progress of all ranks, for left(). After that,
   // `asked`.
   enum class Ask { Nothing, Begin, Look };
   Ask wants() const;
@@ -49,7 +49,7 @@ class StopBudget {
   // It is to end so soon; whether it would not have before.
   bool shorten(std::chrono::milliseconds left);
 
-  // Nothing: none stands.
+  // Nothing: none is suspended.
   std::optional<Deadline> end() const { return end_; }
 
  private:
@@ -58,7 +58,7 @@ class StopBudget {
   bool stands_ = false;
   std::set<int> watched_;
   std::set<int> told_;  // of them, when it ends
-  // Since none stands: the collectives in which somebody may wait.
+  // Since none is suspended: the collectives in which a rank may wait.
   std::optional<CollectivesWithOriginalTimeout> left_;
   Deadline next_look_ = Deadline::in({});
 };

@@ -1,7 +1,6 @@
-// TimeoutOverride: what the ranks of a job have answered when they were asked
-// to raise the timeouts of their process groups, and what follows from that:
-// for how long a rank may be held, and what is still under the timeout of
-// before.
+// TimeoutOverride: the ranks' answers to the request to raise the timeouts of
+// their process groups, and what follows from that: for how long a rank may be
+// held, and what is still under the original timeout.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@
 
 namespace hangdbg {
 
-// So long threads are held at most, where nobody says it.
+// How long threads are held at most, by default.
 constexpr std::chrono::seconds kHoldFor{600};
 
 class TimeoutOverride {
@@ -44,7 +43,7 @@ class TimeoutOverride {
   // So long a rank may be held: for less than was wanted where timeouts stay.
   std::chrono::milliseconds longest() const;
   const RankSet& raised() const { return raised_; }
-  std::map<std::string, RankSet> not_raised() const;  // why -> who
+  std::map<std::string, RankSet> not_raised() const;  // why -> ranks
   std::size_t groups() const { return groups_; }  // of the rank that has most
   // What was done, a line each.
   std::vector<std::string> text() const;
@@ -53,8 +52,8 @@ class TimeoutOverride {
   CollectivesWithOriginalTimeout& old() { return old_; }
 
   // While another rank is held: what shortens the time for which that may be. A
-  // rank may come to wait in a call whose timeout was not raised, and may make
-  // groups that have to be.
+  // rank may block in a call whose timeout was not raised, and may make groups
+  // that have to be.
   struct Shorter {
     std::chrono::milliseconds time;
     std::string why;
@@ -72,8 +71,8 @@ class TimeoutOverride {
   std::optional<std::chrono::milliseconds> shortest_;  // without us
 };
 
-// Who waits where for whom, and what is left of its timeout: a line. `pids`: of
-// the ranks. Reads out of process how long they have waited.
+// Which rank waits where for which, and what is left of its timeout: a line.
+// `pids`: of the ranks. Reads out of process how long they have waited.
 std::string describe(const OldCollective& one, const std::map<int, int>& pids);
 
 // "20 s": timeouts are rarely less.

@@ -2,8 +2,8 @@
 // requests and events on one, control records on the other.
 //
 // The DAP channel is read all the time that the io_context runs: an answer goes
-// to the call that waits for it, an event to next_event(). While nobody takes
-// them, so many events wait here, the others in the channel and then in the
+// to the call that waits for it, an event to next_event(). Events that are not
+// taken wait here, up to a limit, the others in the channel and then in the
 // agent.
 //
 // One call at a time: the executor in the target answers in order. Threads:
@@ -37,7 +37,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
                                                Channels channels,
                                                int pid);
 
-  // Lets go of the channels. Its coroutines keep the connection until they have
+  // Closes the channels. Its coroutines keep the connection until they have
   // seen that.
   void close();
 

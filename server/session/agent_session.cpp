@@ -29,8 +29,8 @@ constexpr auto kFirstLook = std::chrono::milliseconds(4);
 constexpr auto kSecondLook = std::chrono::milliseconds(2);
 constexpr auto kLaterLooks = std::chrono::milliseconds(20);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
-// How long the GIL's holder stands still before it is not waited for by a
-// question that can be answered without it.
+// How long the GIL's holder may make no progress before a question that can be
+// answered without it no longer waits for it.
 constexpr auto kAgentSessionPatience = std::chrono::milliseconds(500);
 // Then the next such question is not worth another look at the GIL.
 constexpr auto kAgentSessionMoment = std::chrono::milliseconds(100);
@@ -76,7 +76,7 @@ Result<Injection> inject_agent(int pid, Deadline deadline) {
   return inject(pid, agent, deadline);
 }
 
-// Each with both of its ends here, so that nobody closes it.
+// Each with both of its ends here, so that no other process closes it.
 Result<Injection> stay_outside(int pid) {
   Injection made;
   made.target = TRY(preflight(pid));

@@ -3,8 +3,8 @@
 //
 // Holds what an attach made - the channels into the agent, and what preflight
 // saw - and asks the agent typed DAP questions over them. A question that the
-// agent cannot answer because somebody holds the GIL is watched out of process:
-// the session says who holds it, and lets the agent acquire it blocking once
+// agent cannot answer because the GIL is held is watched out of process:
+// the session names the holder, and lets the agent acquire it blocking once
 // the holder is seen to make progress. Meanwhile it answers what it can from
 // outside.
 //
@@ -42,7 +42,7 @@ namespace hangdbg {
 // Injects our agent, or joins the one that is there. Errors: inject()'s.
 Result<Injection> inject_agent(int pid, Deadline deadline);
 
-// Nothing is injected: channels to nobody. Errors: preflight()'s.
+// Nothing is injected: channels without a peer. Errors: preflight()'s.
 Result<Injection> stay_outside(int pid);
 
 class AgentSession {
@@ -56,7 +56,7 @@ class AgentSession {
                const boost::asio::any_io_executor& looks,
                Injection made,
                OnNotice on_notice);
-  // close(). No call may run, and nobody wait for an event.
+  // close(). No call may run, and none wait for an event.
   ~AgentSession();
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
@@ -155,7 +155,7 @@ class AgentSession {
   void close() { connection_->close(); }
 
   // False once a call could neither be answered nor cancelled, or the target
-  // has gone: nothing more can be asked.
+  // has gone: no more requests are possible.
   bool alive() const { return alive_; }
   // How the target or the agent went away, if one has. TargetDied,
   // ChannelClosed.

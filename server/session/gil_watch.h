@@ -1,9 +1,9 @@
-// GilWatch: who has the target's GIL, and does he get on with it?
+// GilWatch: the holder of the target's GIL, and whether it makes progress.
 //
 // The agent does not queue for a GIL that may never come
 // (bootstrap/executor.c). Whether it will come is seen out of process: a holder
-// that runs Python bytecode lets go when asked; one that stands in native code
-// does not. Without a GIL it is a pause of all threads that is waited for, and
+// that runs Python bytecode releases it on request; one in native code does
+// not. Without a GIL it is a pause of all threads that is waited for, and
 // each that is attached to the interpreter holds it up as a holder does.
 #pragma once
 
@@ -36,7 +36,7 @@ class GilWatch {
   // Whose GIL; the main one's to begin with.
   void watch_interpreter(std::int64_t number) { interpreter_ = number; }
 
-  // For how long the holder has stood still, as far as we have looked.
+  // For how long the holder has made no progress, as far as we have looked.
   Deadline::Clock::duration stood() const {
     return Deadline::Clock::now() - since_;
   }
@@ -44,8 +44,8 @@ class GilWatch {
   // "thread 79655 in read (libc.so.6), called from load (data.py:18), for 12
   // s"; "another thread" where more is not known. Of the last look.
   std::string holder();
-  // "the GIL is held by " him; without one, "a pause of all threads is held up
-  // by " him.
+  // "the GIL is held by " the holder; without one, "a pause of all threads is
+  // held up by " it.
   std::string reason();
 
  private:
@@ -61,8 +61,8 @@ class GilWatch {
   std::int64_t interpreter_ = 0;
   bool has_gil_ = true;
   std::vector<PythonThread> holders_;   // one, if there is a GIL
-  std::optional<PythonThread> holder_;  // the one that stands, if one does
-  Deadline::Clock::time_point since_;   // it stands where it stands
+  std::optional<PythonThread> holder_;  // the one without progress, if any
+  Deadline::Clock::time_point since_;   // it has been at its place
   Deadline::Clock::time_point looked_at_native_;
   bool may_stop_ = false;  // a thread, in this look, to see where it is
   // Of the modules' files, where they were asked for: reading one is slow.

@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kNap = std::chrono::microseconds(500);
-// A loop that sleeps comes to its next line soon; C that runs may not.
+// A loop that sleeps reaches its next line soon; C that runs may not.
 constexpr auto kHoldPatience = std::chrono::milliseconds(500);
 constexpr auto kHoldBetweenTries = std::chrono::milliseconds(5);
 constexpr auto kToNextLine = std::chrono::milliseconds(120);
@@ -70,7 +70,7 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
     if (was_interrupted(held)) {
       co_return held;
     }
-    // It may have come to its line just before; also to that of an earlier try,
+    // It may have reached its line just before; also that of an earlier try,
     // which had given it up.
     if (!held && held.error().id != ErrorId::NoSafeThread &&
         (co_await comes_to_stand(session, tid, deadline)).value_or(false)) {

@@ -20,7 +20,7 @@ namespace hangdbg {
 using Elsewhere =
     std::function<boost::asio::awaitable<Status>(std::function<Status()>)>;
 
-// How a thread that is held goes on.
+// How a thread that is held resumes.
 enum class StepKind { Next, Into, Out, Until };
 struct Step {
   StepKind kind;
@@ -29,15 +29,15 @@ struct Step {
   std::optional<bool> events{};  // also to calls, returns and exceptions
 };
 
-// From then on what is asked about the thread's frames runs on itself. It goes
-// on by release_thread, and by the end of the session. Errors: NoSafeThread,
-// with the reason why it cannot be held now; those of AgentSession::call.
+// From then on requests about the thread's frames run on itself. It resumes by
+// release_thread, and by the end of the session. Errors: NoSafeThread, with the
+// reason why it cannot be held now; those of AgentSession::call.
 boost::asio::awaitable<Status> hold_thread(AgentSession& session,
                                            std::int64_t tid,
                                            Deadline deadline,
                                            Elsewhere elsewhere);
 
-// It goes on, and is held again at its next line: of the same function or a
+// It resumes, and is held again at its next line: of the same function or a
 // caller's; of any; of a caller's; or of the same with at least that number.
 // The agent says when by the event `stopped`.
 boost::asio::awaitable<Status> step_thread(AgentSession& session,
@@ -45,14 +45,14 @@ boost::asio::awaitable<Status> step_thread(AgentSession& session,
                                            Step step,
                                            Deadline deadline);
 
-// Where it goes on: a line of its function. The agent says by `stopped` that it
-// stands there. Errors: ExpressionFailed where Python cannot jump.
+// Where it continues: a line of its function. The agent says by `stopped` that
+// it is there. Errors: ExpressionFailed where Python cannot jump.
 boost::asio::awaitable<Status> jump_thread(AgentSession& session,
                                            std::int64_t tid,
                                            std::int64_t line,
                                            Deadline deadline);
 
-// It goes on with that code, and is held in it as after a step into it; and
+// It resumes with that code, and is held in it as after a step into it; and
 // again where it is held now, when that has ended. Errors: ExpressionFailed
 // where it is no Python; NoSuchFrame.
 boost::asio::awaitable<Status> debug_in_thread(AgentSession& session,
@@ -65,14 +65,14 @@ boost::asio::awaitable<Status> release_thread(AgentSession& session,
                                               std::int64_t tid,
                                               Deadline deadline);
 
-// Those that wait for a debugger (python/hangdbg) come to stand, now and later;
-// the agent says so by `stopped`. If they cannot stand, they go on. One that
+// Suspends those that wait for a debugger (python/hangdbg), now and later; the
+// agent says so by `stopped`. Where that is impossible, they resume. One that
 // waits before its first line goes there, and stops there only if `entry`.
 boost::asio::awaitable<Status> take_waiting(AgentSession& session,
                                             Deadline deadline,
                                             bool entry = true);
 
-// The same for who does one thing after another.
+// The same for synchronous callers.
 Status hold_thread(Session& session, std::int64_t tid, Deadline deadline);
 Status step_thread(Session& session,
                    std::int64_t tid,
@@ -92,8 +92,8 @@ Status take_waiting(Session& session, Deadline deadline);
 // The number by which the agent knows that thread.
 Result<std::int64_t> agents_number(const Session& session, std::int64_t tid);
 
-// A thread that has come to stand, by our number for it; or one that has gone
-// on by itself.
+// A thread that was suspended, by our number for it; or one that has resumed by
+// itself.
 struct Stop {
   std::int64_t tid = 0;
   bool goes_on = false;

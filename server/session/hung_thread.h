@@ -1,4 +1,4 @@
-// Which thread a person who attaches wants to see, and what it waits for.
+// Which thread a user who attaches wants to see, and what it waits for.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ struct ShownThread {
   dap::StackTrace::Body stack;  // innermost frame first
 };
 
-// How each thread waits right now; those that are gone before we come to them
-// are left out. To be taken before an attach, which wakes the thread that it
-// borrows.
+// How each thread waits right now; those that end before they are read are left
+// out. To be taken before an attach, which wakes the thread that it borrows.
 using ThreadSamples = std::map<std::int64_t, WaitSample>;
 ThreadSamples sample_threads(int pid);
 

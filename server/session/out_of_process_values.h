@@ -1,6 +1,6 @@
 // OutOfProcessValues: the variables of frames that were read out of process,
 // and what is in them, in the same typed answers that the agent gives. From
-// memory alone: so whoever has the GIL, and without any code of the program.
+// memory alone: so without the GIL, and without any code of the program.
 //
 // A frame and a value go by numbers of ours. A value is kept by its address,
 // not alive: what has taken its place meanwhile may be shown for it.

@@ -1,7 +1,7 @@
 // OutOfProcessView: what can be said of a target without its help, in the same
 // typed answers that the agent gives.
 //
-// Everything is read from its memory and /proc, so the answers come whoever has
+// Everything is read from its memory and /proc, so the answers do not wait for
 // the GIL.
 #pragma once
 
@@ -41,7 +41,7 @@ class OutOfProcessView {
   Status find_threads(std::int64_t interpreter);
 
   const AttachTarget& target_;
-  // As they were a moment ago: whoever asks for one stack asks for the next.
+  // As they were a moment ago: clients ask for one stack after another.
   std::vector<PythonThread> threads_;
   std::int64_t interpreter_ = 0;
   Deadline fresh_ = Deadline::in({});

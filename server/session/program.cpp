@@ -106,7 +106,7 @@ std::optional<int> Program::ended() {
   return code_;
 }
 
-// Who is not our child may be reaped, and its number another's.
+// A process that is not our child may be reaped, and its number another's.
 void Program::send(int signal) {
   if (is_child_ && !ended()) {
     ::kill(pid_, signal);

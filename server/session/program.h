@@ -3,8 +3,8 @@
 //
 // It has what we have, a terminal too, and outlives us; or another has started
 // it for us, and it has what that has. It calls us by a signal
-// when a thread of it waits for a debugger (python/start.py); who starts one
-// blocks that signal before.
+// when a thread of it waits for a debugger (python/start.py); the caller blocks
+// that signal before.
 #pragma once
 
 #include <sys/types.h>
@@ -33,8 +33,8 @@ class Program {
         false;  // at breakpoint(), and else waits as it would without hangdbg
     int call = SIGUSR1;  // by this signal; 0: by none
     int ready = -1;      // what it closes when it is about to wait at `entry`
-    std::string tell;  // or who starts it is not we: a pipe's path, for `ready`
-                       // and, in a line before that, its number
+    std::string tell;  // or another starts it: a pipe's path, for `ready` and,
+                       // in a line before that, its number
     bool post_mortem = false;
     bool entry = false;               // before its first line
     std::chrono::seconds patience{};  // so long it waits for us, called
@@ -46,8 +46,8 @@ class Program {
   static Result<Program> start(const Start& start,
                                const std::function<bool()>& before_exec);
 
-  // For who is to start it in our place: what `python3 FILE ...` runs, and the
-  // words with that FILE. Error: System.
+  // For another program to start it in our place: what `python3 FILE ...` runs,
+  // and the words with that FILE. Error: System.
   static Result<Fd> text(const Start& start);
   static std::vector<std::string> words(const Start& start,
                                         const std::string& file);

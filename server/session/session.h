@@ -1,5 +1,5 @@
-// Session: an AgentSession for who does one thing after another, as a command
-// does: each function returns when it is done.
+// Session: an AgentSession for synchronous callers, such as a command: each
+// function returns when it is done.
 //
 // The agent is listened to only while one of them runs.
 //
@@ -83,7 +83,7 @@ class Session {
   bool alive() const;
   // The process has ended, or the agent has.
   bool over() const;
-  // Readable when the agent says something; nobody is to read from it.
+  // Readable when the agent says something; not to be read from.
   int descriptor() const;
   const AttachTarget& target() const;
   Result<GilState> gil() const;
@@ -95,7 +95,7 @@ class Session {
   // The next one is not to end for what came before.
   void forget_interrupt();
 
-  // For who runs coroutines of its own on the session.
+  // For callers that run coroutines of their own on the session.
   SessionLoop& loop() { return *loop_; }
 
  private:

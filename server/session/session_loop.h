@@ -1,5 +1,5 @@
 // SessionLoop: what a Session is made of - an AgentSession, and the io_context
-// on which it runs while somebody waits for it.
+// on which it runs while a call waits for it.
 //
 // Threads: one; interrupt() from anywhere.
 #pragma once

@@ -117,7 +117,7 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
   if (arguments.coordinator) {
     const Status joined = co_await join(session, *arguments.coordinator);
     if (!joined) {
-      session.leave();  // nobody would look after it
+      session.leave();  // nothing would look after it
       co_return std::unexpected(joined.error());
     }
   }

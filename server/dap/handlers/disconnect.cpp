@@ -1,6 +1,6 @@
-// disconnect: the last request. A program goes on, but for one that we have
+// disconnect: the last request. A program resumes, but for one that we have
 // started, or if it is to stay suspended: then job control stops the whole of
-// it, and with SIGCONT it goes on as if nothing had been.
+// it, and with SIGCONT it resumes as if nothing had been.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace hangdbg {
 
 namespace {
 
-// Before anything that is held is let go.
+// Before anything that is held is resumed.
 boost::asio::awaitable<Status> suspend(DebugSession& session) {
   const int pid = session.agent().target().pid;
   if (::kill(pid, SIGSTOP) != 0) {

@@ -1,5 +1,5 @@
-// goto: the thread's innermost function goes on at another line, which it has
-// not run yet. The editor hears of it as of a stop.
+// goto: the thread's innermost function continues at another line, which it has
+// not run yet. The editor is told as of a stop.
 #include "server/coroutines/co_try.h"
 #include "server/dap/handlers.h"
 #include "server/session/hold.h"

@@ -1,4 +1,4 @@
-// initialize: who the editor is, and what we can do.
+// initialize: the editor's name, and our capabilities.
 #include "protocol/version.h"
 #include "server/dap/handlers.h"
 

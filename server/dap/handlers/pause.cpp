@@ -26,7 +26,7 @@ boost::asio::awaitable<void> PauseHandler::after(DebugSession& session,
   if (session.holds(thread)) {
     co_return co_await show_thread(session, thread, "pause", "held");
   }
-  // The agent says that it stands.
+  // The agent reports the stop.
   if (const Status held = co_await session.hold(thread); !held) {
     co_await show_thread(session, thread, "pause",
                          "observed, it goes on: " + held.error().message);

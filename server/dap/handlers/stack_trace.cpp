@@ -1,4 +1,4 @@
-// stackTrace: of any thread, whether it stands or runs.
+// stackTrace: of any thread, suspended or running.
 #include <fmt/core.h>
 
 #include <algorithm>

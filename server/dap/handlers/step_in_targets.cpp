@@ -1,4 +1,4 @@
-// stepInTargets: the calls that the line at which a thread stands still makes.
+// stepInTargets: the calls that the line at which a thread is suspended makes.
 #include <fmt/core.h>
 
 #include "server/coroutines/co_try.h"
