@@ -1,4 +1,4 @@
-"""`hangdbg serve`, and editors that come to it.
+"""`hangdbg serve`, and editors that connect to it.
 
     server = Server("tcp:127.0.0.1:0")
     editor = server.editor()

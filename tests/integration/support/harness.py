@@ -169,7 +169,7 @@ class Target:
         self.noise = self.stderr()  # torch warns of what it misses, for one
 
     def go_on(self):
-        """Tells the target to go on, in the way that it asked for."""
+        """Tells the target to continue, in the way that it asked for."""
         way = self.ready["go_on"]
         if way == "SIGUSR1":
             self._await_sleep()
@@ -182,7 +182,7 @@ class Target:
 
     def _await_sleep(self):
         """Of the main thread, for a second at most, if it is to sleep: a signal that comes
-        just before wakes nobody, as when a debugger has let go of it."""
+        just before wakes nothing, as when a debugger has detached from it."""
         call = Path("/proc/%d/task/%d/syscall" % (self.pid, self.pid))
         end = time.monotonic() + (1 if self.ready["syscalls"] else 0)
         while time.monotonic() < end:
@@ -192,8 +192,8 @@ class Target:
                 break
 
     def finish(self, seconds=PATIENCE):
-        """Lets the target go on and returns its last line, after checking that
-        it ended as it does when nobody looks."""
+        """Lets the target continue and returns its last line, after checking that
+        it ended as it does without a debugger."""
         self.go_on()
         result = self.read_line(seconds)
         assert self.process.wait(seconds) == NORMAL_EXIT, self.stderr()

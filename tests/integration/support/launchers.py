@@ -23,7 +23,7 @@ _slurm_jobs = itertools.count(os.getpid() * 10)  # other clusters' are others
 
 
 class Launched:
-    """A job of four ranks. `pid`: who has started them. `started`: what is done with each
+    """A job of four ranks. `pid`: of their starter. `started`: what is done with each
     process that is begun for it."""
 
     kind = "torch"
@@ -81,7 +81,7 @@ class Container(Torchrun):
                 "--mount-proc", PYTHON, "-c", LOOPBACK_UP, *words]
 
 
-# With a network of its own a process has no 127.0.0.1 until somebody says so.
+# With a network of its own a process has no 127.0.0.1 until that is set up.
 LOOPBACK_UP = """
 import fcntl, os, socket, struct, sys
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1

@@ -64,7 +64,7 @@ def is_in_range(version, versions):
 
 @functools.cache
 def functions(path):
-    """By name: the functions in a file, wherever they stand in it."""
+    """By name: the functions in a file, wherever they are in it."""
     found = {}
     # This may be an older Python than the one whose library it is (PEP 810).
     text = re.sub(r"^(\s*)lazy (?=import |from )", r"\1", path.read_text(), flags=re.MULTILINE)

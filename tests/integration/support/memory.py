@@ -47,5 +47,5 @@ def _fields(path):
 def _writer(fifo):
     try:
         return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:  # nobody reads yet
+    except OSError:  # no reader yet
         return None

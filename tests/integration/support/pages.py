@@ -10,7 +10,7 @@ A block is run beside the target that the comment above it names:
 
 79655 stands for the target's PID, 79601 for the job's launcher, and `auto` for that job.
 Numbers, times and line breaks are not compared; the numbers of ranks are. The word `...`
-stands for any output; a command without hangdbg is not run. With HANGDBG_WRITE_DOCS=1 the
+matches any output; a command without hangdbg is not run. With HANGDBG_WRITE_DOCS=1 the
 output without that word is written anew.
 
 A program that a page shows is a file of the repository:
@@ -151,7 +151,7 @@ def names_of(folder, *python):
 
 
 def links(said):
-    """Who waits in what, of what `diagnose --json` says."""
+    """Which waiter waits in what, of what `diagnose --json` says."""
     of_ranks = [link for rank in said.get("ranks", []) for link in rank["diagnosis"]["chain"]]
     launcher = said.get("launcher")
     return said.get("chain", []) + of_ranks + ([launcher] if launcher else [])

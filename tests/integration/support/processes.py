@@ -2,7 +2,7 @@
 
 A debugger that came and went must leave the same file descriptors, threads and
 signal dispositions, and no mapping of its own. What is allowed to stay is the
-C library's: the first thread that anybody starts makes it keep one malloc arena
+C library's: the first thread that is started makes it keep one malloc arena
 (64 MiB of address space) and one cached stack; and the evaluation itself uses
 Python's allocator. All that comes with the first attach; later ones find it.
 """
@@ -211,7 +211,7 @@ def _signals(pid, tid):
     names = ("SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt")
     masks = {name: int(status[name], 16) for name in names}
     # libc's own two (32 cancels threads, 33 sets their uids): glibc installs
-    # their handlers with the first thread that a process starts, whoever does.
+    # their handlers with the first thread that a process starts, whatever starts it.
     masks["SigCgt"] &= ~(0b11 << 31)
     return {name: "%016x" % mask for name, mask in masks.items()}
 

@@ -1,6 +1,6 @@
 """What is asked of a restless program (tests/targets/harm/restless.py): questions drawn at
-random, each with what its answer is to look like; and faults, each of which must be found
-by who looks at that program: without them a soak that finds nothing says nothing.
+random, each with what its answer is to look like; and faults, each of which the program's
+checks must find: without them a soak that finds nothing says nothing.
 
     question = draw(random.Random(1), target)
     run = run_to_end([PROGRAM, *question.words])

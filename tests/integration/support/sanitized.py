@@ -2,7 +2,7 @@
 
     library = build(folder)
     agent = SanitizedAgent("told", python, library, folder)
-    agent.start()                  # who attaches to agent.target now finds it there
+    agent.start()                  # a client that attaches to agent.target finds it there
     ...
     agent.end()                    # it has unmapped itself, and said nothing
 
@@ -47,8 +47,8 @@ def runtime():
 
 
 def build(folder, beside=None, fault=None):
-    """Makes image.so and host.so there; returns the folder. `fault` is (file, what stands
-    in it, what is to stand there), and `beside` a folder where all was built without."""
+    """Makes image.so and host.so there; returns the folder. `fault` is (file, text in it,
+    its replacement), and `beside` a folder where all was built without."""
     runtime()
     sources = [*sorted(BOOTSTRAP.glob("*.c")), *sorted(BOOTSTRAP.glob("*.S")),
                *sorted(SOURCES.glob("[!h]*.c")), SOURCES / "region.S"]

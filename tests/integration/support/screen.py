@@ -56,7 +56,7 @@ class Screen:
         return int(self.tmux("list-panes", "-F", "#{pane_pid}"))
 
     def close(self):
-        """At the latest when nobody has it any more, also of a test that failed."""
+        """At the latest with the last reference, also of a test that failed."""
         self.ends()
 
 

@@ -98,11 +98,11 @@ class Nodes:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
 
     def narrow(self, name, mtu):
-        """The way to it drops larger packets, and tells nobody."""
+        """The way to it drops larger packets silently."""
         run("ip", "link", "set", self.links[name], "mtu", mtu)
 
     def drop(self, name):
-        """What this machine sends to it goes to a neighbour that nobody is."""
+        """What this machine sends to it goes to a neighbour that does not exist."""
         address = "%s.%d" % (self.net, self.names.index(name) + 1)
         run("ip", "neigh", "replace", address, "lladdr", "02:00:00:00:00:99", "dev", self.bridge,
             "nud", "permanent")

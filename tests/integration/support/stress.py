@@ -5,7 +5,7 @@ counts as harm.
     with Churn(python, folder, "calm") as target:
         run = run_to_end(["hangdbg", "eval", ...], kill_after=0.003)
         harm = target.harm()          # None, or a sentence
-        harm = target.end()           # it goes on to its end: the same
+        harm = target.end()           # it runs to its end: the same
 
 Used by test_killed.py, with a naive debugger as well, and by scripts/soak.
 """
@@ -115,7 +115,7 @@ class Restless(Target):
 
     def harm(self):
         """What is wrong with it that was not wrong at the last look: it has
-        died, a call gave what it never gives, a thread stands still."""
+        died, a call gave what it never gives, a thread makes no progress."""
         if not self.alive():
             return "died with %d: %s" % (self.process.returncode, self.stderr()[-300:])
         now = time.monotonic()
@@ -148,7 +148,7 @@ class Restless(Target):
         return harm
 
     def end(self):
-        """Lets it go on to its end: what is wrong with that, or left behind."""
+        """Lets it run to its end: what is wrong with that, or left behind."""
         harm = self.still_goes_round()
         if harm:
             return harm

@@ -28,7 +28,7 @@ class Terminal:
         self.seen = 0  # how much of `text` the last expect() has used up
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-        self.modes = termios.tcgetattr(self.master)  # before anybody changes them
+        self.modes = termios.tcgetattr(self.master)  # before any program changes them
         environment = dict(os.environ, TERM="xterm-256color", PAGER=pager)
         if no_color:
             environment["NO_COLOR"] = "1"
@@ -59,7 +59,7 @@ class Terminal:
     def type(self, keys):
         try:
             os.write(self.master, keys.encode())
-        except OSError:  # EIO: nobody reads any more; expect() will say so
+        except OSError:  # EIO: no reader any more; expect() will say so
             pass
 
     def expect(self, pattern, seconds=harness.PATIENCE):

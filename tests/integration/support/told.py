@@ -18,7 +18,7 @@ def break_at(process, file, name, answer="Breakpoint"):
 
 
 def comes_to(process, target, expression, file, name, thread=None):
-    """Is told that, and main or another thread comes to a breakpoint. (A `c` might be
+    """Is told that, and main or another thread reaches a breakpoint. (A `c` might be
     typed too late, and resume it.)"""
     tell(target, expression)
     place = "%s(%d)" % (file, line_of(file, name))

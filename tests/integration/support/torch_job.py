@@ -1,10 +1,10 @@
-"""A real torch job of four ranks (tests/targets/jobs/torch_loop.py), and whether it goes on as
-if nobody had been there: each rank notes the loss of each round.
+"""A real torch job of four ranks (tests/targets/jobs/torch_loop.py), and whether it continues
+as without a debugger: each rank notes the loss of each round.
 
     job = Job(torch_python, "plain", tmp_path, 600, 20).started()
     job.ends_right()
 
-running_job is one that goes on for ever. Tests share it that leave it as it was, for four
+running_job is one that runs for ever. Tests share it that leave it as it was, for four
 times `import torch` is most of what such a test takes.
 """
 
@@ -63,7 +63,7 @@ class Job:
         until("another round", lambda: self.rounds() > before, seconds)
 
     def is_right(self):
-        """Each loss of each rank is what the loop gives when nobody is there."""
+        """Each loss of each rank is what the loop gives without a debugger."""
         for rank in range(RANKS):
             weight = 0.0
             for step, loss in enumerate(self.losses(rank)):

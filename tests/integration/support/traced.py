@@ -39,7 +39,7 @@ class Caller:
         assert self.process.stdout.readline() == expected + "\n"
 
     def finish(self):
-        """It goes on as if nobody had been there."""
+        """It continues as without a debugger."""
         self.tell("exit")
         self.said_nothing_more()
 

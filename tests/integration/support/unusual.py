@@ -1,4 +1,4 @@
-"""Odd programs that count (tests/targets/unusual/unusual.py), and what is asked of each."""
+"""Unusual programs that count (tests/targets/unusual/unusual.py), and checks of each."""
 
 import mmap
 import os
@@ -57,7 +57,7 @@ class Counting(Target):
         self.words[STOP] = 1
 
     def end(self, code=NORMAL_EXIT):
-        """It ends as it does when nobody looks. What it tells, but for what is true of
+        """It ends as it does without a debugger. What it tells, but for what is true of
         each kind."""
         self.go_on()
         told = self.read_line(PATIENCE)
@@ -82,8 +82,8 @@ def asked(target):
 
 
 def assert_asked(target, restless=False):
-    """Three times, and by one that dies in between; it is looked at from outside; and
-    it goes on, and is as before, each time. RESTLESS: what is its own comes and goes."""
+    """Three times, and by one that dies in between; it is read out of process; and it
+    continues, and is as before, each time. RESTLESS: what is its own comes and goes."""
     assert_goes_on(target)
     before = target.snapshot()
     asked(target)

@@ -25,7 +25,7 @@ CACHE = ROOT / ".cache" / "kernel"
 QEMU = "qemu-system-x86_64"
 BUSYBOX = "/bin/busybox"  # busybox-static
 
-# For who asks for them: a network that leads nowhere, and RoCE on it. In this order.
+# On request: a network that leads nowhere, and RoCE on it. In this order.
 MODULES = ["dummy", "crc32_generic", "udp_tunnel", "ip6_udp_tunnel", "ib_core", "ib_uverbs",
            "rdma_rxe"]
 
