@@ -188,7 +188,7 @@ void set_up(CLI::App& app,
     added->group(std::string(row.group));
     added->get_help_ptr()->group("Common options");
   };
-  // To make those that nobody asks for takes a tenth of a small dump's time.
+  // To make those that are not needed takes a tenth of a small dump's time.
   const auto* const named = std::ranges::find_if(commands, [&](const Row& row) {
     return row.name == first || (row.alias == first && !first.empty());
   });
@@ -236,7 +236,7 @@ std::string version_line() {
   return std::string("hangdbg ") + version();
 }
 
-// Also where the parser gave up before it came to that word.
+// Also where the parser gave up before it reached that word.
 bool is_json_asked_for(const CLI::App& app, std::span<char* const> words) {
   for (const CLI::App* const command : app.get_subcommands()) {
     const CLI::Option* const flag = command->get_option_no_throw("--json");

@@ -211,7 +211,7 @@ Status Phases::check_ranks(const RankSet& here) {
   return {};
 }
 
-// Each is over some time: when all have come to it, or by its timeout.
+// Each ends some time: when all have reached it, or by its timeout.
 Status Phases::await_old() {
   const Deadline patience = Deadline::in(kPatienceForOld);
   std::string said;
@@ -276,7 +276,7 @@ Result<int> Phases::stop() {
   }
 }
 
-// While a rank stands, another may come to wait in a call whose timeout stays.
+// While a rank is suspended, another may block in a call whose timeout stays.
 Status Phases::watch() {
   if (ranks.standing().empty()) {
     return {};

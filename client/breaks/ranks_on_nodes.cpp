@@ -120,7 +120,7 @@ Status RanksOnNodes::take(RanksOfOne& node,
   } else if (event == "stop") {
     auto stop = TRY(decode<reports::StopEvent>(json));
     standing_.insert(stop.rank);
-    left_[stop.rank] = commands_ + 1;  // where it stands is told as well
+    left_[stop.rank] = commands_ + 1;  // its place is told as well
     shortened_ = std::nullopt;
     pass_on(node, std::move(stop));
   } else if (event == "output") {

@@ -48,7 +48,7 @@ class RanksOnNodes {
   void tell(const reports::BreakOrder& order);
   // Shows what they say. Errors: LiveNodes::hear's.
   Status hear(Deadline deadline);
-  // Errors: also TimedOut, with who is missing and `what`.
+  // Errors: also TimedOut, with the missing ranks and `what`.
   Status await_all(const std::function<bool(const RanksOfOne&)>& there,
                    Deadline deadline,
                    const std::string& what);

@@ -272,7 +272,7 @@ int prompt_at_stops(const BreakAtStops& at) {
   AttachedRank* const first =
       came ? came->front() : attached.find_rank(at.chosen.ranks.front().rank);
   if (came) {
-    // At once: it stands.
+    // At once: it is suspended.
     const Status shown = await_stop(*first->state, std::nullopt);
     if (!shown) {
       return report(shown.error(), attached.err());

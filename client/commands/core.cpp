@@ -99,7 +99,7 @@ Status show(const CoreOptions& options) {
   return {};
 }
 
-// Of gcore's file there is none: the process went on. Signals that make the
+// Of gcore's file there is none: the process lived on. Signals that make the
 // kernel write a core file: signal(7).
 std::optional<DumpedEnd> end_of(const CoreNotes& notes) {
   constexpr std::array kFatal = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,

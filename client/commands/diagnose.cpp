@@ -275,7 +275,7 @@ int diagnose_several(const DiagnoseOptions& options,
   return code == 0 && options.exit_state ? exit_code_of(worst) : code;
 }
 
-// All are looked at: who one waits for may not be among those that are meant.
+// All are looked at: what one waits for may not be among the chosen ones.
 int diagnose_ranks(const DiagnoseOptions& options, const ChosenRanks& chosen) {
   const JobDiagnosis found =
       diagnose_job(chosen.job, options.hung_after_s, options.common.deadline());

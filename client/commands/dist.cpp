@@ -202,7 +202,7 @@ void look(const std::vector<JobRank>& ranks,
 void ask(const DistOptions& options, DistReport& report) {
   std::vector<JobRank> ranks;
   for (const DistRank& one : report.ranks) {
-    // To ask who has no group would tell nothing.
+    // A query of a rank without a group would tell nothing.
     if (one.look && !one.look->groups.groups.empty()) {
       ranks.push_back({.rank = one.rank, .pid = one.pid});
     }

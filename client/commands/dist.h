@@ -1,5 +1,5 @@
-// hangdbg dist PID | --job JOB: the process groups of a job, who of it is
-// behind, and between whom nothing comes any more.
+// hangdbg dist PID | --job JOB: the process groups of a job, the ranks that are
+// behind, and the connections that carry nothing any more.
 #pragma once
 
 #include "client/options/cli.h"

@@ -1,4 +1,4 @@
-// hangdbg doctor [PID]: can I attach here, and if not, what mends it?
+// hangdbg doctor [PID]: whether attaching is possible here, and how to fix it.
 #pragma once
 
 #include "client/options/cli.h"

@@ -196,7 +196,7 @@ Result<int> dump(const DumpCommandOptions& options) {
 }
 
 // As its job was found among all processes, where one was: what a process says
-// of itself its children say as well, and who has launched it may.
+// of itself its children say as well, and its launcher may.
 void Output::place(ProcessDump& dump) const {
   if (!jobs) {
     return;
@@ -221,7 +221,7 @@ void Output::show(const ProcessDump& dump) {
   any = true;
 }
 
-// First of all: who is not there cannot be read.
+// First of all: absent ranks cannot be read.
 void Output::show_absent() {
   if (!ranks) {
     return;
@@ -416,8 +416,8 @@ Dump dump_one(int pid, const DumpOptions& options, bool find_rank) {
   return dump;
 }
 
-// Whether a process that could not be read may be Python all the same, as one
-// that we may not look at may not: for who searches, it is not there.
+// Whether a process that could not be read may be Python all the same. One that
+// we may not look at may not: a search does not find it.
 bool is_python(ErrorId why_not) {
   return exit_code(why_not) == 4 && why_not != ErrorId::KernelThread &&
          why_not != ErrorId::Wrong32Bit;

@@ -1,5 +1,5 @@
-// `hangdbg fds PID`: what each open descriptor leads to, and who has the other
-// end.
+// `hangdbg fds PID`: what each open descriptor leads to, and the processes at
+// the other end.
 #pragma once
 
 #include "client/options/cli.h"

@@ -1,5 +1,4 @@
-// hangdbg locks: who has which lock, who waits for it, and who for whom in a
-// circle.
+// hangdbg locks: the owner and the waiters of each lock, and deadlock cycles.
 #pragma once
 
 #include "client/options/cli.h"

@@ -1,5 +1,5 @@
-// hangdbg node: what runs on a node for who asks it (--via). Not for people: no
-// help shows it.
+// hangdbg node: what runs on a node for the asking side (--via). Not for users:
+// no help shows it.
 #pragma once
 
 #include "client/options/cli.h"

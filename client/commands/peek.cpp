@@ -206,7 +206,7 @@ Result<const PythonFrame*> frame_of(const FoundThread& found,
                          printable(found.name))))];
 }
 
-// The hint of those who know no process: kEvalHint.
+// The hint where no process is known: kEvalHint.
 // As Python would raise it: a name that is not there is among those of another
 // frame, and what memory does not show the program's own code may know.
 Error with_command(Error error, const PeekOptions& options) {

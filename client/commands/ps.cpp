@@ -259,7 +259,7 @@ std::vector<Row> as_tree(const Processes& processes) {
     by_pid[process.pid] = &process;
   }
   std::map<const SurveyedProcess*, std::vector<const SurveyedProcess*>>
-      children;  // the roots are nobody's
+      children;  // the roots have no parent
   for (const SurveyedProcess& process : processes) {
     const auto parent = by_pid.find(process.ppid);
     children[parent == by_pid.end() ? nullptr : parent->second].push_back(

@@ -176,8 +176,8 @@ Result<int> write_report(const ReportOptions& options) {
   for (const JobRank& process : whose.processes) {
     pids.push_back(process.pid);
   }
-  // Before and after: who ends meanwhile takes what he knows along, and who
-  // begins brings it.
+  // Before and after: a process that ends meanwhile takes its secrets along,
+  // and a new one brings some.
   Masking masking;
   masking.learn(pids, deadline.capped(kToLearn));
   Gathered gathered = TRY(gather_shown(options, whose, deadline));

@@ -125,7 +125,7 @@ int run(const std::vector<std::string>& before,
 }
 
 int run_command(std::span<char*> command, bool children, const Palette& err) {
-  // Who is root may trace them anyhow.
+  // Root may trace them anyhow.
   if (children && ::geteuid() != 0) {
     if (const Status entered = enter_user_namespace(); !entered) {
       return report(entered.error(), err);
@@ -153,9 +153,9 @@ void allow_tracers(int scope_too_strict) {
   }
 }
 
-// One of our own, in which we are who we are: who has made it has all
-// capabilities over it from outside, CAP_SYS_PTRACE as well, and whoever is in
-// it has none (user_namespaces(7)).
+// One of our own, in which we keep our IDs: its creator has all capabilities
+// over it from outside, CAP_SYS_PTRACE as well, and processes in it have none
+// (user_namespaces(7)).
 Status enter_user_namespace() {
   const std::string uid_map = fmt::format("{0} {0} 1", ::geteuid());
   const std::string gid_map = fmt::format("{0} {0} 1", ::getegid());

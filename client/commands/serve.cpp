@@ -126,7 +126,7 @@ Status serve(const ServeOptions& options) {
     }
   });
   asio::posix::stream_descriptor input(io);
-  // Whoever reads this may end us at once.
+  // The reader of this may end us at once.
   tell(
       {.address = to_text(server->address()),
        .token = given || is_unix(address) ? std::nullopt : std::optional(token),

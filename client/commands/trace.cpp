@@ -206,7 +206,7 @@ Result<RecorderOptions> recorder_options(const TraceOptions& options) {
 }
 
 // A process that is stopped, or in state D, can be traced: nothing happens
-// until it goes on.
+// until it resumes.
 Status check_target(int pid) {
   if (pid == ::getpid()) {
     return fail(ErrorId::Usage, fmt::format("{} is hangdbg itself", pid),

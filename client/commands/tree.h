@@ -1,4 +1,4 @@
-// hangdbg tree: the processes around one, and who waits for whom.
+// hangdbg tree: the processes around one, and which waits for which.
 #pragma once
 
 #include "client/options/cli.h"

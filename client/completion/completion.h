@@ -1,7 +1,7 @@
 // What may come next on a command line that is being typed, for a shell.
 //
 // All of it is told by the declarations that parse the line: the names, what
-// they are good for, and the word that stands for a value. Of "PID|auto" the
+// they are good for, and the placeholder of a value. Of "PID|auto" the
 // first is a kind, of which there are some on this machine now (live.h), and
 // the second is a value itself.
 #pragma once

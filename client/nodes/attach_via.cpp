@@ -40,7 +40,7 @@ std::optional<int> one_rank(const JobOptions& job) {
              : std::nullopt;
 }
 
-// Who has that rank, of each job.
+// The place of that rank, of each job.
 std::map<std::string, Place> places_of(
     int rank,
     const std::vector<std::pair<std::string, reports::PsProcesses>>& nodes) {

@@ -1,5 +1,5 @@
-// `dist --via`: the ranks of all nodes beside each other: who is behind in
-// which group. What a node says of its connections stays its own.
+// `dist --via`: compares the ranks of all nodes: which are behind in which
+// group. What a node says of its connections stays its own.
 #pragma once
 
 #include "client/options/options.h"

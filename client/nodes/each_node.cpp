@@ -56,7 +56,7 @@ std::string only_ranks(const std::string& text, std::string& rest) {
   return ranks;
 }
 
-// Each text with those who have said it.
+// Each text with the nodes that have said it.
 struct SaidText {
   std::string text;
   Nodes nodes;

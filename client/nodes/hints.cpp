@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 14> kAsked = {
     "ps",  "dump",  "diagnose", "dist", "eval", "peek",   "threads",
     "net", "locks", "fds",      "tree", "host", "around", "attach"};
 
-// Whom a command is about: none of what can be asked by --via.
+// What a command is about; Nobody: nothing that --via can query.
 enum class About { Nobody, Process, Job };
 
 About about(std::string_view command) {

@@ -70,7 +70,7 @@ void Joined::take(const NodeAnswer& answer) {
   of.ahead_most_s = found->job->clock_s - began_s;
 }
 
-// Whoever is of the job's world, and on none of these nodes.
+// The ranks of the job's world that are on none of these nodes.
 void complete(JobDiagnosis& job, double hung_after_s) {
   std::ranges::sort(job.ranks, {}, &RankDiagnosis::rank);
   std::ranges::sort(job.job.ranks, {}, &JobRank::rank);

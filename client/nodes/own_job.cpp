@@ -122,7 +122,7 @@ std::string names_of(const std::vector<std::string>& addresses) {
   return fold_hosts(hosts);
 }
 
-// All ranks have a connection to the store; who has it here sees where from.
+// All ranks have a connection to the store; its host sees where from.
 MaybeNodes by_store(const Job& job,
                     const JobRank& rank,
                     const Environment& environment,

@@ -1,6 +1,6 @@
 // `--via auto`: the nodes of the job that this machine is part of, by what can
 // be seen here: its Slurm job, its pod's labels, the hostfile of its launcher,
-// or who is connected to the store where its ranks meet.
+// or the clients of the store where its ranks meet.
 #pragma once
 
 #include <memory>

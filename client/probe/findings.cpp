@@ -154,7 +154,7 @@ void find_failing_pairs(NetProbe& probe, const ProbedPairs& pairs) {
   }
 }
 
-// A name of a node that leads elsewhere from some.
+// A name of a node that resolves differently on some.
 void find_names(NetProbe& probe) {
   // name -> what it resolves to -> where
   std::map<std::string, std::map<Names, std::set<std::string>>> all;

@@ -46,7 +46,7 @@ std::vector<std::string> parse_getent(const std::string& text) {
     if (words.empty()) {
       continue;
     }
-    // A v4 address as v6, where somebody asked for both.
+    // A v4 address as v6, where both were requested.
     std::string_view address = words.front();
     if (address.starts_with("::ffff:") &&
         address.find('.') != std::string_view::npos) {

@@ -207,7 +207,7 @@ NetProbe Probe::result() const {
   return made;
 }
 
-// This machine alone: nobody else is asked.
+// This machine alone: no other is queried.
 Result<NetProbe> probe_here(const ProbeOptions& options) {
   const Deadline deadline = options.common.deadline();
   Probe probe{.options = options, .order = {host_name()}};

@@ -128,7 +128,7 @@ std::string speed_text(const ProbedInterface& one) {
 }
 
 // "eth0 10.0.0.1, up, 10 Gbit/s, MTU 1500 (gloo, NCCL)", without the loopback,
-// if nobody has selected that.
+// if that is not selected.
 std::string interfaces_text(const NetProbe& probe, const Palette& out) {
   std::string text;
   for (const ProbedNode& node : probe.nodes) {

@@ -7,7 +7,7 @@ namespace hangdbg {
 
 struct PromptState;
 
-// The line, with what the alias stands for that it begins with.
+// The line, with the alias that it begins with expanded.
 std::string expand_alias(const PromptState& state, std::string line);
 
 }  // namespace hangdbg

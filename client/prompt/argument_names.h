@@ -15,9 +15,9 @@ struct ArgumentNames {
   bool is_python = false;
 };
 
-// `argument`: what stands behind the command's name, up to the cursor, with
-// what follows the last separator as its last word. Asks the target only for
-// what is known there, and runs none of its code.
+// `argument`: what follows the command's name, up to the cursor, with what
+// follows the last separator as its last word. Asks the target only for what is
+// known there, and runs none of its code.
 ArgumentNames argument_names(PromptState& state,
                              std::string_view command,
                              std::string_view argument,

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto kLookForStops = milliseconds(200);
-// Who comes so soon needs no word.
+// A rank that stops so soon needs no message.
 constexpr auto kAtStopsPatience = milliseconds(500);
 
 int rank_whose_time_was_up(AttachedRanks& attached);

@@ -1,4 +1,4 @@
-// What `hangdbg break` does while ranks come to its breakpoint.
+// What `hangdbg break` does while ranks arrive at its breakpoint.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct BreakAtStops {
   std::function<Status()> meanwhile = {};
 };
 
-// Those in which a thread has come to stand: one of them, or all of `together`.
+// Those in which a thread has stopped: one of them, or all of `together`.
 // Errors: TimedOut, TargetDied, Interrupted.
 Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at);
 

@@ -63,7 +63,7 @@ class AttachedRanks {
 
   // Takes in what they have said, without a wait.
   void look();
-  // A rank, other than that, where a thread has come to stand which nobody has
+  // A rank, other than that, where a thread has stopped that the user has not
   // seen there.
   std::optional<int> stopped_elsewhere(const PromptState& than);
   // Until one of them says something. Errors: none; Ctrl-C ends it too.
@@ -77,11 +77,11 @@ class AttachedRanks {
       Deadline deadline,
       bool recorded = false);
 
-  // From now on threads stand for so long at most as these allow.
+  // From now on threads are suspended no longer than these allow.
   Status limit(TimeoutOverride raised);
   HoldTimer* timer() { return timer_ ? &*timer_ : nullptr; }
 
-  // Who is told what happens as JSON; none unless it is said. It must outlive
+  // The receiver of what happens as JSON; none by default. It must outlive
   // this.
   void tell(BreakEvents* events) { events_ = events; }
   BreakEvents* events() const { return events_; }

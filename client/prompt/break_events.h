@@ -36,9 +36,9 @@ class BreakEvents {
   void breakpoint(const std::string& place,
                   const RankSet& ranks,
                   const std::optional<std::string>& message);
-  // All go on sooner than was said.
+  // All resume sooner than was said.
   void shortened(const std::string& why, std::chrono::milliseconds left);
-  // Some have come, and stand until all of these have.
+  // Some have arrived, and are suspended until all of these have.
   void waits(const RankSet& here, const RankSet& all);
   void stop(const AttachedRank& rank);
   void output(const AttachedRank& rank,

@@ -47,7 +47,7 @@ Status make_safe_to_hold(AttachedRanks& attached,
   if (attached.all().empty()) {
     return std::unexpected(failed.begin()->second);
   }
-  // A rank may come to stand while another does already.
+  // A rank may stop while another is stopped already.
   const Interruptible interruptible(*attached.all().front()->session);
   const Status safe = raise_and_wait(attached, job, failed, hold_for, deadline);
   if (!safe) {
@@ -112,7 +112,7 @@ Status raise_and_wait(AttachedRanks& attached,
   return attached.limit(std::move(raised));
 }
 
-// The sessions may go on: at a prompt.
+// The sessions may continue: at a prompt.
 void put_back(AttachedRanks& attached) {
   for (AttachedRank* const one : attached.all()) {
     if (const auto done = attached.process_groups(
@@ -144,7 +144,7 @@ Status raise_all(AttachedRanks& attached, TimeoutOverride& raised) {
   return {};
 }
 
-// Each is over some time: when all have come to it, or by its timeout.
+// Each ends some time: when all have reached it, or by its timeout.
 Status await_old(AttachedRanks& attached,
                  CollectivesWithOriginalTimeout& old,
                  Deadline deadline) {

@@ -16,7 +16,7 @@ struct Command {
   std::vector<std::string_view> names;  // the abbreviation first, as pdb's help
   std::string_view arguments;           // "[first[, last]]"
   std::string_view help;
-  // The argument is what stands behind the name, trimmed. An error is shown
+  // The argument is what follows the name, trimmed. An error is shown
   // as pdb shows one ("*** ...").
   Status (*run)(PromptState&, std::string_view argument);
   Word word = Word::Command;

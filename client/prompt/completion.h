@@ -1,4 +1,4 @@
-// Tab: what may stand at the cursor.
+// Tab: what may be at the cursor.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Completion {
 };
 
 // Asks the target for names (running none of its code), and adds the commands
-// where one may stand. Empty if there is nothing, or no answer soon.
+// where one may be. Empty if there is nothing, or no answer soon.
 Completion complete(PromptState& state, std::string_view before_cursor);
 
 // The longest text that all the words begin with; whole characters of UTF-8.

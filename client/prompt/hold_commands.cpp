@@ -31,7 +31,7 @@ Status hold(PromptState& state, std::string_view) {
   return {};
 }
 
-// The thread goes on and is held again.
+// The thread resumes and is held again.
 Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
   const auto tid = state.place.thread().tid;
   if (!state.held.contains(tid)) {
@@ -93,7 +93,7 @@ Status release(PromptState& state, std::string_view) {
   return {};
 }
 
-// Where there are breakpoints, until a thread comes to one; in `debug`, to its
+// Where there are breakpoints, until a thread reaches one; in `debug`, to its
 // end.
 Status go_on(PromptState& state, std::string_view) {
   const auto tid = state.place.thread().tid;
@@ -103,7 +103,7 @@ Status go_on(PromptState& state, std::string_view) {
     state.leaving = true;  // the end of the session lets it go
     return {};
   }
-  // It came to one before this was typed: nobody has seen it there yet.
+  // It stopped before this was typed: the user has not seen it there yet.
   const bool is_there = std::ranges::count(state.unseen, tid, &Stop::tid) > 0;
   if (!is_there && (!waits || state.held.contains(tid))) {
     TRY(release(state, {}));

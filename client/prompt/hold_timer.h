@@ -1,5 +1,5 @@
-// HoldTimer: how long threads of the ranks that a prompt is attached to may
-// stand. Their agents are told what StopBudget says, also while nothing is
+// HoldTimer: how long threads of the ranks that a prompt is attached to may be
+// suspended. Their agents are told what StopBudget says, also while nothing is
 // typed.
 #pragma once
 
@@ -21,7 +21,7 @@ class HoldTimer {
  public:
   HoldTimer(AttachedRanks& ranks, TimeoutOverride raised);
 
-  // A rank in which threads may come to stand from now on. Errors: those of a
+  // A rank in which threads may be suspended from now on. Errors: those of a
   // call.
   Status watch(AttachedRank& rank);
   // One that is no longer attached.
@@ -30,11 +30,11 @@ class HoldTimer {
   // To be called again and again.
   void look();
 
-  // Those that stand go on in so long at most: a rank of another machine may
-  // not wait for longer.
+  // Suspended ones resume after that at the latest: a rank of another machine
+  // may not wait for longer.
   void shorten(std::chrono::milliseconds left);
 
-  // When those that stand go on by themselves; nothing: none stands.
+  // When suspended ones resume by themselves; nothing: none is suspended.
   std::optional<Deadline> end() const { return stop_budget_.end(); }
 
  private:

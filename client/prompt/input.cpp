@@ -91,7 +91,7 @@ bool is_busy(PromptState& state) {
   return !now || now->busy;
 }
 
-// " 9:58": then what is held goes on by itself.
+// " 9:58": then what is held resumes by itself.
 std::string time_left(const PromptState& state) {
   const HoldTimer* const timer =
       state.others == nullptr ? nullptr : state.others->timer();

@@ -205,7 +205,7 @@ bool LineEditor::paste_goes_on() const {
 
 bool LineEditor::Impl::renew_prompt() {
   const std::string before = std::exchange(prompt, ask_prompt()).text;
-  // libedit leaves out what stands behind the last character: the colour ends
+  // libedit leaves out what follows the last character: the colour ends
   // before that, which is a space.
   const std::string_view text = prompt.text;
   const std::size_t last = text.empty() ? 0 : text.size() - 1;

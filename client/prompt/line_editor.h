@@ -21,7 +21,7 @@ class LineEditor {
   struct Prompt {
     std::string text;
     bool is_warning = false;  // red
-    bool may_change = false;  // while nobody types
+    bool may_change = false;  // while nothing is typed
   };
 
   // On stdin and stdout. Null if libedit cannot use this terminal.

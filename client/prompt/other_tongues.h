@@ -11,7 +11,7 @@ namespace hangdbg {
 // Any other text as it is.
 std::string as_typed_here(std::string_view text);
 
-// "threads", "locals", ...: what may stand behind `info`.
+// "threads", "locals", ...: what may follow `info`.
 std::vector<std::string_view> words_after_info();
 
 }  // namespace hangdbg

@@ -31,8 +31,8 @@ class Place {
   Status down(std::size_t count);
   void to_innermost() { index_ = 0; }
 
-  // Looks again where the thread is. True: the same function stands at the
-  // same distance from the outermost frame; else the place is the innermost
+  // Looks again where the thread is. True: the same function is at the same
+  // distance from the outermost frame; else the place is the innermost
   // frame now. Errors: NoSuchThread when the thread has ended; call()'s.
   Result<bool> refresh(Session& session, Deadline deadline);
 

@@ -124,7 +124,7 @@ int show_failure(const PromptState& state, const Error& error) {
   return exit_code(error.id);
 }
 
-// Nothing more can be asked.
+// No more requests are possible.
 bool target_is_lost(const PromptState& state) {
   return !state.session.alive();
 }
@@ -206,6 +206,6 @@ bool is_paged(const Command& command) {
   return !is_in(hold_commands()) && !is_in(rank_commands());
 }
 
-// How long threads may stand is looked after while nothing is typed, too.
+// Also limits how long threads are suspended while nothing is typed.
 }  // namespace
 }  // namespace hangdbg

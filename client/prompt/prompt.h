@@ -33,7 +33,7 @@ struct PromptState {
   const Palette& err;
   Place place;
 
-  // Of `list`: where the next one goes on; none after a change of frame.
+  // Of `list`: where the next one continues; none after a change of frame.
   std::optional<std::int64_t> list_from{};
   std::set<std::int64_t> held{};      // threads, by tid
   std::set<std::int64_t> stepping{};  // those that will stop at a line
@@ -58,7 +58,7 @@ struct PromptState {
   std::optional<int> rank{};
   std::optional<int> go_to{};
   AttachedRanks* others = nullptr;  // what else is attached
-  bool time_was_up = false;         // threads have gone on by themselves
+  bool time_was_up = false;         // threads have resumed by themselves
   // One of several that step at once: what it has begun is awaited later.
   bool together = false;
   std::optional<std::int64_t> awaited{};
@@ -74,13 +74,13 @@ struct PromptState {
 
 // Asks the agent about the place's frame; `arguments.frame_id` is filled in.
 // When the frame has returned, the place is looked up again and that is said;
-// the question is asked again only if the same function stands there.
+// the question is asked again only if the same function is there.
 template <class Pair>
 Result<typename Pair::Body> ask_in_frame(PromptState& state,
                                          typename Pair::Arguments arguments);
 
-// The thread may have gone on since the place was looked at: looks again, and
-// says so if the frame is not the same any more.
+// The thread may have run since the place was looked at: looks again, and says
+// so if the frame is not the same any more.
 Status follow(PromptState& state);
 
 // Says, once, that Python cannot be asked, and why.

@@ -19,7 +19,7 @@ TypedCommand typed_command(std::string_view text, bool is_code);
 int finish(PromptState& state, const Status& done);
 int show_failure(const PromptState& state, const Error& error);
 
-// Nothing more can be asked.
+// No more requests are possible.
 bool target_is_lost(const PromptState& state);
 
 }  // namespace hangdbg

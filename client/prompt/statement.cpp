@@ -22,8 +22,8 @@ struct Scan {
   bool ends_with_blank = false;  // its last line is empty
 };
 
-// The length of the string at the beginning of `text`; `is_open` if it goes on
-// behind the end.
+// The length of the string at the beginning of `text`; `is_open` if it
+// continues behind the end.
 std::size_t string_at(std::string_view text, bool& is_open) {
   const char quote = text[0];
   const bool is_long = text.starts_with(std::string(3, quote));
@@ -33,7 +33,7 @@ std::size_t string_at(std::string_view text, bool& is_open) {
       ++at;
       is_open = at >= text.size();  // the line ends with it
     } else if (text[at] == '\n' && !is_long) {
-      return at;  // an error, and none that another line mends
+      return at;  // an error that no further line fixes
     } else if (text.substr(at).starts_with(std::string(quotes, quote))) {
       is_open = false;
       return at + quotes;

@@ -191,8 +191,8 @@ void say_what_is_awaited(const PromptState& state, std::int64_t tid) {
           where)));
 }
 
-// Who has no controlling terminal gets no SIGHUP. A pipe that has ended is no
-// reason: what was typed into it is to be done.
+// Without a controlling terminal there is no SIGHUP. A pipe that has ended is
+// no reason: what was typed into it is to be done.
 bool terminal_has_gone() {
   struct stat file {};
   pollfd input = {STDIN_FILENO, 0, 0};
@@ -214,7 +214,7 @@ void take_in_stop(PromptState& state, const Stop& stop) {
     return;
   }
   note_end_of_debug(state, stop);
-  // One that jumps stands before it, too.
+  // One that jumps is before it, too.
   if (state.held.insert(stop.tid).second || state.awaited == stop.tid) {
     state.unseen.push_back(stop);
     if (state.awaited != stop.tid) {

@@ -1,5 +1,4 @@
-// Threads that come to stand while the prompt looks elsewhere, and the wait for
-// one.
+// Threads that stop while the prompt is at another place, and the wait for one.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +17,16 @@ Status note_stops(PromptState& state);
 // To the first that has stopped and was not seen there, without a word.
 Status go_to_stop(PromptState& state);
 
-// Says, once, what becomes of a job while one of its ranks stands, if nothing
-// was done about it.
+// Says, once, what becomes of a job while one of its ranks is suspended, if
+// nothing was done about it.
 void say_others_wait(PromptState& state);
 
-// The user is there, or it goes on.
+// The user is there, or it resumes.
 void forget_stop(PromptState& state, std::int64_t tid);
 
-// Waits until that thread stands, or any that the user has not seen yet, and
-// goes there. At a terminal for
-// ever: Ctrl-C ends the wait, and nothing else. Errors: TimedOut, Interrupted,
-// NoSuchThread when the thread has ended.
+// Waits until that thread stops, or any that the user has not seen yet, and
+// goes there. At a terminal only Ctrl-C ends the wait. Errors: TimedOut,
+// Interrupted, NoSuchThread when the thread has ended.
 Status await_stop(PromptState& state, std::optional<std::int64_t> tid);
 
 }  // namespace hangdbg

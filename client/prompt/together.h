@@ -25,7 +25,7 @@ int run_together(const std::vector<AttachedRank*>& ranks,
                  const std::string& command,
                  const ShowPrinted& show = show_printed);
 
-// Where each of these has come to stand, which is seen then.
+// Where each of these has stopped; the stops count as seen then.
 void show_stops(const std::vector<AttachedRank*>& ranks,
                 const ShowPrinted& show = show_printed);
 

@@ -93,7 +93,7 @@ std::vector<std::string> words_of(const char* command,
   std::vector<std::string> words = {
       command, "--json", "--timeout",
       fmt::format("{}", question.common.timeout_s),
-      // Where they part, the same number is another function in each.
+      // Where they diverge, the same number is another function in each.
       "--frame",
       question.place.frame.is_given() ? question.place.frame.text()
                                       : FrameSelector::own().text()};

@@ -1,5 +1,5 @@
-// A question to many ranks (`eval`, `peek`): who has answered what, equal
-// answers in one line.
+// A question to many ranks (`eval`, `peek`): the answer of each, equal answers
+// in one line.
 #pragma once
 
 #include <string>

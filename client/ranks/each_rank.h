@@ -20,7 +20,7 @@ struct RankOutput {
   std::string out;
   std::string err;
   int code = 0;  // its exit code; of one that was killed 128 + the signal
-  // Why it was not asked, or killed by us; its code is that one's then:
+  // Why it was not run, or killed by us; its code is that one's then:
   // TimedOut, Interrupted.
   std::optional<ErrorId> gave_up = {};
 };

@@ -1,4 +1,4 @@
-// What stands before the lines of one rank among those of many.
+// What precedes the lines of one rank among those of many.
 #pragma once
 
 #include <cstdio>

@@ -14,7 +14,7 @@
 namespace hangdbg {
 namespace {
 
-// What one run is asked for.
+// What one run is to print.
 enum class Form { Text, Json };
 
 constexpr std::string_view kOwnError = "hangdbg: ";

@@ -19,7 +19,7 @@
 
 namespace hangdbg {
 
-// Whose report it is.
+// The processes of the report.
 struct ReportedProcesses {
   std::vector<JobRank> processes;  // their `rank` counts where there is a job
   std::optional<Job> job;

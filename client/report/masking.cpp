@@ -17,7 +17,7 @@
 namespace hangdbg {
 namespace {
 
-// What is shorter stands in too many texts by chance; where it is named, it is
+// What is shorter is in too many texts by chance; where it is named, it is
 // masked all the same.
 constexpr std::size_t kShortest = 6;
 // So much of the beginning of a secret is one: a text that was cut short ends
@@ -42,7 +42,7 @@ std::string masked_local(std::string_view repr);
 
 }  // namespace
 
-// What is in D state may hold up who reads it: it comes last, and has little
+// A process in D state may block its reader: it comes last, and has little
 // time.
 void Masking::learn(const std::vector<int>& watched, Deadline deadline) {
   std::vector<int> pids, asleep;
@@ -80,8 +80,8 @@ void Masking::learn_variable(std::string_view name, std::string_view value) {
   learn_hidden(value, masked_value(name, value));
 }
 
-// Of a word that is too short to be looked for everywhere, what stands before
-// it says what it is.
+// Of a word that is too short to be looked for everywhere, what precedes it
+// says what it is.
 void Masking::learn_words(const std::vector<std::string>& words) {
   const auto masked = masked_words(words);
   for (std::size_t i = 0; i < std::min(words.size(), masked.size()); ++i) {
@@ -199,7 +199,7 @@ namespace {
 
 // The live variables cannot always be had.
 Result<Started> read_started(int pid, bool live) {
-  // Its arguments may be read by anybody.
+  // Its arguments may be read by any user.
   const auto environment = read_proc_file(pid, "environ");
   Started started{.environment = environment.value_or(""),
                   .words = read_command_line(pid),

@@ -2,8 +2,8 @@
 // machine is "***" in all of it, wherever it appears.
 //
 // What is a secret, base/secrets.h says by a variable's or option's name. Here
-// its value is looked for in every text: a token from the environment may stand
-// in another process's command line, in a local variable, or in a path.
+// its value is looked for in every text: a token from the environment may be in
+// another process's command line, in a local variable, or in a path.
 #pragma once
 
 #include <map>

@@ -119,7 +119,7 @@ Result<int> follow_to_end(const ScriptOptions& options,
   }
 }
 
-// Where the thread stands that has called us; else where it hangs.
+// At the thread that has called us; else where it hangs.
 Status open_prompt(const ScriptOptions& options,
                    const Program& program,
                    const Palette& err) {

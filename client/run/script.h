@@ -1,6 +1,6 @@
 // `hangdbg run SCRIPT`: the program runs as it would without hangdbg, and a
-// prompt opens where it wants one: where nobody has caught an exception, and at
-// its breakpoint().
+// prompt opens where it wants one: at an uncaught exception, and at its
+// breakpoint().
 #pragma once
 
 #include <span>

@@ -11,8 +11,8 @@ namespace hangdbg {
 
 // From now on those that end us are read from the descriptor (as
 // signalfd_siginfo), but for those that are ignored: nohup(1) has begun us.
-// Those that stop us at Ctrl-Z are blocked: who has stopped a thread of another
-// process does not stand still. In threads that are started later, too.
+// Those that stop us at Ctrl-Z are blocked: a tracer that has stopped a thread
+// must not stop itself. In threads that are started later, too.
 Fd take_ending_signals();
 
 // Starts `program`, as posix_spawnp(3) finds it, with `mask` for its signals

@@ -26,7 +26,7 @@ Interruptible::Interruptible(Session& session) : outer_(session_now) {
     action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
     ::sigaction(SIGINT, &action, nullptr);
   }
-  if (interrupted) {  // and nobody has taken it yet
+  if (interrupted) {  // and not taken yet
     session.interrupt();
   }
 }

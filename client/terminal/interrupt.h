@@ -3,7 +3,7 @@
 // While an Interruptible lives, SIGINT interrupts the session's running call,
 // or else its next one; outside it the program dies of SIGINT as programs do,
 // which is safe at any moment (docs/injection.md). The innermost one counts.
-// What nobody has taken yet holds for the next Interruptible, too.
+// An interrupt not taken yet holds for the next Interruptible, too.
 #pragma once
 
 #include "server/session/session.h"

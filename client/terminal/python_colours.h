@@ -6,7 +6,7 @@
 
 namespace hangdbg {
 
-// One line after another: a string may go on in the next one.
+// One line after another: a string may continue in the next one.
 class PythonColours {
  public:
   // With escape sequences that take no room.
@@ -15,7 +15,7 @@ class PythonColours {
  private:
   std::size_t end_of_string(std::string_view text, std::size_t from);
 
-  std::string quotes_;  // of the string that goes on, if any
+  std::string quotes_;  // of the string that continues, if any
 };
 
 }  // namespace hangdbg

@@ -42,7 +42,7 @@ class Palette {
   bool colours_;
 };
 
-// fmt::print() throws where a stream is closed or full. This goes on: main()
+// fmt::print() throws where a stream is closed or full. This continues: main()
 // says in the end that what was to be written on stdout was not.
 void print_text(std::FILE* stream,
                 fmt::string_view text,
@@ -62,7 +62,7 @@ void say(fmt::format_string<T...> text, T&&... values) {
 void keep_output();
 std::string take_kept_output();
 
-// At once. When nobody reads it any more (`hangdbg dump ... | head -1`),
+// At once. When it has no reader any more (`hangdbg dump ... | head -1`),
 // hangdbg ends as programs do: by SIGPIPE.
 void print_now(std::FILE* stream, std::string_view text);
 
@@ -80,8 +80,8 @@ void print_json(const Json& answer);
 // It has been, or will be, written in another way.
 void answer_is_written();
 
-// "hangdbg: cause" and "  try: next command" on stderr; for what nobody
-// foresaw (ErrorId::System) the log's last lines as well. Returns the exit
+// "hangdbg: cause" and "  try: next command" on stderr; for an unforeseen
+// error (ErrorId::System) the log's last lines as well. Returns the exit
 // code. With --json: {"error": ...} on stdout, unless the answer is there.
 int report(const Error& error, const Palette& palette);
 

@@ -1,4 +1,4 @@
-// This terminal while a program elsewhere has it: each key goes there, and
+// This terminal while a remote program has it: each key goes there, and
 // comes back as that program shows it.
 #pragma once
 
@@ -25,7 +25,7 @@ class TerminalMode {
 dap::Screen size_of_terminal();
 
 // What is typed, or stdin: a description of our own where that can be had,
-// since ours will not block, and whoever started us has the same stdin.
+// since ours will not block, and our parent has the same stdin.
 Fd open_input();
 
 }  // namespace hangdbg

@@ -1,4 +1,4 @@
-// What becomes of an exception that nobody catches: hangdbg has no more memory,
+// What becomes of an uncaught exception: hangdbg has no more memory,
 // descriptors or threads, or a mistake of ours.
 #pragma once
 

@@ -14,7 +14,7 @@
 namespace hangdbg {
 namespace {
 
-// A heading and what stands below it; nothing where that is nothing.
+// A heading and what is below it; nothing where that is nothing.
 class Page {
  public:
   explicit Page(const Palette& out) : out_(out) {}

@@ -1,5 +1,5 @@
 // The words for what can be said of a process or a job: the same in `ps`,
-// `hangdbg` alone, `diagnose` and `tree`. "hangs" stands only where it is
+// `hangdbg` alone, `diagnose` and `tree`. "hangs" is said only where it is
 // proved.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace hangdbg {
 
 std::string verdict_words(const Diagnosis& found);  // "is blocked (41 s)"
 
-// The same and why: what the one that was asked for waits for, and who is at
-// the end of that. "is blocked (41 s): waits for the Lock `a`, which ..."
+// The same and why: what the process waits for, and the end of that chain.
+// "is blocked (41 s): waits for the Lock `a`, which ..."
 std::string verdict_line(const Diagnosis& found);
 std::string verdict_line(const JobDiagnosis& found);
 

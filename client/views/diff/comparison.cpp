@@ -93,7 +93,7 @@ std::vector<Pair> pair_up(const Side& a, const Side& b, Comparison& into) {
 }
 
 // The same difference of several ranks is one. What a whole group of is on one
-// side alone was not asked for there.
+// side alone was not requested there.
 void add(Comparison& into,
          const Facts& a,
          const Facts& b,

@@ -1,4 +1,4 @@
-// What differs between two sides, the odd first.
+// What differs between two sides, outliers first.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Where the threads of two processes stand: which is which's, and the frame at
-// which they part.
+// The threads of two processes compared: the pairs, and the frame at which they
+// diverge.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace hangdbg {
 struct StackDifference {
   std::string thread;                          // "MainThread"
   std::optional<reports::DumpedFrame> common;  // the innermost that both are in
-  // From where they part on, innermost first; empty where that one is itself
-  // where it stands. None of a thread that the other side has not.
+  // From where they diverge, innermost first; empty where that is the innermost
+  // frame itself. None of a thread that the other side lacks.
   std::optional<std::vector<reports::DumpedFrame>> a, b;
 };
 
-// Matched by their names; those without one by how they begin. Threads that
-// stand at the same place are left out.
+// Matched by their names; those without one by how they begin. Threads that are
+// at the same place are left out.
 std::vector<StackDifference> compare_stacks(const reports::DumpedProcess& a,
                                             const reports::DumpedProcess& b);
 

@@ -10,7 +10,7 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostFrames = 6;  // of each side, from where they part
+constexpr std::size_t kMostFrames = 6;  // of each side, after they diverge
 
 std::string title_of(std::string_view letter,
                      const Side& side,
@@ -129,7 +129,7 @@ std::string stacks_text(const Comparison& found, const Palette& out) {
   return text;
 }
 
-// The outermost first: there they part.
+// The outermost first: there they diverge.
 std::string frames_text(
     std::string_view letter,
     const std::optional<std::vector<reports::DumpedFrame>>& frames,

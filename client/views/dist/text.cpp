@@ -22,7 +22,7 @@ constexpr std::size_t kMostGroups = 20;
 constexpr std::size_t kMostQuiet = 16;  // lines
 constexpr milliseconds kAlike{1000};    // times that are said as one
 
-// Ranks that stand alike are one line.
+// Ranks at the same place share a line.
 struct RanksInCall {
   RankSet ranks;
   std::string where;
@@ -30,7 +30,7 @@ struct RanksInCall {
   std::optional<double> shortest, longest;
 };
 
-// Who hears nothing, and from whom.
+// The ranks that receive nothing, and from which.
 struct Silence {
   int to;
   milliseconds shortest, longest;

@@ -15,7 +15,7 @@ std::string group_words(const GroupProgress& group);
 // "rank 1 -> rank 2: 96 bytes have come, and are not read, for 12 s"
 std::string flow_words(const DistReport& report, const PeerFlow& flow);
 
-// Where the program stands: in its own code, if it has any.
+// The place of the program: in its own code, if it has any.
 const PythonFrame* program_frame(const DistThread& thread);
 
 std::string duration_words(std::chrono::milliseconds duration);

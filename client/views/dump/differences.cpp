@@ -33,8 +33,8 @@ const std::vector<DumpedVariable>* locals_at(const DumpedThread& thread,
              : nullptr;
 }
 
-// "<_thread.lock object at 0x7f6b873a7c90>" is elsewhere in each process, and
-// the same.
+// "<_thread.lock object at 0x7f6b873a7c90>" has another address in each
+// process, and is the same.
 std::string without_addresses(const std::string& text) {
   constexpr std::string_view kMark = " at 0x";
   std::string out;

@@ -23,7 +23,7 @@ struct Differences {
 
 // At the frame in which the first outliers differ from the others: of the same
 // function in both, or else of its caller. `dumps` have locals. Nothing where
-// none is odd, or they part at once.
+// there are no outliers, or they diverge at once.
 std::optional<Differences> differing_locals(
     const std::vector<ProcessDump>& dumps,
     const StackTree& tree,

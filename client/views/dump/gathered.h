@@ -1,5 +1,5 @@
 // The dumps of several machines, gathered one after the other, and what is said
-// of all of them: one tree, who is missing, what is wrong.
+// of all of them: one tree, missing ranks, what is wrong.
 //
 // Of each stack only its places are kept, each once: 30,000 ranks take some ten
 // megabytes.

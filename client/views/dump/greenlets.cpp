@@ -19,7 +19,7 @@ std::string name_of(const Greenlet& greenlet);
 
 }  // namespace
 
-// Those that are dead are counted: who keeps them may keep very many.
+// Dead ones are counted only: a program may keep very many.
 std::string greenlets_text(const Greenlets& greenlets,
                            bool full_filenames,
                            const Palette& out) {

@@ -56,7 +56,7 @@ Icicle lay_out(const StackTree& tree) {
   std::vector<Seen> seen;
   see_all(tree.root, marks, seen);
   if (seen.size() > kMostBoxes) {
-    // Who calls has as many threads at least, and stands before.
+    // A caller has at least as many threads, and comes before.
     std::ranges::stable_sort(seen, {}, [](const Seen& one) {
       return std::pair(!one.marked, -one.node->threads);
     });

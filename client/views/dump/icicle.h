@@ -14,12 +14,12 @@ namespace hangdbg {
 struct IcicleBox {
   enum class Kind {
     Usual,
-    Odd,      // nobody is in it who is where most are
-    Stopped,  // below where somebody is stopped
+    Odd,      // no rank of the majority is in it
+    Stopped,  // below where a rank is stopped
     Folded,   // what there was no room for
   };
   Kind kind = Kind::Usual;
-  const StackNode* node = nullptr;  // none: it stands for no function
+  const StackNode* node = nullptr;  // none: it is no function's
   std::string note = {};            // what it is then
   RankSet members;
   std::int64_t threads = 0;
@@ -32,8 +32,8 @@ struct Icicle {
   int levels = 0;
 };
 
-// `tree` must outlive it. However large that is, some thousand boxes: who is
-// odd or stopped stays. Each has a width that can be seen and pointed at.
+// `tree` must outlive it. However large that is, some thousand boxes: outliers
+// and stopped ones stay. Each has a width that can be seen and pointed at.
 Icicle lay_out(const StackTree& tree);
 
 }  // namespace hangdbg

@@ -215,7 +215,7 @@ void Drawing::box(const IcicleBox& box, double y) {
   }
 }
 
-// The function and who is in it, as much of that as there is room for.
+// The function and the ranks in it, as much of that as there is room for.
 void Drawing::label(const IcicleBox& box, double y) {
   const double room = (box.width - 7) / kCharacter;
   if (room < kLeastText) {

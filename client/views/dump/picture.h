@@ -14,7 +14,7 @@ struct Picture {
   const StackTree& tree;
   const TreeLabels& labels;
   std::string title;                  // "job run-7 (torch, 8 ranks)"
-  std::vector<std::string> findings;  // of all of it: who is missing
+  std::vector<std::string> findings;  // of all of it: missing ranks
   bool full_filenames = false;
 };
 

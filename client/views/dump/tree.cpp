@@ -22,8 +22,8 @@ struct TreePrinter {
   const Palette& out;
   std::string text = {};
 
-  // Frames that the same threads are in stand below each other; where they
-  // part, each branch is set in and says who is in it.
+  // Frames that the same threads are in are below each other; where they
+  // diverge, each branch is indented and names the threads in it.
   void branch(const StackNode& first, const std::string& indent) {
     text += indent + out.bold(who_text(first, tree, labels)) + "\n";
     const StackNode* node = &first;

@@ -15,7 +15,7 @@
 
 namespace hangdbg {
 
-// Who is not in the tree, and why.
+// A member that is not in the tree, and why.
 struct MissingMember {
   std::optional<int> rank;
   std::optional<int> pid;

@@ -94,7 +94,7 @@ reports::Descriptor to_json(const Descriptor& from) {
 
 namespace {
 
-// Whose it is else, each process once.
+// The other processes that have it open, each once.
 std::string pipe_text(const Descriptor& pipe,
                       std::size_t unseen,
                       const Palette& out) {

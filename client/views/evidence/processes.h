@@ -1,5 +1,5 @@
 // What the commands that show one kind of evidence share: which processes, all
-// of them asked at once, and what becomes of one that cannot be.
+// of them read at once, and what becomes of one that cannot be.
 #pragma once
 
 #include <functional>

@@ -117,7 +117,7 @@ std::string process_line(const TreeProcess& process,
 
 // "├─ ", "│  └─ ": what is drawn before the process at that place.
 std::string branches(const std::vector<TreeProcess>& all, std::size_t at) {
-  // Whether a later one is a sibling of this one, or of who is above it.
+  // Whether a later one is a sibling of this one, or of an ancestor.
   const auto goes_on = [&](std::size_t depth) {
     for (std::size_t i = at + 1; i < all.size(); ++i) {
       if (all[i].depth <= depth) {

@@ -119,7 +119,7 @@ std::string causes_text(const std::vector<SurveyedProcess>& processes,
           "a prompt in the hung frame"}},
         out);
   }
-  // Who waits in MPI runs, and may hang all the same.
+  // A rank that waits in MPI runs, and may hang all the same.
   std::size_t looked_at = 0;
   for (const Job& job : jobs.jobs) {
     if (job.kind != kTorchKind && looked_at < kMostJobs &&

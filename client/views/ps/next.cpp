@@ -31,7 +31,7 @@ std::string counts(const Processes& processes) {
   const auto hung = std::ranges::count_if(processes, &SurveyedProcess::hung);
   const auto blocked =
       std::ranges::count_if(processes, &SurveyedProcess::stalled) - hung;
-  // Of one whose Python is not read nobody knows.
+  // Of one whose Python is not read that is unknown.
   const auto seen = std::ranges::count_if(processes, [](const auto& one) {
     return one.found.has_value() &&
            !(one.error && one.found->state == Progress::Unknown);

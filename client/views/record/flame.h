@@ -1,5 +1,5 @@
 // A flame graph as HTML: boxes of a tree, each as wide as its share, and the
-// page around them. Who draws one says how a box looks.
+// page around them. The caller says how a box looks.
 #pragma once
 
 #include <cstdint>

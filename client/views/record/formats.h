@@ -50,7 +50,7 @@ std::string write_speedscope(const RecordedProfile& recorded);
 std::string write_chrome_trace(const RecordedProfile& recorded);
 // A JSON object a line: first the recording, then each run of equal stacks.
 std::string write_json_lines(const RecordedProfile& recorded);
-// What Python's pstats reads. No count of calls is known: samples stand there.
+// What Python's pstats reads. Samples are in place of the number of calls.
 std::string write_pstats(const RecordedProfile& recorded);
 // One page: no network, no script but for search and zoom.
 std::string write_flame_graph(const RecordedProfile& recorded);

@@ -1,5 +1,5 @@
-// The stacks of a job's ranks over a time: who moved, who did not, and who was
-// where for which share of it. Of their main threads.
+// The stacks of a job's ranks over a time: which moved, which did not, and the
+// share of it that each was at a place. Of their main threads.
 #pragma once
 
 #include <map>

@@ -73,7 +73,7 @@ void put_times(Marshal& out, const PstatsTime& time, double unit) {
   out.number(static_cast<double>(time.total) * unit);
 }
 
-// Of each function, by whom it was called; a recursion counts once.
+// The callers of each function; a recursion counts once.
 std::map<PstatsKey, PstatsCallers> callers_of(const Profile& profile) {
   std::map<PstatsKey, PstatsCallers> callers;
   for (std::uint32_t i = 1; i < profile.nodes().size(); ++i) {

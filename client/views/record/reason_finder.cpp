@@ -14,7 +14,7 @@ namespace {
 constexpr auto kReasonsPause = std::chrono::milliseconds(10);
 constexpr int kReasonsShare = 20;
 constexpr auto kReasonsAgain = std::chrono::seconds(1);
-// Who ends the recording waits for longer (running.cpp).
+// The end of the recording waits for longer (running.cpp).
 constexpr auto kReasonsLook = std::chrono::seconds(1);
 
 // False: it has ended.

@@ -22,8 +22,8 @@ namespace {
 constexpr auto kProgressEvery = std::chrono::milliseconds(500);
 constexpr int kBySignal = 128;
 
-// Lets a process of ours start the command and wait for it: who traces a child
-// of its own may be given its end in place of a stop, and the other way round.
+// Lets a process of ours start the command and wait for it: a tracer of its own
+// child may be given its end in place of a stop, and the other way round.
 struct StartedCommand {
   int parent = 0;  // ends as the command does
   int pid = 0;
@@ -170,7 +170,7 @@ void RecordRun::watch() {
   reap();
 }
 
-// If it has ended: one that goes on after Ctrl-C is not waited for.
+// If it has ended: one that runs on after Ctrl-C is not waited for.
 void RecordRun::reap() {
   int status = 0;
   if (command_.parent != 0 &&

@@ -1,8 +1,8 @@
-// A recording from its begin to its end: who finds the processes, who takes the
-// samples, and main, which shows how it goes and hears Ctrl-C.
+// A recording from its begin to its end: the thread that finds processes, the
+// sampler, and main, which shows the progress and handles Ctrl-C.
 //
-// Main blocks the signals that would end or stop us (also Ctrl-Z: a sampler
-// that stands still may hold up what it has stopped) and takes them from a
+// Main blocks the signals that would end or stop us (also Ctrl-Z: a stopped
+// sampler may hold up what it has stopped) and takes them from a
 // descriptor. Should the sampler be held up at the end, by a process whose
 // memory cannot be read just now, main writes what there is and ends us.
 #pragma once

@@ -155,7 +155,7 @@ void TopScreen::flush() {
   while (!left.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, left.data(), left.size());
     if (written < 0 && errno != EINTR) {
-      return;  // nobody has the terminal any more
+      return;  // the terminal is gone
     }
     left.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
   }

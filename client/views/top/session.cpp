@@ -89,7 +89,7 @@ bool await_child(int pid, const Fd& signals) {
     signalfd_siginfo came{};
     if (::read(signals.get(), &came, sizeof came) == sizeof came &&
         (came.ssi_signo == SIGTERM || came.ssi_signo == SIGHUP)) {
-      // A target mends itself, however hangdbg ends.
+      // A target recovers by itself, however hangdbg ends.
       ::kill(pid, static_cast<int>(came.ssi_signo));
       const Deadline patience = Deadline::in(kToEndProgram);
       while (::waitpid(pid, &status, WNOHANG) == 0) {

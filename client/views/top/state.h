@@ -38,7 +38,7 @@ struct TopState {
   bool paused = false;
   bool help = false;
   bool idle = false;  // blocked threads' stacks count, too
-  bool gil = false;   // only stacks of who holds the GIL
+  bool gil = false;   // only stacks of the GIL's holder
   std::string note;   // until the next key
 
   struct Before {

@@ -173,7 +173,7 @@ CallPlace Recorder::place(Process& process) const {
 }
 
 // A child that was just forked is Python like its parent; what it becomes later
-// is asked once.
+// is checked once.
 void Recorder::find_python(int tid, Process& process, CallRecord& record) {
   if (!process.python_tried) {
     process.python_tried = true;

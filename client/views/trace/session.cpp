@@ -161,7 +161,7 @@ Result<bool> Session::watch() {
   return interrupted;
 }
 
-// At a stop, so that the target stands still: by a memory that does not answer.
+// At a stop, so that the target stays stopped: by memory that does not answer.
 bool Session::is_held_up() {
   const std::lock_guard lock(mutex_);
   return tracer_ != nullptr && tracer_->busy_for() > kToEnd;

@@ -1,8 +1,8 @@
 // A trace from its begin to its end: the tracer on a thread of its own, and
-// main, which writes what was seen and hears Ctrl-C.
+// main, which writes what was seen and handles Ctrl-C.
 //
-// Main blocks the signals that would end or stop us (also Ctrl-Z: a tracer that
-// stands still holds up what it traces) and takes them from a descriptor. When
+// Main blocks the signals that would end or stop us (also Ctrl-Z: a stopped
+// tracer holds up what it traces) and takes them from a descriptor. When
 // the tracer's thread has ended, nothing is traced any more. Should it be held
 // up, by a process whose memory cannot be read just now, main ends us: that is
 // no worse.
