@@ -260,8 +260,11 @@ void hd_use_tracing(struct HdState* state, void* thread) {
   const uint64_t* const word =
       &HD_FIELD(state, thread, thread_tracer, uint64_t);
   const uint64_t profiler = word[-1]; /* c_profilefunc */
-  const int is_on =
-      (*word || profiler) && HD_FIELD(state, thread, thread_tracing, int) == 0;
+  /* Within a tracer 3.11 has it off (PyThreadState_EnterTracing). Before, what
+   * leaves one may leave it as it is. */
+  const int is_hidden = api->use_tracing_on == 255 &&
+                        HD_FIELD(state, thread, thread_tracing, int) != 0;
+  const int is_on = (*word || profiler) && !is_hidden;
   uint64_t at = (uint64_t)thread + api->thread_use_tracing;
   if (api->use_tracing_is_behind) {
     at = *(uint64_t*)at;

@@ -47,6 +47,7 @@ def test_in_a_plain_function(compiled):
     for number in (1, 2):
         comes_to(process, compiled, "work(%d)" % number, FILE, "plain")
         ask(process, "p doubled", str(4 * (number + 1)))
+        ask(process, "n", "--Return--")
         ask(process, "n", "sys.stdout.flush()")
         ask(process, "release", "resumed")
         assert compiled.read_line(20) == 4 * (number + 1)

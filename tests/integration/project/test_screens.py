@@ -138,8 +138,10 @@ def screen(tmux, size, command, *options):
 
 def masked(text, columns):
     """Without numbers and times, without how wide they were, and so without where a line that
-    is too long for the screen goes on."""
+    is too long for the screen goes on. A machine with no CPU to spare may not know since when
+    a process waits."""
     text = re.sub(r"(?m)^(.{%d})\n" % columns, r"\1", text)
+    text = re.sub(r"(unknown +)- ", r"\g<1>0 ", text)
     text = re.sub(r"\d[\d.,]*(?: ?(?:ms|s|min|h)\b)?", "#", text)
     text = re.sub(r" \(#\)", "", text)  # a time that is long enough to be told
     return re.sub(r"(# ?)+", "#", re.sub(r" +", " ", text)).replace("\n ", "\n")
