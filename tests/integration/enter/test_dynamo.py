@@ -48,7 +48,7 @@ def test_in_a_plain_function(compiled):
         comes_to(process, compiled, "work(%d)" % number, FILE, "plain")
         ask(process, "p doubled", str(4 * (number + 1)))
         ask(process, "n", "--Return--")
-        ask(process, "n", "sys.stdout.flush()")
+        ask(process, "n", "work()->%d" % (4 * (number + 1)))
         ask(process, "release", "resumed")
         assert compiled.read_line(20) == 4 * (number + 1)
     ask(process, "cl 1", "Deleted")
