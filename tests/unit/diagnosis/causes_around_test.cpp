@@ -17,11 +17,11 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-ThreadSnapshot& sleeps(FakedSystem& system) {
+ThreadSnapshot& sleeps(MadeUpSystem& system) {
   return system.python(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
 // In a loop that polls.
-ThreadSnapshot& polls(FakedSystem& system) {
+ThreadSnapshot& polls(MadeUpSystem& system) {
   ThreadSnapshot& thread = sleeps(system);
   system.at(kOne).frame_loops["load"] = {
       .call = {.callee = "time.sleep"},
@@ -31,12 +31,12 @@ ThreadSnapshot& polls(FakedSystem& system) {
            .conditions = {{.callee = "exists", .text = "exists(path)"}}}}};
   return thread;
 }
-ThreadSnapshot& computes(FakedSystem& system) {
+ThreadSnapshot& computes(MadeUpSystem& system) {
   ThreadSnapshot& thread = sleeps(system);
   thread.wait = {.state = 'R', .call = {.running = true}};
   return thread;
 }
-ThreadSnapshot& in_state(FakedSystem& system,
+ThreadSnapshot& in_state(MadeUpSystem& system,
                          char state,
                          long call = SYS_read) {
   auto& one = system.python(kOne);
@@ -49,21 +49,21 @@ CgroupMemory memory_of_16_mib() {
   return {.folder = "/sys/fs/cgroup/job", .max = 16ULL << 20};
 }
 
-void throttle(FakedSystem& system, double share) {
+void throttle(MadeUpSystem& system, double share) {
   system.surroundings.cgroup.cpu =
       CgroupCpu{.folder = "/sys/fs/cgroup/job", .cpus = 0.02};
   system.surroundings.cgroup.throttling =
       Throttling{.window = std::chrono::milliseconds(200), .share = share};
 }
-void allow_descriptors(FakedSystem& system, std::size_t open) {
+void allow_descriptors(MadeUpSystem& system, std::size_t open) {
   system.surroundings.limits.at_most.open_files = 64;
   system.surroundings.limits.open_files = open;
 }
-void fill_disk(FakedSystem& system, const std::string& use) {
+void fill_disk(MadeUpSystem& system, const std::string& use) {
   system.surroundings.file_systems = {
       {.point = "/scratch", .type = "ext4", .use = use, .bytes = 1000}};
 }
-void allow_threads(FakedSystem& system, std::uint64_t current) {
+void allow_threads(MadeUpSystem& system, std::uint64_t current) {
   system.surroundings.cgroup.pids =
       CgroupPids{.folder = "/sys/fs/cgroup/job", .current = current, .max = 3};
 }
@@ -274,7 +274,7 @@ TEST(Causes, NoDescriptorIsLeftToAccept) {
   struct stat is {};
   ASSERT_EQ(::fstat(socket.get(), &is), 0);
   for (const bool waits : {true, false}) {
-    FakedSystem system;
+    MadeUpSystem system;
     system.tcp[is.st_ino] = {.state = TcpState::Listen,
                              .unread = waits ? 1U : 0U};
     system.python(pid).sleeps_in(SYS_accept4, {5}, own_frames());
@@ -292,7 +292,7 @@ TEST(Causes, NoDescriptorIsLeftToAccept) {
 }
 
 TEST(Causes, WhatToTypeOfOneThatIsStopped) {
-  FakedSystem system;
+  MadeUpSystem system;
   in_state(system, 'T');
   EXPECT_EQ(cause_of(system, kOne).next.front().command, "kill -CONT 99999901");
   system.at(kOne).files[5] = {.fd = 5, .name = "/dev/tty"};
@@ -300,7 +300,7 @@ TEST(Causes, WhatToTypeOfOneThatIsStopped) {
 }
 
 TEST(Causes, WhatIsUnusualIsSaidOfWhomeverItKeeps) {
-  FakedSystem system;
+  MadeUpSystem system;
   computes(system);
   throttle(system, 0.9);
   EXPECT_THAT(diagnose(system, kOne, 10)->around,

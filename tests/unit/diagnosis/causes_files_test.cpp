@@ -16,7 +16,7 @@ constexpr std::uint64_t kPipe = 41;
 constexpr std::uint64_t kForever = ~0ULL;
 
 // kOne sleeps in that call, whose descriptor is the pipe.
-MadeUpProcess& at_pipe(FakedSystem& system,
+MadeUpProcess& at_pipe(MadeUpSystem& system,
                        long call,
                        std::vector<PythonFrame> frames = own_frames()) {
   auto& one = system.python(kOne);
@@ -25,19 +25,19 @@ MadeUpProcess& at_pipe(FakedSystem& system,
   return one;
 }
 
-void writes(FakedSystem& system, int pid) {
+void writes(MadeUpSystem& system, int pid) {
   system.ends.push_back({.pid = pid, .fd = 1, .inode = kPipe, .writes = true});
 }
-void reads(FakedSystem& system, int pid) {
+void reads(MadeUpSystem& system, int pid) {
   system.ends.push_back({.pid = pid, .fd = 1, .inode = kPipe, .reads = true});
 }
-MadeUpProcess& sleeps(FakedSystem& system, int pid) {
+MadeUpProcess& sleeps(MadeUpSystem& system, int pid) {
   auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
 
-MadeUpProcess& polls_pipe(FakedSystem& system, std::uint64_t time = kForever) {
+MadeUpProcess& polls_pipe(MadeUpSystem& system, std::uint64_t time = kForever) {
   static const pollfd polled[] = {{.fd = 5, .events = POLLIN, .revents = 0}};
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_poll, {reinterpret_cast<std::uintptr_t>(polled), 1, time},
@@ -50,21 +50,21 @@ constexpr std::uint64_t kHandlesUsr1 = 1ULL << (SIGUSR1 - 1);
 constexpr std::uint64_t kHandlesInt = 1ULL << (SIGINT - 1);
 
 // kOne reads its standard input, which is that pipe.
-MadeUpProcess& at_input(FakedSystem& system) {
+MadeUpProcess& at_input(MadeUpSystem& system) {
   auto& one = system.python(kOne);
   one.status.ppid = kOther;
   one.sleeps_in(SYS_read, {0}, own_frames());
   one.open_pipe(0, kPipe);
   return one;
 }
-MadeUpProcess& parent_waits(FakedSystem& system) {
+MadeUpProcess& parent_waits(MadeUpSystem& system) {
   auto& parent = system.python(kOther);
   parent.sleeps_in(SYS_wait4, {kOne}, own_frames());
   system.parents = {{kOther, kOne}};
   return parent;
 }
 
-void at_terminal(FakedSystem& system,
+void at_terminal(MadeUpSystem& system,
                  long call,
                  std::vector<PythonFrame> frames = own_frames()) {
   auto& one = system.python(kOne);
@@ -72,13 +72,13 @@ void at_terminal(FakedSystem& system,
   one.files[7] = {.fd = 7, .kind = FileKind::Device, .name = "/dev/pts/3"};
 }
 
-ThreadSnapshot& at_file_lock(FakedSystem& system, int operation = F_SETLKW) {
+ThreadSnapshot& at_file_lock(MadeUpSystem& system, int operation = F_SETLKW) {
   auto& one = system.python(kOne);
   one.files[5] = {.fd = 5, .kind = FileKind::File, .name = "/home/ada/lock"};
   return one.sleeps_in(SYS_fcntl, {5, static_cast<std::uint64_t>(operation)},
                        own_frames());
 }
-void hold_file_lock(FakedSystem& system, int pid) {
+void hold_file_lock(MadeUpSystem& system, int pid) {
   system.locks = {{.number = 1, .pid = pid},
                   {.number = 1, .waits = true, .pid = kOne},
                   {.number = 2, .pid = kThird}};

@@ -35,7 +35,7 @@ ThreadSnapshot& sleeps(MadeUpProcess& one) {
 
 // A handler wants the lock; `between` is what it has interrupted, called by a
 // function that is in a `with` of the lock.
-MadeUpProcess& in_handler(FakedSystem& system,
+MadeUpProcess& in_handler(MadeUpSystem& system,
                           std::vector<PythonFrame> between = {}) {
   auto& one = system.python(kOne);
   const Lock lock = system.objects.lock();
@@ -56,7 +56,7 @@ PythonFrame condition_wait() {
 
 // ---- threads that wait for each other
 
-ThreadSnapshot& waits_in(FakedSystem& system,
+ThreadSnapshot& waits_in(MadeUpSystem& system,
                          MadeUpProcess& one,
                          const std::string& kind,
                          const std::string& file,
@@ -67,7 +67,7 @@ ThreadSnapshot& waits_in(FakedSystem& system,
                        called({{"threading.py", "wait"}, {file, method}}));
 }
 
-MadeUpProcess& two_queues(FakedSystem& system, std::uint64_t time = 0) {
+MadeUpProcess& two_queues(MadeUpSystem& system, std::uint64_t time = 0) {
   auto& one = system.python(kOne);
   waits_in(system, one, "Queue", "queue.py", "put");
   one.numbers[{"put", "self.maxsize"}] = 4;
@@ -75,7 +75,7 @@ MadeUpProcess& two_queues(FakedSystem& system, std::uint64_t time = 0) {
   return one;
 }
 
-MadeUpProcess& two_locks(FakedSystem& system, std::uint64_t time = 0) {
+MadeUpProcess& two_locks(MadeUpSystem& system, std::uint64_t time = 0) {
   auto& one = system.python(kOne);
   for (const std::uint64_t its : {std::uint64_t{0}, time}) {
     auto frames = own_frames();
@@ -88,7 +88,7 @@ MadeUpProcess& two_locks(FakedSystem& system, std::uint64_t time = 0) {
 
 // ---- services
 
-MadeUpProcess& at_event(FakedSystem& system, int signal) {
+MadeUpProcess& at_event(MadeUpSystem& system, int signal) {
   auto& one = system.python(kOne);
   waits_in(system, one, "Event", "threading.py", "wait");
   one.status.signals_caught = 1ULL << (signal - 1);
@@ -103,14 +103,14 @@ ThreadSnapshot& in_loop(MadeUpProcess& one, std::uint64_t millis = ~0ULL) {
                                {"asyncio/base_events.py", "_run_once"}}));
 }
 
-void is_ready(FakedSystem& system, MadeUpProcess& one) {
+void is_ready(MadeUpSystem& system, MadeUpProcess& one) {
   one.objects[{"_run_once", "self._ready[0]"}] =
       system.objects.of_class("Handle");
 }
 
 // ---- pools
 
-MadeUpProcess& at_pool(FakedSystem& system,
+MadeUpProcess& at_pool(MadeUpSystem& system,
                        int overflow,
                        std::uint64_t time = 0) {
   auto& one = system.python(kOne);
@@ -126,7 +126,7 @@ MadeUpProcess& at_pool(FakedSystem& system,
 
 // ---- libraries after a fork
 
-MadeUpProcess& in_library(FakedSystem& system, const std::string& library) {
+MadeUpProcess& in_library(MadeUpSystem& system, const std::string& library) {
   auto& one = system.python(kOne);
   const ThreadSnapshot& thread =
       one.sleeps_in(SYS_futex, futex(), own_frames());
@@ -250,7 +250,7 @@ namespace {
 // If a thread without Python is here, it may be in the library.
 TEST(CausesInside, OnlyWhoIsAloneAfterAForkCannotGoOn) {
   for (const bool alone : {true, false}) {
-    FakedSystem system;
+    MadeUpSystem system;
     auto& one = forked(in_library(system, "polars.abi3.so"));
     if (!alone) {
       one.sleeps_in(SYS_futex, {});
@@ -296,7 +296,7 @@ class Sleeper {
   const int pid;
 };
 
-MadeUpProcess& looped(FakedSystem& system, const Sleeper& sleeper) {
+MadeUpProcess& looped(MadeUpSystem& system, const Sleeper& sleeper) {
   auto& one = system.python(sleeper.pid);
   in_loop(one).wait.runs = sleeper.wait().runs;
   is_ready(system, one);
@@ -305,7 +305,7 @@ MadeUpProcess& looped(FakedSystem& system, const Sleeper& sleeper) {
 
 TEST(Causes, ALoopThatNobodyHasWoken) {
   const Sleeper sleeper;
-  FakedSystem system;
+  MadeUpSystem system;
   looped(system, sleeper);
   const Cause cause = cause_of(system, sleeper.pid);
   EXPECT_EQ(cause.id, CauseId::LoopNotWoken);
@@ -317,7 +317,7 @@ TEST(Causes, ALoopThatNobodyHasWoken) {
 
 TEST(Causes, ALoopWhoseStopNobodyHasTold) {
   const Sleeper sleeper;
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = looped(system, sleeper);
   one.objects.clear();
   one.reprs[{"_run_once", "self._stopping"}] = "True";
@@ -329,14 +329,14 @@ TEST(Causes, ALoopWhoseStopNobodyHasTold) {
 // It has run since it was sampled: it may be awake.
 TEST(Causes, ALoopThatIsBeingWoken) {
   const Sleeper sleeper;
-  FakedSystem system;
+  MadeUpSystem system;
   ++looped(system, sleeper).threads[0].wait.runs.nanoseconds;
   EXPECT_EQ(cause_of(system, sleeper.pid).id, CauseId::Idle);
 }
 
 TEST(Causes, ALoopThatAnotherThreadMayWake) {
   const Sleeper sleeper;
-  FakedSystem system;
+  MadeUpSystem system;
   sleeps(looped(system, sleeper));
   const Cause cause = cause_of(system, sleeper.pid);
   EXPECT_EQ(cause.id, CauseId::LoopNotWoken);

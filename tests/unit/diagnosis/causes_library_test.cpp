@@ -24,7 +24,7 @@ std::vector<std::uint64_t> futex(std::uint64_t time = 0) {
 
 // It waits in a Condition, inside of what it has called: a method of an object
 // of that class.
-MadeUpProcess& waits_in(FakedSystem& system,
+MadeUpProcess& waits_in(MadeUpSystem& system,
                         const std::string& kind,
                         const std::string& file,
                         const std::string& method,
@@ -42,11 +42,11 @@ void computes(ThreadSnapshot& thread) {
   thread.wait = {.state = 'R', .call = {.running = true}};
 }
 
-MadeUpProcess& at_event(FakedSystem& system, std::uint64_t time = 0) {
+MadeUpProcess& at_event(MadeUpSystem& system, std::uint64_t time = 0) {
   return waits_in(system, "Event", "threading.py", "wait", time);
 }
 
-MadeUpProcess& at_future(FakedSystem& system) {
+MadeUpProcess& at_future(MadeUpSystem& system) {
   return waits_in(system, "Future", "concurrent/futures/_base.py", "result");
 }
 ThreadSnapshot& pool_thread(MadeUpProcess& one, bool busy) {
@@ -58,7 +58,7 @@ ThreadSnapshot& pool_thread(MadeUpProcess& one, bool busy) {
                     SYS_futex, futex(),
                     called({{"concurrent/futures/thread.py", "_worker"}}));
 }
-MadeUpProcess& pool_process(FakedSystem& system, int pid, bool busy) {
+MadeUpProcess& pool_process(MadeUpSystem& system, int pid, bool busy) {
   system.parents.emplace(kOne, pid);
   auto& worker = system.python(pid);
   Functions functions = {{"concurrent/futures/process.py", "_process_worker"}};
@@ -73,7 +73,7 @@ MadeUpProcess& pool_process(FakedSystem& system, int pid, bool busy) {
   return worker;
 }
 
-MadeUpProcess& joins(FakedSystem& system,
+MadeUpProcess& joins(MadeUpSystem& system,
                      std::uint64_t ident,
                      const std::vector<std::uint64_t>& args = futex()) {
   auto& one = system.python(kOne);
@@ -89,7 +89,8 @@ ThreadSnapshot& a_thread(MadeUpProcess& one) {
   return one.sleeps_in(SYS_clock_nanosleep, {}, frames);
 }
 
-MadeUpProcess& imports(FakedSystem& system, std::optional<std::int64_t> owner) {
+MadeUpProcess& imports(MadeUpSystem& system,
+                       std::optional<std::int64_t> owner) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, futex(),
                 {frame("<frozen importlib._bootstrap>", "acquire"),
@@ -103,7 +104,7 @@ MadeUpProcess& imports(FakedSystem& system, std::optional<std::int64_t> owner) {
 }
 
 // Waits for work, in that loop.
-void in_loop(FakedSystem& system, long call, const Functions& functions) {
+void in_loop(MadeUpSystem& system, long call, const Functions& functions) {
   system.python(kOne).sleeps_in(call, {}, called(functions));
 }
 
@@ -386,7 +387,7 @@ TEST(Causes, LoopsThatWaitForWork) {
       {"multiprocessing/resource_tracker.py", "main"},
       {"site-packages/tqdm/_monitor.py", "run"}};
   for (const auto& [file, function] : kLoops) {
-    FakedSystem system;
+    MadeUpSystem system;
     in_loop(system, SYS_futex, {{"threading.py", "wait"}, {file, function}});
     EXPECT_EQ(cause_of(system, kOne).id, CauseId::Idle) << function;
     EXPECT_EQ(cause_of(system, kOne).progress, Progress::Idle) << function;

@@ -26,7 +26,7 @@ using Lock = MadeUpObjects::MadeUpLock;
 
 // The thread waits for that lock, which its function has as `lock`.
 ThreadSnapshot& waits_for(MadeUpProcess& one,
-                          FakedSystem& system,
+                          MadeUpSystem& system,
                           const Lock& lock,
                           std::vector<PythonFrame> frames = own_frames(),
                           std::uint64_t time = 0) {
@@ -49,7 +49,7 @@ void has_none(MadeUpProcess& one) {
   }
 }
 
-MadeUpProcess& alone(FakedSystem& system, std::uint64_t time = 0) {
+MadeUpProcess& alone(MadeUpSystem& system, std::uint64_t time = 0) {
   auto& one = system.python(kOne);
   waits_for(one, system, system.objects.lock(), own_frames(), time);
   has_none(one);
@@ -57,7 +57,7 @@ MadeUpProcess& alone(FakedSystem& system, std::uint64_t time = 0) {
 }
 
 // Beside another thread, which sleeps and holds the lock.
-MadeUpProcess& behind_another(FakedSystem& system,
+MadeUpProcess& behind_another(MadeUpSystem& system,
                               std::vector<PythonFrame> frames = own_frames()) {
   auto& one = system.python(kOne);
   const Lock lock = system.objects.lock();
@@ -68,7 +68,7 @@ MadeUpProcess& behind_another(FakedSystem& system,
   return one;
 }
 
-MadeUpProcess& at_rlock_of(FakedSystem& system, std::uint64_t owner) {
+MadeUpProcess& at_rlock_of(MadeUpSystem& system, std::uint64_t owner) {
   auto& one = system.python(kOne);
   waits_for(one, system, system.objects.rlock(owner, 2));
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
@@ -93,7 +93,7 @@ struct Mutex {
 const int kPid = ::getpid();
 
 // Main sleeps, and the other thread waits for the mutex.
-MadeUpProcess& at_mutex(FakedSystem& system,
+MadeUpProcess& at_mutex(MadeUpSystem& system,
                         const Mutex& mutex,
                         int value = 2) {
   static Mutex memory;
@@ -221,7 +221,7 @@ namespace {
 // which is this one
 
 TEST(Causes, AMutexOfAnotherThread) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = at_mutex(system, {.owner = kPid});
   EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Mutex);
   const Cause cause = cause_of(system, kPid, 1);
@@ -236,7 +236,7 @@ TEST(Causes, AMutexOfAnotherThread) {
 }
 
 TEST(Causes, AMutexTakenTwice) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = at_mutex(system, {.owner = kPid});
   one.threads[0].wait = one.threads[1].wait;
   const auto found = diagnose(system, kPid, 1000);
@@ -248,7 +248,7 @@ TEST(Causes, AMutexTakenTwice) {
 
 // Its own frames were read when it already held the lock.
 TEST(Causes, AMutexOfAThreadThatHasGoneOn) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = at_mutex(system, {.owner = kPid});
   one.threads[0].wait = one.threads[1].wait;
   one.threads[0].wait.runs = {.times = 1};  // this thread has run more often
@@ -259,7 +259,7 @@ TEST(Causes, AMutexOfAThreadThatHasGoneOn) {
 }
 
 TEST(Causes, AMutexAndALockCrosswise) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = at_mutex(system, {.owner = kPid});
   const Lock lock = system.objects.lock();
   has(one, one.threads[1], lock);
@@ -277,7 +277,7 @@ TEST(Causes, AMutexAndALockCrosswise) {
 }
 
 TEST(Causes, AMutexOfAThreadThatHasEnded) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = at_mutex(system, {.owner = kThird});
   EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::LockOfEndedThread);
   EXPECT_EQ(cause_of(system, kPid, 1).progress, Progress::Stuck);
@@ -291,11 +291,11 @@ TEST(Causes, WhatIsNoMutex) {
   const Mutex kNone[] = {
       {.owner = 0}, {.owner = kPid, .users = 0}, {.owner = kPid, .kind = -1}};
   for (const Mutex& one : kNone) {
-    FakedSystem system;
+    MadeUpSystem system;
     at_mutex(system, one);
     EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Unknown);
   }
-  FakedSystem system;
+  MadeUpSystem system;
   at_mutex(system, {.owner = kPid}, /*value=*/1);
   EXPECT_EQ(cause_of(system, kPid, 1).id, CauseId::Unknown) << "not held";
 }
@@ -304,7 +304,7 @@ TEST(Causes, WhatIsNoMutex) {
 
 // ... and at the root of a chain.
 TEST(Causes, ALockOfAThreadThatReadsAPipe) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& reads = behind_another(system).threads[1];
   reads.wait.call = {.number = SYS_read, .args = {5}};
   reads.wait.syscall = "read";
@@ -318,7 +318,7 @@ TEST(Causes, ALockOfAThreadThatReadsAPipe) {
 
 TEST(Causes, LocksCrosswise) {
   for (const bool rlocks : {false, true}) {
-    FakedSystem system;
+    MadeUpSystem system;
     auto& one = system.python(kOne);
     const Lock a =
         rlocks ? system.objects.rlock(kSecond) : system.objects.lock();
@@ -343,7 +343,7 @@ TEST(Causes, LocksCrosswise) {
 
 // One of them may release the lock at its timeout.
 TEST(Causes, LocksCrosswiseOneWithATimeLimit) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = system.python(kOne);
   const Lock a = system.objects.lock();
   const Lock b = system.objects.lock();

@@ -19,7 +19,7 @@ constexpr const char* kCudart = "libcudart.so.12";
 constexpr const char* kNccl = "libnccl.so.2";
 
 // It is asleep in that function of a library, which has been loaded.
-MadeUpProcess& in_library(FakedSystem& system,
+MadeUpProcess& in_library(MadeUpSystem& system,
                           const std::string& library,
                           const std::vector<std::string>& functions,
                           long call = SYS_semtimedop) {
@@ -31,7 +31,7 @@ MadeUpProcess& in_library(FakedSystem& system,
   return one;
 }
 
-MadeUpProcess& in_cuda(FakedSystem& system, const std::string& function) {
+MadeUpProcess& in_cuda(MadeUpSystem& system, const std::string& function) {
   return in_library(system, kCudart, {function, "work"});
 }
 
@@ -51,7 +51,7 @@ void given_to_nccl(MadeUpProcess& one, std::int64_t completed) {
             .completed = NumberedCollective{completed, "ALLREDUCE"}}}}};
 }
 
-MadeUpProcess& in_backward(FakedSystem& system, const std::string& function) {
+MadeUpProcess& in_backward(MadeUpSystem& system, const std::string& function) {
   auto& one = in_library(system, "libtorch_cpu.so",
                          {"c10::ivalue::Future::wait()",
                           "torch::autograd::Engine::execute(std::vector<...>)"},
@@ -61,7 +61,7 @@ MadeUpProcess& in_backward(FakedSystem& system, const std::string& function) {
   return one;
 }
 
-MadeUpProcess& in_openmp(FakedSystem& system,
+MadeUpProcess& in_openmp(MadeUpSystem& system,
                          const std::string& library = "libgomp.so.1") {
   auto& one = in_library(system, library, {"gomp_team_start", "GOMP_parallel"});
   one.status.ppid = one.parent = kOther;
@@ -69,7 +69,7 @@ MadeUpProcess& in_openmp(FakedSystem& system,
 }
 
 // One thread of it holds the GIL, and its first waits for that.
-MadeUpProcess& at_gil(FakedSystem& system, std::uint64_t futex_at) {
+MadeUpProcess& at_gil(MadeUpSystem& system, std::uint64_t futex_at) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, {futex_at, FUTEX_WAIT_BITSET_PRIVATE}, own_frames());
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
@@ -259,7 +259,7 @@ INSTANTIATE_MADE_UP(Native, native_cases);
 namespace {
 
 TEST(Causes, WhatIsSaidOfAWaitForTheGpu) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = in_cuda(system, "cudaDeviceSynchronize");
   given_to_nccl(one, 2);
   const Cause cause = cause_of(system, kOne);
@@ -270,14 +270,14 @@ TEST(Causes, WhatIsSaidOfAWaitForTheGpu) {
 }
 
 TEST(Causes, AGpuThatIsNotWatchedIsLessSure) {
-  FakedSystem system;
+  MadeUpSystem system;
   in_cuda(system, "cudaDeviceSynchronize");
   system.may_watch = false;
   EXPECT_EQ(cause_of(system, kOne).confidence, Confidence::Possible);
 }
 
 TEST(Causes, ABackwardPassThatWaitsForTheGpu) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = in_backward(system, "cudaLaunchKernel");
   one.is_in(one.threads[1], {"torch::autograd::Engine::evaluate_function(...)"},
             "libtorch_cpu.so");
@@ -292,7 +292,7 @@ TEST(Causes, ABackwardPassThatWaitsForTheGpu) {
 }
 
 TEST(Causes, ThreadsOfOpenMPThatAreInTheParent) {
-  FakedSystem system;
+  MadeUpSystem system;
   in_openmp(system);
   auto& parent = system.python(kOther);
   parent.loads("/usr/lib/libgomp.so.1", Address{0x1000}, Address{0x2000});

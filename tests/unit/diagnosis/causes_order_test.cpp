@@ -93,7 +93,7 @@ const std::vector<Answers>& all_answers() {
     for (const MadeUpCase& made : made_up_cases()) {
       Answers answers{made.name, {}};
       for (const NamedRule& rule : rules()) {
-        FakedSystem system;
+        MadeUpSystem system;
         made.make(system);
         const ProcessSnapshot& of = system.at(kOne);
         answers.by_rule[rule.name] = outcome(rule.find(of, of.threads.front()));

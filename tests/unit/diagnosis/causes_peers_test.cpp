@@ -34,7 +34,7 @@ void watch(MadeUpProcess& of,
 }
 
 // It receives from a TCP connection whose other end a process has, if any.
-MadeUpProcess& receives(FakedSystem& system,
+MadeUpProcess& receives(MadeUpSystem& system,
                         std::vector<SocketFd> holders = {{kOther, 8}},
                         long call = SYS_recvfrom) {
   auto& one = system.python(kOne);
@@ -50,7 +50,7 @@ MadeUpProcess& receives(FakedSystem& system,
 }
 
 // That connection is not accepted yet.
-MadeUpProcess& is_not_accepted(FakedSystem& system,
+MadeUpProcess& is_not_accepted(MadeUpSystem& system,
                                std::vector<SocketFd> holders = {{kOther, 3}}) {
   auto& one = receives(system, std::move(holders));
   auto& peer = system.other_ends[kOurs];
@@ -64,7 +64,7 @@ MadeUpProcess& is_not_accepted(FakedSystem& system,
 
 // Its main thread waits for connections and their data, another one for
 // something unknown.
-MadeUpProcess& is_idle_server(FakedSystem& system) {
+MadeUpProcess& is_idle_server(MadeUpSystem& system) {
   auto& other = system.process(kOther);
   other.sleeps_in(SYS_epoll_wait, {6, 0, 0, kForever});
   other.sleeps_in(SYS_semtimedop, {});
@@ -74,7 +74,7 @@ MadeUpProcess& is_idle_server(FakedSystem& system) {
 }
 
 // A thread of Python that handles that socket, in its variable `request`.
-ThreadSnapshot& handles(FakedSystem& system, MadeUpProcess& of, int fd) {
+ThreadSnapshot& handles(MadeUpSystem& system, MadeUpProcess& of, int fd) {
   auto& thread = of.sleeps_in(SYS_semtimedop, {}, own_frames());
   system.objects.give(thread.stack.frames.front(),
                       {{"request", system.objects.socket(fd)}});
@@ -82,7 +82,7 @@ ThreadSnapshot& handles(FakedSystem& system, MadeUpProcess& of, int fd) {
 }
 
 // It waits for a UDP socket, by poll() with a timeout.
-MadeUpProcess& at_udp(FakedSystem& system,
+MadeUpProcess& at_udp(MadeUpSystem& system,
                       std::uint16_t port,
                       std::vector<PythonFrame> frames = own_frames()) {
   static pollfd polled{.fd = 5, .events = POLLIN, .revents = 0};
@@ -100,7 +100,7 @@ MadeUpProcess& at_udp(FakedSystem& system,
 }
 
 // An event loop with its wakeup pair of sockets, and one connection.
-MadeUpProcess& at_loop(FakedSystem& system, std::uint64_t time = kForever) {
+MadeUpProcess& at_loop(MadeUpSystem& system, std::uint64_t time = kForever) {
   auto& one = receives(system);
   one.threads.clear();
   one.sleeps_in(SYS_epoll_wait, {6, 0, 0, time},
@@ -110,7 +110,7 @@ MadeUpProcess& at_loop(FakedSystem& system, std::uint64_t time = kForever) {
   return one;
 }
 
-void calls_grpc(FakedSystem& system, const std::string& target) {
+void calls_grpc(MadeUpSystem& system, const std::string& target) {
   const bool known = system.snapshot(kOne) != nullptr;
   auto& one = known ? system.at(kOne) : system.python(kOne);
   auto frames = called({{"site-packages/grpc/_channel.py", "_blocking"}});
@@ -408,7 +408,7 @@ INSTANTIATE_MADE_UP(Peers, peer_cases);
 namespace {
 
 TEST(CausesOfPeers, WhatIsSeenOfTheOtherEnd) {
-  FakedSystem system;
+  MadeUpSystem system;
   is_not_accepted(system, {{kOne, 3}});
   system.other_ends[kOurs].unread = 78;
   const Cause cause = cause_of(system, kOne);
@@ -424,7 +424,7 @@ TEST(CausesOfPeers, WhatIsSeenOfTheOtherEnd) {
 }
 
 TEST(CausesOfPeers, WhoIsStoppedDoesNotWait) {
-  FakedSystem system;
+  MadeUpSystem system;
   receives(system);
   for (auto& thread : is_idle_server(system).threads) {
     thread.wait.state = 'T';
@@ -435,7 +435,7 @@ TEST(CausesOfPeers, WhoIsStoppedDoesNotWait) {
 
 // It accepts, and still has a socket in a variable that another thread handles.
 TEST(CausesOfPeers, WhoAcceptsDoesNotHandle) {
-  FakedSystem system;
+  MadeUpSystem system;
   receives(system);
   auto& other = system.python(kOther);
   handles(system, other, 8).wait.call.number = SYS_accept4;
@@ -445,7 +445,7 @@ TEST(CausesOfPeers, WhoAcceptsDoesNotHandle) {
 }
 
 TEST(CausesOfPeers, WhatTcpSaysOfOneThatIsNotSeen) {
-  FakedSystem system;
+  MadeUpSystem system;
   receives(system, {});
   auto& socket = system.tcp[kOurs];
   system.other_ends.clear();
@@ -464,7 +464,7 @@ TEST(CausesOfPeers, WhatTcpSaysOfOneThatIsNotSeen) {
 }
 
 TEST(CausesOfPeers, AThreadLooksANameUpForALoop) {
-  FakedSystem system;
+  MadeUpSystem system;
   at_udp(system, 53).threads.clear();
   auto& one = system.at(kOne);
   one.sleeps_in(SYS_epoll_wait, {6, 0, 0, kForever}, own_frames());
@@ -480,7 +480,7 @@ TEST(CausesOfPeers, AThreadLooksANameUpForALoop) {
 
 // A cycle is no deadlock if a timeout may end one of its waits.
 TEST(CausesOfPeers, WhoGivesUpByItselfIsInNoDeadlock) {
-  FakedSystem system;
+  MadeUpSystem system;
   is_not_accepted(system, {{kOne, 3}});
   static pollfd polled{.fd = 5, .events = POLLIN, .revents = 0};
   system.at(kOne).threads.clear();

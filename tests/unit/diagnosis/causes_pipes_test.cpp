@@ -21,7 +21,7 @@ constexpr std::uint64_t kFifo = 43;
 constexpr std::uint64_t kFifoDevice = 7;
 constexpr std::uint64_t kForever = ~0ULL;
 
-void has_end(FakedSystem& system,
+void has_end(MadeUpSystem& system,
              int pid,
              bool writes,
              std::uint64_t pipe = kPipe,
@@ -34,19 +34,19 @@ void has_end(FakedSystem& system,
                          .writes = writes});
 }
 
-MadeUpProcess& at_pipe(FakedSystem& system, int pid, long call = SYS_read) {
+MadeUpProcess& at_pipe(MadeUpSystem& system, int pid, long call = SYS_read) {
   auto& one = system.python(pid);
   one.sleeps_in(call, {5}, own_frames());
   one.open_pipe(5, kPipe);
   return one;
 }
-MadeUpProcess& at_fifo(FakedSystem& system, long call) {
+MadeUpProcess& at_fifo(MadeUpSystem& system, long call) {
   auto& one = system.python(kOne);
   one.sleeps_in(call, {5}, own_frames());
   one.open_fifo(5, kFifo, "/tmp/commands");
   return one;
 }
-MadeUpProcess& sleeps(FakedSystem& system, int pid) {
+MadeUpProcess& sleeps(MadeUpSystem& system, int pid) {
   auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
@@ -54,7 +54,7 @@ MadeUpProcess& sleeps(FakedSystem& system, int pid) {
 
 // A child that multiprocessing has forked from kOne, with that many plain
 // arguments and one of `argument`.
-void sleeps_in_target(FakedSystem& system, int pid, Address argument = {}) {
+void sleeps_in_target(MadeUpSystem& system, int pid, Address argument = {}) {
   auto& one = system.python(pid);
   one.parent = one.status.ppid = kOne;
   one.sleeps_in(
@@ -70,7 +70,7 @@ void sleeps_in_target(FakedSystem& system, int pid, Address argument = {}) {
 }
 
 // communicate() of a child, 99999904, whose output and errors are pipes.
-void communicates(FakedSystem& system) {
+void communicates(MadeUpSystem& system) {
   static const pollfd polled[] = {{.fd = 5, .events = POLLIN, .revents = 0},
                                   {.fd = 8, .events = POLLIN, .revents = 0}};
   auto& one = system.python(kOne);
@@ -214,7 +214,7 @@ TEST(Causes, OpensAFifo) {
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   struct stat file {};
   ASSERT_EQ(::stat(path.c_str(), &file), 0);
-  const auto opens = [&](FakedSystem& system, std::uint64_t flags) {
+  const auto opens = [&](MadeUpSystem& system, std::uint64_t flags) {
     const int pid = ::getpid();  // the file is searched in its root
     system.python(pid).sleeps_in(
         SYS_openat,
@@ -223,7 +223,7 @@ TEST(Causes, OpensAFifo) {
         own_frames());
     return cause_of(system, pid);
   };
-  FakedSystem nobody;
+  MadeUpSystem nobody;
   const Cause cause = opens(nobody, O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(cause.id, CauseId::FifoOpen);
   EXPECT_EQ(cause.progress, Progress::Blocked);
@@ -235,10 +235,10 @@ TEST(Causes, OpensAFifo) {
   EXPECT_THAT(opens(nobody, O_WRONLY).summary,
               testing::HasSubstr("to write to it, and nobody has it open to "
                                  "read"));
-  FakedSystem some;
+  MadeUpSystem some;
   some.all_pipes = false;
   EXPECT_EQ(opens(some, O_RDONLY).confidence, Confidence::Likely);
-  FakedSystem writer;
+  MadeUpSystem writer;
   writer.ends = {{.pid = kOther,
                   .fd = 3,
                   .inode = file.st_ino,

@@ -61,7 +61,7 @@ FileLock sqlite_lock(int pid,
 }
 
 // By hand: `while not flock(LOCK_NB): sleep()`, with the file open.
-MadeUpProcess& tries(FakedSystem& system, bool knows_flock = true) {
+MadeUpProcess& tries(MadeUpSystem& system, bool knows_flock = true) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   opens(one, 5, "/home/ada/lock", kInode);
@@ -70,13 +70,13 @@ MadeUpProcess& tries(FakedSystem& system, bool knows_flock = true) {
   }
   return one;
 }
-MadeUpProcess& sleeps(FakedSystem& system, int pid) {
+MadeUpProcess& sleeps(MadeUpSystem& system, int pid) {
   auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
   return one;
 }
 
-MadeUpProcess& in_sqlite(FakedSystem& system, bool logged = false) {
+MadeUpProcess& in_sqlite(MadeUpSystem& system, bool logged = false) {
   auto& one = system.python(kOne);
   one.is_in(one.sleeps_in(SYS_clock_nanosleep, {}, own_frames()),
             {"clock_nanosleep", "sqlite3_step"}, "libsqlite3.so.0");
@@ -90,7 +90,7 @@ MadeUpProcess& in_sqlite(FakedSystem& system, bool logged = false) {
 
 // kOne calls Queue.get() of a manager, kOther, whose thread for it is in
 // `serves`.
-MadeUpProcess& calls_manager(FakedSystem& system,
+MadeUpProcess& calls_manager(MadeUpSystem& system,
                              std::vector<PythonFrame> serves) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5},
@@ -271,7 +271,7 @@ Cause tries_by(const std::string& path,
                const char* attribute) {
   struct stat found {};
   EXPECT_EQ(::stat(path.c_str(), &found), 0);
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = system.python(::getpid());
   one.sleeps_in(SYS_clock_nanosleep, {},
                 {frame(std::string("/usr/lib/python3/") + file, function),

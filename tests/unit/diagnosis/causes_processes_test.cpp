@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 constexpr std::uint64_t kAny = ~0ULL;
 
-MadeUpProcess& waits_for_child(FakedSystem& system,
+MadeUpProcess& waits_for_child(MadeUpSystem& system,
                                std::uint64_t which = kAny,
                                long call = SYS_wait4) {
   auto& one = system.python(kOne);
@@ -27,7 +27,7 @@ MadeUpProcess& waits_for_child(FakedSystem& system,
       own_frames());
   return one;
 }
-MadeUpProcess& child(FakedSystem& system, int pid = kOther) {
+MadeUpProcess& child(MadeUpSystem& system, int pid = kOther) {
   system.parents.emplace(kOne, pid);
   auto& one = system.process(pid);
   one.sleeps_in(SYS_clock_nanosleep, {});
@@ -39,7 +39,7 @@ void computes(MadeUpProcess& one) {
 
 constexpr const char* kPool = "multiprocessing/pool.py";
 
-MadeUpProcess& at_pool(FakedSystem& system, const char* function = "get") {
+MadeUpProcess& at_pool(MadeUpSystem& system, const char* function = "get") {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_futex, {},
                 called({{"threading.py", "wait"},
@@ -47,7 +47,7 @@ MadeUpProcess& at_pool(FakedSystem& system, const char* function = "get") {
                         {kPool, function}}));
   return one;
 }
-MadeUpProcess& pool_worker(FakedSystem& system,
+MadeUpProcess& pool_worker(MadeUpSystem& system,
                            bool busy,
                            int pid = kOther,
                            int parent = kOne) {
@@ -61,7 +61,7 @@ MadeUpProcess& pool_worker(FakedSystem& system,
   return worker;
 }
 
-MadeUpProcess& at_exit(FakedSystem& system,
+MadeUpProcess& at_exit(MadeUpSystem& system,
                        long call,
                        std::vector<std::uint64_t> args = {}) {
   auto& one = system.python(kOne);
@@ -75,7 +75,8 @@ constexpr const char* kAgent =
 constexpr const char* kLoader = "site-packages/torch/utils/data/dataloader.py";
 
 // A process that waits for a batch of these workers.
-MadeUpProcess& at_loader(FakedSystem& system, const std::vector<int>& workers) {
+MadeUpProcess& at_loader(MadeUpSystem& system,
+                         const std::vector<int>& workers) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_poll, {0, 0, 5000},
                 called({{"multiprocessing/connection.py", "wait"},
@@ -292,7 +293,7 @@ class Sleeper {
 
 TEST(Causes, ATaskOfAPoolThatIsLost) {
   const Sleeper real;
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = system.python(real.pid());
   one.sleeps_in(SYS_futex, {},
                 called({{"threading.py", "wait"}, {kPool, "get"}}))
@@ -308,7 +309,7 @@ TEST(Causes, ATaskOfAPoolThatIsLost) {
 TEST(Causes, ABatchThatIsLost) {
   const Sleeper real;
   const Sleeper worker;
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = system.python(real.pid());
   one.sleeps_in(SYS_poll, {0, 0, 5000}, called({{kLoader, "_try_get_data"}}))
       .wait.runs = real.runs();
@@ -327,7 +328,7 @@ TEST(Causes, ABatchThatIsLost) {
 // ---- its blocker
 
 TEST(Causes, AResultThatAStuckWorkerHas) {
-  FakedSystem system;
+  MadeUpSystem system;
   at_pool(system);
   auto& worker = pool_worker(system, true);
   worker.threads.front().wait.call = {.number = SYS_read, .args = {5}};
@@ -340,7 +341,7 @@ TEST(Causes, AResultThatAStuckWorkerHas) {
 }
 
 TEST(Causes, AThreadThatPinsMemoryIsBehindItBeforeTheWorkers) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = pins_memory(at_loader(system, {::getpid()}), "decode");
   system.python(::getpid()).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
   EXPECT_THAT(cause_of(system, kOne).blocked_by,
@@ -348,7 +349,7 @@ TEST(Causes, AThreadThatPinsMemoryIsBehindItBeforeTheWorkers) {
 }
 
 TEST(Causes, ARendezvousHasMorePatience) {
-  FakedSystem system;
+  MadeUpSystem system;
   system.python(kOne).sleeps_in(SYS_clock_nanosleep, {},
                                 called({{kAgent, "_rendezvous"}}));
   EXPECT_EQ(cause_of(system, kOne).timeout_scale, 6);

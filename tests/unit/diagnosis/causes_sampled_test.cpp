@@ -14,7 +14,7 @@ namespace {
 // ---- threads that run
 
 // Always at the same line of its own function.
-ThreadSnapshot& spins(FakedSystem& system) {
+ThreadSnapshot& spins(MadeUpSystem& system) {
   system.may_stop = true;
   auto& one = system.python(kOne);
   auto& thread = one.sleeps_in(SYS_read, {}, own_frames());
@@ -36,7 +36,7 @@ ThreadSnapshot& spins(FakedSystem& system) {
 std::uint64_t gil_words[2] = {1, 7};
 
 // Its first thread holds the GIL, its second waits for that.
-ThreadSnapshot& keeps_gil(FakedSystem& system) {
+ThreadSnapshot& keeps_gil(MadeUpSystem& system) {
   auto& one = system.python(kOne);
   const Address flag{reinterpret_cast<std::uintptr_t>(&gil_words[0])};
   one.sleeps_in(SYS_semtimedop, {}, own_frames());
@@ -48,7 +48,7 @@ ThreadSnapshot& keeps_gil(FakedSystem& system) {
 
 // ---- a debugger
 
-ThreadSnapshot& is_traced(FakedSystem& system, int tracer) {
+ThreadSnapshot& is_traced(MadeUpSystem& system, int tracer) {
   auto& one = system.python(kOne);
   auto& thread = one.sleeps_in(SYS_semtimedop, {}, own_frames());
   thread.wait.state = 't';
@@ -68,7 +68,7 @@ AsyncioTask task(std::uint64_t address,
           .waits_for = std::move(waits_for)};
 }
 
-MadeUpProcess& in_event_loop(FakedSystem& system,
+MadeUpProcess& in_event_loop(MadeUpSystem& system,
                              std::vector<AsyncioTask> tasks,
                              std::uint64_t millis = ~0ULL) {
   auto& one = system.python(kOne);

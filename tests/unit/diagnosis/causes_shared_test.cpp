@@ -55,7 +55,7 @@ class CausesShared : public testing::Test {
 
   const int pid = ::getpid();
   Address handle;
-  FakedSystem system;
+  MadeUpSystem system;
 
  private:
   void* semaphore_;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kSocket = 42;
 constexpr std::uint64_t kSecond = 43;
 constexpr std::uint64_t kForever = ~0ULL;
 
-MadeUpProcess& at_socket(FakedSystem& system, long call = SYS_recvfrom) {
+MadeUpProcess& at_socket(MadeUpSystem& system, long call = SYS_recvfrom) {
   auto& one = system.python(kOne);
   one.sleeps_in(call, {5}, own_frames());
   one.open_socket(5, kSocket);
@@ -28,19 +28,19 @@ TcpSocket tcp(TcpState state) {
 }
 
 // It recv()s from a connection in that state.
-TcpSocket& at_tcp(FakedSystem& system,
+TcpSocket& at_tcp(MadeUpSystem& system,
                   TcpState state = TcpState::Established,
                   long call = SYS_recvfrom) {
   at_socket(system, call);
   return system.tcp[kSocket] = tcp(state);
 }
 
-void sleeps(FakedSystem& system, int pid) {
+void sleeps(MadeUpSystem& system, int pid) {
   system.process(pid).sleeps_in(SYS_clock_nanosleep, {});
 }
 
 // An event loop that watches these descriptors.
-MadeUpProcess& at_epoll(FakedSystem& system,
+MadeUpProcess& at_epoll(MadeUpSystem& system,
                         std::vector<std::uint64_t> sockets,
                         std::uint64_t time = kForever) {
   auto& one = system.python(kOne);

@@ -35,7 +35,7 @@ AsyncioTask sleeps(std::uint64_t address, const std::string& name) {
   return task(address, name, called({{"asyncio/tasks.py", "sleep"}}));
 }
 
-MadeUpProcess& in_loop(FakedSystem& system,
+MadeUpProcess& in_loop(MadeUpSystem& system,
                        std::vector<AsyncioTask> tasks,
                        Functions by = {},
                        std::uint64_t millis = kSoonMs) {
@@ -66,7 +66,7 @@ CallText draws() {
 }
 
 // A process that sleeps.
-MadeUpProcess& child(FakedSystem& system) {
+MadeUpProcess& child(MadeUpSystem& system) {
   system.parents.insert({kOne, kOther});
   auto& one = system.process(kOther);
   one.status.ppid = kOne;
@@ -75,7 +75,7 @@ MadeUpProcess& child(FakedSystem& system) {
 }
 
 // Reads what is written to a terminal that it serves.
-MadeUpProcess& serves_terminal(FakedSystem& system) {
+MadeUpProcess& serves_terminal(MadeUpSystem& system) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {9}, own_frames());
   one.files[9] = {
@@ -83,7 +83,7 @@ MadeUpProcess& serves_terminal(FakedSystem& system) {
   return one;
 }
 
-void waits_for_kind(FakedSystem& system, FileKind kind) {
+void waits_for_kind(MadeUpSystem& system, FileKind kind) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5}, own_frames());
   one.files[5] = {.fd = 5, .kind = kind};

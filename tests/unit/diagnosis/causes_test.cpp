@@ -37,7 +37,7 @@ constexpr std::uint64_t kSocket = 42;
 
 TEST_P(MadeUpCauses, IsNamed) {
   const MadeUpCase& expected = GetParam();
-  FakedSystem system;
+  MadeUpSystem system;
   expected.make(system);
   const Cause cause = cause_of(system, kOne);
   EXPECT_EQ(cause_name(cause.id), cause_name(expected.id)) << cause.summary;
@@ -54,7 +54,7 @@ TEST_P(MadeUpCauses, IsNamed) {
 // ---- wait chains
 
 TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& parent = system.process(kOne).python();
   parent.sleeps_in(SYS_wait4, {static_cast<std::uint64_t>(kOther)},
                    own_frames());
@@ -75,7 +75,7 @@ TEST(Causes, AParentThatWaitsForAChildThatWritesToIt) {
 }
 
 TEST(Causes, WhoExchangesMessagesIsNotInADeadlock) {
-  FakedSystem system;
+  MadeUpSystem system;
   for (const int pid : {kOne, kOther}) {
     auto& one = system.process(pid).python();
     auto& thread = one.sleeps_in(SYS_recvfrom, {5}, own_frames());
@@ -94,7 +94,7 @@ TEST(Causes, WhoExchangesMessagesIsNotInADeadlock) {
 // N workers that were forked with each other's ends still open.
 TEST(Causes, AnyHolderOfTheOtherEndMaySend) {
   constexpr int kParent = 99999903;
-  FakedSystem system;
+  MadeUpSystem system;
   for (const int pid : {kOne, kOther}) {
     auto& one = system.process(pid).python();
     one.sleeps_in(SYS_recvfrom, {5}, own_frames());
@@ -109,7 +109,7 @@ TEST(Causes, AnyHolderOfTheOtherEndMaySend) {
 }
 
 TEST(Causes, WhatNoRuleKnows) {
-  FakedSystem system;
+  MadeUpSystem system;
   system.process(kOne).python().sleeps_in(SYS_semtimedop, {}, own_frames());
   const Cause cause = cause_of(system, kOne);
   EXPECT_EQ(cause.id, CauseId::Unknown);
@@ -122,7 +122,7 @@ TEST(Causes, ALockFile) {
   const std::string path =
       std::filesystem::temp_directory_path() / "made_up.lock";
   std::ofstream(path) << "";
-  FakedSystem system;
+  MadeUpSystem system;
   const int pid = ::getpid();  // the file is searched in its root
   auto& one = system.process(pid).python();
   one.sleeps_in(SYS_clock_nanosleep, {},

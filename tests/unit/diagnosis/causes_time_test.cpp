@@ -14,7 +14,7 @@
 namespace hangdbg {
 namespace {
 
-ThreadSnapshot& in_call(FakedSystem& system,
+ThreadSnapshot& in_call(MadeUpSystem& system,
                         long call,
                         std::vector<std::uint64_t> args = {}) {
   return system.python(kOne).sleeps_in(call, std::move(args), own_frames());
@@ -27,7 +27,7 @@ CallText draws() {
   return {.callee = "draw", .text = "draw()"};
 }
 // It sleeps in a loop of its own, by a call of that name.
-ThreadSnapshot& in_loop(FakedSystem& system,
+ThreadSnapshot& in_loop(MadeUpSystem& system,
                         LoopAround loop,
                         const char* callee = "time.sleep") {
   ThreadSnapshot& thread = in_call(system, SYS_clock_nanosleep);
@@ -38,7 +38,7 @@ ThreadSnapshot& in_loop(FakedSystem& system,
   return thread;
 }
 
-ThreadSnapshot& in_futex_for(FakedSystem& system, std::int64_t seconds) {
+ThreadSnapshot& in_futex_for(MadeUpSystem& system, std::int64_t seconds) {
   static timespec until;
   until = {.tv_sec = seconds, .tv_nsec = 0};  // FUTEX_WAIT: from now
   return in_call(
@@ -214,7 +214,7 @@ TEST(CausesOfTime, ASleepIsANap) {
        {SYS_select, {5, 0, 0, 0}, false},
        {SYS_futex, {0, 0, 0, 0}, false}};
   for (const auto& [call, args, naps] : kCalls) {
-    FakedSystem system;
+    MadeUpSystem system;
     in_call(system, call, args);
     const auto found = diagnose(system, kOne, 1000);
     ASSERT_TRUE(found);

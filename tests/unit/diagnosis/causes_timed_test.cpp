@@ -41,13 +41,13 @@ LoopAround asks_again() {
   loop.asks_itself = true;
   return loop;
 }
-void in_loop(FakedSystem& system, LoopAround loop, CallText call = get()) {
+void in_loop(MadeUpSystem& system, LoopAround loop, CallText call = get()) {
   system.at(kOne).frame_loops["load"] = {.call = std::move(call),
                                          .loops = {std::move(loop)}};
 }
 
 // Queue.get() of the program's own queue; another thread sleeps.
-ThreadSnapshot& in_get(FakedSystem& system, std::uint64_t until) {
+ThreadSnapshot& in_get(MadeUpSystem& system, std::uint64_t until) {
   auto& one = system.python(kOne);
   one.objects[{"get", "self"}] = system.objects.of_class("Queue");
   ThreadSnapshot& thread =
@@ -56,11 +56,11 @@ ThreadSnapshot& in_get(FakedSystem& system, std::uint64_t until) {
   thread.wait.asleep_s = 0.5;
   return thread;
 }
-void another_rests(FakedSystem& system) {
+void another_rests(MadeUpSystem& system) {
   system.at(kOne).sleeps_in(SYS_clock_nanosleep, {}, own_frames());
 }
 
-ThreadSnapshot& in_select(FakedSystem& system, std::uint64_t until) {
+ThreadSnapshot& in_select(MadeUpSystem& system, std::uint64_t until) {
   auto& one = system.python(kOne);
   one.files[5] = {.fd = 5, .kind = FileKind::EventFd};
   static const std::uint64_t only = 1ULL << 5;
@@ -72,7 +72,7 @@ ThreadSnapshot& in_select(FakedSystem& system, std::uint64_t until) {
 
 // ---- SimpleQueue
 
-ThreadSnapshot& in_simple_queue(FakedSystem& system,
+ThreadSnapshot& in_simple_queue(MadeUpSystem& system,
                                 const std::string& kind,
                                 std::uint64_t until = 0) {
   auto& one = system.python(kOne);
@@ -84,7 +84,7 @@ ThreadSnapshot& in_simple_queue(FakedSystem& system,
 
 // ---- C libraries
 
-ThreadSnapshot& in_zmq(FakedSystem& system, const char* function) {
+ThreadSnapshot& in_zmq(MadeUpSystem& system, const char* function) {
   auto& one = system.python(kOne);
   ThreadSnapshot& thread = one.sleeps_in(SYS_poll, {0, 1, ~0ULL}, own_frames());
   one.loads("/opt/venv/pyzmq.libs/libzmq-2f02442c.so.5");
@@ -94,7 +94,7 @@ ThreadSnapshot& in_zmq(FakedSystem& system, const char* function) {
 
 // ---- a terminal
 
-ThreadSnapshot& writes_to_terminal(FakedSystem& system) {
+ThreadSnapshot& writes_to_terminal(MadeUpSystem& system) {
   auto& one = system.python(kOne);
   one.files[4] = {.fd = 4, .kind = FileKind::Device, .name = "/dev/pts/7"};
   return one.sleeps_in(SYS_write, {4}, own_frames());
@@ -106,7 +106,7 @@ void serves_terminal(MadeUpProcess& one) {
 
 // ---- PostgreSQL
 
-MadeUpProcess& backend(FakedSystem& system, int pid, std::string title) {
+MadeUpProcess& backend(MadeUpSystem& system, int pid, std::string title) {
   constexpr int kServer = 99999900;
   auto& one = system.process(pid);
   one.command_line = {std::move(title)};
@@ -119,7 +119,7 @@ MadeUpProcess& backend(FakedSystem& system, int pid, std::string title) {
 
 // ---- gevent
 
-ThreadSnapshot& in_hub(FakedSystem& system, std::uint64_t millis = ~0ULL) {
+ThreadSnapshot& in_hub(MadeUpSystem& system, std::uint64_t millis = ~0ULL) {
   auto& one = system.python(kOne);
   one.files[6] = {
       .fd = 6, .kind = FileKind::Epoll, .watches = {{.fd = 5, .events = 1}}};
@@ -130,7 +130,7 @@ ThreadSnapshot& in_hub(FakedSystem& system, std::uint64_t millis = ~0ULL) {
 // ---- a loop of asyncio
 
 ThreadSnapshot& in_event_loop(
-    FakedSystem& system,
+    MadeUpSystem& system,
     std::vector<std::pair<std::string, std::string>> by = {}) {
   auto& one = system.python(kOne);
   std::vector<std::pair<std::string, std::string>> all = {
@@ -331,7 +331,7 @@ namespace {
 // for never comes, and not that it hangs.
 // poll(2)'s arguments are gone when they are read: it was called again.
 TEST(CausesOfTimedWaits, WhatIsPolledIsReadAnew) {
-  FakedSystem system;
+  MadeUpSystem system;
   auto& one = system.python(kOne);
   one.files[5] = {.fd = 5, .kind = FileKind::Inotify};
   ThreadSnapshot& thread =
@@ -348,7 +348,7 @@ TEST(CausesOfTimedWaits, WhatIsPolledIsReadAnew) {
 
 TEST(CausesOfTimedWaits, WhoMayGiveUpIsNotStuck) {
   for (const bool has_other_end : {false, true}) {
-    FakedSystem system;
+    MadeUpSystem system;
     auto& one = system.python(kOne);
     one.objects[{"result", "self"}] = system.objects.of_class("Future");
     one.sleeps_in(SYS_futex, {0, FUTEX_WAIT_PRIVATE, 0, soon()},

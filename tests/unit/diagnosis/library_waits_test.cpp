@@ -53,7 +53,7 @@ std::vector<PythonFrame> inner_frames(const LibraryWait& row) {
 
 // A thread in that row's function, called by the program; its expressions have
 // the values "v0", "v1".
-MadeUpProcess& waits_in(FakedSystem& system,
+MadeUpProcess& waits_in(MadeUpSystem& system,
                         const LibraryWait& row,
                         std::vector<PythonFrame> between = {}) {
   std::vector<PythonFrame> frames = inner_frames(row);
@@ -77,7 +77,7 @@ MadeUpProcess& waits_in(FakedSystem& system,
   return one;
 }
 
-std::string said_of(FakedSystem& system) {
+std::string said_of(MadeUpSystem& system) {
   const ProcessSnapshot& of = *system.snapshot(kOne);
   const auto known = known_wait(of, of.threads.front());
   return known ? sentence_of(of, *known) : "nothing";
@@ -139,7 +139,7 @@ TEST(LibraryWaits, RowsAreInOrder) {
 TEST(LibraryWaits, EachRowIsSaid) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
-    FakedSystem system;
+    MadeUpSystem system;
     const MadeUpProcess& one = waits_in(system, row);
     const auto known = known_wait(one, one.threads.front());
     ASSERT_TRUE(known.has_value());
@@ -156,7 +156,7 @@ TEST(LibraryWaits, EachRowIsSaid) {
 TEST(LibraryWaits, NothingOfTheProgramIsTakenForIt) {
   for (const LibraryWait& row : library_waits()) {
     SCOPED_TRACE(name_of(row));
-    FakedSystem system;
+    MadeUpSystem system;
     const MadeUpProcess& one =
         waits_in(system, row, {frame("/home/ada/redis/mine.py", "hook")});
     const auto known = known_wait(one, one.threads.front());
@@ -175,7 +175,7 @@ const LibraryWait& row_of(std::string_view file,
 TEST(LibraryWaits, LeavesOutWhatItCannotRead) {
   const LibraryWait& row =
       row_of("/redis/client.py", "parse_response", WaitKind::Reply);
-  FakedSystem system;
+  MadeUpSystem system;
   MadeUpProcess& one = waits_in(system, row);
   one.texts.clear();
   one.texts[{"parse_response", "command_name"}] = "GET";
@@ -192,7 +192,7 @@ TEST(LibraryWaits, LeavesOutWhatItCannotRead) {
 TEST(LibraryWaits, TellsOneCommandFromAnother) {
   const LibraryWait& row =
       row_of("/redis/client.py", "parse_response", WaitKind::Reply);
-  FakedSystem system;
+  MadeUpSystem system;
   MadeUpProcess& one = waits_in(system, row);
   one.texts[{"parse_response", "command_name"}] = "BLPOP";
   EXPECT_THAT(said_of(system), StartsWith("waits for an entry by BLPOP"));
@@ -202,7 +202,7 @@ TEST(LibraryWaits, TellsOneCommandFromAnother) {
 TEST(LibraryWaits, ValuesAreShortAndSafe) {
   const LibraryWait& row =
       row_of("/requests/adapters.py", "send", WaitKind::Reply);
-  FakedSystem system;
+  MadeUpSystem system;
   MadeUpProcess& one = waits_in(system, row);
   one.texts[{"send", "request.url"}] = "https://ada:secret@example.org/\x1b[1m";
   one.texts[{"send", "request.method"}] = std::string(1000, 'G');
@@ -221,7 +221,7 @@ struct Said {
 Said cause_in(const LibraryWait& row,
               long call,
               std::vector<std::uint64_t> args) {
-  FakedSystem system;
+  MadeUpSystem system;
   MadeUpProcess& one = waits_in(system, row);
   auto frames = one.threads.front().stack.frames;
   one.threads.clear();
@@ -262,7 +262,7 @@ TEST(LibraryWaits, AWorkerThatSleepsHasWork) {
 
 // The blocker and its evidence stay.
 TEST(LibraryWaits, KeepsWhoIsWaitedFor) {
-  FakedSystem system;
+  MadeUpSystem system;
   MadeUpProcess& one = waits_in(
       system, row_of("/redis/client.py", "parse_response", WaitKind::Reply));
   auto frames = one.threads.front().stack.frames;

@@ -224,9 +224,9 @@ class MadeUpProcess : public ProcessSnapshot {
   mutable int task_looks_ = 0;
 };
 
-class FakedSystem : public SystemSnapshot {
+class MadeUpSystem : public SystemSnapshot {
  public:
-  FakedSystem() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
+  MadeUpSystem() : SystemSnapshot(Deadline::in(std::chrono::minutes(1))) {
     may_stop = may_watch = false;
   }
 
@@ -347,7 +347,7 @@ inline std::vector<PythonFrame> called(
   return frames;
 }
 
-inline Cause cause_of(FakedSystem& system, int pid, std::size_t thread = 0) {
+inline Cause cause_of(MadeUpSystem& system, int pid, std::size_t thread = 0) {
   const ProcessSnapshot* const of = system.snapshot(pid);
   return cause_of(*of, of->threads[thread]);
 }

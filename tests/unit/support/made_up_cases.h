@@ -21,7 +21,7 @@ struct MadeUpCase {
   // Of the whole process, asleep for a minute, where ten seconds are a hang.
   bool stalled = false;
   std::string says;  // in its summary
-  std::function<void(FakedSystem&)> make;
+  std::function<void(MadeUpSystem&)> make;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const MadeUpCase& one) {
