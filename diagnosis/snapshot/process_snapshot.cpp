@@ -26,6 +26,7 @@
 #include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/task_ids.h"
+#include "tracee/syscalls/futex_time.h"
 
 namespace hangdbg {
 namespace {
@@ -184,25 +185,12 @@ bool ProcessSnapshot::makes_progress(const ThreadSnapshot& thread) const {
          (thread.places.size() > 1 || !handles_signals());
 }
 
-// Source: futex(2); with FUTEX_WAIT_BITSET the time is absolute.
 std::optional<double> ProcessSnapshot::wakes_in_s(
     const ThreadSnapshot& thread) const {
-  if (!thread.has_timeout()) {
-    return {};
-  }
-  const auto& args = thread.wait.call.args;
-  const auto until = memory().read_value<::timespec>(Address{args[3]});
-  if (!until) {
-    return {};
-  }
-  ::timespec now{};
-  if ((args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
-    ::clock_gettime(
-        args[1] & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC,
-        &now);
-  }
-  return static_cast<double>(until->tv_sec - now.tv_sec) +
-         static_cast<double>(until->tv_nsec - now.tv_nsec) / 1e9;
+  const auto left = thread.has_timeout()
+                        ? futex_time_left(pid, memory(), thread.wait.call)
+                        : std::nullopt;
+  return left ? std::optional(left->seconds) : std::nullopt;
 }
 
 const ThreadSnapshot* ProcessSnapshot::thread(int tid) const {

@@ -61,6 +61,24 @@ bool is_asleep(int pid, std::optional<int> tid) {
   return call && !call->running;
 }
 
+// Whether one thread of the interpreter is attached, and the others are
+// suspended: then it is the one that has asked for that (stop_the_world in
+// Python/pystate.c).
+bool has_paused_others(const std::vector<PythonThread>& threads,
+                       std::int64_t interpreter) {
+  int attached = 0;
+  int suspended = 0;
+  int all = 0;
+  for (const PythonThread& thread : threads) {
+    if (thread.interpreter == interpreter) {
+      attached += thread.attached;
+      suspended += thread.suspended;
+      ++all;
+    }
+  }
+  return attached == 1 && suspended > 0 && attached + suspended == all;
+}
+
 }  // namespace
 
 GilWatch::Verdict GilWatch::look() {
@@ -73,8 +91,11 @@ GilWatch::Verdict GilWatch::look() {
     holder_.reset();
     return Verdict::Free;
   }
-  const auto now = Deadline::Clock::now();
-  may_stop_ = now - looked_at_native_ >= kBetweenStops;
+  if (paused_) {
+    keep(holders_.front(), false);
+    return Verdict::Free;
+  }
+  may_stop_ = Deadline::Clock::now() - looked_at_native_ >= kBetweenStops;
   // With a GIL: it changes hands, or its holder is at another place than at the
   // last look. Without, that look may be long ago, and a pause that does not
   // come stops the program.
@@ -102,15 +123,20 @@ GilWatch::Verdict GilWatch::look() {
       break;
     }
   }
-  if (verdict == Verdict::Moves || !holder_ || !holder.same_place(*holder_)) {
-    since_ = now;
+  keep(std::move(holder), verdict == Verdict::Moves);
+  return verdict;
+}
+
+void GilWatch::keep(PythonThread holder, bool moves) {
+  if (moves || !holder_ || !holder.same_place(*holder_)) {
+    since_ = Deadline::Clock::now();
   }
   holder_ = std::move(holder);
-  return verdict;
 }
 
 // None, if it is free.
 Result<std::vector<PythonThread>> GilWatch::read_holders() {
+  paused_ = false;
   const auto tasks = TRY(TaskIds::read(target_.pid));
   const auto gil =
       TRY(read_gil(target_.memory, target_.python, tasks, interpreter_));
@@ -119,6 +145,7 @@ Result<std::vector<PythonThread>> GilWatch::read_holders() {
     return {};
   }
   auto threads = TRY(python_threads(target_.memory, target_.python, tasks));
+  paused_ = !gil.enabled && has_paused_others(threads, interpreter_);
   std::erase_if(threads, [&](const PythonThread& thread) {
     return gil.enabled
                ? thread.state != gil.holder
@@ -132,8 +159,9 @@ Result<std::vector<PythonThread>> GilWatch::read_holders() {
 }
 
 std::string GilWatch::reason() {
-  return (has_gil_ ? "the GIL is held by "
-                   : "a pause of all threads is held up by ") +
+  return (has_gil_  ? "the GIL is held by "
+          : paused_ ? "all threads are paused by "
+                    : "a pause of all threads is held up by ") +
          holder();
 }
 

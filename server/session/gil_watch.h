@@ -4,7 +4,9 @@
 // (bootstrap/executor.c). Whether it will come is seen out of process: a holder
 // that runs Python bytecode releases it on request; one in native code does
 // not. Without a GIL it is a pause of all threads that is waited for, and
-// each that is attached to the interpreter holds it up as a holder does.
+// each that is attached to the interpreter holds it up as a holder does; but
+// not one that has itself paused all others, to collect garbage, say: whoever
+// wants the next pause queues behind it, and nobody waits longer for that.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +46,13 @@ class GilWatch {
   // "thread 79655 in read (libc.so.6), called from load (data.py:18), for 12
   // s"; "another thread" where more is not known. Of the last look.
   std::string holder();
-  // "the GIL is held by " the holder; without one, "a pause of all threads is
-  // held up by " it.
+  // "the GIL is held by " the holder; where there is no GIL, "a pause of all
+  // threads is held up by " it, or "all threads are paused by " it.
   std::string reason();
 
  private:
   Result<std::vector<PythonThread>> read_holders();
+  void keep(PythonThread holder, bool moves);
   std::vector<PythonThread> those_that_stand(
       std::vector<PythonThread> threads) const;
   bool runs_bytecode(const PythonThread& thread);
@@ -60,6 +63,7 @@ class GilWatch {
   const AttachTarget& target_;
   std::int64_t interpreter_ = 0;
   bool has_gil_ = true;
+  bool paused_ = false;                 // by the holder
   std::vector<PythonThread> holders_;   // one, if there is a GIL
   std::optional<PythonThread> holder_;  // the one without progress, if any
   Deadline::Clock::time_point since_;   // it has been at its place

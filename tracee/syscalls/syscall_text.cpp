@@ -14,22 +14,24 @@
 
 #include "base/text.h"
 #include "tracee/proc/proc_file.h"
+#include "tracee/syscalls/futex_time.h"
 
 namespace hangdbg {
 namespace {
 
 // What an argument is; a call's are one letter each, in order.
 enum class ArgumentKind : char {
-  Number = 'n',    // int
-  Hex = 'x',       // an address, flags
-  File = 'f',      // a descriptor
-  Path = 'p',      // char *
-  Millis = 'm',    // int, -1: for ever
-  Timespec = 't',  // struct timespec *, null: for ever
-  Until = 'u',     // the same, or a moment if the second argument says so
-  Timeval = 'v',   // struct timeval *, null: for ever
-  Futex = 'o',     // its operation
-  Polled = 'P',    // struct pollfd *, as many as the next argument says
+  Number = 'n',     // int
+  Hex = 'x',        // an address, flags
+  File = 'f',       // a descriptor
+  Path = 'p',       // char *
+  Millis = 'm',     // int, -1: for ever
+  Timespec = 't',   // struct timespec *, null: for ever
+  Until = 'u',      // the same, or a moment if the second argument says so
+  FutexTime = 'T',  // the same, as the operation says
+  Timeval = 'v',    // struct timeval *, null: for ever
+  Futex = 'o',      // its operation
+  Polled = 'P',     // struct pollfd *, as many as the next argument says
 };
 
 struct BlockingCall {
@@ -47,7 +49,7 @@ constexpr BlockingCall kSignatures[] = {
     {SYS_recvfrom, "fxnx"},   {SYS_recvmsg, "fxx"},
     {SYS_sendto, "fxnx"},     {SYS_sendmsg, "fxx"},
     {SYS_accept, "fx"},       {SYS_accept4, "fx"},
-    {SYS_connect, "fx"},      {SYS_futex, "xont"},
+    {SYS_connect, "fx"},      {SYS_futex, "xonT"},
     {SYS_nanosleep, "t"},     {SYS_clock_nanosleep, "nxu"},
     {SYS_epoll_wait, "fxnm"}, {SYS_epoll_pwait, "fxnm"},
     {SYS_wait4, "n"},         {SYS_waitid, "nn"},
@@ -68,6 +70,7 @@ struct Decoder {
   std::string text(ArgumentKind kind, std::size_t index) const;
   std::string file(std::uint64_t fd) const;
   std::string duration(std::uint64_t at, long unit_ns, bool moment) const;
+  std::string futex_time(std::uint64_t at) const;
   std::string polled(std::uint64_t at, std::uint64_t count) const;
 };
 
@@ -131,6 +134,8 @@ std::string Decoder::text(ArgumentKind kind, std::size_t index) const {
       return duration(value, 1, false);
     case ArgumentKind::Until:
       return duration(value, 1, (call.args[1] & TIMER_ABSTIME) != 0);
+    case ArgumentKind::FutexTime:
+      return futex_time(value);
     case ArgumentKind::Timeval:
       return duration(value, 1000, false);
     case ArgumentKind::Futex:
@@ -172,6 +177,15 @@ std::string Decoder::duration(std::uint64_t at,
   return seconds(value - static_cast<double>(now.tv_sec) -
                  static_cast<double>(now.tv_nsec) / 1e9) +
          " more";
+}
+
+std::string Decoder::futex_time(std::uint64_t at) const {
+  if (at == 0) {
+    return "for ever";
+  }
+  const auto left = futex_time_left(pid, memory, call);
+  return left ? seconds(left->seconds) + (left->is_a_moment ? " more" : "")
+              : fmt::format("{:#x}", at);
 }
 
 std::string Decoder::polled(std::uint64_t at, std::uint64_t count) const {

@@ -92,9 +92,16 @@ std::optional<int> thread_tid(const MemoryReader& memory,
   return {};
 }
 
-bool is_attached(const CPythonLayout& at, const GilBlock& state) {
-  return at.thread_attachment != CPythonLayout::kAbsent &&
-         state.get<std::int32_t>(at.thread_attachment) == 1;
+// _Py_THREAD_ATTACHED and _Py_THREAD_SUSPENDED of Include/internal/
+// pycore_pystate.h.
+void read_attachment(const CPythonLayout& at,
+                     const GilBlock& state,
+                     PythonThread& thread) {
+  const auto now = at.thread_attachment == CPythonLayout::kAbsent
+                       ? 0
+                       : state.get<std::int32_t>(at.thread_attachment);
+  thread.attached = now == 1;
+  thread.suspended = now == 2;
 }
 
 Result<Address> gil_address(const MemoryReader& memory,
@@ -225,7 +232,7 @@ Result<std::vector<PythonThread>> read_threads_once(const MemoryReader& live,
       thread.interpreter = id;
       thread.ident = fields.get<std::uint64_t>(at.thread_ident);
       thread.tid = thread_tid(memory, at, fields, tasks);
-      thread.attached = is_attached(at, fields);
+      read_attachment(at, fields, thread);
       // A frame that changes while we look has no name this time; the thread
       // is there all the same.
       const auto code =
@@ -299,7 +306,7 @@ Result<PythonThread> look_again(const MemoryReader& memory,
                                 PythonThread thread) {
   const auto fields =
       TRY(read_thread_state(memory, python.layout, thread.state));
-  thread.attached = is_attached(python.layout, fields);
+  read_attachment(python.layout, fields, thread);
   TRY(read_place(memory, python.layout, fields, thread));
   return thread;
 }

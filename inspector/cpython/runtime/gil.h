@@ -42,6 +42,7 @@ struct PythonThread {
   std::optional<int> tid;        // our number; empty if it could not be told
   bool attached = false;         // runs Python or C that keeps others waiting;
                                  // told of free-threaded builds only
+  bool suspended = false;        // by a pause of all threads; likewise
   Address frame;                 // innermost frame; 0 when it runs no Python
   std::uint64_t position = 0;    // its instruction: differs after progress
   std::string function;          // qualified from 3.11 on; "" when unknown

@@ -76,6 +76,23 @@ def test_a_thread_that_cannot_be_paused(python):
     finish_hot(target)
 
 
+@pytest.mark.parametrize("objects", [10_000, 2_000_000])
+def test_a_program_that_collects_garbage_all_the_time(objects, python):
+    """The thread that does is attached, and nowhere else at each look; but it has paused
+    the others itself, so it holds nobody up."""
+    target = start("collecting", python, objects)
+    fds = processes.fds(target.pid)
+    seen = [hangdbg("eval", target.pid, "collections[0]", "--thread", "main")
+            for _ in range(3)]
+    assert all((done.rc, done.err) == (0, "") for done in seen), seen
+    assert int(seen[0].out) < int(seen[2].out), seen
+    done = hangdbg("attach", target.pid, "--thread", "main", "-c", "hold", "-c", "p answer + 1",
+                   "-c", "release")
+    assert done.rc == 0 and "\n42\n" in done.out, done
+    assert_gone(target, fds)
+    assert target.finish() == {"answer": 41, "collected": True}
+
+
 def test_c_code_that_begins_between_two_commands(python, terminal, tmp_path):
     """A look of before says nothing: the second command waits, and nobody else."""
     target = start("held_up", python, tmp_path / "go")
