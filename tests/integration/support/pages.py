@@ -113,7 +113,9 @@ def run(command, names, programs):
 
 def alike(shown, printed, any_order=False):
     if any_order:
-        shown, printed = ("\n".join(sorted(text.splitlines())) for text in (shown, printed))
+        # A line that was too long goes on in the next.
+        shown, printed = ("\n".join(sorted(text.replace("\n  ", " ").splitlines()))
+                          for text in (shown, printed))
     pattern = "".join(
         r"(?:\S+ )*" if word == "..." else re.escape(word) + " " for word in masked(shown).split())
     words = "".join(word + " " for word in masked(printed).split())
