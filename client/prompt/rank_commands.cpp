@@ -45,8 +45,8 @@ Result<std::string> whereabouts(int pid) {
       TRY(dump_thread(LiveTarget(process), pid, {.may_stop = false}));
   // On top of one that is held is the agent.
   const auto& frames = main.stack.frames;
-  const auto own = std::ranges::find_if(
-      frames, [](const auto& one) { return one.file != "<hangdbg>"; });
+  const auto own = frames.begin() +
+                   static_cast<std::ptrdiff_t>(count_frames_of_agent(frames));
   if (own == frames.end()) {
     return main.state;
   }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -117,6 +118,10 @@ Result<FoundThread> ThreadFinder::named(const std::string& wanted) {
 
 Result<FoundThread> ThreadFinder::look(FoundThread found) {
   found.stack = std::move(TRY(target.look(stacks, found.thread, {})).stack);
+  auto& frames = found.stack.frames;
+  frames.erase(frames.begin(),
+               frames.begin() +
+                   static_cast<std::ptrdiff_t>(count_frames_of_agent(frames)));
   return found;
 }
 

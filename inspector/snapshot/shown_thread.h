@@ -12,8 +12,8 @@ namespace hangdbg {
 
 struct FoundThread {
   PythonThread thread;
-  std::string name;  // empty if it has none
-  PythonStack stack;
+  std::string name;   // empty if it has none
+  PythonStack stack;  // of the program: without what it runs for a client
 };
 
 // `wanted` is a tid, a name, "main", or empty for the default one

@@ -13,10 +13,6 @@
 namespace hangdbg {
 namespace {
 
-bool is_frame_of_agent(const PythonFrame& frame) {
-  return frame.file == "<hangdbg>";
-}
-
 bool is_python(const StackEntry& entry) {
   return entry.kind == StackEntry::Kind::Python;
 }
@@ -24,10 +20,10 @@ bool is_python(const StackEntry& entry) {
 // Without what a suspended thread does for us, which is innermost.
 std::span<const StackEntry> programs(const DumpedThread& thread,
                                      std::span<const StackEntry> entries) {
-  const auto frames = thread.stack.frames;
+  const std::size_t ours = count_frames_of_agent(thread.stack.frames);
   auto rest = entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (is_python(entries[i]) && is_frame_of_agent(frames[entries[i].frame])) {
+    if (is_python(entries[i]) && entries[i].frame < ours) {
       rest = entries.subspan(i + 1);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -74,6 +75,16 @@ std::unexpected<Error> no_code(Address object) {
 }
 
 }  // namespace
+
+bool is_frame_of_agent(const PythonFrame& frame) {
+  return frame.file == "<hangdbg>";
+}
+
+std::size_t count_frames_of_agent(const std::vector<PythonFrame>& frames) {
+  const auto last =
+      std::find_if(frames.rbegin(), frames.rend(), is_frame_of_agent);
+  return static_cast<std::size_t>(frames.rend() - last);
+}
 
 std::string line_of(const PythonFrame& frame) {
   return fmt::format("{}:{}", printable(base_name(frame.file)), frame.line);

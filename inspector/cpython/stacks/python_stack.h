@@ -41,6 +41,12 @@ struct PythonFrame {
 std::string line_of(const PythonFrame& frame);
 std::string place_of(const PythonFrame& frame);
 
+// Whether it is code of ours that runs in the target (agent/).
+bool is_frame_of_agent(const PythonFrame& frame);
+// How many of the innermost are no frames of the program: what a thread that a
+// client has suspended runs for us, an expression that it evaluates included.
+std::size_t count_frames_of_agent(const std::vector<PythonFrame>& frames);
+
 struct PythonStack {
   std::vector<PythonFrame> frames;  // innermost first
   bool complete = true;             // false: deeper than was requested

@@ -63,6 +63,24 @@ def test_runs(readable_python):
     target.finish()
 
 
+def test_suspended_for_somebody_else(python, terminal):
+    """The frames of the program count, and not what the thread runs for that client."""
+    target = start("lock_main", python)
+    session = terminal(target.pid)
+    session.expect_prompt()
+    session.ask("hold", "is suspended")
+    place = hangdbg("peek", target.pid, "answer", "--json").json()["frame"]
+    assert place["function"] == target.function, place
+    session.type("p [__import__('time').sleep(0.1) for _ in iter(int, 1)]\r")
+    until("it evaluates", lambda: "<expression>" in hangdbg("dump", target.pid).out)
+    assert hangdbg("peek", target.pid, "answer", "--json").json()["frame"] == place
+    session.type("\x03")
+    session.expect_prompt()
+    session.ask("release", "resumed")
+    session.detach()
+    target.finish()
+
+
 def test_place(edge_python):
     target = start("lock_worker", edge_python)
     worker = target.tid
