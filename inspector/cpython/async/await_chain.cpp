@@ -28,7 +28,6 @@ Result<bool> follow_awaits(const ObjectReader& objects,
                            Address& next,
                            FrameChain& chain);
 Result<Address> unwrap(const ObjectReader& objects, Address object);
-Result<Address> frame_of(const ObjectReader& objects, Address coroutine);
 Result<Address> awaited_by(const ObjectReader& objects, const RawFrame& frame);
 
 }  // namespace
@@ -56,6 +55,13 @@ Result<AwaitChain> read_await_chain(const ObjectReader& objects,
   }
   std::ranges::reverse(chain.frames.frames);
   return chain;
+}
+
+Result<Address> frame_of(const ObjectReader& objects, Address coroutine) {
+  const ObjectLayout& at = objects.at();
+  return at.generator_iframe != ObjectLayout::kAbsent
+             ? coroutine + at.generator_iframe
+             : objects.pointer(coroutine + at.generator_frame);
 }
 
 bool is_coroutine(Kind kind) {
@@ -97,13 +103,6 @@ Result<Address> unwrap(const ObjectReader& objects, Address object) {
     object = TRY(objects.pointer(object + objects.at().object_size));
   }
   return nothing_at("coroutine", object);
-}
-
-Result<Address> frame_of(const ObjectReader& objects, Address coroutine) {
-  const ObjectLayout& at = objects.at();
-  return at.generator_iframe != ObjectLayout::kAbsent
-             ? coroutine + at.generator_iframe
-             : objects.pointer(coroutine + at.generator_frame);
 }
 
 // What it awaits. None where the stack is empty.

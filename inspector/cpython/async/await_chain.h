@@ -26,6 +26,9 @@ Result<AwaitChain> read_await_chain(const ObjectReader& objects,
                                     Address coroutine,
                                     std::size_t most);
 
+// Its own frame. Errors: Unreadable.
+Result<Address> frame_of(const ObjectReader& objects, Address coroutine);
+
 // Whether it has a frame of its own.
 bool is_coroutine(Kind kind);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "inspector/cpython/layout/text.h"
+#include "inspector/cpython/objects/noted_reads.h"
 #include "inspector/cpython/objects/object_proof.h"
 
 namespace hangdbg {
@@ -104,7 +105,9 @@ Status MeteredMemory::read(Address from, std::span<std::byte> out) const {
     return fail(ErrorId::Unreadable, "more than one look should read");
   }
   left_ -= cost;
-  return pages_.read(from, out);
+  TRY(pages_.read(from, out));
+  note_read(from, out);
+  return {};
 }
 
 std::size_t MeteredMemory::read_each(std::span<const Piece> pieces) const {
@@ -112,7 +115,11 @@ std::size_t MeteredMemory::read_each(std::span<const Piece> pieces) const {
     return 0;
   }
   left_ -= pieces.size();
-  return pages_.read_each(pieces);
+  const std::size_t count = pages_.read_each(pieces);
+  for (const Piece& piece : pieces.first(count)) {
+    note_read(piece.from, piece.out);
+  }
+  return count;
 }
 
 Result<ObjectReader> ObjectReader::open(const MemoryReader& memory,
