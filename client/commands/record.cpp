@@ -54,6 +54,7 @@ struct WantedRecording {
 int run(const RecordOptions& options, std::span<char*> command);
 Result<int> record(const RecordOptions& options, std::span<char*> command);
 Status check_over(const RecordOptions& options, bool has_command);
+Status check_native(const RecordOptions& options);
 Result<int> compare(const RecordOptions& options, bool has_command);
 Result<WantedRecording> wanted(const RecordOptions& options,
                                std::span<char*> command);
@@ -93,6 +94,12 @@ void add_record(cli::Command program, const RunWords& words) {
                    "Include threads that are blocked, each with its reason: a "
                    "lock and its owner, the GIL, a system call and its file, "
                    "a collective");
+  command.add_flag("-n,--native", options->sampling.native,
+                   "Include C functions");
+  command.add_flag("--tasks", options->sampling.tasks,
+                   "Show asyncio's tasks instead of its event loop: coroutines "
+                   "that wait for each other as one stack; with --idle also "
+                   "the tasks that wait");
   command.add_flag("-g,--gil", options->sampling.gil,
                    "Include only the thread that holds the GIL");
   command.add_flag("-t,--threads", options->sampling.threads,
@@ -173,6 +180,7 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
     return compare(options, !command.empty());
   }
   TRY(check_over(options, !command.empty()));
+  TRY(check_native(options));
   const ProfileFormat* const format = TRY(chosen_format(options));
   const WantedRecording wanted = TRY(hangdbg::wanted(options, command));
   RecordingOptions how{.sampling = options.sampling,
@@ -212,6 +220,10 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
         if (options.over_s) {
           for (const auto& [pid, after] : runs_of_ranks(wanted.ranks)) {
             runs[pid].after = after;
+          }
+          if (options.common.json) {
+            print_json(encode(over_time_report(recorded, runs)));
+            return 0;
           }
           print_now(stdout,
                     recording_line(state, options.rate) + "\n" +
@@ -279,15 +291,27 @@ Status check_over(const RecordOptions& options, bool has_command) {
       {options.waits, "--wait"},
       {options.sampling.gil, "--gil"},
       {options.sampling.threads, "--threads"},
+      {options.sampling.tasks, "--tasks"},
+      {options.sampling.native, "--native"},
       {options.children, "--subprocesses"},
-      {!options.file.empty(), "--output"},
-      {options.common.json, "--json"}};
+      {!options.file.empty(), "--output"}};
   for (const auto& [given, name] : others) {
     if (given) {
       return fail(ErrorId::Usage,
                   fmt::format("--over cannot be combined with {}", name),
                   "hangdbg record --job JOB --over SECONDS");
     }
+  }
+  return {};
+}
+
+// What is below a C function, or in place of it, is not known.
+Status check_native(const RecordOptions& options) {
+  if (options.sampling.native && (options.waits || options.sampling.tasks)) {
+    return fail(ErrorId::Usage,
+                fmt::format("--native cannot be combined with {}",
+                            options.waits ? "--wait" : "--tasks"),
+                "hangdbg record --help");
   }
   return {};
 }
@@ -305,10 +329,6 @@ Result<int> compare(const RecordOptions& options, bool has_command) {
     return fail(ErrorId::Usage, "only one of the files can be standard input",
                 "hangdbg record --diff A B");
   }
-  if (options.common.json) {
-    return fail(ErrorId::Usage, "--diff cannot be combined with --json",
-                "hangdbg record --diff A B");
-  }
   const ProfileFormat* const format = TRY(chosen_format(options));
   if (format != nullptr && format->name != "flamegraph") {
     return fail(ErrorId::Usage,
@@ -322,6 +342,12 @@ Result<int> compare(const RecordOptions& options, bool has_command) {
     if (options.file != "-") {
       say(stderr, "wrote {}\n", printable(options.file));
     }
+    if (!options.common.json) {
+      return 0;
+    }
+  }
+  if (options.common.json) {
+    print_json(encode(comparison_report(a, b)));
     return 0;
   }
   print_now(stdout,

@@ -24,7 +24,7 @@ NativeDump::NativeDump(const Target& target)
     : subject_(target),
       unwinder_(target.memory, target.modules),
       names_(target.files, target.memory, target.modules),
-      builtins_(target) {}
+      builtins_(std::in_place, target) {}
 
 Status NativeDump::copy(const Registers& registers) {
   copy_ = TRY(copy_stack(subject_.memory, subject_.maps, registers));
@@ -55,6 +55,8 @@ std::vector<MergedStack> NativeDump::merge(
     }
     merged.push_back(merge_stacks(frames, stacks_[i].complete, *python[i]));
   }
+  stacks_.clear();
+  builtin_names_.clear();
   return merged;
 }
 
@@ -69,7 +71,7 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
        ++i) {
     if (i == 0 || python.frames[i - 1].entry) {
       ++callers;
-      std::ranges::copy(builtins_.among_values(python.frames[i].address),
+      std::ranges::copy(builtins_->among_values(python.frames[i].address),
                         std::back_inserter(values));
     }
   }
@@ -81,7 +83,7 @@ std::map<std::size_t, std::string> NativeDump::find_builtins(
   const auto word = [top](const NativeFrame& frame) {
     return (frame.sp - top) / 8;
   };
-  const auto saved = builtins_.among(
+  const auto saved = builtins_->among(
       copy.words(top, std::min(stack.frames.back().sp, top + kMostSearched)));
   for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
     if (stack.frames[i + 1].module != subject_.python.module) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +32,11 @@ class NativeDump {
   // was copied of a thread that ran on is worth nothing.
   void unwind(const PythonStack& python);
 
-  // The stacks in the order in which they were unwound.
+  // The stacks in the order in which they were unwound since the last time.
   std::vector<MergedStack> merge(const std::vector<const PythonStack*>& python);
+
+  // What was read of values is read anew from now on: for who goes on.
+  void forget_values() { builtins_.emplace(subject_); }
 
  private:
   std::map<std::size_t, std::string> find_builtins(const NativeStack& stack,
@@ -44,7 +48,7 @@ class NativeDump {
   CopyUnwinder unwinder_;
   NativeNames names_;
   StackCopy copy_;
-  BuiltinCalls builtins_;
+  std::optional<BuiltinCalls> builtins_;
   std::unordered_map<Address, Address> functions_;  // by NativeFrame::code()
   std::vector<NativeStack> stacks_;
   // Of each stack, by its frames' numbers.

@@ -41,12 +41,25 @@ std::uint32_t Profile::stack(std::uint32_t root,
                              bool whole_functions) {
   std::uint32_t node = root;
   for (const PythonFrame& frame : std::views::reverse(frames)) {
-    node = child(node, {.function = frame.qualname,
-                        .file = frame.file,
-                        .first_line = frame.first_line,
-                        .line = whole_functions ? 0 : frame.line});
+    node = child(node, python_place(frame, whole_functions));
   }
   return node;
+}
+
+std::uint32_t Profile::stack(std::uint32_t root,
+                             const std::vector<ProfilePlace>& places) {
+  std::uint32_t node = root;
+  for (const ProfilePlace& place : places) {
+    node = child(node, place);
+  }
+  return node;
+}
+
+ProfilePlace python_place(const PythonFrame& frame, bool whole_function) {
+  return {.function = frame.qualname,
+          .file = frame.file,
+          .first_line = frame.first_line,
+          .line = whole_function ? 0 : frame.line};
 }
 
 std::uint32_t Profile::add_thread(ProfiledThread thread) {

@@ -36,6 +36,9 @@ struct ProfilePlace {
   bool operator==(const ProfilePlace& other) const = default;
 };
 
+// `whole_function`: without its line.
+ProfilePlace python_place(const PythonFrame& frame, bool whole_function);
+
 struct ProfileNode {
   std::uint32_t parent = 0;
   std::uint32_t place = 0;  // index into places
@@ -47,6 +50,7 @@ struct ProfiledThread {
   int tid = 0;
   std::string process;  // "python train.py"
   std::string name;     // "" if it has none of its own
+  int task = 0;  // which of its asyncio tasks that wait; 0: the thread itself
 };
 
 // "thread 42 (loader)", as stacks are grouped by it.
@@ -85,6 +89,9 @@ class Profile {
   std::uint32_t stack(std::uint32_t root,
                       std::span<const PythonFrame> frames,
                       bool whole_functions);
+  // Outermost first.
+  std::uint32_t stack(std::uint32_t root,
+                      const std::vector<ProfilePlace>& places);
   std::uint32_t add_thread(ProfiledThread thread);
   void name_thread(std::uint32_t thread, const std::string& name);
   void add(std::uint32_t thread,

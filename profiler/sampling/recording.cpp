@@ -77,6 +77,15 @@ void Recording::run() {
       return true;
     });
   }
+  finish();
+}
+
+// What waits to be added, for which there was no time so far.
+void Recording::finish() {
+  const SampleSink sink{profile_, mutex_};
+  for (const auto& process : processes_) {
+    process->finish(sink);
+  }
 }
 
 void Recording::sample_until_stuck(Schedule& schedule) {
@@ -107,7 +116,7 @@ bool Recording::sample_all(Schedule& schedule) {
   const SampleSink sink{profile_,        mutex_,
                         schedule.unit(), schedule.weight(),
                         schedule.next(), schedule.period(),
-                        missed_};
+                        missed_,         schedule.usual_weight()};
   SampleCounts counts;
   std::chrono::nanoseconds stopped{};
   std::chrono::nanoseconds longest{};  // of one process
@@ -119,6 +128,7 @@ bool Recording::sample_all(Schedule& schedule) {
     if (!outcome) {
       log::debug(log::Area::Inspector, "process {}: {}", process->pid(),
                  outcome.error().text());
+      process->finish(sink);
       lost.push_back(process->pid());
       continue;
     }
@@ -152,6 +162,7 @@ bool Recording::sample_all(Schedule& schedule) {
   state_.stopped += stopped;
   state_.lowest_rate = schedule.lowest_rate();
   state_.was_lowered = schedule.was_lowered();
+  state_.put_off = schedule.times_put_off();
   std::erase_if(pids_, [&](int pid) {
     return std::ranges::find(lost, pid) != lost.end();
   });

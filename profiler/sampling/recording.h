@@ -36,6 +36,7 @@ struct RecordingState {
   std::chrono::nanoseconds used{};     // of the CPU, by us
   double lowest_rate = 0;
   bool was_lowered = false;
+  std::uint64_t put_off = 0;  // samples, as those before had cost too much
   std::size_t processes = 0;  // now
 };
 
@@ -62,6 +63,7 @@ class Recording {
   void sample_until_stuck(Schedule& schedule);
   bool sample_all(Schedule& schedule);  // false: a thread is stuck
   bool wait(Schedule::Clock::time_point until) const;
+  void finish();
   void take_added();
 
   RecordingOptions options_;

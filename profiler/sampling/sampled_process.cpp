@@ -40,7 +40,14 @@ SampledProcess::SampledProcess(PythonProcess process,
     : process_(std::move(process)),
       label_(std::move(label)),
       options_(options),
-      stacks_(process_.memory, process_.python) {}
+      stacks_(process_.memory, process_.python) {
+  if (options_.native) {
+    native_.emplace(process_);
+  }
+  if (options_.tasks) {
+    tasks_.emplace(process_, stacks_);
+  }
+}
 
 Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
   const auto newest = newest_threads();
@@ -74,8 +81,12 @@ Result<SampledProcess::Outcome> SampledProcess::sample(const SampleSink& sink) {
         options_.gil ? thread.has_gil : options_.idle || how == Read::Stopped;
     if (how == Read::Blocked) {
       take_reason(thread, sink);
+      see_waiting_tasks(thread, sink);
     }
     add(thread, sink.at, sink.weight, sink);
+  }
+  if (native_ && native_->is_due()) {
+    name_native(sink);
   }
   return outcome;
 }
@@ -139,6 +150,9 @@ Status SampledProcess::list_threads(const SampleSink& sink) {
     }
   }
   threads_ = std::move(threads);
+  if (native_) {
+    native_->renew_maps();
+  }
   newest_ = newest.value_or(std::vector<Address>());
   stale_ = !newest;
   name_threads(sink);
@@ -185,7 +199,15 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
     return Read::Gone;
   }
   if (!call->running) {
-    auto found = words(thread, thread.chain ? &*thread.chain : nullptr);
+    auto found = words_before(thread);
+    if (found && native_) {
+      Registers registers;
+      registers.raw.rip = call->pc.value;
+      registers.raw.rsp = call->sp.value;
+      if (auto copied = native_->copy(registers); !copied) {
+        found = std::unexpected(std::move(copied).error());
+      }
+    }
     auto reason = options_.waits ? reason_now(thread, *call) : std::string();
     const auto after = thread.task.runs();
     if (!after) {
@@ -209,7 +231,7 @@ SampledProcess::Read SampledProcess::read(Thread& thread,
 void SampledProcess::cover(Thread& thread,
                            const SchedStats& runs,
                            const SampleSink& sink,
-                           Outcome& outcome) const {
+                           Outcome& outcome) {
   const std::uint64_t known = thread.asleep == runs
                                   ? sink.missed
                                   : std::min(sink.missed, thread.waited);
@@ -218,7 +240,8 @@ void SampledProcess::cover(Thread& thread,
     return;
   }
   outcome.covered += known;
-  add(thread, sink.at - sink.missed * sink.weight, known * sink.weight, sink);
+  add(thread, sink.at - sink.missed * sink.usual_weight,
+      known * sink.usual_weight, sink);
 }
 
 // Nearly all of its frames will be the same once it is stopped: they are
@@ -226,13 +249,14 @@ void SampledProcess::cover(Thread& thread,
 SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
                                                   const SampleSink& sink,
                                                   Outcome& outcome) {
-  const auto expected = words(thread, thread.chain ? &*thread.chain : nullptr);
+  const auto expected = words_before(thread);
   Words found;
   const auto told = Schedule::Clock::now();
   const auto stopped = while_stopped(
-      *thread.python.tid, kSampleTimeout, [&](const TracedThread&) -> Status {
+      *thread.python.tid, kSampleTimeout,
+      [&](const TracedThread& still) -> Status {
         found = TRY(words(thread, expected ? &expected->chain : nullptr));
-        return {};
+        return native_ ? native_->copy(TRY(still.registers())) : Status();
       });
   if (!stopped) {
     log::debug(log::Area::Inspector, "thread {}: {}", *thread.python.tid,
@@ -259,6 +283,7 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
     return Read::Missed;
   }
   thread.where = thread.node;
+  thread.waiting.clear();
   return Read::Stopped;
 }
 
@@ -281,34 +306,61 @@ Result<SampledProcess::Words> SampledProcess::words(
                      TaskIds(std::vector<int>()), thread.python.interpreter));
     words.has_gil = gil.locked && gil.holder == state;
   }
+  if (tasks_) {
+    words.part = tasks_->find(words.chain);
+  }
   return words;
+}
+
+Result<SampledProcess::Words> SampledProcess::words_before(
+    const Thread& thread) {
+  const FrameChain* const last = thread.chain ? &*thread.chain : nullptr;
+  Words found = TRY(words(thread, last));
+  if (tasks_ && !found.part.root &&
+      tasks_->learn(found.chain, python_threads_now())) {
+    return words(thread, &found.chain);
+  }
+  return found;
 }
 
 Status SampledProcess::keep(Thread& thread,
                             Words words,
                             const SampleSink& sink) {
   thread.has_gil = words.has_gil;
-  if (thread.chain && same_place(*thread.chain, words.chain)) {
+  if (!native_ && thread.chain && thread.part == words.part &&
+      same_place(*thread.chain, words.chain)) {
     return {};
   }
   thread.chain.reset();
-  const auto stack = TRY(stacks_.name(words.chain));
-  const std::lock_guard lock(sink.mutex);
-  thread.node =
-      stack.frames.empty()
-          ? Profile::kRoot
-          : sink.profile.stack(root_of(thread, sink.profile), stack.frames,
-                               options_.whole_functions);
+  thread.unnamed.reset();
+  auto stack = TRY(stacks_.name(words.chain));
   thread.chain = std::move(words.chain);
+  thread.part = words.part;
+  if (native_ && !stack.frames.empty()) {
+    thread.unnamed = native_->take(thread.index, std::move(stack));
+    return {};
+  }
+  const std::lock_guard lock(sink.mutex);
+  thread.node = node_of(thread, stack, sink.profile);
   return {};
 }
 
 void SampledProcess::add(Thread& thread,
                          std::uint64_t at,
                          std::uint64_t weight,
-                         const SampleSink& sink) const {
-  if (thread.counts && thread.node != Profile::kRoot) {
-    const std::lock_guard lock(sink.mutex);
+                         const SampleSink& sink) {
+  if (!thread.counts) {
+    return;
+  }
+  if (thread.unnamed) {
+    native_->add(*thread.unnamed, at, weight);
+    return;
+  }
+  const std::lock_guard lock(sink.mutex);
+  for (const TaskRow& row : thread.waiting) {
+    sink.profile.add(row.index, row.node, at, weight);
+  }
+  if (thread.waiting.empty() && thread.node != Profile::kRoot) {
     sink.profile.add(thread.index, thread.where, at, weight);
     thread.slept_weight += weight;
   }
@@ -325,21 +377,6 @@ void SampledProcess::count(const Thread& thread,
   tally.held_gil += thread.has_gil ? sink.weight : 0;
   tally.cpu_ns = thread.cpu_ns;
   tally.node = thread.node;
-}
-
-std::uint32_t SampledProcess::root_of(const Thread& thread,
-                                      Profile& profile) const {
-  using Kind = ProfilePlace::Kind;
-  std::uint32_t root = Profile::kRoot;
-  if (options_.processes) {
-    root = profile.child(root, {.kind = Kind::Process, .function = label_});
-  }
-  if (options_.threads) {
-    const ProfiledThread& known = profile.threads()[thread.index];
-    root = profile.child(
-        root, {.kind = Kind::Thread, .function = thread_label(known)});
-  }
-  return root;
 }
 
 }  // namespace hangdbg

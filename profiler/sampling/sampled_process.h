@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,7 +20,9 @@
 #include "inspector/cpython/runtime/python_process.h"
 #include "inspector/cpython/stacks/python_stack.h"
 #include "profiler/profile/profile.h"
+#include "profiler/sampling/native_stacks.h"
 #include "profiler/sampling/schedule.h"
+#include "profiler/sampling/task_stacks.h"
 #include "profiler/sampling/wait_reasons.h"
 #include "tracee/proc/kept_task.h"
 
@@ -32,6 +35,8 @@ struct SamplingOptions {
   bool processes = false;        // by process
   bool whole_functions = false;  // without lines
   bool tallies = false;          // of each thread: Profile::tally
+  bool native = false;           // with C functions
+  bool tasks = false;            // asyncio's, in place of its loop
   // Where reasons of waits are asked for and told; null: they are not recorded.
   std::shared_ptr<WaitReasons> waits = {};
 };
@@ -45,7 +50,8 @@ struct SampleSink {
   std::uint64_t weight = 1;
   Schedule::Clock::time_point due = {};
   Schedule::Clock::duration period = {};
-  std::uint64_t missed = 0;  // each weighs as much
+  std::uint64_t missed = 0;
+  std::uint64_t usual_weight = 1;  // of each that was missed
 };
 
 class SampledProcess {
@@ -67,8 +73,15 @@ class SampledProcess {
   // What all threads do now. On a tracer thread. Errors: NoSuchProcess, or what
   // else says that it is not the program any more that it was.
   Result<Outcome> sample(const SampleSink& sink);
+  // Adds what has waited to be added.
+  void finish(const SampleSink& sink);
 
  private:
+  // A task of a loop that sleeps: where its samples go.
+  struct TaskRow {
+    std::uint32_t index;  // in the profile
+    std::uint32_t node;
+  };
   struct Thread {
     PythonThread python;
     KeptTask task;
@@ -88,10 +101,19 @@ class SampledProcess {
     bool reason_told = false;        // not by its system call alone
     std::uint64_t slept_from = 0;    // the first sample of it
     std::uint64_t slept_weight = 0;  // of all of them
+    // Of its stack, where C functions are asked for:
+    std::optional<std::size_t> unnamed = {};  // NativeStacks::take
+    // Where tasks are:
+    TaskPart part = {};
+    bool tasks_seen = false;                       // of its sleep
+    std::vector<TaskRow> waiting = {};             // they take its place
+    std::map<Address, std::uint32_t> row_of = {};  // of each task
+    std::vector<std::uint32_t> rows = {};          // all it has had
   };
   struct Words {
     FrameChain chain;
     bool has_gil = false;
+    TaskPart part = {};
   };
   enum class Read { Blocked, Stopped, Gone, Missed, Stuck };
 
@@ -103,9 +125,11 @@ class SampledProcess {
   void cover(Thread& thread,
              const SchedStats& runs,
              const SampleSink& sink,
-             Outcome& outcome) const;
+             Outcome& outcome);
   Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
   Result<Words> words(const Thread& thread, const FrameChain* expected) const;
+  // While there is time: what is not known of tasks is read first.
+  Result<Words> words_before(const Thread& thread);
   Status keep(Thread& thread, Words words, const SampleSink& sink);
   // Why the thread sleeps, as far as it can be told while it is known to.
   std::string reason_now(const Thread& thread, const TaskSyscall& call) const;
@@ -116,14 +140,28 @@ class SampledProcess {
   void add(Thread& thread,
            std::uint64_t at,
            std::uint64_t weight,
-           const SampleSink& sink) const;
+           const SampleSink& sink);
   void count(const Thread& thread, Read how, const SampleSink& sink) const;
-  std::uint32_t root_of(const Thread& thread, Profile& profile) const;
+  std::uint32_t root_of(std::uint32_t thread, Profile& profile) const;
+  std::uint32_t node_of(const Thread& thread,
+                        const PythonStack& stack,
+                        Profile& profile) const;
+  std::uint32_t task_root(const Thread& thread,
+                          const std::string& task,
+                          Profile& profile) const;
+  std::vector<PythonThread> python_threads_now() const;
+  void see_waiting_tasks(Thread& thread, const SampleSink& sink);
+  void give_rows(Thread& thread,
+                 const std::vector<LogicalStack>& waiting,
+                 Profile& profile) const;
+  void name_native(const SampleSink& sink);
 
   PythonProcess process_;
   std::string label_;
   SamplingOptions options_;
   PythonStackReader stacks_;
+  std::optional<NativeStacks> native_;
+  std::optional<TaskStacks> tasks_;
   std::vector<Thread> threads_;
   std::vector<Address> newest_;  // as the list of threads began
   bool stale_ = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "inspector/cpython/runtime/gil_wait.h"
 #include "inspector/cpython/stacks/thread_names.h"
 #include "profiler/sampling/sampled_process.h"
 
@@ -17,7 +18,7 @@ std::string SampledProcess::reason_now(const Thread& thread,
   const auto gil =
       read_gil(process_.memory, process_.python, TaskIds(std::vector<int>()),
                thread.python.interpreter);
-  if (!gil || !gil->enabled || !is_gil_wait(*gil, call)) {
+  if (!gil || !gil->enabled || !is_wait_for_gil(process_.memory, *gil, call)) {
     return call_reason(pid(), call);
   }
   const auto holder = std::ranges::find_if(threads_, [&](const Thread& one) {
@@ -33,6 +34,8 @@ void SampledProcess::begin_sleep(Thread& thread,
                                  std::string reason,
                                  const SampleSink& sink) const {
   thread.where = thread.node;
+  thread.waiting.clear();
+  thread.tasks_seen = false;
   if (!options_.waits || thread.node == Profile::kRoot) {
     return;
   }

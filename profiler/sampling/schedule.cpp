@@ -27,12 +27,30 @@ std::uint64_t Schedule::advance(Clock::time_point now,
   stopped_ += stopped;
   ++samples_;
   adapt(now);
+  put_off_ = 0;
   std::uint64_t missed = 0;
   while (next() + period() <= now) {
     next_ += weight_;
     ++missed;
   }
+  put_off(stopped);
   return missed;
+}
+
+// What a sample will cost is a guess, and wrong as soon as others want the CPU
+// as well. So the next one waits until those before it have cost no more than
+// they may.
+void Schedule::put_off(Clock::duration stopped) {
+  spent_ += std::chrono::duration<double>(stopped).count();
+  const double due_at = std::chrono::duration<double>(next() - start_).count();
+  const double too_early = spent_ / most_cost_ - due_at;
+  if (too_early > 0) {
+    const double periods =
+        std::ceil(too_early / std::chrono::duration<double>(period()).count());
+    put_off_ = static_cast<std::int64_t>(periods) * weight_;
+    next_ += put_off_;
+    ++times_put_off_;
+  }
 }
 
 void Schedule::adapt(Clock::time_point now) {

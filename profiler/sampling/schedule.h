@@ -24,11 +24,19 @@ class Schedule {
 
   Schedule(Clock::time_point start, double rate, double most_cost);
 
-  // When the next one is due: each `weight` units one is.
+  // When the next one is due: each `usual_weight` units one is, unless those
+  // before it have cost more than they may.
   Clock::time_point next() const { return start_ + period_ * next_; }
-  // In units since the start, of what is due next.
-  std::uint64_t unit() const { return static_cast<std::uint64_t>(next_); }
-  std::uint64_t weight() const { return static_cast<std::uint64_t>(weight_); }
+  // In units since the start: for which time what is due next stands.
+  std::uint64_t unit() const {
+    return static_cast<std::uint64_t>(next_ - put_off_);
+  }
+  std::uint64_t weight() const {
+    return static_cast<std::uint64_t>(weight_ + put_off_);
+  }
+  std::uint64_t usual_weight() const {
+    return static_cast<std::uint64_t>(weight_);
+  }
   Clock::duration period() const { return period_ * weight_; }
 
   bool is_late(Clock::time_point now) const {
@@ -41,9 +49,12 @@ class Schedule {
 
   double lowest_rate() const { return rate_ / static_cast<double>(heaviest_); }
   bool was_lowered() const { return heaviest_ > 1; }
+  // How often the next one was, as those before it had cost too much.
+  std::uint64_t times_put_off() const { return times_put_off_; }
 
  private:
   void adapt(Clock::time_point now);
+  void put_off(Clock::duration stopped);
 
   Clock::time_point start_;
   Clock::duration period_;
@@ -52,6 +63,9 @@ class Schedule {
   std::int64_t next_ = 0;
   std::int64_t weight_ = 1;
   std::int64_t heaviest_ = 1;
+  std::int64_t put_off_ = 0;  // units, by which the next one is
+  std::uint64_t times_put_off_ = 0;
+  double spent_ = 0;  // seconds, for which threads were stopped in all
   // Since the weight was last looked at.
   Clock::time_point since_;
   Clock::duration stopped_{};

@@ -37,6 +37,7 @@ struct RecordedWait {
 struct Record {
   double lasted_s = 0;
   double rate = 0, lowest_rate = 0;  // Hz
+  std::int64_t put_off = 0;  // samples, as those before had cost too much
   std::int64_t due = 0, kept = 0, late = 0, missed = 0, torn = 0;
   double cpu_share = 0;      // that hangdbg has used
   double stopped_share = 0;  // of the time, for which threads were stopped
@@ -50,6 +51,7 @@ struct Record {
     v("lasted_s", lasted_s);
     v("rate", rate);
     v("lowest_rate", lowest_rate);
+    v("put_off", put_off);
     v("due", due);
     v("kept", kept);
     v("late", late);

@@ -7,6 +7,14 @@
 namespace hangdbg {
 namespace {
 
+// A task's row must have a number that no thread has.
+constexpr std::uint32_t kFirstTaskRow = 1U << 22;  // behind the last tid
+
+std::uint32_t chrome_tid(const ProfiledThread& thread, std::uint32_t index) {
+  return thread.task > 0 ? kFirstTaskRow + index
+                         : static_cast<std::uint32_t>(thread.tid);
+}
+
 // The calls of one thread that are open, as its runs follow each other.
 class ChromeThread {
  public:
@@ -15,7 +23,8 @@ class ChromeThread {
                std::uint32_t thread)
       : recorded_(recorded),
         labels_(labels),
-        thread_(recorded.profile.threads()[thread]) {}
+        thread_(recorded.profile.threads()[thread]),
+        tid_(chrome_tid(thread_, thread)) {}
 
   // Ends those that are not in `path`, and begins those that are new.
   void go_to(const std::vector<std::uint32_t>& path,
@@ -34,27 +43,32 @@ class ChromeThread {
   }
 
  private:
+  // A call ends a nanosecond before the next begins: readers order events of
+  // one moment as they like, and take one recursion for another.
   void event(char kind, std::uint32_t node, double at, std::string& out) const {
+    const double microseconds = at * 1e6 - (kind == 'E' ? 0.001 : 0);
     out +=
-        fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{:.0f},"name":{}}},)"
+        fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{:.3f},"name":{}}},)"
                     "\n",
-                    kind, thread_.pid, thread_.tid, at * 1e6,
+                    kind, thread_.pid, tid_, microseconds,
                     labels_[recorded_.profile.nodes()[node].place]);
   }
 
   const RecordedProfile& recorded_;
   const std::vector<std::string>& labels_;
   const ProfiledThread& thread_;
+  std::uint32_t tid_;
   std::vector<std::uint32_t> open_;
 };
 
-std::string metadata(const ProfiledThread& thread,
+std::string metadata(int pid,
+                     std::uint32_t tid,
                      const char* what,
                      const std::string& name) {
   return fmt::format(
       R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{"name":{}}}}},)"
       "\n",
-      thread.pid, thread.tid, what, json_text(name));
+      pid, tid, what, json_text(name));
 }
 
 }  // namespace
@@ -72,9 +86,10 @@ std::string write_chrome_trace(const RecordedProfile& recorded) {
   std::string events;
   for (std::uint32_t i = 0; i < runs.size(); ++i) {
     const ProfiledThread& thread = profile.threads()[i];
-    events += metadata(thread, "process_name", thread.process);
+    const std::uint32_t tid = chrome_tid(thread, i);
+    events += metadata(thread.pid, tid, "process_name", thread.process);
     events += metadata(
-        thread, "thread_name",
+        thread.pid, tid, "thread_name",
         thread.name.empty() ? fmt::format("{}", thread.tid) : thread.name);
     ChromeThread chrome(recorded, labels, i);
     std::uint64_t end = 0;

@@ -173,6 +173,23 @@ std::string comparison_lines(const ReadProfile& before,
                     same, all.size());
 }
 
+reports::RecordDiff comparison_report(const ReadProfile& before,
+                                      const ReadProfile& after) {
+  const auto of = [](const ReadProfile& read) {
+    return reports::ComparedRecording{
+        to_utf8(read.path), static_cast<std::int64_t>(read.profile.weight()),
+        read.lasted_s};
+  };
+  reports::RecordDiff report{of(before), of(after), {}};
+  for (const FunctionChange& one : compare_functions(before, after)) {
+    report.functions.push_back({to_utf8(one.place.function),
+                                to_utf8(one.place.file), one.own_before,
+                                one.own_after, one.total_before,
+                                one.total_after, one.error, one.is_certain()});
+  }
+  return report;
+}
+
 std::string write_flame_comparison(const ReadProfile& before,
                                    const ReadProfile& after) {
   const SharesBefore shares(before);

@@ -9,6 +9,7 @@
 
 #include "client/terminal/render.h"
 #include "client/views/record/read_profile.h"
+#include "protocol/reports/record_diff.h"
 
 namespace hangdbg {
 
@@ -27,11 +28,13 @@ struct FunctionChange {
 std::vector<FunctionChange> compare_functions(const ReadProfile& before,
                                               const ReadProfile& after);
 
-// As text; and as one page with the flame graph of the later one, coloured by
-// what has changed.
+// As text; as a report, with all functions; and as one page with the flame
+// graph of the later one, coloured by what has changed.
 std::string comparison_lines(const ReadProfile& before,
                              const ReadProfile& after,
                              const Palette& palette);
+reports::RecordDiff comparison_report(const ReadProfile& before,
+                                      const ReadProfile& after);
 std::string write_flame_comparison(const ReadProfile& before,
                                    const ReadProfile& after);
 

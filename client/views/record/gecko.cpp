@@ -5,6 +5,8 @@
 namespace hangdbg {
 namespace {
 
+constexpr std::size_t kFirstGeckoTask = std::size_t{1} << 22;  // behind tids
+
 constexpr const char* kGeckoThread =
     R"({{"name":{},"processName":{},"processType":"default","pid":{},"tid":{},"registerTime":0,"unregisterTime":null,"markers":{{"schema":{{"name":0,"startTime":1,"endTime":2,"phase":3,"category":4,"data":5}},"data":[]}},"samples":{{"schema":{{"stack":0,"time":1,"responsiveness":2}},"data":[{}]}},"frameTable":{{"schema":{{"location":0,"relevantForJS":1,"innerWindowID":2,"implementation":3,"optimizations":4,"line":5,"column":6,"category":7,"subcategory":8}},"data":[{}]}},"stackTable":{{"schema":{{"prefix":0,"frame":1}},"data":[{}]}},"stringTable":[{}]}})";
 
@@ -58,8 +60,10 @@ std::string write_gecko(const RecordedProfile& recorded) {
         kGeckoThread,
         json_text(thread.name.empty() ? fmt::format("{}", thread.tid)
                                       : thread.name),
-        json_text(thread.process), thread.pid, thread.tid, samples[i],
-        tables.frames, tables.stacks, tables.strings);
+        json_text(thread.process), thread.pid,
+        thread.task > 0 ? kFirstGeckoTask + i
+                        : static_cast<std::size_t>(thread.tid),
+        samples[i], tables.frames, tables.stacks, tables.strings);
   }
   return fmt::format(
       R"({{"meta":{{"version":24,"interval":{},"startTime":{:.3f},"processType":0,"product":{},"stackwalk":0,"debug":0,"gcpoison":0,"asyncstack":0,"presymbolicated":true,"categories":[{{"name":"Other","color":"grey","subcategories":["Other"]}},{{"name":"Python","color":"yellow","subcategories":["Other"]}}],"markerSchema":[]}},"libs":[],"threads":[{}],"processes":[],"pausedRanges":[]}})"

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
+#include "client/views/record/text.h"
 #include "inspector/ranks/rank_set.h"
 
 namespace hangdbg {
@@ -75,12 +78,22 @@ std::string motion_lines(const RecordedProfile& recorded,
   return text;
 }
 
-// All stacks as one tree, each node with the ranks that were there, and from
-// which to which share of a rank's time.
+// A node of all stacks as one tree: which ranks were there, and for which share
+// of their time.
+struct OverTimeRow {
+  std::uint32_t node = 0;
+  std::size_t depth = 0;
+  std::map<int, double> shares;  // by rank
+
+  double most() const { return std::ranges::max(shares | std::views::values); }
+  double least() const { return std::ranges::min(shares | std::views::values); }
+};
+
+// Depth first, what has the largest share first.
 class OverTimeTree {
  public:
   explicit OverTimeTree(const RecordedProfile& recorded)
-      : recorded_(recorded), children_(recorded.profile.children()) {
+      : children_(recorded.profile.children()) {
     at_.resize(recorded.profile.nodes().size());
     const auto mains = main_threads(recorded);
     for (const ProfileRun& run : recorded.profile.runs()) {
@@ -93,20 +106,15 @@ class OverTimeTree {
         at_[recorded.profile.nodes()[i].parent][rank] += samples;
       }
     }
+    add_below(Profile::kRoot, 0);
   }
 
-  std::string text() {
-    add_below(Profile::kRoot, 0);
-    return out_;
-  }
+  const std::vector<OverTimeRow>& rows() const { return rows_; }
 
  private:
   double share(std::uint32_t node, int rank) const {
-    const auto found = at_[node].find(rank);
-    return found == at_[node].end()
-               ? 0
-               : static_cast<double>(found->second) /
-                     static_cast<double>(at_[Profile::kRoot].at(rank));
+    return static_cast<double>(at_[node].at(rank)) /
+           static_cast<double>(at_[Profile::kRoot].at(rank));
   }
   double most(std::uint32_t node) const {
     double most = 0;
@@ -119,32 +127,56 @@ class OverTimeTree {
     std::ranges::stable_sort(children_[parent], std::greater(),
                              [&](std::uint32_t child) { return most(child); });
     for (const std::uint32_t child : children_[parent]) {
-      if (most(child) >= kLeastTreeShare && depth < kMostTreeDepth) {
-        add(child, depth);
-        add_below(child, depth + 1);
+      if (most(child) < kLeastTreeShare || depth >= kMostTreeDepth) {
+        continue;
       }
+      OverTimeRow& row = rows_.emplace_back();
+      row.node = child;
+      row.depth = depth;
+      for (const auto& [rank, samples] : at_[child]) {
+        row.shares[rank] = share(child, rank);
+      }
+      add_below(child, depth + 1);
     }
-  }
-  void add(std::uint32_t node, std::size_t depth) {
-    RankSet ranks;
-    double least = 1;
-    for (const auto& [rank, samples] : at_[node]) {
-      ranks.add(rank);
-      least = std::min(least, share(node, rank));
-    }
-    const auto from = std::lround(least * 100);
-    const auto to = std::lround(most(node) * 100);
-    out_ += fmt::format(
-        "{:>9}  {:<12} {:{}}{}\n",
-        from == to ? fmt::format("{} %", to) : fmt::format("{}-{} %", from, to),
-        ranks.text(kRangesInText), "", 2 * depth, place_at(recorded_, node));
   }
 
-  const RecordedProfile& recorded_;
   std::vector<std::vector<std::uint32_t>> children_;
   std::vector<std::map<int, std::uint64_t>> at_;  // by rank, of each node
-  std::string out_;
+  std::vector<OverTimeRow> rows_;
 };
+
+std::string row_text(const RecordedProfile& recorded, const OverTimeRow& row) {
+  RankSet ranks;
+  for (const auto& [rank, share] : row.shares) {
+    ranks.add(rank);
+  }
+  const auto from = std::lround(row.least() * 100);
+  const auto to = std::lround(row.most() * 100);
+  return fmt::format(
+      "{:>9}  {:<12} {:{}}{}\n",
+      from == to ? fmt::format("{} %", to) : fmt::format("{}-{} %", from, to),
+      ranks.text(kRangesInText), "", 2 * row.depth,
+      place_at(recorded, row.node));
+}
+
+reports::OverPlace over_place(const Profile& profile, std::uint32_t node) {
+  const ProfilePlace& place = profile.places()[profile.nodes()[node].place];
+  return {to_utf8(place.function), to_utf8(place.file), line_of(place)};
+}
+
+const char* motion_name(RankMotion motion) {
+  switch (motion) {
+    case RankMotion::DidNotRun:
+      return "did not run";
+    case RankMotion::OnePlace:
+      return "one place";
+    case RankMotion::Moved:
+      return "moved";
+    case RankMotion::Unseen:
+      break;
+  }
+  return "unseen";
+}
 
 }  // namespace
 
@@ -195,11 +227,42 @@ std::vector<RankOverTime> ranks_over_time(const RecordedProfile& recorded,
 std::string over_time_text(const RecordedProfile& recorded,
                            const std::map<int, RankRuns>& runs,
                            const Palette& palette) {
-  const std::string tree = OverTimeTree(recorded).text();
+  const OverTimeTree all(recorded);
+  std::string tree;
+  for (const OverTimeRow& row : all.rows()) {
+    tree += row_text(recorded, row);
+  }
   return motion_lines(recorded, ranks_over_time(recorded, runs), palette) +
          (tree.empty()
               ? ""
               : palette.dim("     time  ranks        where") + "\n" + tree);
+}
+
+reports::RecordOver over_time_report(const RecordedProfile& recorded,
+                                     const std::map<int, RankRuns>& runs) {
+  reports::RecordOver report;
+  report.recording = recording_report(recorded, "");
+  for (const RankOverTime& one : ranks_over_time(recorded, runs)) {
+    const bool at_one = one.motion == RankMotion::DidNotRun ||
+                        one.motion == RankMotion::OnePlace;
+    report.ranks.push_back(
+        {one.rank, motion_name(one.motion),
+         static_cast<std::int64_t>(one.samples),
+         at_one && one.node != Profile::kRoot
+             ? std::optional(over_place(recorded.profile, one.node))
+             : std::nullopt});
+  }
+  const OverTimeTree all(recorded);
+  for (const OverTimeRow& row : all.rows()) {
+    reports::OverNode node{static_cast<std::int64_t>(row.depth),
+                           over_place(recorded.profile, row.node),
+                           {}};
+    for (const auto& [rank, share] : row.shares) {
+      node.ranks.push_back({rank, share});
+    }
+    report.tree.push_back(std::move(node));
+  }
+  return report;
 }
 
 }  // namespace hangdbg

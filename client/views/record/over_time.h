@@ -9,6 +9,7 @@
 
 #include "client/terminal/render.h"
 #include "client/views/record/formats.h"
+#include "protocol/reports/record_over.h"
 #include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
@@ -42,5 +43,8 @@ std::vector<RankOverTime> ranks_over_time(const RecordedProfile& recorded,
 std::string over_time_text(const RecordedProfile& recorded,
                            const std::map<int, RankRuns>& runs,
                            const Palette& palette);
+
+reports::RecordOver over_time_report(const RecordedProfile& recorded,
+                                     const std::map<int, RankRuns>& runs);
 
 }  // namespace hangdbg

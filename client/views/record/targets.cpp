@@ -102,8 +102,10 @@ void RecordTargets::find_children() {
 }
 
 Status RecordTargets::open(int pid, const std::string& label) {
+  auto process = sampling_.native || sampling_.tasks ? TRY(open_process(pid))
+                                                     : TRY(open_python(pid));
   recording_.add(std::make_unique<SampledProcess>(
-      TRY(open_python(pid)), label_of(pid, label), sampling_));
+      std::move(process), label_of(pid, label), sampling_));
   return {};
 }
 

@@ -29,6 +29,22 @@ double share_of(auto part, auto whole) {
                                   static_cast<double>(whole.count());
 }
 
+// What was done to keep the cost down.
+std::string lowered_text(const RecordingState& state) {
+  const std::string rate =
+      state.was_lowered
+          ? fmt::format("rate lowered to {:.3g} Hz", state.lowest_rate)
+          : "";
+  const std::string later =
+      state.put_off > 0
+          ? fmt::format("{} of the samples put off", with_commas(state.put_off))
+          : "";
+  return rate.empty() && later.empty()
+             ? ""
+             : "; " + rate + (rate.empty() || later.empty() ? "" : " and ") +
+                   later + " to keep the cost down";
+}
+
 double record_seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -45,11 +61,7 @@ std::string recording_line(const RecordingState& state, double rate) {
       with_commas(counts.kept), with_commas(counts.late),
       with_commas(counts.missed), with_commas(counts.torn),
       share_of(state.used, state.lasted) * 100,
-      share_of(state.stopped, state.lasted) * 100,
-      state.was_lowered
-          ? fmt::format("; rate lowered to {:.3g} Hz to keep the cost down",
-                        state.lowest_rate)
-          : "");
+      share_of(state.stopped, state.lasted) * 100, lowered_text(state));
 }
 
 std::string function_lines(const RecordedProfile& recorded,
@@ -88,6 +100,7 @@ reports::Record recording_report(const RecordedProfile& recorded,
   report.lasted_s = record_seconds(state.lasted);
   report.rate = recorded.rate;
   report.lowest_rate = state.lowest_rate;
+  report.put_off = static_cast<std::int64_t>(state.put_off);
   report.due = static_cast<std::int64_t>(state.counts.due);
   report.kept = static_cast<std::int64_t>(state.counts.kept);
   report.late = static_cast<std::int64_t>(state.counts.late);

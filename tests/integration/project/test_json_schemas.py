@@ -119,6 +119,13 @@ def test_of_a_recording(hung, tmp_path):
     assert found["functions"]
 
 
+def test_of_recordings_that_are_compared(newest_python, tmp_path):
+    for name in ("a.jsonl", "b.txt"):
+        hangdbg("record", "-i", "-o", tmp_path / name, "--", newest_python, "-c", "import time; time.sleep(0.5)")
+    found = validate("record", "--diff", tmp_path / "a.jsonl", tmp_path / "b.txt")
+    assert found["functions"]
+
+
 def test_of_top(hung):
     found = validate("top", hung.pid, "-i", "--delay", "1")
     assert found["functions"] and found["lines"] and found["threads"] and found["processes"]

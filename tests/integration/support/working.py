@@ -4,18 +4,22 @@ import json
 import os
 import subprocess
 
+import processes
 from harness import in_targets, track
 
 
 class Working:
-    """known_shares.py, or another, at work until it is told to end."""
+    """known_shares.py, or another, at work until it is told to end; `inside`: a command that starts
+    it as its only child."""
 
-    def __init__(self, python, *args, target="known_shares.py", env=None):
+    def __init__(self, python, *args, target="known_shares.py", env=None, inside=()):
         self.process = track(subprocess.Popen(
-            [python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [*inside, python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=dict(os.environ, **(env or {}))))
         assert self.process.stdout.readline() == "ready\n"
         self.pid = self.process.pid
+        if inside:
+            (self.pid,) = processes.children(self.pid)
 
     def finish(self):
         out, _ = self.process.communicate("over\n", timeout=60)

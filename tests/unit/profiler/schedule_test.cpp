@@ -50,5 +50,36 @@ TEST(Schedule, TheRateFallsWhereTheCostIsTooHighAndRises) {
   EXPECT_TRUE(schedule.was_lowered());
 }
 
+TEST(Schedule, WhatACostlySampleHasTakenIsPaidBackAtOnce) {
+  Schedule schedule(kStart, 100, 0.01);
+  EXPECT_EQ(schedule.advance(kStart, microseconds(50)), 0U);
+  EXPECT_EQ(schedule.next(), kStart + milliseconds(10));
+  EXPECT_EQ(schedule.times_put_off(), 0U);
+  // 3 ms are 1 % of 300: with those before, of 305.
+  EXPECT_EQ(schedule.advance(schedule.next(), milliseconds(3)), 0U);
+  EXPECT_EQ(schedule.next(), kStart + milliseconds(310));
+  EXPECT_EQ(schedule.times_put_off(), 1U);
+  // It stands for all that time, and for its own.
+  EXPECT_EQ(schedule.unit(), 2U);
+  EXPECT_EQ(schedule.weight(), 30U);
+  EXPECT_EQ(schedule.usual_weight(), 1U);
+  EXPECT_FALSE(schedule.is_late(kStart + milliseconds(311)));
+  schedule.advance(schedule.next(), {});
+  EXPECT_EQ(schedule.next(), kStart + milliseconds(320));
+  EXPECT_EQ(schedule.weight(), 1U);
+}
+
+TEST(Schedule, WhatIsSpentIsNeverMoreThanItMayButForTheLast) {
+  Schedule schedule(kStart, 1000, 0.02);
+  std::chrono::duration<double> spent{};
+  for (int i = 0; i < 3000; ++i) {
+    const auto now = schedule.next();
+    EXPECT_LE(spent, (now - kStart) * 0.02 + microseconds(1));
+    const microseconds stopped(i % 100 == 0 ? 20'000 : 10 + i % 7 * 30);
+    spent += stopped;
+    schedule.advance(now, stopped);
+  }
+}
+
 }  // namespace
 }  // namespace hangdbg

@@ -1,0 +1,113 @@
+#include "profiler/sampling/native_stacks.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace hangdbg {
+namespace {
+
+constexpr int kNamesShare = 20;
+// What was kept of values and libraries is asked for again.
+constexpr auto kForgetAfter = std::chrono::seconds(1);
+
+ProfilePlace native_place(const NativeSymbol& symbol, bool whole_functions) {
+  const bool named = !symbol.function.empty() || !symbol.builtin.empty();
+  return {.function = named ? symbol.name() : "no symbol",
+          .file = !symbol.file.empty()     ? symbol.file
+                  : !symbol.module.empty() ? symbol.module
+                                           : "no module",
+          .line = whole_functions ? 0 : symbol.line};
+}
+
+std::vector<ProfilePlace> places_of(const MergedStack& merged,
+                                    const PythonStack& python,
+                                    bool whole_functions) {
+  std::vector<ProfilePlace> places;
+  if (!merged.merged) {
+    for (const PythonFrame& frame : std::views::reverse(python.frames)) {
+      places.push_back(python_place(frame, whole_functions));
+    }
+    places.push_back({.function = "unknown", .file = "C stack"});
+    return places;
+  }
+  for (const StackEntry& entry : std::views::reverse(merged.entries)) {
+    places.push_back(
+        entry.kind == StackEntry::Kind::Python
+            ? python_place(python.frames[entry.frame], whole_functions)
+            : native_place(entry.native, whole_functions));
+  }
+  return places;
+}
+
+}  // namespace
+
+NativeStacks::NativeStacks(PythonProcess& process)
+    : process_(process), target_(process), dump_(target_) {}
+
+std::size_t NativeStacks::take(std::uint32_t thread, PythonStack stack) {
+  stack.exact = true;
+  dump_->unwind(stack);
+  unnamed_.push_back({thread, std::move(stack), {}});
+  return unnamed_.size() - 1;
+}
+
+void NativeStacks::add(std::size_t number,
+                       std::uint64_t at,
+                       std::uint64_t weight) {
+  auto& runs = unnamed_[number].runs;
+  if (!runs.empty() && runs.back().first + runs.back().length == at) {
+    runs.back().length += weight;
+  } else {
+    runs.push_back({.first = at, .length = weight});
+  }
+}
+
+void NativeStacks::name(bool whole_functions, const Place& place) {
+  const auto began = Deadline::Clock::now();
+  std::vector<const PythonStack*> stacks;
+  for (const Unnamed& one : unnamed_) {
+    stacks.push_back(&one.stack);
+  }
+  const auto merged = dump_->merge(stacks);
+  bool complete = true;
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    complete &= merged[i].complete;
+    place(unnamed_[i],
+          places_of(merged[i], unnamed_[i].stack, whole_functions));
+  }
+  unnamed_.clear();
+  if (forget_.expired()) {
+    dump_->forget_values();
+    if (!complete) {
+      renew_maps();
+    }
+    forget_ = Deadline::in(kForgetAfter);
+  }
+  next_ = Deadline::in((Deadline::Clock::now() - began) * kNamesShare);
+}
+
+void NativeStacks::renew_maps() {
+  auto maps = read_maps(process_.pid);
+  if (!maps) {
+    return;
+  }
+  process_.maps = *std::move(maps);
+  auto modules = find_modules(process_.maps);
+  const auto same = [](const Module& a, const Module& b) {
+    return a.base == b.base && a.end == b.end && a.path == b.path;
+  };
+  // Not with stacks that wait: they are numbered by the old ones.
+  if (unnamed_.empty() &&
+      !std::ranges::equal(modules, process_.modules, same)) {
+    const Address python = process_.modules[process_.python.module].base;
+    process_.modules = std::move(modules);
+    const auto again =
+        std::ranges::find(process_.modules, python, &Module::base);
+    process_.python.module =
+        static_cast<std::size_t>(again - process_.modules.begin());
+    dump_.emplace(target_);
+  }
+}
+
+}  // namespace hangdbg

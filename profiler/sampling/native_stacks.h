@@ -1,0 +1,57 @@
+// C functions in a recording: each stack is copied while its thread does not
+// run, and unwound when it does. To name its functions, whole tables of symbols
+// may have to be read; until there is time for that, samples wait here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+#include "inspector/cpython/runtime/python_process.h"
+#include "inspector/cpython/stacks/target.h"
+#include "inspector/snapshot/native_dump.h"
+#include "profiler/profile/profile.h"
+
+namespace hangdbg {
+
+class NativeStacks {
+ public:
+  // A stack whose samples wait for names.
+  struct Unnamed {
+    std::uint32_t thread = 0;  // of the profile
+    PythonStack stack;
+    std::vector<ProfileRun> runs;
+  };
+  // Outermost first.
+  using Place = std::function<void(const Unnamed&, std::vector<ProfilePlace>)>;
+
+  // `process` must outlive this.
+  explicit NativeStacks(PythonProcess& process);
+
+  // In the stop, or of a thread that sleeps.
+  Status copy(const Registers& registers) { return dump_->copy(registers); }
+  // What was copied last is of this Python stack. Returns its number, until it
+  // is named.
+  std::size_t take(std::uint32_t thread, PythonStack stack);
+  void add(std::size_t number, std::uint64_t at, std::uint64_t weight);
+
+  // Whether there is time to name them, which may take a twentieth of it.
+  bool is_due() const { return !unnamed_.empty() && next_.expired(); }
+  void name(bool whole_functions, const Place& place);
+
+  // New threads have stacks elsewhere, and a program loads libraries.
+  void renew_maps();
+
+ private:
+  PythonProcess& process_;
+  LiveTarget target_;
+  std::optional<NativeDump> dump_;
+  std::vector<Unnamed> unnamed_;
+  Deadline next_ = Deadline::in({});
+  Deadline forget_ = Deadline::in({});
+};
+
+}  // namespace hangdbg
