@@ -31,8 +31,10 @@ class Breakpoint:
         self.seen = []  # of what it waits for (process_groups.py)
         try:
             self._read()
-        except (SyntaxError, ValueError) as error:
-            self.error = str(error) or type_name(type(error))
+        except SyntaxError as error:
+            self.error = "SyntaxError: " + str(error.msg)
+        except ValueError as error:
+            self.error = str(error)
 
     def _read(self):
         asked = self.wanted.get("line", 0), self.wanted.get("condition")

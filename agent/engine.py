@@ -42,7 +42,7 @@ def stand(index, number):
 
 
 def keep_standing(session, number, ident, reason, error=None, in_call=False,
-                  returned=None, **more):
+                  returned=(), left=None, **more):
     """What is to be raised in the program's own code, or None: in the main thread
     Python runs the handlers of signals in between, and in any it raises what another
     thread has set for it. So there is no line here that may not be broken off."""
@@ -53,7 +53,7 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
                 session.claims.pop(number, None)
                 break
             if standing is None:
-                standing = Parked(number, error, in_call, returned)
+                standing = Parked(number, error, in_call, returned, left)
             session.standing[ident] = standing
             session.claims.pop(number, None)
             if not told and session.limited and not _has_room(session.index):
@@ -83,7 +83,7 @@ def keep_standing(session, number, ident, reason, error=None, in_call=False,
         raised = debugged(session, number, ident, standing)
     elif standing is not None and standing.plan is not None:
         try:
-            step(session, ident, *standing.plan)
+            step(session, ident, left, *standing.plan)
         except BaseException as error:
             raised = type(error) if is_programs(error) else raised
     return raised
@@ -175,9 +175,10 @@ def places_of_error(error, frame):
 class Parked:
     """A suspended thread, and its requests."""
 
-    def __init__(self, number, error, in_call, returned):
+    def __init__(self, number, error, in_call, returned, left):
         self.number = number
-        self.returned = returned  # (name, value) of the function it was stepped out of
+        self.returned = returned  # (name, value) of what has returned in its last step
+        self.left = left  # its innermost frame, by id, if it has returned: its caller is shown
         self.in_call = in_call  # that was blocked when it was entered
         self.leaves = False  # it was let go
         self.error = error  # (exception, kind), if it has stopped for one

@@ -43,6 +43,8 @@ def wants_exception(session, condition, frame, error):
     classes."""
     if condition is None:
         return not (isinstance(error, SystemExit) and _is_success(error))
+    if type(condition) is tuple:
+        return _is_chosen(error, *condition)
     try:
         value = eval(condition, {**frame.f_globals, **locals_in(frame),
                                  "__exception__": error})
@@ -99,6 +101,7 @@ def _one_line(error):
 def set_exception_breakpoints(session, arguments):
     wanted, answers = {}, []
     options = field(arguments, "filterOptions", list, [])
+    rules = [_read_rule(one) for one in field(arguments, "exceptionOptions", list, [])]
     for one in [{"filterId": name} for name in field(arguments, "filters", list)] + options:
         kind, text = field(one, "filterId", str), one.get("condition")
         answer = {"verified": kind in _FILTERS}
@@ -113,6 +116,10 @@ def set_exception_breakpoints(session, arguments):
             except SyntaxError as error:
                 answer = {"verified": False, "message": str(error)}
         answers.append(answer)
+    for kind in _FILTERS:
+        if any(mode == _BREAK_MODES[kind] for mode, _, _ in rules):
+            wanted[kind] = _BREAK_MODES[kind], rules
+    answers += [{"verified": True} for _ in rules]
     _filters.pop(session, None)
     if wanted:
         _filters[session] = wanted
@@ -122,6 +129,30 @@ def set_exception_breakpoints(session, arguments):
         _filters.pop(session, None)
         raise
     return {"breakpoints": answers}
+
+
+# ---- exceptionOptions: names in a tree, each with when to stop
+
+def _read_rule(option):
+    """(break mode, names or None for all, whether all but these)."""
+    names, negate = None, False
+    for segment in field(option, "path", list, []):
+        own = field(segment, "names", list)
+        if "Python Exceptions" not in own:  # the category, of which there is one
+            names, negate = own, field(segment, "negate", bool, False)
+    return field(option, "breakMode", str), names, negate
+
+
+def _is_chosen(error, mode, rules):
+    """The last rule that the exception is under has this mode."""
+    names = {name for kind in type.__dict__["__mro__"].__get__(type(error))
+             for name in (type_name(kind), "%s.%s" % (type_module(kind), type_name(kind, True)))}
+    found, by_name = "never", False
+    for wanted, ones, negate in rules:
+        if ones is None or negate != any(one in names for one in ones):
+            found, by_name = wanted, ones is not None
+    return found == mode and (by_name or not (
+        isinstance(error, SystemExit) and _is_success(error)))
 
 
 def exception_info(session, arguments):

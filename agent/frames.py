@@ -180,9 +180,18 @@ def _other_frames(session):
     for ident, standing in session.standing.items():
         if standing.error is not None and standing.error[1] != "raised":
             frames[ident] = places_of_error(standing.error[0], frames.get(ident))
+        elif standing.left is not None and ident in frames:
+            frames[ident] = _without(standing.left, frames[ident])
     if list in map(type, frames.values()):
         session.stacks = frames
     return frames
+
+
+def _without(left, frame):
+    """Without the innermost frame, if it is that one."""
+    if type(frame) is list:
+        return frame[1:] if frame and id(frame[0][0]) == left else frame
+    return frame.f_back if id(frame) == left else frame
 
 
 def _programs(frame):

@@ -92,8 +92,8 @@ def _convenience_values(session, place):
         if any(one[0] is place[0] for one in _stack(session, ident)[0]):
             if standing.error is not None:
                 found["$_exception"] = standing.error[0]
-            if standing.returned is not None:
-                found["$_retval"] = standing.returned[1]
+            if standing.returned:
+                found["$_retval"] = standing.returned[-1][1]
     return found
 
 

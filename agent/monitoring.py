@@ -6,7 +6,7 @@
 _monitoring = sys.monitoring
 _tool = None  # our number, while we have one
 _had_tool = False
-_reported = {}  # id -> code whose lines are reported
+_reported = {}  # id -> (code of which something is reported, those events)
 
 
 def was_watching():
@@ -20,18 +20,25 @@ def watch_for(codes):
     if _tool is None:
         return
     wanted = {}
+
+    def want(code, kinds):
+        wanted[id(code)] = code, kinds | wanted.get(id(code), (code, 0))[1]
+
     for plan in list(_plans.values()):
-        wanted.update(plan.codes)
+        for code in list(plan.codes.values()):
+            want(code, _LINES)
         if plan.leaves is not None:
-            wanted[id(plan.leaves)] = plan.leaves
+            want(plan.leaves, _LINES | events.CALL * (plan.calls is not None))
+        for code in list((plan.calls or {}).values()):
+            want(code, events.PY_RETURN)
     if _breakpoints:
-        for code in [*_reported.values(), *codes]:
+        for code in [*[code for code, _ in _reported.values()], *codes]:
             if lines_of(code):
-                wanted[id(code)] = code
+                want(code, _LINES)
     for number in [number for number in _reported if number not in wanted]:
-        _monitoring.set_local_events(_tool, _reported.pop(number), 0)
-    for code in wanted.values():
-        report(code)
+        _monitoring.set_local_events(_tool, _reported.pop(number)[0], 0)
+    for code, kinds in wanted.values():
+        _report(code, kinds)
     starts = bool(_breakpoints) or _steps_in()
     _monitoring.set_events(_tool, (events.PY_START | events.PY_RESUME) * starts |
                            _exception_events())
@@ -96,7 +103,7 @@ def _callbacks():
             (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_return),
             (events.PY_YIELD, _on_yield), (events.RAISE, _on_raise),
             (events.PY_UNWIND, _on_unwind), (events.EXCEPTION_HANDLED, _on_handled),
-            (events.PY_THROW, _on_start), (events.JUMP, _on_jump))
+            (events.PY_THROW, _on_start), (events.JUMP, _on_jump), (events.CALL, _on_call))
 
 
 def _give_tool_back():
@@ -112,12 +119,41 @@ def _steps_in():
     return any(plan.frames is None for plan in list(_plans.values()))
 
 
+_LINES = (_monitoring.events.LINE | _monitoring.events.PY_RETURN |
+          _monitoring.events.PY_YIELD | _monitoring.events.JUMP)
+
+
 def report(code):
-    if id(code) not in _reported:
-        _reported[id(code)] = code
-        events = _monitoring.events
-        _monitoring.set_local_events(_tool, code, events.LINE | events.PY_RETURN |
-                                     events.PY_YIELD | events.JUMP)
+    _report(code, _LINES | _reported.get(id(code), (code, 0))[1])
+
+
+def _report(code, kinds):
+    if _reported.get(id(code), (code, 0))[1] != kinds:
+        _reported[id(code)] = code, kinds
+        _monitoring.set_local_events(_tool, code, kinds)
+
+
+_IN_PYTHON, _METHOD = type(report), type(report.__get__(0))  # functions, methods
+
+
+def _on_call(code, offset, function, argument):
+    """A line that is stepped over calls something: if that is Python, its value counts."""
+    if not _plans:
+        return _monitoring.DISABLE
+    try:
+        plan = _plans.get(_ident())
+        if plan is None or plan.calls is None or id(sys._getframe(1)) != plan.innermost:
+            return None
+        function = function.__func__ if type(function) is _METHOD else function
+        if type(function) is _IN_PYTHON:
+            called = function.__code__
+            plan.calls[id(called)] = called
+            _report(called, _monitoring.events.PY_RETURN |
+                    _reported.get(id(called), (code, 0))[1])
+    except BaseException as error:
+        if is_programs(error):
+            raise
+    return None
 
 
 def _on_line(code, line):
@@ -192,6 +228,8 @@ def _on_return(code, offset, value):
             _goes_on_in_callers(plan, frame)
             if plan.events is not None:
                 raised = plan.events.on_return(frame, value)
+            else:
+                raised = comes_back(plan, frame)
     except BaseException as error:
         if is_programs(error):
             raise

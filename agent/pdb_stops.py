@@ -55,19 +55,19 @@ class Events:
                            told(error, "expression-failed")[1], error=error)
 
     def _stand(self, frame, what, *value, error=None):
-        ident, more, returned = _ident(), {}, None
+        ident, more, returned = _ident(), {}, []
         _end(ident, self.plan)
         try:
             if value:
                 _returning[ident] = id(frame)
-                returned = frame.f_code.co_name, value[0]
+                returned = [(frame.f_code.co_name, value[0])]
                 more["text"] = _value_text(value[0])
             raised = stand_here(self.plan.session, ident, "step", description=what,
                                 returned=returned, error=error and (error, "raised"), **more)
         finally:
             _returning.pop(ident, None)
         plan = _plans.get(ident)
-        if plan is not None and plan.session is self.plan.session and plan.returned is None:
+        if plan is not None and plan.session is self.plan.session and not plan.returned:
             plan.returned = returned  # $_retval, once known
         return raised
 

@@ -16,10 +16,13 @@ class Plan:
         self.leaves = None  # the code of the one that is stepped out of
         self.line = line
         self.reason = reason
-        self.returned = None  # (name, value) of the last of them that has returned
+        self.returned = []  # (name, value) of the last of them that has returned
+        self.calls = None  # where values are shown: id -> code of what it calls
         self.leaves_it = False  # the innermost is not to be stopped in
         self.suspended = None  # the frame, by id, that has to resume or to end first
         self.events = None  # what it stops for besides lines (pdb_stops.py)
+        self.watch = None  # the expression that is to change
+        self.description = None  # what has, where it stops
 
     def yields(self, frame):
         """A generator or coroutine suspends itself. Whether the step stays with it: what
@@ -46,10 +49,16 @@ class Plan:
 
     def returns(self, frame, value):
         if id(frame) == self.innermost or self.frames and id(frame) in self.frames:
-            self.returned = frame.f_code.co_name, value
+            self.returned = [(frame.f_code.co_name, value)]
+        elif self.is_called(frame) and not frame.f_code.co_flags & 0x220:  # no generator
+            self.returned = self.returned[-99:] + [(frame.f_code.co_name, value)]
+
+    def is_called(self, frame):
+        """By the line that is stepped over, where the values of its calls are shown."""
+        return self.calls is not None and id(frame.f_back) == self.innermost
 
     def wants(self, frame, line):
-        if is_our_code(frame) or self._passes_by(frame.f_code):
+        if is_our_code(frame) or self.passes_by(frame.f_code):
             return False
         if self.reason == "entry" and not (frame.f_code.co_name == "<module>" and
                                            frame.f_globals.get("__name__") == "__main__"):
@@ -58,8 +67,12 @@ class Plan:
             return self._wants_of_call(frame, line, *self.call)
         if self.events is not None and self.events.was_typed_at(frame, line):
             return False
-        return self.frames is None or id(frame) in self.frames and not (
-            id(frame) == self.innermost and line < self.line)
+        if self.frames is not None and id(frame) not in self.frames:
+            return False
+        if self.watch is not None:
+            self.description = self.watch.change(frame)
+            return self.description is not None
+        return self.frames is None or id(frame) != self.innermost or line >= self.line
 
     def _wants_of_call(self, frame, line, frames, offsets, first, last):
         caller = frame.f_back
@@ -68,21 +81,52 @@ class Plan:
         return id(frame) in frames and not (
             id(frame) == self.innermost and first <= line <= last)
 
-    def _passes_by(self, code):
+    def passes_by(self, code):
         return self.session.just_my_code and (
             self.reason == "step" and self.call is None and is_library(code))
 
 
-def step(session, ident, kind, line, call=None, events=False):
+class Watch:
+    """An expression in one frame of a thread, which is known by its id; and what was shown
+    of its value: so a list changes that gets another element, and nothing of it is kept."""
+
+    def __init__(self, text, frame):
+        need("safe_repr")
+        self.text = text
+        self.value = expression(text, "<watch>")
+        self.frame = id(frame)
+        self.shown = self._show(frame)
+
+    def _show(self, frame):
+        try:
+            return safe_repr(self.value(frame), 2, 200)
+        except Exception as error:
+            return type_name(type(error))
+
+    def change(self, frame):
+        """In words; None: there is none."""
+        while frame is not None and id(frame) != self.frame:
+            frame = frame.f_back
+        if frame is None:
+            return "%s = %s, and its function has returned" % (self.text, self.shown)
+        now = self._show(frame)
+        return None if now == self.shown else "%s = %s, was %s" % (self.text, now, self.shown)
+
+
+def step(session, ident, left, kind, line, call=None, events=False, watched=None):
     """On the thread, which resumes now: "next", "stepIn" (into a call: offsets of its
-    instructions, first and last line of its statement), "stepOut", "until"."""
+    instructions, first and last line of its statement), "stepOut", "until"; `watched`: an
+    expression, and in which frame from the outermost on. `left`: the frame, by id, that has
+    just returned."""
     innermost = _programs(sys._getframe())
+    if id(innermost) == left:
+        innermost = innermost.f_back
     is_over = events and is_returning(ident, innermost)
     outermost = innermost.f_back if kind == "stepOut" or is_over else innermost
     if is_over and (outermost is None or outermost.f_code.co_filename == "<hangdbg run>"):
         return  # it was the program's last
     frames, codes = _callers(outermost)
-    is_anywhere = kind == "stepIn" or is_over and kind != "stepOut"
+    is_anywhere = kind == "stepIn" or watched or is_over and kind != "stepOut"
     if is_over:
         innermost, line = outermost, 0
     plan = _plans[ident] = Plan(session, None if is_anywhere else frames, codes,
@@ -90,9 +134,30 @@ def step(session, ident, kind, line, call=None, events=False):
     plan.leaves = innermost.f_code
     plan.leaves_it = kind == "stepOut" and not is_over
     plan.call = call and (frames, *call)
-    if events:
+    if kind == "next" and not events:
+        plan.calls = {}
+    if watched:
+        text, number = watched
+        shown = [frame for frame, code, _, _ in _places(innermost)
+                 if code.co_filename != "<hangdbg>"]
+        plan.watch = Watch(text, shown[number - 1] if number <= len(shown) else innermost)
+    elif events:
         plan.events = Events(plan, kind, innermost, is_over)
     plan_made(plan, innermost)
+
+
+def comes_back(plan, frame):
+    """An editor's stepOut: the function has returned, and its thread stops in the caller,
+    whose line is not over: what that still calls can be stepped into. What this raises
+    in the program."""
+    caller = frame.f_back
+    if not plan.leaves_it or plan.events is not None or caller is None or (
+            id(frame) != plan.innermost and id(frame) not in plan.frames) or (
+            is_our_code(caller) or plan.passes_by(caller.f_code)):
+        return None
+    ident = _ident()
+    _end(ident, plan)
+    return stand_here(plan.session, ident, "step", returned=plan.returned, left=id(frame))
 
 
 def plan_entry(session, ident):
@@ -156,7 +221,14 @@ def _go(kind):
             if call is None:
                 raise Failure("bad-message", "no such target: the thread has gone on since")
         events = field(arguments, "hangdbg/events", bool, False)
-        standing.plan = kind, field(arguments, "line", int, 0), call, events
+        watched = arguments.get("hangdbg/watch")
+        if watched is not None:
+            try:
+                compile(watched.strip(), "<watch>", "eval", 0, True)
+            except SyntaxError as error:
+                raise Failure("expression-failed", "SyntaxError: " + str(error.msg))
+            watched = watched, field(arguments, "hangdbg/frame", int)
+        standing.plan = kind, field(arguments, "line", int, 0), call, events, watched
         goes_on(session, ident)
         return {}
     return go
@@ -183,6 +255,9 @@ def goto(session, arguments):
     def jump(session, arguments):
         frame = _programs(sys._getframe())
         try:
+            if id(frame) == standing.left:
+                raise Failure("expression-failed", "a jump starts at a line, and the thread "
+                              "has stopped in the middle of one: n first")
             jump_in(frame, line)
         except ValueError as error:
             raise Failure("expression-failed", str(error) if not standing.in_call else

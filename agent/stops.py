@@ -56,8 +56,10 @@ def _stand_at(frame, line, hits):
         if raised is None:
             own = plan if plan is not None and plan.session is session else None
             raised = stand_here(session, ident, reason_of(ids) if ids else plan.reason,
-                                returned=own and own.returned, **(
-                                    {"hitBreakpointIds": ids} if ids else {}))
+                                returned=own.returned if own else (), **(
+                                    {"hitBreakpointIds": ids} if ids else {}), **(
+                                    {"description": own.description}
+                                    if own and own.description else {}))
     return raised
 
 

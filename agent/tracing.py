@@ -61,7 +61,8 @@ def cost_of_exceptions(kind):
 
 def plan_made(plan, innermost):
     """On the thread itself."""
-    _trace(_on_event, None if plan.frames is None else innermost)
+    is_one = plan.frames is not None
+    _trace(_on_event, innermost if is_one else None, plan.calls)
 
 
 def halt_planned(ident, plan):
@@ -73,7 +74,7 @@ def plan_ended(plan):
     if plan.reason == "pause":
         watch()
     else:
-        _trace(None, None)
+        _trace(None, None, None)
 
 
 def plan_dropped(ident, plan):
@@ -165,7 +166,8 @@ def _on_uncaught(*arguments):
 def _on_event(frame, returned):
     """From C: None at a line; where it returns, a tuple with the value, or an empty one
     for an exception; a number where it begins; (type, exception, traceback) where one is
-    raised. Of other frames than the one that was given to _trace only if that was None."""
+    raised. Of other frames than the one that was given to _trace only if that was None, or
+    what that one calls returns."""
     if returned is None:
         at_line(frame, frame.f_lineno)
         return
@@ -183,19 +185,23 @@ def _on_event(frame, returned):
                 raised = events.on_call(frame)
         elif returned and _yields(frame):
             if plan.yields(frame):
-                _trace(_on_event, frame)
+                _trace(_on_event, frame, None)
             elif events is not None:
                 raised = events.on_return(frame, returned[0], True)
         else:
             if returned:
                 plan.returns(frame, returned[0])
+            if plan.is_called(frame):
+                return
             plan.ends(frame)
-            if plan.frames is not None:
+            if returned and events is None:
+                raised = comes_back(plan, frame)
+            if plan.frames is not None and _plans.get(ident) is plan:
                 caller = frame.f_back
                 if caller is None:
                     _end(ident, plan)
                 else:
-                    _trace(_on_event, caller)
+                    _trace(_on_event, caller, None)
             if events is not None:
                 raised = events.on_return(frame, returned[0] if returned else None)
     except BaseException as error:

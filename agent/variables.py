@@ -129,15 +129,19 @@ def names_in(session, place, frame, scope):
 
 
 def _returned(session, frame):
-    """What the function has given that the frame's thread was stepped out of; shown
-    where that came to."""
+    """What the function has given that the frame's thread was stepped out of, or those
+    that its last line has called; shown where that came to."""
     ident, depth, _ = session.keys[frame]
-    standing = session.standing.get(ident)
-    if standing is None or standing.returned is None or (
-            depth != len(_stack(session, ident)[0]) - 1):
-        return {}
-    name, value = standing.returned
-    return {"(return) " + name: value}
+    standing, found = session.standing.get(ident), {}
+    if standing is None or depth != len(_stack(session, ident)[0]) - 1:
+        return found
+    for name, value in standing.returned:
+        label, count = "(return) " + name, 1
+        while label in found:
+            count += 1
+            label = "(return) %s, call %d" % (name, count)
+        found[label] = value
+    return found
 
 
 def describe_child(session, frame, child, classes):

@@ -82,6 +82,30 @@ struct ExceptionFilterOptions {
   }
 };
 
+// Of a tree of exceptions, as Visual Studio shows one: its category, and below
+// it names.
+struct ExceptionPathSegment {
+  std::optional<bool> negate;  // all but these
+  std::vector<std::string> names;
+
+  template <class V>
+  void fields(V& v) {
+    v("negate", negate);
+    v("names", names);
+  }
+};
+
+struct ExceptionOptions {
+  std::optional<std::vector<ExceptionPathSegment>> path;  // none: all
+  std::string break_mode;  // "never", "always", "unhandled", "userUnhandled"
+
+  template <class V>
+  void fields(V& v) {
+    v("path", path);
+    v("breakMode", break_mode);
+  }
+};
+
 struct Breakpoint {
   std::optional<std::int64_t> id;
   bool verified = false;

@@ -54,6 +54,7 @@ struct Capabilities {
   std::optional<bool> supports_breakpoint_locations_request;
   std::optional<bool> supports_clipboard_context;
   std::optional<bool> supports_exception_filter_options;
+  std::optional<bool> supports_exception_options;
   std::optional<bool> supports_single_thread_execution_requests;
   std::optional<std::vector<ExceptionFilter>> exception_breakpoint_filters;
   std::optional<std::vector<std::string>> completion_trigger_characters;
@@ -88,6 +89,7 @@ struct Capabilities {
       supports_breakpoint_locations_request);
     v("supportsClipboardContext", supports_clipboard_context);
     v("supportsExceptionFilterOptions", supports_exception_filter_options);
+    v("supportsExceptionOptions", supports_exception_options);
     v("supportsSingleThreadExecutionRequests",
       supports_single_thread_execution_requests);
     v("exceptionBreakpointFilters", exception_breakpoint_filters);

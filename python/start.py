@@ -26,6 +26,9 @@ def start():
             sys.breakpointhook = hangdbg.set_trace
     if options["post_mortem"]:
         watch_threads()
+    if options["hold_forks"]:
+        os.register_at_fork(
+            after_in_child=lambda: hangdbg._hold_fork(options["hold_forks"]))
     if options["ready"] >= 0:
         if not options["tell"]:
             os.write(options["ready"], b"%d\n" % os.getpid())

@@ -165,6 +165,8 @@ struct HdTraced {
   uint64_t thread; /* pthread_t; 0: free */
   HdPyObject* function;
   HdPyObject* only; /* the frame that counts, not kept; 0: all */
+  int calls;        /* what it calls and returns counts, too */
+  int depth;        /* so many functions run above it, called since */
 };
 
 /* Trace functions of the program's own that ours can go before: Python's for

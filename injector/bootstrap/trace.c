@@ -38,6 +38,7 @@ static int step(struct HdState* state,
                 HdPyObject* frame,
                 int what,
                 HdPyObject* arg);
+static int is_asked_about(struct HdTraced* entry, HdPyObject* frame, int what);
 static void end_with_stack(struct HdState* state);
 static void trace_as_needed(struct HdState* state, void* thread);
 static void put(struct HdState* state, void* thread, uint64_t tracer);
@@ -50,10 +51,11 @@ static void forget(struct HdState* state, struct HdTraced* entry);
 static uint64_t self_of(struct HdState* state);
 static int is_none(struct HdState* state, HdPyObject* object);
 
-/* (function, frame): function(frame, returned) is called for this thread's
- * lines (None), returns (a tuple with the value, or an empty one), calls (a
- * number) and exceptions (type, value, traceback), in that frame or, if it is
- * None, in any. No function: no more.
+/* (function, frame, calls): function(frame, returned) is called for this
+ * thread's lines (None), returns (a tuple with the value, or an empty one),
+ * calls (a number) and exceptions (type, value, traceback), in that frame or,
+ * if it is None, in any; and, unless calls is None, for the returns of what
+ * that frame calls. No function: no more.
  */
 HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   (void)self;
@@ -85,6 +87,8 @@ HdPyObject* hd_builtin_trace(HdPyObject* self, HdPyObject* args) {
   entry->thread = self_id;
   entry->function = function;
   entry->only = is_none(state, frame) ? 0 : frame;
+  entry->calls = !is_none(state, get(args, 2));
+  entry->depth = 0;
   if (before) {
     HD_CALL(state, Py_DecRef, ObjectFunction)(before);
   }
@@ -172,9 +176,9 @@ static int step(struct HdState* state,
                 HdPyObject* frame,
                 int what,
                 HdPyObject* arg) {
-  const struct HdTraced* entry = traced(state, self_of(state));
+  struct HdTraced* entry = traced(state, self_of(state));
   if (what < PY_TRACE_CALL || what > PY_TRACE_RETURN || !entry ||
-      (entry->only && entry->only != frame)) {
+      !is_asked_about(entry, frame, what)) {
     return 1;
   }
   HdPyObject* returned = 0;
@@ -204,6 +208,22 @@ static int step(struct HdState* state,
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);
   }
   return result != 0;
+}
+
+/* A generator that yields has returned, and is called again when it resumes. */
+static int is_asked_about(struct HdTraced* entry, HdPyObject* frame, int what) {
+  if (!entry->only) {
+    return 1;
+  }
+  if (entry->only == frame) {
+    entry->depth = 0;
+    return 1;
+  }
+  if (what == PY_TRACE_CALL) {
+    entry->depth++;
+  }
+  return what == PY_TRACE_RETURN && entry->depth > 0 && --entry->depth == 0 &&
+         entry->calls;
 }
 
 /* A frame returns: perhaps the last one that was the reason. */

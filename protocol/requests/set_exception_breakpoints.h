@@ -16,17 +16,19 @@ struct SetExceptionBreakpoints {
   struct Arguments {
     std::vector<std::string> filters;
     std::optional<std::vector<ExceptionFilterOptions>> filter_options;
+    std::optional<std::vector<ExceptionOptions>> exception_options;
 
     template <class V>
     void fields(V& v) {
       v("filters", filters);
       v("filterOptions", filter_options);
+      v("exceptionOptions", exception_options);
     }
   };
 
   struct Body {
     std::optional<std::vector<Breakpoint>>
-        breakpoints;  // filters' first, then filter options'
+        breakpoints;  // filters' first, then the options'
 
     template <class V>
     void fields(V& v) {

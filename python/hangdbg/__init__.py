@@ -126,6 +126,22 @@ def _call_for_one(timeout):
         del _waiting[lock]
 
 
+def _hold_fork(patience):
+    """In a process that was forked: until the editor that debugs its parent has set its
+    breakpoints here. Not in one that is about to become another program."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "_execute_child":
+        frame = frame.f_back
+    if frame is None and getattr(sys, "__hangdbg_stand_1__", (0,))[0] == os.getppid():
+        lock = _new_lock()
+        lock.acquire()
+        _waiting[lock] = os.getpid()
+        try:
+            lock.acquire(True, patience)
+        finally:
+            del _waiting[lock]
+
+
 def _new_lock():
     """A thread waits at it, not a greenlet."""
     monkey = sys.modules.get("gevent.monkey")

@@ -190,7 +190,8 @@ bool is_empty(const dap::SetFunctionBreakpoints::Arguments& set) {
 
 bool is_empty(const dap::SetExceptionBreakpoints::Arguments& set) {
   return set.filters.empty() &&
-         (!set.filter_options || set.filter_options->empty());
+         (!set.filter_options || set.filter_options->empty()) &&
+         (!set.exception_options || set.exception_options->empty());
 }
 
 // What a program that was launched with noDebug has: none that stops.
@@ -320,6 +321,7 @@ constexpr std::array kHandlers = {
     sets<dap::SetExceptionBreakpoints>([](dap::Capabilities& capabilities) {
       capabilities.exception_breakpoint_filters = exception_filters();
       capabilities.supports_exception_filter_options = true;
+      capabilities.supports_exception_options = true;
     }),
     agents<dap::ExceptionInfo, &with_breakpoints>(
         [](dap::Capabilities& capabilities) {

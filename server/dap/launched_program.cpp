@@ -35,6 +35,8 @@ using asio::experimental::awaitable_operators::operator||;
 
 constexpr auto kLaunchedProgramPatience =
     std::chrono::seconds(60);  // its, with us
+// A process that it forks, until the editor has set its breakpoints there.
+constexpr auto kForkPatience = std::chrono::seconds(10);
 constexpr auto kLaunchedProgramToEnd = std::chrono::seconds(2);
 constexpr auto kLastWords = std::chrono::milliseconds(500);
 constexpr std::size_t kMostAtOnce = 1 << 16;
@@ -55,7 +57,8 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-Result<Program::Start> how_to_start(const dap::Launch::Arguments& wanted) {
+Result<Program::Start> how_to_start(const dap::Launch::Arguments& wanted,
+                                    bool holds_forks) {
   if (wanted.program.has_value() == wanted.module.has_value()) {
     return fail(ErrorId::Usage, "launch wants a program or a module",
                 "\"program\": \"/home/ada/train.py\"");
@@ -74,7 +77,17 @@ Result<Program::Start> how_to_start(const dap::Launch::Arguments& wanted) {
   how.call = 0;
   how.entry = true;
   how.patience = kLaunchedProgramPatience;
+  if (holds_forks) {
+    how.hold_forks = kForkPatience;
+  }
   return how;
+}
+
+bool holds_forks(const DebugSession& session,
+                 const dap::Launch::Arguments& wanted) {
+  return wanted.options.sub_process.value_or(false) &&
+         !wanted.no_debug.value_or(false) &&
+         session.editor().supports_start_debugging_request.value_or(false);
 }
 
 // Ours, with what is wanted otherwise.
@@ -152,7 +165,7 @@ Result<std::unique_ptr<LaunchedProgram>> LaunchedProgram::start(
     DebugSession& session,
     asio::io_context& io,
     const dap::Launch::Arguments& wanted) {
-  Program::Start how = TRY(how_to_start(wanted));
+  Program::Start how = TRY(how_to_start(wanted, holds_forks(session, wanted)));
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   Pipe ready = TRY(make_pipe());
@@ -194,7 +207,8 @@ LaunchedProgram::start_in_terminal(DebugSession& session,
   const auto path_of = [](const Fd& file) {
     return fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
   };
-  CO_TRY(Program::Start how, how_to_start(wanted));
+  CO_TRY(Program::Start how,
+         how_to_start(wanted, holds_forks(session, wanted)));
   CO_TRY(Pipe ready, make_pipe());
   how.tell = path_of(ready.its);
   CO_TRY(const Fd text, Program::text(how));

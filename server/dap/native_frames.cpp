@@ -34,6 +34,19 @@ std::span<const StackEntry> programs(const DumpedThread& thread,
   return rest;
 }
 
+// A thread that was stepped out of a function is still inside its return.
+std::span<const StackEntry> without_returned(
+    std::span<const StackEntry> entries,
+    std::size_t shown) {
+  const auto count = std::ranges::count_if(entries, is_python);
+  if (count != static_cast<std::ptrdiff_t>(shown) + 1) {
+    return entries;
+  }
+  const auto first = std::ranges::find_if(entries, is_python);
+  const auto next = std::find_if(std::next(first), entries.end(), is_python);
+  return {next, entries.end()};
+}
+
 bool same_functions(const DumpedThread& thread,
                     std::span<const StackEntry> entries,
                     const std::vector<dap::StackFrame>& python) {
@@ -87,7 +100,7 @@ std::vector<dap::StackFrame> with_native_frames(
     return python;
   }
   const auto all = dumped->entries();
-  const auto entries = programs(*dumped, all);
+  const auto entries = without_returned(programs(*dumped, all), python.size());
   const bool same = same_functions(*dumped, entries, python);
   const bool merged = same && dumped->merged && dumped->merged->merged;
   std::vector<dap::StackFrame> frames;

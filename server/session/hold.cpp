@@ -114,6 +114,9 @@ asio::awaitable<Status> step_thread(AgentSession& session,
   if (step.events) {
     CO_CHECK(co_await session.need("pdb_stops", deadline));
   }
+  if (step.watch) {
+    CO_CHECK(co_await session.need_breakpoints(deadline));
+  }
   CO_TRY(const auto number, number_of(session.target(), tid));
   dap::StepArguments plain;
   plain.thread_id = number;
@@ -137,6 +140,10 @@ asio::awaitable<Status> step_thread(AgentSession& session,
   dap::Until::Arguments until;
   until.thread_id = number;
   until.line = step.line;
+  if (step.watch) {
+    until.watch = std::move(step.watch);
+    until.frame = step.frame;
+  }
   until.events = step.events;
   co_return only_status(co_await session.call<dap::Until>(until, deadline));
 }

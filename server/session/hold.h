@@ -27,6 +27,10 @@ struct Step {
   std::int64_t line = 0;                 // Until
   std::optional<std::int64_t> target{};  // Into: one call, of stepInTargets
   std::optional<bool> events{};  // also to calls, returns and exceptions
+  // Until: this is another than now, in the frame with that number, the
+  // outermost is 1.
+  std::optional<std::string> watch{};
+  std::int64_t frame = 0;
 };
 
 // From then on requests about the thread's frames run on itself. It resumes by

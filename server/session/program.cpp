@@ -123,10 +123,12 @@ std::string text_of(const Program::Start& start) {
       "exec(compile(r'''{}''', '<hangdbg run>', 'exec'), {{'package': "
       "r'''{}''', "
       "'options': {{'caller': {}, 'signal': {}, 'patience': {}, 'module': {}, "
-      "'post_mortem': {}, 'entry': {}, 'ready': {}, 'tell': '{}'}}}})\n",
+      "'post_mortem': {}, 'entry': {}, 'ready': {}, 'tell': '{}', "
+      "'hold_forks': {}}}}})\n",
       start_source(), package_source(), start.calls_us ? ::getpid() : 0,
       start.call, start.patience.count(), truth(start.module),
-      truth(start.post_mortem), truth(start.entry), start.ready, start.tell);
+      truth(start.post_mortem), truth(start.entry), start.ready, start.tell,
+      start.hold_forks.count());
 }
 
 }  // namespace

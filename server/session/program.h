@@ -38,6 +38,8 @@ class Program {
     bool post_mortem = false;
     bool entry = false;               // before its first line
     std::chrono::seconds patience{};  // so long it waits for us, called
+    // So long a process that it forks waits for a debugger of its own; 0: not.
+    std::chrono::seconds hold_forks{};
   };
 
   // `before_exec` runs in the child, allocates nothing, and puts back what we

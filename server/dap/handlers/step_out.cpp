@@ -1,4 +1,4 @@
-// stepOut: to the next line of the caller.
+// stepOut: to the caller, whose line is not over.
 #include "server/dap/handlers.h"
 #include "server/dap/step.h"
 

@@ -11,6 +11,7 @@ import pytest
 import processes
 from dap_client import DapClient, Refused
 from harness import AGENT_GONE, PATIENCE, start, until
+from test_dap import returned
 from test_launch import launch, printed
 
 
@@ -262,3 +263,97 @@ def test_children_of_a_launched_program(editor, tmp_path, edge_python):
     assert is_alive(int(wanted["processId"])) and wanted["subProcess"] is True
     editor.answer(question)
     editor.call("disconnect")
+
+
+CALLS = """\
+def double(number):
+    return number * 2
+def more(number, by=1):
+    return number + by
+class Made:
+    def value(self):
+        return double(4)
+made = Made()
+a = double(more(2))
+b = more(double(1), by=more(2)) + made.value()
+c = [double(n) for n in (1, 2)]
+d = sum(double(n) for n in (1, 2))
+print(a, b, c, d)
+"""
+
+
+def test_out_of_a_call_and_into_the_next(python, editor, tmp_path):
+    """A step out ends on the call's line, where what that still calls can be stepped into."""
+    program = tmp_path / "program.py"
+    program.write_text(CALLS)
+    launch(editor, [9], program=str(program), python=python)
+    thread = editor.event("stopped")["threadId"]
+    for request, function, line, shown in (
+            ("stepIn", "more", 4, {}), ("stepOut", "<module>", 9, {"(return) more": "3"}),
+            ("stepIn", "double", 2, {}), ("stepOut", "<module>", 9, {"(return) double": "6"}),
+            ("next", "<module>", 10, {})):
+        editor.call(request, threadId=thread)
+        editor.event("stopped", reason="step")
+        frame = innermost(editor, thread)
+        assert (frame["name"], frame["line"]) == (function, line), request
+        assert returned(editor, thread) == shown
+    result = editor.call("evaluate", expression="a * 7", frameId=frame["id"])["result"]
+    assert result == "42"
+    editor.call("continue", threadId=thread)
+    assert next_stop(editor) is None
+
+
+def test_values_of_what_a_line_calls(python, editor, tmp_path):
+    """In their order; not of what these call in turn, nor of a generator's end."""
+    program = tmp_path / "program.py"
+    program.write_text(CALLS)
+    launch(editor, [9], program=str(program), python=python)
+    thread = editor.event("stopped")["threadId"]
+    shown = []
+    for _ in range(4):
+        editor.call("next", threadId=thread)
+        editor.event("stopped", reason="step")
+        shown.append(list(returned(editor, thread).items()))
+    assert shown[0] == [("(return) more", "3"), ("(return) double", "6")]
+    assert shown[1] == [("(return) double", "2"), ("(return) more", "3"),
+                        ("(return) more, call 2", "5"), ("(return) value", "8")]
+    # A comprehension is a function of its own up to 3.11.
+    assert shown[2] in ([("(return) double", "2"), ("(return) double, call 2", "4")],
+                        [("(return) <listcomp>", "[2, 4]")])
+    assert shown[3] == []
+    editor.call("continue", threadId=thread)
+    assert next_stop(editor) is None
+
+
+def test_exception_options(edge_python, editor, written):
+    """As Visual Studio sends them: a category, and names below it; what comes later decides."""
+    everything = {"names": ["Python Exceptions"]}
+    text = """\
+def fails(kind):
+    try:
+        raise kind("x")
+    except Exception:
+        pass
+fails(KeyError)
+fails(ValueError)
+fails(IndexError)
+fails(UnicodeError)
+raise OSError("end")
+"""
+    for options, lines in (
+            ([{"path": [everything], "breakMode": "always"}], [3, 3, 3, 3, 10]),
+            ([{"path": [everything], "breakMode": "always"},
+              {"path": [everything, {"names": ["LookupError", "OSError"]}],
+               "breakMode": "never"}], [3, 3]),
+            ([{"path": [everything, {"names": ["ValueError"]}], "breakMode": "always"}], [3, 3]),
+            ([{"path": [everything, {"negate": True, "names": ["ValueError"]}],
+               "breakMode": "always"}], [3, 3, 10]),
+            ([{"path": [everything], "breakMode": "unhandled"}], [10])):
+        with DapClient.stdio() as client:
+            path = written(client, text, [6])
+            thread = client.event("stopped")["threadId"]
+            answer = client.call("setExceptionBreakpoints", filters=[], exceptionOptions=options)
+            assert answer["breakpoints"] == [{"verified": True}] * len(options)
+            client.call("setBreakpoints", source={"path": str(path)}, breakpoints=[])
+            client.call("continue", threadId=thread)
+            assert [line for _, _, line in stops(client)] == lines, options

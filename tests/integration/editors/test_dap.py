@@ -170,14 +170,19 @@ def test_pause_step_and_continue(python, editor):
     assert editor.event("stopped")["reason"] == "step"
     assert line_of(editor, thread) == "answer += 1"
     for request, line in (("next", "total = compute(3)"), ("stepIn", "total = 0"),
-                          ("stepOut", "pair = list(numbers())")):
+                          ("stepOut", "total = compute(3)")):
         editor.call(request, threadId=thread)
         editor.event("stopped")
         assert line_of(editor, thread) == line
     assert on_thread(editor, stack(editor, thread)[0]["id"]) == target.tid
     assert returned(editor, thread) == {"(return) compute": "6"}
+    frame = stack(editor, thread)[0]
+    target_line, = editor.call("gotoTargets", source=frame["source"], line=frame["line"])["targets"]
+    with pytest.raises(Refused, match="in the middle of one: n first"):
+        editor.call("goto", threadId=thread, targetId=target_line["id"])
     editor.call("next", threadId=thread)
     editor.event("stopped")
+    assert line_of(editor, thread) == "pair = list(numbers())"
     assert returned(editor, thread) == {}
     assert editor.call("continue", threadId=thread) == {"allThreadsContinued": False}
     editor.disconnect()
@@ -186,7 +191,7 @@ def test_pause_step_and_continue(python, editor):
 
 
 def returned(editor, thread):
-    """What the function has returned that was stepped out of."""
+    """What the function has returned that was stepped out of, or those that a line called."""
     frame = stack(editor, thread)[0]["id"]
     return {variable["name"]: variable["value"]
             for scope in editor.call("scopes", frameId=frame)["scopes"]

@@ -100,7 +100,8 @@ def test_beside_the_thread_that_hangs(python, editor):
     turns = int(value(editor, worker, "turns"))
     for request, line in (("stepIn", "doubled = double(turns)"),
                           ("next", "assert doubled == 2 * int(text)"),
-                          ("stepOut", "time.sleep(0.001)")):
+                          ("stepOut", "check(turns, text)"),
+                          ("next", "time.sleep(0.001)")):
         editor.call(request, threadId=worker)
         assert editor.event("stopped", threadId=worker)["reason"] == "step"
         assert line_at(editor, worker) == line

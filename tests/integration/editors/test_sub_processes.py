@@ -102,3 +102,70 @@ def test_the_editor_leaves_in_between(newest_python):
     editor.disconnect()
     target.read_line(PATIENCE)
     assert target.finish()["ends"] == [0]
+
+
+FORKS = """\
+import os
+child = os.fork()
+if child == 0:
+    first = 41
+    os._exit(first + 1)
+print("child", os.waitpid(child, 0)[1] >> 8)
+"""
+
+
+@pytest.fixture
+def launched(tmp_path):
+    def launch(editor, text, python):
+        program = tmp_path / "program.py"
+        program.write_text(text)
+        editor.initialize(**CAN)
+        number = editor.request("launch", program=str(program), python=python, subProcess=True)
+        editor.event("initialized")
+        editor.call("configurationDone")
+        assert editor.response(number)["success"]
+        return str(program)
+    return launch
+
+
+def test_a_fork_of_a_launched_program_waits_for_its_breakpoints(python, launched):
+    with DapClient.stdio() as editor, DapClient.stdio() as child:
+        program = launched(editor, FORKS, python)
+        question = editor.question("startDebugging")
+        child.initialize(**CAN)
+        number = child.request("attach", **question["arguments"]["configuration"])
+        child.event("initialized")
+        child.call("setBreakpoints", source={"path": program}, breakpoints=[{"line": 4}])
+        child.call("configurationDone")
+        assert child.response(number)["success"]
+        editor.answer(question)
+        stopped = child.event("stopped", reason="breakpoint")
+        assert stack(child, stopped["threadId"])[0]["line"] == 4
+        child.call("continue", threadId=stopped["threadId"])
+        child.event("terminated")
+        editor.event("terminated")
+        assert "child 42" in printed(editor)
+
+
+def printed(editor):
+    return "".join(event["body"]["output"] for event in editor.events
+                   if event["event"] == "output" and event["body"]["category"] == "stdout")
+
+
+EXECS = """\
+import os, subprocess, sys, time
+began = time.monotonic()
+def before_exec():  # so long it would have been held
+    os.write(1, b"held " if time.monotonic() - began > 9 else b"at once ")
+print("code", subprocess.call([sys.executable, "-c", "raise SystemExit(3)"],
+                              preexec_fn=before_exec))
+"""
+
+
+def test_what_becomes_another_program_is_not_held(newest_python, launched):
+    """Also if Python runs in between."""
+    with DapClient.stdio() as editor:
+        launched(editor, EXECS, newest_python)
+        editor.event("terminated")
+        said = printed(editor)
+        assert "at once" in said and "code 3" in said, said
